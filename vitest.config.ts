@@ -20,8 +20,8 @@ const E2E = [
   'test/registry/store/kill.test.ts',
 ];
 
-/** Tests of a gateway and its upstreams on real sockets, and those that play long histories of chance. */
-const WALL = ['test/{wall,properties,upstreams}/**/*.test.ts'];
+/** Tests of a whole gateway and its upstreams on real sockets, and those that play long random histories. */
+const INTEGRATION = ['test/{integration,properties,upstreams}/**/*.test.ts'];
 
 /** Tests of the databases: files of SQLite, and a real PostgreSQL that several gateways share. */
 const STORE = ['test/{pool,registry/store}/**/*.test.ts'];
@@ -88,11 +88,20 @@ export default defineConfig({
       ...(hasClients ? [project('clients', CLIENTS)] : []),
       project('engine', ENGINE),
       project('store', STORE, { exclude: E2E, globalSetup: POSTGRES }),
-      project('wall', WALL),
+      project('integration', INTEGRATION),
       project('contract', CONTRACT),
       project('renderer', RENDERER, { exclude: WINDOW, isOfJsx: true }),
       project('unit', UNIT, {
-        exclude: [WINDOW, E2E, STORE, WALL, CONTRACT, ENGINE, RENDERER, 'test/clients/**'].flat(),
+        exclude: [
+          WINDOW,
+          E2E,
+          STORE,
+          INTEGRATION,
+          CONTRACT,
+          ENGINE,
+          RENDERER,
+          'test/clients/**',
+        ].flat(),
       }),
     ],
   },

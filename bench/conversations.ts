@@ -24,7 +24,7 @@ const FIRST_WORDS = 2000;
 const MORE_WORDS = 150;
 const ANSWER_TOKENS = 8;
 const MODEL = 'bench-model';
-/** Of the last prompt, from the cache; engines read the last tokens anew. */
+/** Of the last prompt, from the cache; engines read the last tokens again. */
 const FOUND_SHARE = 0.9;
 const JOIN_MS = 60_000;
 

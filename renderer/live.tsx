@@ -18,8 +18,9 @@ import { OpenRequest, useOpenRequest } from './features/requests/open-request.ts
 import { Requests } from './features/requests/requests.tsx';
 import type { Drafts } from './features/settings/draft.ts';
 import { Settings } from './features/settings/settings.tsx';
-import type { Route } from './route.ts';
+import { hashOf, type Route } from './route.ts';
 import { t } from './text/t.ts';
+import { usePageFocus } from './ui/use-page-focus.ts';
 import { type WindowContent, WindowContext } from './window-context.ts';
 
 interface LiveProps extends Pick<WindowContent, 'data' | 'frozenAt' | 'control' | 'settings'> {
@@ -36,6 +37,7 @@ export function Live(props: LiveProps) {
   const { isSearching, onSearched } = props;
   const details = useOpenRequest(address);
   const { page: route, open } = details;
+  usePageFocus(route.page === 'provider' ? hashOf(route) : route.page);
   const select = useCallback((row: RequestRow) => open(row.id), [open]);
   // Kept here rather than in the page, so that switching tabs does not lose input.
   const [drafts, setDrafts] = useState<Drafts>({});

@@ -33,7 +33,7 @@ async function buildIfStale({ what, file, config, sources }) {
   console.log(`Building ${what} …`);
   const vite = join(ROOT, 'node_modules/vite/bin/vite.js');
   const args = [vite, 'build', '-c', join(ROOT, config), '--logLevel', 'warn'];
-  // Whoever builds: within Vitest it is `test`, by which React would be its version for development.
+  // Within Vitest it is `test`, by which React would be its version for development.
   const env = { ...process.env, NODE_ENV: 'production' };
   const { code } = await run(NODE_24, args, { env });
   if (code !== 0) console.error(`Could not build ${what}; the error stands above.`);

@@ -44,7 +44,7 @@ people read logs than terminals: \`switchyard open\` makes one.
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of
-each file tell you how. The image needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. It runs as
+each file tell you how. The image logs JSON to standard output. It needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. It runs as
 any user (\`--user\`), with a read-only root and without capabilities; all it writes is in the volume \`/data\`. With the NVIDIA Container
 Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings. The image's health check asks
 \`/readyz\`: without an upstream that could serve, the container is unhealthy, but it goes on and its dashboard works.

@@ -50,6 +50,11 @@ file in the data directory that cannot be read is set aside as \`<name>.bad-<tim
 the next request, except where the tables say "restart". [Routing rules](routing-rules.md) explains hedging and continuing a dropped
 stream in detail.
 
+**Base URLs.** A hosted API is called at its base URL as you enter it, so include the version (\`/v1\`); a query, such as Azure's
+\`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out. A user name and
+password in a base URL (\`https://user:password@host/v1\`) are sent as Basic credentials if no API key is set, and masked wherever the
+address is shown. In them, write a \`%\` as \`%25\`.
+
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Switchyard\` on macOS,
 \`%APPDATA%\\Switchyard\` on Windows, and \`~/.local/share/switchyard\` (or \`$XDG_DATA_HOME/switchyard\`) elsewhere. What is in it:
 [files](ports-and-files.md#files).

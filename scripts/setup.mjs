@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { build } from './build.mjs';
 import { HAS_NODE_24, NODE_24, npm, ROOT } from './tree.mjs';
 
-/** What npm keeps of its last install in this folder, whoever asked for it. */
+/** What npm keeps of its last install in this folder, by any command. */
 const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');
 
 const DEVELOPMENT = 'tools/development';
@@ -68,7 +68,7 @@ function fail(message) {
 }
 
 const named = process.argv.slice(2);
-// What is there already is kept up to date, whoever asks.
+// What is there already is kept up to date by every command.
 const workspaces = [
   ...(named.includes('development') || DEVELOPMENT in found ? [DEVELOPMENT] : []),
   ...(!HAS_NODE_24 || NODE in found ? [NODE] : []),

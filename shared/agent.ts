@@ -5,8 +5,11 @@ import type { CheckName } from '#shared/checks.ts';
 /** The ports on which gateways look for agents; the second is used with host names and addresses. */
 export const AGENT_PORTS: readonly number[] = [3001, 47_901];
 
-/** The owner's order to the agent: `drained` lets running requests finish, `paused` ends them. */
-export type AgentWish = 'on' | 'paused' | 'drained';
+/**
+ * The mode that the owner wants: `paused` ends running requests, `drained` lets them finish. Rules can pause the
+ * machine only while it is `on`.
+ */
+export type OwnerChoice = 'on' | 'paused' | 'drained';
 
 /** Key of a rule that pauses a machine which is on: its setting in section `agent`, such as `onlyWhenIdle`. */
 export type AgentRule = string;
@@ -117,7 +120,7 @@ export interface AgentView {
   readonly version: string;
   readonly uptimeS: number;
   readonly owner: {
-    readonly wish: AgentWish;
+    readonly choice: OwnerChoice;
     /** The owner has freed the memory; `untilMs` is null until told, otherwise milliseconds since the epoch. */
     readonly freed: { readonly untilMs: number | null } | null;
     /** The settings of the rules. */

@@ -1,4 +1,4 @@
-import { mapUpstreams, type UpstreamId } from './ids.ts';
+import { mapUpstreams, type UpstreamId, walkOrder } from './ids.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from './status.ts';
 
 /** What a request would meet at an upstream in its turn. */
@@ -91,8 +91,9 @@ export interface Evidence {
 }
 
 export function judge(evidence: Evidence): Judgement {
-  const { upstreams } = evidence.status;
-  const found = upstreams.map((report) => [report.id, conditionOf(report, evidence)] as const);
+  const found = walkedReports(evidence.status).map(
+    (report) => [report.id, conditionOf(report, evidence)] as const,
+  );
   const conditions = {
     ...mapUpstreams((): Condition => ({ kind: 'missing', wants: 'address' })),
     ...Object.fromEntries(found),
@@ -100,6 +101,13 @@ export function judge(evidence: Evidence): Judgement {
   return { conditions, verdict: verdictOf(found, evidence.status) };
 }
 
+/** The upstreams in the order in which a request asks them; the report lists them in routing order. */
+export function walkedReports({ upstreams, preferred }: StatusReport): readonly UpstreamReport[] {
+  const order = walkOrder(preferred?.id ?? null);
+  return upstreams.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
+}
+
+/** In the order in which a request asks them. */
 type Conditions = readonly (readonly [id: UpstreamId, condition: Condition])[];
 
 function verdictOf(found: Conditions, status: StatusReport): Verdict {

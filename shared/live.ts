@@ -105,6 +105,12 @@ export interface OutcomeCounts {
   readonly upstreams: Readonly<Record<UpstreamId, UpstreamTally>>;
 }
 
+/** The loads of several GPUs, in percent: their mean would be that of none. */
+export interface LoadRange {
+  readonly lowest: number;
+  readonly highest: number;
+}
+
 /** Figures of the registry; `revision` changes whenever one of its records does. */
 export interface ProvidersSummary {
   readonly revision: number;
@@ -117,8 +123,8 @@ export interface ProvidersSummary {
   readonly serving: number;
   /** Distinct models that these machines offer. */
   readonly models: number;
-  /** Mean load of their GPUs in percent; null if none reports it. */
-  readonly load: number | null;
+  /** Of the least and the most busy of their GPUs, in percent; null if none reports it. */
+  readonly load: LoadRange | null;
 }
 
 export interface LiveSnapshot {

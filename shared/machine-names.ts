@@ -1,4 +1,4 @@
-import type { MachineNames } from './ids.ts';
+import { type MachineNames, PROVIDER_PREFIX } from './ids.ts';
 import type { RequestRow } from './live.ts';
 
 /** Names of the machines that the requests called, each from the first row that has one. */
@@ -25,3 +25,30 @@ export function namesNow(
   });
   return Object.fromEntries(named);
 }
+
+/** The display names of machines, with the id if two have the same name. */
+export function distinctNames(names: MachineNames): ReadonlyMap<string, string> {
+  const all = Object.entries(names);
+  const byName = Map.groupBy(all, ([, name]) => name);
+  return new Map(
+    all.map(([id, name]) => {
+      const isShared = (byName.get(name) ?? []).length > 1;
+      return [id, isShared ? `${name} (${digitsOf(id)})` : name];
+    }),
+  );
+}
+
+/** What a machine is called whose name is not known any more. */
+export const unknownMachine = (id: string) => `machine ${digitsOf(id)}`;
+
+/** Names the machines in a message of the gateway, which tells apps their ids alone. */
+export function withMachineNames(message: string, names: ReadonlyMap<string, string>): string {
+  return message.replaceAll(MACHINE_ID, (id) => names.get(id) ?? unknownMachine(id));
+}
+
+export const namesMachine = (message: string) => message.search(MACHINE_ID) >= 0;
+
+const MACHINE_ID = /prv_[0-9a-f]{32}/g;
+
+/** Enough of a machine's id to tell two apart. */
+const digitsOf = (id: string) => id.slice(PROVIDER_PREFIX.length, PROVIDER_PREFIX.length + 8);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { UpstreamId } from './ids.ts';
 
 /** What a model is made for; `other` is speech, pictures and the like. */
-export const MODEL_USES = ['chat', 'embedding', 'rerank', 'other'] as const;
+const MODEL_USES = ['chat', 'embedding', 'rerank', 'other'] as const;
 export type ModelUse = (typeof MODEL_USES)[number];
 
 const tokens = z.int().positive().max(1e9);
@@ -32,4 +33,41 @@ export type ModelFacts = z.infer<typeof modelFactsSchema>;
 export interface ModelNeeds {
   readonly vision: boolean;
   readonly tools: boolean;
+}
+
+/** Where requests for a name went, and how many. */
+export interface AskedDestination {
+  /** Null where nobody answered. */
+  readonly upstream: UpstreamId | null;
+  /** The machine of the local pool. */
+  readonly provider: string | null;
+  readonly machine: string | null;
+  /** The model that answered; null if the upstream chose it, or nobody answered. */
+  readonly model: string | null;
+  readonly calls: number;
+}
+
+/** A name that apps asked for. */
+export interface AskedModel {
+  readonly name: string;
+  readonly calls: number;
+  /** In milliseconds since the epoch. */
+  readonly lastAt: number;
+  /** The most frequent first. */
+  readonly destinations: readonly AskedDestination[];
+  /** The model that an alias gives the name now. */
+  readonly aliasOf: string | null;
+  /** Whether an upstream has a model of that very name. */
+  readonly isListed: boolean;
+}
+
+/** Answer of `GET /api/v1/models/asked`. */
+export interface AskedModels {
+  readonly days: number;
+  /** The most frequent first. */
+  readonly names: readonly AskedModel[];
+  /** What the names may be mapped to: all that upstreams list, without embedders and the like. */
+  readonly models: readonly string[];
+  /** Why nothing is stored; null while it is. */
+  readonly problem: string | null;
 }

@@ -1,3 +1,5 @@
+// Apart from the schemas of machines, which the window must not carry.
+
 /** The gateway owner's name for a machine, and a note about it; either may be empty. */
 export interface ProviderNote {
   readonly name: string;

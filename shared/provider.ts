@@ -14,14 +14,7 @@ export const VERIFICATION_STATES = ['verified', 'pending', 'verifying', 'failed'
 export type VerificationState = (typeof VERIFICATION_STATES)[number];
 
 /** `offline` is sent at shutdown. */
-export const AGENT_STATUSES = [
-  'serving',
-  'idle',
-  'paused',
-  'draining',
-  'degraded',
-  'offline',
-] as const;
+const AGENT_STATUSES = ['serving', 'idle', 'paused', 'draining', 'degraded', 'offline'] as const;
 
 /** A machine's status in the registry: `stale`, and `offline` of a silent machine, are set by the registry. */
 export const PROVIDER_STATUSES = [...AGENT_STATUSES, 'stale'] as const;

@@ -1,6 +1,7 @@
-import { parseFallbackReason } from './fallback-reason.ts';
+import { parseFallbackReason } from './reasons.ts';
 import { OUTCOMES, type RequestRow } from './live.ts';
 import { outcomeOf } from './outcome.ts';
+import type { MachineNames } from './ids.ts';
 
 /** Filters by outcome, in the order in which they are offered. */
 export const REQUEST_FILTERS = ['all', ...OUTCOMES] as const;
@@ -90,4 +91,25 @@ function containsText({ id, model, caller, attempts }: RequestRow, text: string)
       attempt.machine,
     ]),
   ].some((part) => part?.toLowerCase().includes(text) === true);
+}
+
+/** Selects requests that the gateway keeps. */
+export interface RequestsWanted {
+  readonly filter: RequestFilter;
+  readonly by: Narrowing;
+  /** Those that began at this time or earlier, in wall-clock milliseconds; null for the newest. */
+  readonly before: number | null;
+  readonly limit: number;
+}
+
+/** `GET /api/v1/requests`: requests that have ended. */
+export interface RequestPage {
+  /** Newest first; fewer than `limit` on the last page. */
+  readonly data: readonly RequestRow[];
+  /** Of all kept requests that match `by`. */
+  readonly counts: FilterCounts;
+  /** Of all kept requests. */
+  readonly facets: FacetValues;
+  /** Of the machines that the kept requests called; removed machines have their last names. */
+  readonly machines: MachineNames;
 }

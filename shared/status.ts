@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UPSTREAM_IDS } from './ids.ts';
+import { HOSTED_IDS, UPSTREAM_IDS } from './ids.ts';
 import { localProviderSchema } from './provider.ts';
 
 const timestamp = z.iso.datetime();
@@ -91,7 +91,7 @@ const statsSchema = z.strictObject({
   }),
 });
 
-export const LOCAL_HEALTH = ['ok', 'degraded', 'unavailable'] as const;
+const LOCAL_HEALTH = ['ok', 'degraded', 'unavailable'] as const;
 export type LocalHealth = (typeof LOCAL_HEALTH)[number];
 
 export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
@@ -179,6 +179,8 @@ export const statusReportSchema = z
       env_hint: z.record(z.string(), z.string()),
     }),
     hint: z.string(),
+    /** The hosted upstream that requests try before the others until then; left out if there is none. */
+    preferred: z.strictObject({ id: z.enum(HOSTED_IDS), until: timestamp }).optional(),
     /** Left out if the gateway is not in a pool. */
     pool: poolSchema.optional(),
   })

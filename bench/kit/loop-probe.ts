@@ -1,6 +1,6 @@
 /**
  * Loaded into the measured program ahead of its own code (`node --import`): measures how late its
- * event loop is and tells whoever asks on a port of its own, so that the program has nothing in it
+ * event loop is and reports it on a port of its own, so that the program has nothing in it
  * for the bench. A question takes the figures since the last one.
  */
 import { createServer } from 'node:http';

@@ -5,7 +5,7 @@ import type { Target } from '../kit/programs.ts';
 import type { AnswerKind } from './exchange.ts';
 import type { Api } from './wires.ts';
 
-/** What to send, whoever gets it, and how much of it. */
+/** What to send to either program, and how much of it. */
 export interface Load {
   readonly kind: AnswerKind;
   /** Chat completions if there is none. */

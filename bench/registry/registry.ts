@@ -125,7 +125,7 @@ export async function startFleet(children: Children, { directory, ...order }: Fl
     const checked = counts.reduce((sum, each) => sum + each.checked, 0);
     return { ...(sent as FleetOutcome), checked };
   });
-  // Whoever waits hears of it; before that it is nobody's unhandled rejection.
+  // The promise that waits for it rejects; until then it must not be an unhandled rejection.
   outcome.catch(() => {});
   /** Another fleet may follow, at the same addresses. */
   const end = async () => {

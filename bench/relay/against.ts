@@ -62,7 +62,7 @@ async function roundsOf(pair: readonly [Gateway, Gateway], load: Loader): Promis
     await load('warm-up', target, warmUpLoad(DEFAULT_SCALE));
     await load('warm-up', target, streams);
   }
-  /** Whoever goes first meets the machine as the other left it: they take turns in that as well. */
+  /** The first one meets the machine as the other left it, so they take turns in that as well. */
   const ratioOf = async (round: number, unit: 'requests' | 'events', what: Load) => {
     const costs = new Map<Gateway, number>();
     for (const target of round % 2 === 0 ? pair : pair.toReversed())

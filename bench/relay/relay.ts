@@ -190,7 +190,7 @@ export async function relay(
   const lost = new Set<Compared>();
   async function runEach(round: number, what: Load): Promise<OfCompared<Outcome>> {
     const outcomes: OfCompared<Outcome> = {};
-    // Whoever goes first meets the machine as another left it: they take turns in that as well.
+    // The first one meets the machine as another left it, so they take turns in that as well.
     const first = round % present.length;
     for (const name of [...present.slice(first), ...present.slice(0, first)]) {
       const target = compared[name];

@@ -5,6 +5,7 @@ import {
   type AgentView,
   type DoctorReport,
   type GatewayVerdict,
+  type OwnerChoice,
 } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
@@ -16,13 +17,12 @@ import {
   createAvailability,
   createAvailabilityMonitor,
   type OwnerMode,
-  type OwnerWish,
 } from './availability/availability.ts';
 import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks } from './doctor/doctor.ts';
-import type { WindowCut } from './doctor/window.ts';
+import type { WindowCut } from './doctor/context-window.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
@@ -50,8 +50,7 @@ import {
 import { createEnrollmentFile } from './storage/enrollment-file.ts';
 import { agentModels } from './memory/agent-models.ts';
 import { createMemoryKeeper, type MemoryKeeper } from './memory/memory-keeper.ts';
-import { createEnergyMeter } from './energy/energy-meter.ts';
-import { energyRecord } from './energy/energy-record.ts';
+import { createEnergyMeter, energyRecord } from './energy/energy-meter.ts';
 import { createPowerWatch } from './energy/power-watch.ts';
 import { modeWithMemory } from './memory/memory-mode.ts';
 import { openIdentity } from './storage/identity.ts';
@@ -205,7 +204,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
   const memory = createMemoryKeeper({
     ...deps,
     engines,
-    wish: () => availability.memoryWish(),
+    goal: () => availability.memoryGoal(),
     idleUnloadMs: () => minutes(settings().idleUnloadMin),
     inFlight: () => inference.inFlight() + deps.directInFlight(),
     lastEndedTicks: () => inference.lastEndedTicks(),
@@ -282,7 +281,7 @@ function viewOf(
     version: deps.version,
     uptimeS: Math.floor(parts.uptimeS()),
     owner: {
-      wish: availability.wish(),
+      choice: availability.choice(),
       freed: availability.freed(),
       rules: { ...availability.rules(), freeMemory, idleUnloadMin },
       ...(isLeaving ? LEAVING : parts.mode()),
@@ -439,9 +438,9 @@ export function createAgent(deps: AgentDeps) {
      * Sets the mode that the owner wants; resolves once it is on disk. `paused` ends running requests, `drained` lets
      * them finish.
      */
-    setMode(wish: OwnerWish) {
-      const saved = availability.setWish(wish);
-      if (wish === 'paused') inference.endAll();
+    setMode(choice: OwnerChoice) {
+      const saved = availability.setChoice(choice);
+      if (choice === 'paused') inference.endAll();
       return saved;
     },
     /**

@@ -1,4 +1,4 @@
-import type { AgentWish } from '#shared/agent.ts';
+import type { OwnerChoice } from '#shared/agent.ts';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { memberOf } from '../platform/json.ts';
 import {
@@ -19,7 +19,7 @@ type OwnersAgent = Pick<
   'view' | 'setMode' | 'free' | 'changeModel' | 'join' | 'leave' | 'runChecks'
 >;
 
-const MODES: readonly AgentWish[] = ['on', 'paused', 'drained'];
+const CHOICES: readonly OwnerChoice[] = ['on', 'paused', 'drained'];
 
 const SWITCHED_OFF: Refusal = {
   kind: 'refused',
@@ -59,14 +59,14 @@ export function agentRoutes(agent: OwnersAgent | null): readonly Route[] {
 }
 
 async function setMode(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
-  const wish = textAt(json, 'wish');
-  const mode = MODES.find((each) => each === wish);
-  if (mode === undefined) return badField('wish', `must be one of ${MODES.join(', ')}`);
-  await agent.setMode(mode);
+  const asked = textAt(json, 'mode');
+  const choice = CHOICES.find((each) => each === asked);
+  if (choice === undefined) return badField('mode', `must be one of ${CHOICES.join(', ')}`);
+  await agent.setMode(choice);
   return answered(agent.view());
 }
 
-/** A week; whoever frees the memory for longer leaves the time out. */
+/** A week; to free the memory for longer, leave the time out. */
 const MAX_FREE_MIN = 10_080;
 
 async function free(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AgentView, AgentWish, GpuFigures } from '#shared/agent.ts';
+import type { AgentView, OwnerChoice, GpuFigures } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
-import type { WindowCut } from '../agent/doctor/window.ts';
+import type { WindowCut } from '../agent/doctor/context-window.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
@@ -46,7 +46,7 @@ export interface ThisMachineDeps {
 export interface ThisMachine {
   readonly routes: readonly Route[];
   /** Null while the agent is switched off. */
-  setMode(wish: AgentWish): Promise<void> | null;
+  setMode(choice: OwnerChoice): Promise<void> | null;
   /** Frees the memory for so many minutes, or until told; null while the agent is switched off. */
   free(forMin: number | null): Promise<void> | null;
   /** Whether an engine of this machine at that origin is to get no requests now. */
@@ -113,7 +113,7 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   agent.subscribe(deps.changed);
   return {
     routes: agentRoutes({ ...agent, join: (line) => joinReachably(agent, deps, line) }),
-    setMode: (wish) => agent.setMode(wish),
+    setMode: (choice) => agent.setMode(choice),
     free: (forMin) => agent.free(forMin),
     holdsBack: (origin) => agent.holdsBack(origin),
     gpus: () => agent.gpus(),

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentView, AgentWish, GpuFigures } from '#shared/agent.ts';
+import type { AgentView, OwnerChoice, GpuFigures } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
@@ -30,7 +30,7 @@ import { createStateFile } from '../platform/state-file.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
-import { ownCommand } from '../platform/own-command.ts';
+import { ownCommand } from '../platform/process.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
 import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
@@ -82,7 +82,7 @@ export interface Host {
   setForceZero(enabled: boolean): Promise<ChangeResult>;
   /** The owner's mode of this machine; null while the agent is switched off. */
   machine(): AgentView['owner']['mode'] | null;
-  setMachine(wish: AgentWish): Promise<void>;
+  setMachine(choice: OwnerChoice): Promise<void>;
   /** Frees this machine's memory for so many minutes; null: until told. */
   freeMachine(forMin: number | null): Promise<void>;
   resetCircuit(id: UpstreamId): void;
@@ -318,8 +318,8 @@ function trayControls(
     setWarmup: (enabled) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
     machine: () => machine.view()?.owner.mode ?? null,
-    async setMachine(wish) {
-      await machine.setMode(wish);
+    async setMachine(choice) {
+      await machine.setMode(choice);
     },
     async freeMachine(forMin) {
       await machine.free(forMin);

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as textFrom } from 'node:stream/consumers';
 import { z } from 'zod';
+import { namesMachine, withMachineNames } from '#shared/machine-names.ts';
 import { visible } from '#shared/visible.ts';
 import { createFramer, dataOf, eventsOf } from '../gateway/protocols/sse.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -15,6 +16,7 @@ import {
   type Sent,
   strangerAt,
 } from './running-app.ts';
+import { machineNames } from './machine-names.ts';
 import { paintError, printError, withProgress } from './terminal.ts';
 
 /** Sends one message; the answer goes to standard output as it arrives, its route to standard error. */
@@ -31,13 +33,22 @@ export async function chat(input: Input): Promise<CommandOutcome> {
   });
   if (result.kind === 'unreached') return failed(result.why);
   const { route, text, error } = result;
-  if (asJson && error === null) return answer({ text, ...route }, '');
+  const said = `${routeText(route)} ${error ?? ''}`;
+  const names = namesMachine(said) ? await machineNames(running) : NO_NAMES;
+  if (asJson && error === null) {
+    const machine = route.provider === null ? null : (names.get(route.provider) ?? null);
+    return answer({ text, ...route, machine }, '');
+  }
   if (!asJson) {
     if (text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
-    printError(paintError('dim', routeText(route)));
+    printError(paintError('dim', withMachineNames(routeText(route), names)));
   }
-  return error === null ? { kind: 'printed', exitCode: EXIT.done } : failed(error);
+  return error === null
+    ? { kind: 'printed', exitCode: EXIT.done }
+    : failed(withMachineNames(error, names));
 }
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 const NO_MESSAGE =
   '"chat" needs a message, as in: switchyard chat "Why is the sky blue?" It can also come from standard input.';
@@ -174,7 +185,7 @@ const withoutControls = (text: string) => text.replaceAll(/[^\P{Cc}\n\t]/gu, '')
 function routeText(route: ChatRoute): string {
   const { upstream, provider, fallbackReason, requestId, model, firstContentMs, totalMs } = route;
   const parts = [
-    provider === null ? upstream : `${upstream} (${provider})`,
+    provider === null ? upstream : `${upstream} on ${provider}`,
     ...(model === null ? [] : [model]),
     ...(firstContentMs === null ? [] : [`first token ${firstContentMs} ms`]),
     `${totalMs} ms in total`,

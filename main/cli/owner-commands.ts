@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { AgentView, AgentWish } from '#shared/agent.ts';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { AgentView, OwnerChoice } from '#shared/agent.ts';
+import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
@@ -17,8 +17,11 @@ export const AGENT = z.looseObject({
 });
 
 /** Sets the mode of this machine and prints the new state. */
-export async function setMode({ dataDirectory }: Input, wish: AgentWish): Promise<CommandOutcome> {
-  const json = { wish };
+export async function setMode(
+  { dataDirectory }: Input,
+  choice: OwnerChoice,
+): Promise<CommandOutcome> {
+  const json = { mode: choice };
   const asked = await ask(dataDirectory, {
     method: 'POST',
     path: 'agent/mode',
@@ -87,4 +90,109 @@ export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise
   if (asked.kind === 'answered') return answer({ id }, `${id} is called again.`);
   if (asked.exitCode === EXIT.notRunning) return asked;
   return failed(`${asked.message}${didYouMean(id, UPSTREAM_IDS)}`);
+}
+
+/** Longer than the gateway waits for running requests and an engine that reads a large model from a slow disk. */
+const TIMEOUT_MS = 15 * 60_000;
+
+const FREED = AGENT.extend({
+  owner: AGENT.shape.owner.extend({
+    freed: z.object({ untilMs: z.number().nullable() }).nullable(),
+  }),
+  memory: z.looseObject({ toLoad: z.array(z.string()), problem: z.string().nullable() }),
+});
+
+/** Unloads all models of this machine, which takes no requests until then; exit code 1 if one stays in memory. */
+export async function free({ dataDirectory, options }: Input): Promise<CommandOutcome> {
+  const span = options['for'];
+  const minutes = typeof span === 'string' ? minutesIn(span) : null;
+  if (typeof span === 'string' && minutes === null) return badSpan(span);
+  const asked = await ask(dataDirectory, {
+    method: 'POST',
+    path: 'agent/free',
+    json: minutes === null ? {} : { minutes },
+    timeoutMs: TIMEOUT_MS,
+    answer: FREED,
+  });
+  if (asked.kind === 'failed') return asked;
+  const { owner, memory } = asked.body;
+  const text = freedText({ owner, memory }, new Date());
+  return answer({ owner, memory }, text, memory.problem === null ? EXIT.done : EXIT.failed);
+}
+
+const badSpan = (span: string) =>
+  failed(
+    `"${span}" is not a time of up to a week: write 2h, 90m, 1h30m, 1.5h, or a number of minutes.`,
+    EXIT.usage,
+  );
+
+const SPAN =
+  /^(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s)?$/i;
+const MINUTES_IN = [24 * 60, 60, 1, 1 / 60];
+const MAX_MINUTES = 7 * 24 * 60;
+
+/** Minutes in a time such as `1h30m`, `1.5h` or `90`; null if it is none, or over a week. */
+export function minutesIn(span: string): number | null {
+  const text = span.replaceAll(' ', '');
+  const parts = SPAN.exec(/^\d+(\.\d+)?$/.test(text) ? `${text}m` : text)?.slice(1);
+  if (parts === undefined) return null;
+  const minutes = parts.reduce(
+    (sum, part, at) => sum + Number((part as string | undefined) ?? 0) * (MINUTES_IN[at] ?? 0),
+    0,
+  );
+  return minutes > 0 && minutes <= MAX_MINUTES ? minutes : null;
+}
+
+interface FreedFacts {
+  readonly owner: Pick<AgentView['owner'], 'freed'>;
+  readonly memory: Pick<AgentView['memory'], 'toLoad' | 'problem'>;
+}
+
+export function freedText({ owner, memory }: FreedFacts, now: Date): string {
+  const untilMs = owner.freed?.untilMs ?? null;
+  const until = untilMs === null ? '' : ` until ${clockTime(new Date(untilMs), now)}`;
+  const { toLoad, problem } = memory;
+  if (problem !== null)
+    return `This machine takes no requests${until}, but memory is still taken: ${problem}`;
+  const what = toLoad.length === 0 ? 'No model was loaded.' : `Unloaded: ${toLoad.join(', ')}.`;
+  return `freed${until}. ${what} Other upstreams answer meanwhile; "switchyard resume" ends it, and loads first what was loaded.`;
+}
+
+/** With the day if it is not today. */
+function clockTime(at: Date, now: Date): string {
+  const time = at.toTimeString().slice(0, 5);
+  return at.toDateString() === now.toDateString() ? time : `${at.toDateString()} ${time}`;
+}
+
+/** Loads a model on this machine, or unloads it, once no request runs. */
+export async function changeModel(
+  { dataDirectory, words: [model = ''] }: Input,
+  action: 'load' | 'unload',
+): Promise<CommandOutcome> {
+  const asked = await ask(dataDirectory, {
+    method: 'POST',
+    path: 'agent/models',
+    json: { model, action },
+    timeoutMs: TIMEOUT_MS,
+    answer: z.unknown(),
+  });
+  return asked.kind === 'failed' ? asked : answer({ model, action }, `${model}: ${action}ed.`);
+}
+
+const PREFERRED = z.object({
+  preferred: z.object({ id: z.enum(HOSTED_IDS), until: z.string() }).nullable(),
+});
+
+/** Has requests try a hosted upstream before the others for an hour; `none` ends that. */
+export async function prefer({ dataDirectory, words: [id] }: Input): Promise<CommandOutcome> {
+  const json = { id: id === 'none' ? null : id };
+  const call = { method: 'PUT', path: 'preference', json, answer: PREFERRED } as const;
+  const asked = await ask(dataDirectory, call);
+  if (asked.kind === 'failed') return asked;
+  const { preferred } = asked.body;
+  const said =
+    preferred === null
+      ? 'Local is tried first again.'
+      : `${preferred.id} is tried first for an hour, then Local again.`;
+  return answer(asked.body, said);
 }

@@ -106,7 +106,7 @@ interface OwnGateway {
 }
 
 interface ProvedRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** JSON, or null for none. */
   readonly body: string | null;
@@ -116,7 +116,7 @@ interface ProvedRequest {
 
 export type Sent =
   | { readonly kind: 'answered'; readonly response: IncomingMessage }
-  /** Whoever listens there does not know the control token, and was told nothing but a nonce. */
+  /** The program that listens there does not know the control token, and got nothing but a nonce. */
   | { readonly kind: 'stranger' }
   | { readonly kind: 'unreached'; readonly error: unknown };
 

@@ -11,7 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/settings-file.ts';
 import { openTracing } from '../gateway/monitoring/tracing.ts';
 import { systemClock } from '../platform/clock.ts';
-import { ownCommand } from '../platform/own-command.ts';
+import { ownCommand } from '../platform/process.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';

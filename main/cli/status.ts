@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Condition, Judgement } from '#shared/condition.ts';
 import { troubleIn, verdictText } from '#shared/condition-words.ts';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { AGENT, stateLine } from './owner-commands.ts';
@@ -9,7 +9,9 @@ import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';
 
 const REPORT = z.looseObject({
+  timestamp: z.string(),
   forceZero: z.boolean(),
+  preferred: z.looseObject({ id: z.enum(HOSTED_IDS), until: z.string() }).optional(),
   local: z.looseObject({
     verified_count: z.number(),
     pending_count: z.number(),
@@ -80,6 +82,7 @@ function statusText(shown: Status, color: Paint): string {
     `${color(isServing(judgement) ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
     `Dashboard: ${url}`,
     `Base URL for your apps: ${baseUrl}`,
+    ...preferredLines(report, nameOf),
     '',
     ...rows,
     '',
@@ -87,6 +90,15 @@ function statusText(shown: Status, color: Paint): string {
     `Requests: ${totalRequests}, of which ${fellBack} fell back and ${failed} failed.`,
     ...(report.forceZero ? ['Local only: nothing that costs money is called.'] : []),
   ].join('\n');
+}
+
+function preferredLines(
+  { preferred, timestamp }: Snapshot['status'],
+  nameOf: (id: Upstream['id']) => string,
+): readonly string[] {
+  if (preferred === undefined) return [];
+  const left = inWords(Date.parse(preferred.until) - Date.parse(timestamp));
+  return [`${nameOf(preferred.id)} is tried first for another ${left}.`];
 }
 
 interface StatusLine {

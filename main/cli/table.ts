@@ -1,8 +1,8 @@
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
 import { chat, models } from './chat.ts';
 import { answer, type Command, type CommandOutcome, EXIT, failed } from './command.ts';
-import { leave, reset, setMode } from './owner-commands.ts';
+import { leave, prefer, reset, setMode } from './owner-commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
@@ -103,6 +103,13 @@ export const COMMANDS: readonly Command[] = [
     run: reset,
   },
   {
+    name: 'prefer',
+    summary: 'Try a hosted upstream before the others, Local too, for an hour; "none" ends it.',
+    details: 'Circuits, budgets and “Local only” still hold. A restart ends it.',
+    arguments: [{ name: 'id', choices: [...HOSTED_IDS, 'none'] }],
+    run: prefer,
+  },
+  {
     name: 'join',
     summary:
       'Join another gateway, so that it can use this GPU. Copy the full command from “Add a machine” there.',
@@ -139,20 +146,20 @@ export const COMMANDS: readonly Command[] = [
     options: [
       { name: 'for', value: 'time', summary: 'Such as 2h, 90m or 1h30m; until told without it.' },
     ],
-    run: async (input) => (await import('./memory-commands.ts')).free(input),
+    run: async (input) => (await import('./owner-commands.ts')).free(input),
   },
   {
     name: 'load',
     summary: 'Load a model of this machine, once no request runs.',
     arguments: [{ name: 'model' }],
-    run: async (input) => (await import('./memory-commands.ts')).changeModel(input, 'load'),
+    run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'load'),
   },
   {
     name: 'unload',
     summary: 'Unload a model of this machine, once no request runs.',
     details: 'The next request for it loads it again; "free" keeps requests away.',
     arguments: [{ name: 'model' }],
-    run: async (input) => (await import('./memory-commands.ts')).changeModel(input, 'unload'),
+    run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'unload'),
   },
   {
     name: 'doctor',

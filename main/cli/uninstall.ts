@@ -1,9 +1,8 @@
 import { existsSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { answer, type CommandOutcome, failed, type Input } from './command.ts';
-import { thisInstallation } from './installation.ts';
 import { findRunning } from './running-app.ts';
-import { removeOwnService } from './service/service.ts';
+import { removeOwnService, thisInstallation } from './service/service.ts';
 
 /** Removes this program and its service, but not its settings. */
 export async function runUninstall(input: Input): Promise<CommandOutcome> {

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { AgentWish } from '#shared/agent.ts';
+import type { OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -69,8 +69,8 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     if (failure !== '') throw new Error(`${logsDirectory}: ${failure}`);
   }
 
-  const setMachine = (wish: AgentWish) =>
-    change("The machine's mode was not changed", host.setMachine(wish));
+  const setMachine = (choice: OwnerChoice) =>
+    change("The machine's mode was not changed", host.setMachine(choice));
   const freeMachine = (forMin: number | null) =>
     change("The machine's memory was not freed", host.freeMachine(forMin));
 

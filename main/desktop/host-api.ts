@@ -1,4 +1,4 @@
-import type { AgentWish } from '#shared/agent.ts';
+import type { OwnerChoice } from '#shared/agent.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
@@ -23,7 +23,7 @@ export interface HostApi {
   setWarmup(enabled: boolean): Promise<ChangeResult>;
   setForceZero(enabled: boolean): Promise<ChangeResult>;
   machine(): MachineMode;
-  setMachine(wish: AgentWish): Promise<void>;
+  setMachine(choice: OwnerChoice): Promise<void>;
   /** Unloads its models for so many minutes; null: until it is resumed. */
   freeMachine(forMin: number | null): Promise<void>;
   resetCircuit(id: UpstreamId): void;

@@ -33,12 +33,12 @@ interface SleepDeps {
  * everything is checked again. The state is saved on disk, because a machine may lose power while it sleeps.
  */
 export function followSleep({ powerMonitor, host, preferences, log }: SleepDeps): void {
-  async function change(wish: 'on' | 'drained'): Promise<boolean> {
+  async function change(choice: 'on' | 'drained'): Promise<boolean> {
     try {
-      await host.setMachine(wish);
+      await host.setMachine(choice);
       return true;
     } catch (error) {
-      log('error', 'mode_not_changed', { wish, error: messageOf(error) });
+      log('error', 'mode_not_changed', { choice, error: messageOf(error) });
       return false;
     }
   }

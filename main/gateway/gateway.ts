@@ -16,7 +16,12 @@ import {
   type SettingsApi,
   sharingHandlers,
 } from './api/control-handlers.ts';
-import { installHandlers, type OwnPackage } from './api/install-handlers.ts';
+import {
+  installHandlers,
+  type OwnPackage,
+  askedUrl,
+  isAskedOnLoopback,
+} from './api/install-handlers.ts';
 import {
   createLifecycle,
   type Lifecycle,
@@ -41,9 +46,8 @@ import { logRefusedOrigins } from './auth/origin-guard.ts';
 import { identifyBy } from './auth/identity.ts';
 import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
-import { logDroppedFields } from './chat/dropped-fields.ts';
+import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
-import { askedUrl, isAskedOnLoopback } from './http/asked-url.ts';
 import { providerTraffic, type ProviderTraffic, type StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
 import { createChecks, createMonitor, type Monitor } from './monitoring/monitor.ts';
@@ -58,7 +62,7 @@ import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
-import type { UpstreamId } from '#shared/ids.ts';
+import type { HostedId, UpstreamId } from '#shared/ids.ts';
 import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
 import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
@@ -88,7 +92,7 @@ export interface GatewayDeps {
   /** The same for the sessions and the remembered browsers. */
   readonly keepSessions: (save: () => unknown) => StateFile;
   readonly keepBrowsers: (save: () => unknown) => StateFile;
-  /** It is the demo: its link works as often as it is opened, and whoever has opened it is signed in in every tab. */
+  /** It is the demo: its link works any number of times, and signs in every tab of the browser that opened it. */
   readonly isDemo: boolean;
   readonly usage: UsageStore;
   readonly about: AboutApp;
@@ -179,7 +183,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     admission: () => limits.admission.view(),
     sightings: () => sightings,
   });
-  const { logs, stats, warmup, feed } = monitor;
+  const { logs, stats, warmup, preference, feed } = monitor;
   const limits = limitsOf(deps, () => feed.changed());
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
@@ -250,7 +254,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl: lifecycle.baseUrl,
     ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
     controlLink,
-    ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks }),
+    ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks, remotes }),
     start() {
       healthChecks.start();
       others.start(stats);
@@ -258,6 +262,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
     async stop(graceMs) {
       warmup.stop();
+      preference.stop();
       stopChecks();
       others.stop();
       await lifecycle.stop(graceMs);
@@ -343,7 +348,7 @@ interface ChangeHandlers {
   /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
   upstreamChanged(id: UpstreamId): void;
   /** Two upstreams have changed places: what is known about each goes with it. */
-  upstreamsSwapped(a: UpstreamId, b: UpstreamId): void;
+  upstreamsSwapped(a: HostedId, b: HostedId): void;
   traffic(providerId: string): ProviderTraffic;
   /** A provider has a new token, so its circuit and exclusions no longer apply. */
   providerChanged(id: string): void;
@@ -359,7 +364,17 @@ interface ChangeHandlers {
 
 /** Reactions to changes of upstreams and machines. */
 function changeHandlers(
-  { circuits, latencies, outcomes, predictions, prefixes, stats, usage, warmup }: Monitor,
+  {
+    circuits,
+    latencies,
+    outcomes,
+    predictions,
+    preference,
+    prefixes,
+    stats,
+    usage,
+    warmup,
+  }: Monitor,
   {
     prefills,
     support,
@@ -368,10 +383,12 @@ function changeHandlers(
     catalogue,
     sightings,
     healthChecks,
+    remotes,
   }: Pick<Learnt, 'prefills' | 'support' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: SightingsMonitor;
     readonly healthChecks: HealthChecks;
+    readonly remotes: () => readonly RemoteUpstream[];
   },
 ): ChangeHandlers {
   function forgetSupport(id: string): void {
@@ -395,6 +412,8 @@ function changeHandlers(
       forgetUpstream(id);
       sightings.changed(id);
       if (id === 'ondemand') warmup.forget();
+      const isSetUp = remotes().some((remote) => remote.id === id);
+      if (!isSetUp && preference.id() === id) preference.end();
     },
     upstreamsSwapped(a, b) {
       circuits.swap(a, b);
@@ -402,6 +421,7 @@ function changeHandlers(
       outcomes.swap(a, b);
       usage.swap(a, b);
       sightings.swapped(a, b);
+      preference.swapped(a, b);
     },
     traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
     providerChanged(id) {

@@ -13,7 +13,7 @@ export class ByteBuffer {
   #buffer: Buffer<ArrayBuffer> | null = null;
   #length = 0;
 
-  /** No more than `announcedBytes` is allocated, and nothing before it comes: whoever announces much may send little. */
+  /** No more than `announcedBytes` is allocated, and nothing before it comes: a sender that announces much may send little. */
   constructor(announcedBytes = Infinity) {
     this.#announcedBytes = announcedBytes;
   }

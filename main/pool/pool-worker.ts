@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import type { SettledWrite } from '../registry/store/open-store.ts';
-import { exchange } from './exchange.ts';
+import { exchange } from './circuit-exchange.ts';
 import { createLeases, keepLeases, type Leases } from './leases.ts';
 import { syncMembers } from './members.ts';
 import {
@@ -19,7 +19,7 @@ import {
   type PoolWorkerData,
   type SharedPrefix,
 } from './protocol.ts';
-import { createOpening, createPoolReader, type PoolReader, readEvents } from './reading.ts';
+import { createOpening, createPoolReader, type PoolReader, readEvents } from './registry-reader.ts';
 import type { Session } from './connection.ts';
 import { createSessionKeeper, type SessionState } from './session.ts';
 import { createWriteQueue, type WriteQueue } from './commit.ts';

@@ -3,7 +3,7 @@ import type { Unusable } from '../registry/store/errors.ts';
 import { CHANNEL, prepareCommits } from './commit.ts';
 import { POOL_TIMES, type PoolWorkerData, type SharedPrefix } from './protocol.ts';
 import { connect, type Session, databaseFailureOf, explainDatabase } from './connection.ts';
-import { NEWS_CHANNEL, PREFIX_CHANNEL, prefixesIn, prepareExchange } from './exchange.ts';
+import { NEWS_CHANNEL, PREFIX_CHANNEL, prefixesIn, prepareExchange } from './circuit-exchange.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 
 /** Another gateway may be migrating many rows at the same time. */

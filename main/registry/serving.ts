@@ -1,5 +1,6 @@
 import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
+import type { LoadRange } from '#shared/live.ts';
 import type { Check } from '#shared/provider.ts';
 import { statusAt } from './liveness.ts';
 import {
@@ -35,8 +36,8 @@ export interface Capacity {
   readonly serving: number;
   /** Number of different models. */
   readonly models: number;
-  /** Mean load of their GPUs in percent; null if none reports it. */
-  readonly load: number | null;
+  /** Null if none of their GPUs reports it. */
+  readonly load: LoadRange | null;
 }
 
 /**
@@ -53,11 +54,23 @@ export function createCapacity(table: ProviderTable): () => Capacity {
     const loads = targets.flatMap(({ id }) =>
       (table.get(id)?.shown?.gpu.devices ?? []).flatMap(({ util_gpu }) => util_gpu ?? []),
     );
-    const sum = loads.reduce((total, load) => total + load, 0);
-    const load = loads.length === 0 ? null : Math.round(sum / loads.length);
+    const load = rangeOf(loads);
     known = { key, capacity: { serving: targets.length, models: models.size, load } };
     return known.capacity;
   };
+}
+
+/** Not by `Math.max(...loads)`: ten thousand machines may have more GPUs than a call has room for arguments. */
+function rangeOf(loads: readonly number[]): LoadRange | null {
+  const [first] = loads;
+  if (first === undefined) return null;
+  return loads.reduce(
+    ({ lowest, highest }, load) => ({
+      lowest: Math.min(lowest, Math.round(load)),
+      highest: Math.max(highest, Math.round(load)),
+    }),
+    { lowest: Math.round(first), highest: Math.round(first) },
+  );
 }
 
 /** The nearer to serving, the earlier. */

@@ -1,4 +1,4 @@
-import type { AgentView, AgentWish, DoctorReport } from '#shared/agent.ts';
+import type { AgentView, OwnerChoice, DoctorReport } from '#shared/agent.ts';
 import { type Answer, type Caller, jsonBody } from './client.ts';
 
 /** The agent of the gateway's machine, or the reason why there is none. */
@@ -25,7 +25,7 @@ export function createAgent({ call, act }: Pick<Caller, 'call' | 'act'>) {
     },
     /** The last answer; null before the first. */
     last: () => last,
-    setMode: (wish: AgentWish) => act('/api/v1/agent/mode', jsonBody('POST', { wish })),
+    setMode: (choice: OwnerChoice) => act('/api/v1/agent/mode', jsonBody('POST', { mode: choice })),
     /** Frees the memory for so many minutes; null: until the owner resumes. */
     free: (minutes: number | null) =>
       act('/api/v1/agent/free', jsonBody('POST', minutes === null ? {} : { minutes })),

@@ -97,6 +97,8 @@ export interface Refusal {
   readonly message: string;
   /** The part of the call at fault, such as a setting's path; null for the call as a whole. */
   readonly param: string | null;
+  /** What kind of error it is; absent where nobody said. */
+  readonly code?: string;
 }
 
 export const NO_ANSWER: Refusal = {
@@ -109,13 +111,15 @@ export async function refusalOf(response: Response): Promise<Refusal> {
   const fallback = t.shell.errors.status(response.status);
   try {
     const { error } = parseVisible(await response.text()) as {
-      readonly error?: { readonly message?: unknown; readonly param?: unknown };
+      readonly error?: Readonly<Partial<Record<'message' | 'param' | 'code', unknown>>>;
     };
     const message = error?.message;
     const param = error?.param;
+    const code = error?.code;
     return {
       message: typeof message === 'string' && message !== '' ? message : fallback,
       param: typeof param === 'string' ? param : null,
+      ...(typeof code === 'string' ? { code } : {}),
     };
   } catch {
     return { message: fallback, param: null };

@@ -1,6 +1,5 @@
 import type { RequestRow } from '#shared/live.ts';
-import type { Narrowing, RequestFilter } from '#shared/request-filter.ts';
-import type { RequestPage } from '#shared/request-page.ts';
+import type { Narrowing, RequestFilter, RequestPage } from '#shared/request-filter.ts';
 import type { Caller } from './client.ts';
 
 /** Size of a page: parsing more would delay a frame. */

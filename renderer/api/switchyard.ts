@@ -1,4 +1,4 @@
-import type { AskedModels } from '#shared/asked-models.ts';
+import type { AskedModels } from '#shared/models.ts';
 import type { HistoryRange, HistoryReport } from '#shared/usage.ts';
 import { createAccess } from './access.ts';
 import { createAgent } from './agent.ts';

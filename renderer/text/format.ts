@@ -38,6 +38,32 @@ export function formatCompact(count: number): string {
   return count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
 }
 
+/** Memory, in powers of 1,024 as the makers of GPUs count it: `512 MB`, `18.6 GB`, `140 GB`. */
+export function formatMemory(bytes: number): string {
+  return formatSize(bytes, 1024);
+}
+
+/** A file, in powers of 1,000 as the lists of models count them: `270 MB`, `4.9 GB`. */
+export function formatFileSize(bytes: number): string {
+  return formatSize(bytes, 1000);
+}
+
+/** Below one GB in MB, and what is there is never zero. */
+function formatSize(bytes: number, base: number): string {
+  const mb = bytes / base ** 2;
+  if (Math.round(mb) < base)
+    return `${formatCount(bytes === 0 ? 0 : Math.max(1, Math.round(mb)))} MB`;
+  const gb = mb / base;
+  return `${gb < 99.95 ? Number(gb.toFixed(1)) : formatCount(Math.round(gb))} GB`;
+}
+
+/** `12 of 24 GB`, `300 MB of 24 GB`: the unit once if it is the same. */
+export function formatMemoryOf(usedBytes: number, totalBytes: number): string {
+  const [used, total] = [formatMemory(usedBytes), formatMemory(totalBytes)];
+  const isSame = usedBytes === 0 || used.slice(-2) === total.slice(-2);
+  return `${isSame ? used.slice(0, -3) : used} of ${total}`;
+}
+
 /** Wall-clock time of day, `14:31:07`. */
 export function formatClock(epochMs: number): string {
   return CLOCK.format(epochMs);

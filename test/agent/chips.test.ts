@@ -58,12 +58,15 @@ test.each([
   ['Apple M2', 10, 102.4],
   ['Apple M2 Max', 38, 409.6],
   ['Apple M3 Max', 40, 409.6],
-])('%s with %i cores has what its memory gives, rounded', (name, gpuCores, bandwidthGbs) => {
-  const told = chipFacts({ ...hints, name, gpuCores }).bandwidthGbs ?? 0;
-  expect(Math.abs(told / bandwidthGbs - 1)).toBeLessThan(0.03);
-});
+])(
+  'the memory bandwidth of %s with %i cores is known to within 3 %%',
+  (name, gpuCores, bandwidthGbs) => {
+    const told = chipFacts({ ...hints, name, gpuCores }).bandwidthGbs ?? 0;
+    expect(Math.abs(told / bandwidthGbs - 1)).toBeLessThan(0.03);
+  },
+);
 
-test('what the driver tells decides between chips of one name', () => {
+test('memory size and cores decide between chips of one name', () => {
   const of = (memoryGb: number) =>
     chipFacts({ ...hints, name: 'NVIDIA GeForce RTX 3060', memoryMb: memoryGb * 1024 - 100 });
   expect([of(12).bandwidthGbs, of(8).bandwidthGbs]).toEqual([360, 240]);
@@ -71,7 +74,7 @@ test('what the driver tells decides between chips of one name', () => {
   expect([max(30).bandwidthGbs, max(40).bandwidthGbs]).toEqual([300, 400]);
 });
 
-test('where nothing decides, only what they share is said', () => {
+test('a chip of an ambiguous name gets only the facts that all chips of that name share', () => {
   expect(chipFacts({ ...hints, name: 'Apple M3 Max' })).toEqual({
     family: 'M3',
     tier: 'high',
@@ -80,7 +83,7 @@ test('where nothing decides, only what they share is said', () => {
   });
 });
 
-test('a chip that is in no table stays unknown, but for what its driver tells', () => {
+test('a chip that is in no table stays unknown, but for what its driver reports', () => {
   const unknown = { family: null, tier: null, gpuCores: null, bandwidthGbs: null };
   expect(chipFacts({ ...hints, name: 'NVIDIA GeForce RTX 9990' })).toEqual(unknown);
   expect(chipFacts({ ...hints, name: null })).toEqual(unknown);

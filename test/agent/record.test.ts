@@ -61,7 +61,7 @@ const STATE: AgentState = {
   energy: undefined,
 };
 
-test('a record is what the registry takes, and nothing else', () => {
+test('a record is exactly what the registry takes', () => {
   const record = agentRecord(machine(CARD), ENGINE, STATE);
   expect(agentRecordSchema.strict().parse(record)).toEqual(record);
   expect(record).toMatchObject({
@@ -78,7 +78,7 @@ test('a record is what the registry takes, and nothing else', () => {
   });
 });
 
-test('what is unknown is null and what is zero is 0', () => {
+test('a record holds null for what is unknown, and 0 for what is zero', () => {
   const record = agentRecord(machine({ ...CARD, name: null, memoryUsedMb: null }), null, STATE);
   expect(record).toMatchObject({ chip: null, chip_tier: null, current_model: null, models: [] });
   expect(record.gpu.devices[0]).toMatchObject({
@@ -89,23 +89,23 @@ test('what is unknown is null and what is zero is 0', () => {
   expect(record.engine_health).toEqual({ status: 'no engine found', code: 0 });
 });
 
-test('a machine without a GPU says so', () => {
+test('the record of a machine without a GPU says so', () => {
   const record = agentRecord(machine(), ENGINE, STATE);
   expect(record).toMatchObject({ chip: null, memory_gb: null, gpu_cores: null, gpu: { count: 0 } });
   agentRecordSchema.parse(record);
 });
 
-test('a sum is unknown when it is unknown of one card', () => {
+test('a sum in a record is unknown when it is unknown of one card', () => {
   const record = agentRecord(machine(CARD, { ...CARD, memoryTotalMb: null }), ENGINE, STATE);
   expect(record.gpu).toMatchObject({ count: 2, total_memory_gb: null, gpu_cores: 32_768 });
 });
 
-test('a card that the driver has lost does not count', () => {
+test('a card that the driver has lost does not count in a record', () => {
   const record = agentRecord(machine({ ...CARD, fault: 'GPU is lost' }), ENGINE, STATE);
   expect(record.gpu.count).toBe(0);
 });
 
-test("where memory is shared it is the machine's", () => {
+test('a GPU that shares the machine’s memory has that memory in its record', () => {
   const memory = { totalBytes: 128 * GIB, availableBytes: 100 * GIB, source: 'node:os' };
   const shared = (part: Pick<GpuDevice, 'vendor' | 'name'> & Partial<GpuDevice>) =>
     machine(withHostMemory({ ...UNREAD, key: 'k', isUnified: true, ...part }, memory));
@@ -133,19 +133,22 @@ test.each([
   [{ inFlight: 1 }, {}, 'serving'],
   [{}, { metrics: { running: 1, waiting: 0, cacheUse: null, generatedTokens: null } }, 'serving'],
   [{}, {}, 'idle'],
-] as const)('with %j and an engine of %j the status is %s', (state, engine, status) => {
-  const record = agentRecord(machine(CARD), { ...ENGINE, ...engine }, { ...STATE, ...state });
-  expect(record.status).toBe(status);
-});
+] as const)(
+  'a machine in the state %j with the engine %j has the status %s',
+  (state, engine, status) => {
+    const record = agentRecord(machine(CARD), { ...ENGINE, ...engine }, { ...STATE, ...state });
+    expect(record.status).toBe(status);
+  },
+);
 
-describe('the current model', () => {
+describe('the current model of a record', () => {
   test.each([
     ['the loaded one', ['b'], 'a', 'b'],
-    ['of several loaded ones the last used', ['b', 'a'], 'a', 'a'],
-    ['without a loaded one the last used', [], 'b', 'b'],
+    ['the last used of several loaded ones', ['b', 'a'], 'a', 'a'],
+    ['the last used one where none is loaded', [], 'b', 'b'],
     ['never one that is not on offer', [], 'gone', 'a'],
-    ['else the first on offer', null, null, 'a'],
-  ] as const)('is %s', (_what, loaded, lastModel, expected) => {
+    ['the first on offer where nothing else is known', null, null, 'a'],
+  ] as const)('the current model is %s', (_what, loaded, lastModel, expected) => {
     const isLoaded = (id: string) => loaded?.some((each) => each === id) ?? null;
     const facts = ['a', 'b'].map((id) => modelFacts(id, { loaded: isLoaded(id) }));
     const engine = { ...ENGINE, loaded, facts };
@@ -161,7 +164,7 @@ test('a speed measured from real traffic goes before that of the engine', () => 
   expect([tps(41.5), tps(null)]).toEqual([41.5, 30]);
 });
 
-test('readings that no card can have are put right', () => {
+test('readings that no card can have are put right in a record', () => {
   const record = agentRecord(machine({ ...CARD, utilGpu: 101, memoryUsedMb: 1.5 }), ENGINE, STATE);
   expect(record.gpu.devices[0]).toMatchObject({ util_gpu: 100, memory_used_mb: 2 });
 });

@@ -15,7 +15,7 @@ test('docs/understand/performance.md and its pictures are what `npm run figures`
   expect(Object.fromEntries(there)).toEqual(pictures);
 });
 
-test('an axis ends at a number that is easily halved, and is written short', () => {
+test('an axis ends at a number that is easily halved, and its labels are short', () => {
   expect([0, 0.03, 1, 4.2, 61, 1010].map(roundedUp)).toEqual([1, 0.04, 1, 6, 80, 2000]);
   expect([0.5, 12, 1000, 2500, 20_000_000].map(axisText)).toEqual([
     '0.5',
@@ -26,7 +26,7 @@ test('an axis ends at a number that is easily halved, and is written short', () 
   ]);
 });
 
-test('a curve of ten times the size stands as far to the right each time, and no cost leaves its panel', () => {
+test('each tenfold size moves a curve equally far to the right, and no cost leaves its panel', () => {
   const points = [1, 10, 100].map((size) => [size, size * 3] as const);
   const svg = picture([{ title: 'cost', lines: [{ name: 'gateway', points }] }], 'size', 'light');
   const dots = [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)"/g)].map(([, x, y]) => [

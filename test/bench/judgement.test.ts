@@ -4,7 +4,7 @@ import { bound as boundOf, conclusionOf, spreadText, verdict } from '../../bench
 
 const bound = (measured: number, aim: number | null = 1) => boundOf('cost', '×', measured, 2, aim);
 
-test('a missed aim is said and is no fault; a broken bound is one, and so is what could not be measured', () => {
+test('a missed aim is reported and no fault, and a broken or unmeasured bound is one', () => {
   expect([0.9, 1.5, 2.1, Number.NaN].map((measured) => verdict(bound(measured)))).toEqual([
     'aim met',
     'aim missed',
@@ -28,19 +28,19 @@ const SIZES = [1, 10, 100, 1000, 10_000];
 const rising = (cost: (size: number) => number, noise = 0) =>
   growsFaster(risingCost(SIZES, SIZES.map(cost), noise));
 
-test('cost that is in proportion to its work does not grow faster than it, whatever doing nothing costs', () => {
+test('cost in proportion to its work does not grow faster than it, whatever doing nothing costs', () => {
   expect(rising((n) => 3 * n)).toBe(false);
   expect(rising((n) => 500 + 3 * n)).toBe(false);
   expect(rising((n) => n * Math.log2(n + 1))).toBe(false);
   expect(growsFaster(levelCost([900, 30, 20, 21]))).toBe(false);
 });
 
-test('cost that rises with the square of its work is found, and so is a unit that becomes dearer', () => {
+test('cost that rises with the square of its work is found, and so is a unit that gets more expensive', () => {
   expect(rising((n) => n * n)).toBe(true);
   expect(growsFaster(levelCost([20, 20, 50]))).toBe(true);
 });
 
-test('a rise that is no more than noise says nothing', () => {
+test('a rise in cost that is no more than noise does not count', () => {
   expect(rising((n) => (n === 10_000 ? 30 : 20), 16)).toBe(false);
   expect(rising((n) => (n === 10_000 ? 30 : n / 1000), 16)).toBe(false);
 });

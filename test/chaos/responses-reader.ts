@@ -117,7 +117,7 @@ export function createResponsesReader(): Reader {
 
   const begin = (event: Json) => {
     id = asObject(event['response'])['id'];
-    if (sequence !== 1) faults.push('it begins anew');
+    if (sequence !== 1) faults.push('it begins again');
   };
   const breakOff = () => void (draft.end = 'broken');
   const endOfText = (event: Json, type: string) => sameText(event, type, event['text']);

@@ -11,7 +11,7 @@ import { controlOf } from '../support/tier.ts';
 
 const WORD = 'hunter2';
 
-/** Whoever wrote a password into an address did not mean it for anybody who may read the list. */
+/** An owner who wrote a password into an address did not mean it for everybody who can read the list. */
 const ADDRESSES = [
   `http://us${WORD}er:${WORD}@127.0.0.1:1`,
   `http://${WORD}@127.0.0.1:1/a/path?key=1`,
@@ -21,7 +21,7 @@ const ADDRESSES = [
   `http://us:${WORD}@not a name:1`,
 ];
 
-test('a user name or password in an agent’s address shows nowhere', async () => {
+test('a user name or password in an agent’s address is shown nowhere', async () => {
   const lines: string[] = [];
   const log: Log = (...line) => void lines.push(JSON.stringify(line));
   const gateway = await startOwned({ AGENT: 'false' }, systemClock, log, openStore);

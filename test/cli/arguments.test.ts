@@ -19,7 +19,7 @@ test.each([
   ['pasue', 'pause'],
   ['stat', 'status'],
   ['lgs', 'logs'],
-])('the mistyped %s is near to %s', (word, meant) => {
+])('the mistyped %s is nearest to %s', (word, meant) => {
   expect(
     nearest(
       word,
@@ -28,10 +28,13 @@ test.each([
   ).toBe(meant);
 });
 
-test.each(['deploy', 'x', 'zzzzzz', '-', 'hat!', 'sta'])('nothing is suggested for %s', (word) => {
-  const names = COMMANDS.map(({ name }) => name);
-  expect(didYouMean(word, names)).toBe('');
-});
+test.each(['deploy', 'x', 'zzzzzz', '-', 'hat!', 'sta'])(
+  'the word %s gets no suggestion',
+  (word) => {
+    const names = COMMANDS.map(({ name }) => name);
+    expect(didYouMean(word, names)).toBe('');
+  },
+);
 
 test.each([
   ['get', ['a', 'b'], 'Unexpected "b": "get" takes [path].'],
@@ -48,11 +51,11 @@ test.each([
     ['bsh'],
     '"completion" takes bash, zsh, fish, but not "bsh". Did you mean "bash"?',
   ],
-] as const)('"%s %j" is refused with: %s', (name, args, message) => {
+] as const)('the command line "%s %j" is refused with: %s', (name, args, message) => {
   expect(readArguments(commandNamed(name), args)).toEqual({ kind: 'bad', message });
 });
 
-test('options may stand before, between and behind the words, and "--" ends them', () => {
+test('options may stand before, between and after the words, and "--" ends them', () => {
   const chat = commandNamed('chat');
   expect(readArguments(chat, ['--json', 'a', '-m', 'llama', 'b', '--', '--c'])).toEqual({
     kind: 'read',
@@ -90,7 +93,7 @@ test('every command that answers with data has --json', () => {
   expect(without.map(({ name }) => name)).toEqual(['start', 'completion', 'help']);
 });
 
-test('names and options of the table are unique, and arguments that may be left out come last', () => {
+test('names and options of commands are unique, and arguments that may be left out come last', () => {
   const names = COMMANDS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const command of COMMANDS) {

@@ -25,7 +25,7 @@ test.each<[args: readonly string[], message: string]>([
   expect(existsSync(directory)).toBe(false);
 });
 
-test.each(['--version', '-v'])('"%s" prints the version', async (option) => {
+test.each(['--version', '-v'])('the option "%s" prints the version', async (option) => {
   const { code, stdout } = await runCli({ DATA_DIR: temporaryDirectory() }, option);
   expect([code, stdout]).toEqual([0, `${VERSION}\n`]);
 });
@@ -37,7 +37,7 @@ test.each([
   ['status', '--help'],
   ['status', '-h'],
   ['help', 'status'],
-])('"%s %s" explains and starts nothing', async (...args) => {
+])('the command line "%s %s" prints help and starts nothing', async (...args) => {
   const directory = join(temporaryDirectory(), 'data');
   const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
   expect([code, stderr]).toEqual([0, '']);
@@ -54,7 +54,7 @@ test.each([
   ['open'],
   ['get'],
 ])(
-  '"%s" where nothing runs ends with code 3 and one sentence, and writes nothing',
+  'the command "%s" ends with code 3 and one sentence where nothing runs, and writes nothing',
   async (...args) => {
     const directory = temporaryDirectory();
     const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
@@ -66,7 +66,7 @@ test.each([
   },
 );
 
-test('"leave" where nothing runs and nothing was joined says so', async () => {
+test('the command "leave" says so where nothing runs and nothing was joined', async () => {
   const result = await runCli({ DATA_DIR: temporaryDirectory() }, 'leave');
   expect(result).toMatchObject({
     code: 0,
@@ -74,7 +74,7 @@ test('"leave" where nothing runs and nothing was joined says so', async () => {
   });
 });
 
-test('"chat" without a word or an input names what it needs', async () => {
+test('the command "chat" without a message names what it needs', async () => {
   const { code, stderr } = await runCli({ DATA_DIR: temporaryDirectory() }, 'chat');
   expect(code).toBe(2);
   expect(stderr).toContain('"chat" needs a message');
@@ -86,6 +86,6 @@ test.each<[NodeJS.Platform, Record<string, string>, string | undefined]>([
   ['linux', { DISPLAY: ':0' }, 'xdg-open'],
   ['linux', { WAYLAND_DISPLAY: 'wayland-0' }, 'xdg-open'],
   ['linux', {}, undefined],
-])('on %s with %j the browser is opened by %s', (platform, env, command) => {
+])('the browser on %s with %j is opened by %s', (platform, env, command) => {
   expect(openerOf(platform, env)?.[0]).toBe(command);
 });

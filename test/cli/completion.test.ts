@@ -8,13 +8,13 @@ import { temporaryDirectory } from '../support/gateway.ts';
 
 const has = (shell: string) => spawnSync(shell, ['--version']).error === undefined;
 
-test.each(SHELLS)('the %s script knows every command', (shell) => {
+test.each(SHELLS)('the completion script for %s knows every command', (shell) => {
   const script = completionScript(shell, COMMANDS);
   for (const { name } of COMMANDS) expect(script).toMatch(new RegExp(`\\b${name}\\b`));
 });
 
 test.each(SHELLS.map((shell) => [shell, has(shell)] as const).filter(([, there]) => there))(
-  '%s accepts its script',
+  'the shell %s accepts its completion script',
   (shell) => {
     const file = join(temporaryDirectory(), 'completion');
     writeFileSync(file, completionScript(shell, COMMANDS));
@@ -35,7 +35,7 @@ _switchyard; printf '%s\\n' "\${COMPREPLY[@]}"`;
     .filter((line) => line !== '');
 }
 
-test('the bash script has nothing that bash 3.2 lacks, which macOS has', () => {
+test('the completion script for bash needs nothing that bash 3.2, the one of macOS, lacks', () => {
   const script = completionScript('bash', COMMANDS);
   expect(script).not.toMatch(/\b(mapfile|readarray|declare -A)\b|\$\{\w+(,,|\^\^)/);
 });

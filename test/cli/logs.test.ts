@@ -12,11 +12,11 @@ test.each<[StderrReader, to: string, format: string]>([
   ['journal', 'stderr', 'journal'],
   ['container', 'stderr', 'text'],
   ['other', 'file', 'json'],
-])('by default the log of a %s goes to %s as %s', (reader, to, format) => {
+])('the log of a %s goes to %s as %s by default', (reader, to, format) => {
   expect(logTarget({ logTo: 'auto', logFormat: 'auto' }, reader)).toEqual({ to, format });
 });
 
-test('what is set holds wherever it runs', () => {
+test('the log settings count wherever the gateway runs', () => {
   for (const reader of ['journal', 'container', 'other'] as const) {
     expect(logTarget({ logTo: 'stdout', logFormat: 'json' }, reader)).toEqual({
       to: 'stdout',
@@ -29,7 +29,7 @@ test('what is set holds wherever it runs', () => {
   }
 });
 
-test('in a container the log is what process 1 writes, also where that is an init', () => {
+test('the log in a container is what process 1 writes, also where that is an init', () => {
   const at = (stderr: string, firstStderr: string | null) =>
     stderrReaderOf({ env: {}, pid: 7, stderr, firstStderr });
   expect(at('8:4711', '8:4711')).toBe('container');
@@ -48,7 +48,7 @@ test('the journal counts only where it reads our own standard error', () => {
   expect(at({}, 1)).toBe('container');
 });
 
-test('with the log on standard output every line of it is JSON, and no link is among them', async () => {
+test('the log on standard output is JSON in every line, and has no sign-in link', async () => {
   const directory = temporaryDirectory();
   const DATA_DIR = directory;
   const cli = startCli({ DATA_DIR, PORT: '0', LOG_TO: 'stdout', LOG_FORMAT: 'json', AGNT: '1' });
@@ -72,7 +72,7 @@ test.each([
   ['text', /^\S+Z (info|warn) {1,2}\S/],
   ['json', /^\{"time":"[^"]+","level":"(info|warn)","event":"[^"]+".*\}$/],
 ])(
-  'with the log on standard error as %s there is nothing else, and the terminal still gets its sentences',
+  'the log on standard error as %s has nothing else around it, and the terminal still gets its sentences',
   async (format, line) => {
     const settings = { DATA_DIR: temporaryDirectory(), PORT: '0', AGNT: '1' };
     const cli = startCli({ ...settings, LOG_TO: 'stderr', LOG_FORMAT: format });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freedText, minutesIn } from '../../main/cli/memory-commands.ts';
+import { freedText, minutesIn } from '../../main/cli/owner-commands.ts';
 
 test.each([
   ['2h', 120],
@@ -18,14 +18,14 @@ test.each([
   ['', null],
   ['h', null],
   ['1h1h', null],
-])('a time of "%s" is %s minutes', (span, minutes) => {
+])('the time "%s" is %s minutes', (span, minutes) => {
   expect(minutesIn(span)).toBe(minutes);
 });
 
 const NOW = new Date(2026, 0, 5, 16, 0);
 const freed = (untilMs: number | null) => ({ freed: { untilMs } });
 
-test('freed memory is told with its end and what comes back', () => {
+test('freed memory is reported with its end and with what comes back', () => {
   const memory = { toLoad: ['qwen3', 'nomic'], problem: null };
   const untilMs = new Date(2026, 0, 5, 18, 5).getTime();
   expect(freedText({ owner: freed(untilMs), memory }, NOW)).toBe(
@@ -35,7 +35,7 @@ test('freed memory is told with its end and what comes back', () => {
   expect(freedText({ owner: freed(tomorrow), memory }, NOW)).toMatch(/^freed until .* 09:00\./);
 });
 
-test('memory that stays taken is told with what keeps it', () => {
+test('memory that stays taken is reported with what keeps it', () => {
   const memory = { toLoad: [], problem: 'mlx holds its model. Stop it.' };
   expect(freedText({ owner: freed(null), memory }, NOW)).toBe(
     'This machine takes no requests, but memory is still taken: mlx holds its model. Stop it.',

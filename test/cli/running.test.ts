@@ -7,9 +7,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
 import { parseJson } from '../../main/platform/json.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { startOwned } from '../support/owned-gateway.ts';
+import { own, startOwned } from '../support/owned-gateway.ts';
 import { PROGRAM, runCli, startCli, startProgram } from '../support/process.ts';
+import { type MachineGiven, machineAt, startTier } from '../support/tier.ts';
 import { startHost } from '../support/two-hosts.ts';
+import { recordOf } from '../registry/world.ts';
 import { answers, chunk, cut, error, ROLE, startUpstream } from '../support/upstream.ts';
 
 /** A gateway as a process of its own, with its commands. */
@@ -114,6 +116,42 @@ test('chat fails with the reason where no upstream answers, and where the answer
   expect(half.stderr.trimEnd().split('\n')).toHaveLength(2);
 });
 
+/** What `chat` says over a gateway that knows these machines by these names. */
+async function chatWith(machines: readonly MachineGiven[], ...options: string[]) {
+  const started = await Promise.all(machines.map(() => startUpstream(answers('Hi.'))));
+  const known = started.map((upstream, at) => machineAt(upstream, machines[at]));
+  const { dataDirectory, url } = await startTier(known);
+  own(dataDirectory, url);
+  const said = await runCli({ DATA_DIR: dataDirectory }, 'chat', ...options, 'Hello.');
+  return { ...said, ids: known.map(({ id }) => id) };
+}
+
+const named = (hostname: string): MachineGiven => ({
+  record: { host: { ...recordOf().host, hostname } },
+});
+
+test('chat calls a machine by its name', async () => {
+  const { stderr, ids } = await chatWith([named('tower'), named('attic')]);
+  expect(stderr).toMatch(/^\[local on tower \| m \| /);
+  const json = await chatWith([named('tower')], '--json');
+  expect(JSON.parse(json.stdout)).toMatchObject({ provider: json.ids[0], machine: 'tower' });
+  expect(stderr).not.toContain(ids[0]);
+});
+
+test('chat tells two machines of one name apart', async () => {
+  const { stderr, ids } = await chatWith([named('tower'), named('tower')]);
+  expect(stderr).toMatch(`[local on tower (${ids[0]?.slice(4, 12)}) | `);
+});
+
+test('chat says by their names which machines are to blame, and of one without a name the digits', async () => {
+  const failed = { verification: { state: 'failed', failedRuns: 1 } } as const;
+  const { code, stderr, ids } = await chatWith([{ ...named('tower'), ...failed }, failed]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('tower has failed its verification');
+  expect(stderr).toContain(`machine ${ids[1]?.slice(4, 12)} has failed its verification`);
+  expect(stderr).not.toContain('prv_');
+});
+
 test('models lists what apps can ask for', async () => {
   const { run } = await startInProcess({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
@@ -124,7 +162,7 @@ test('models lists what apps can ask for', async () => {
   expect(data).toMatchObject([{ id: 'big-one', owned_by: 'hosted_a' }]);
 });
 
-test('reset closes a circuit; an id that is none is refused with the nearest', async () => {
+test('reset closes a circuit, and an unknown id is refused with the nearest one', async () => {
   const upstream = await startUpstream(error(500));
   const { run } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
   await run('chat', 'Hello.');
@@ -138,6 +176,34 @@ test('reset closes a circuit; an id that is none is refused with the nearest', a
   expect((await run('status')).stdout).toMatch(/hosted_a +untested/);
   const { code, stderr } = await run('reset', 'hosted_aa');
   expect([code, stderr]).toEqual([1, expect.stringContaining('Did you mean "hosted_a"?')]);
+});
+
+test('prefer puts a hosted upstream before the others until told otherwise, and status says so', async () => {
+  const [local, hosted] = [
+    await startUpstream(answers('own')),
+    await startUpstream(answers('paid')),
+  ];
+  const { run } = await startInProcess({
+    LOCAL_ENGINE_URL: local.url,
+    HOSTED_A_BASE_URL: hosted.url,
+    HOSTED_A_LABEL: 'Acme',
+  });
+  expect(await run('prefer', 'hosted_a')).toMatchObject({
+    code: 0,
+    stdout: 'hosted_a is tried first for an hour, then Local again.\n',
+  });
+  expect((await run('status')).stdout).toContain('Acme is tried first for another 1 h 0 min.');
+  expect((await run('chat', 'Hello.')).stdout).toContain('paid');
+  expect(await run('prefer', 'none')).toMatchObject({
+    code: 0,
+    stdout: 'Local is tried first again.\n',
+  });
+  expect((await run('status')).stdout).not.toContain('tried first');
+  expect((await run('chat', 'Hello.')).stdout).toContain('own');
+  expect(await run('prefer', 'hosted_b')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("'hosted_b.baseUrl' is not set") as string,
+  });
 });
 
 test('settings are JSON on request, and a mistyped one is answered with the nearest', async () => {
@@ -179,7 +245,7 @@ test('a setting that is read at the start is said to wait for the next one', asy
   expect((await run('set', 'routing.forceZero', 'true')).stdout).not.toContain(later);
 });
 
-test('with --json standard output is JSON and nothing else, whatever the command', async () => {
+test('every command with --json prints JSON and nothing else on standard output', async () => {
   const upstream = await startUpstream(answers('Hi.'));
   const { run } = await startRunning({
     HOSTED_A_BASE_URL: upstream.url,
@@ -189,7 +255,7 @@ test('with --json standard output is JSON and nothing else, whatever the command
   });
   const lines =
     `status, open, models, get, get agent.host, set routing.forceZero false, keys add laptop,
-    keys limit laptop --tokens-day 5, keys list, keys revoke laptop, reset local, pause, drain, resume, leave,
+    keys limit laptop --tokens-day 5, keys list, keys revoke laptop, reset local, prefer none, pause, drain, resume, leave,
     doctor, logs -n 1, chat Hello., service status, service install --print`.split(/,\s+/);
   const wrong: string[] = [];
   for (const line of lines) {
@@ -251,7 +317,7 @@ test('logs -f goes on over a rotation, whether a gateway runs or not', async () 
   await cli.ended;
 });
 
-test('the log of an earlier gateway is not taken for that of the one that runs, which logs elsewhere', async () => {
+test('the command logs says where the running gateway logs if its file holds only an earlier log', async () => {
   const { host, run, DATA_DIR } = await startRunning();
   expect(await run('logs')).toMatchObject({ code: 0, stderr: '' });
   host.cli.kill('SIGTERM');
@@ -264,7 +330,7 @@ test('the log of an earlier gateway is not taken for that of the one that runs, 
   expect(stdout).toMatch(/"event":"stopped"\}\n$/);
 });
 
-test('nobody reads the output any more: the command ends quietly', async () => {
+test('a command ends quietly when nobody reads its output any more', async () => {
   const { DATA_DIR } = await startInProcess();
   const child = spawn(process.execPath, [PROGRAM, 'get', '--json'], {
     cwd: join(import.meta.dirname, '../..'),
@@ -278,7 +344,7 @@ test('nobody reads the output any more: the command ends quietly', async () => {
   expect([code, await said]).toEqual([0, '']);
 });
 
-test('without a terminal there is no colour and no progress, and NO_COLOR holds on one', async () => {
+test('output without a terminal has no colour and no progress, and NO_COLOR holds on one', async () => {
   const { DATA_DIR } = await startInProcess();
   const colored = async (env: Record<string, string>) => {
     const variables = { SWITCHYARD_DATA_DIR: DATA_DIR, ...env };
@@ -328,7 +394,7 @@ const HAS_TERMINAL =
   process.platform === 'linux' && spawnSync('script', ['--version']).error === undefined;
 
 test.runIf(HAS_TERMINAL)(
-  'on a terminal there are colours, and what takes long shows that it runs',
+  'output on a terminal has colours, and long work shows that it runs',
   async () => {
     const { DATA_DIR } = await startInProcess();
     const seen = async (command: string, env: Record<string, string> = {}) => {

@@ -69,7 +69,7 @@ function abandoned(url: string): string {
 }
 
 test.each(COMMANDS.filter((each) => each !== 'leave' && each !== 'doctor'))(
-  '"%s" tells the program on the port of a gateway that died nothing, and says that none runs',
+  'the command "%s" sends nothing to the program on a dead gateway’s port, and says that no gateway runs',
   async (line) => {
     const { url, heard } = await startStranger(says('{}'));
     const outcome = await runHere(abandoned(url), line);
@@ -82,14 +82,14 @@ test.each(COMMANDS.filter((each) => each !== 'leave' && each !== 'doctor'))(
   },
 );
 
-test('after a crash "leave" removes the enrolment itself, and asks nobody', async () => {
+test('the command "leave" removes the enrolment itself after a crash, and contacts no other program', async () => {
   const { url, heard } = await startStranger(says('{}'));
   const outcome = await runHere(abandoned(url), 'leave');
   expect([outcome, heard()]).toMatchObject([{ kind: 'answer', data: { left: null } }, '']);
 });
 
 test.each(COMMANDS)(
-  '"%s" tells a stranger that answers for the gateway no secret',
+  'the command "%s" sends no secret to a program that answers for the gateway',
   async (line) => {
     const { url, heard } = await startStranger(says('{"proof":"","ok":true}'));
     const outcome = await runHere(held(url), line);
@@ -111,20 +111,23 @@ test.each([
   ['a redirection', 'HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n'],
   ['a proof of its own', `HTTP/1.1 200 OK\r\n\r\n{"proof":"${'0'.repeat(64)}"}`],
   ['no end', `HTTP/1.1 200 OK\r\n\r\n${' '.repeat(100_000)}`],
-])('a stranger that answers with %s is named as what it is', async (_what, answer) => {
-  const { url, heard } = await startStranger((socket) => {
-    socket.on('data', () =>
-      socket.write(answer, () => void (answer.includes('"0') && socket.end())),
-    );
-  });
-  const { code, stdout, stderr } = await runCli({ DATA_DIR: held(url) }, 'status');
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toContain(`The program at ${url} did not prove`);
-  expect(heard()).not.toContain('cccc');
-});
+])(
+  'a program that answers for the gateway with %s is said not to have proved itself',
+  async (_what, answer) => {
+    const { url, heard } = await startStranger((socket) => {
+      socket.on('data', () =>
+        socket.write(answer, () => void (answer.includes('"0') && socket.end())),
+      );
+    });
+    const { code, stdout, stderr } = await runCli({ DATA_DIR: held(url) }, 'status');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`The program at ${url} did not prove`);
+    expect(heard()).not.toContain('cccc');
+  },
+);
 
 test.each(['SSH-2.0-OpenSSH_9.2p1\r\n', ''])(
-  'one that speaks no HTTP, or closes at once, did not answer (%j)',
+  'a program that speaks no HTTP, or closes at once, is said not to answer (%j)',
   async (answer) => {
     const { url, heard } = await startStranger((socket) => socket.end(answer));
     const DATA_DIR = held(url);
@@ -145,7 +148,7 @@ const relayTo = (host: string, port: number) => (socket: Socket) => {
   socket.pipe(onward).pipe(socket);
 };
 
-test('a stranger that passes everything on to the gateway at another port does not get the token', async () => {
+test('a program that relays to the gateway at another port does not get the token', async () => {
   const gateway = await startGateway({});
   const { url, heard } = await startStranger(
     relayTo('127.0.0.1', Number(new URL(gateway.url).port)),
@@ -158,7 +161,7 @@ test('a stranger that passes everything on to the gateway at another port does n
 });
 
 test.runIf(process.platform === 'linux')(
-  'a stranger that passes everything on from the same port of another address does not get it either',
+  'a program that relays from the same port of another address does not get the token',
   async () => {
     const gateway = await startGateway({});
     const port = Number(new URL(gateway.url).port);
@@ -178,7 +181,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('who takes the port right after the proof is not sent the token', async () => {
+test('a program that takes the port right after the proof is not sent the token', async () => {
   const DATA_DIR = temporaryDirectory();
   const asked: (string | undefined)[] = [];
   const listener: RequestListener = (req, res) => {
@@ -197,7 +200,7 @@ test('who takes the port right after the proof is not sent the token', async () 
 const UNREAD = /^(chat|keys revoke|reset)/;
 
 test.each(COMMANDS.filter((each) => !UNREAD.test(each)))(
-  '"%s" answers a gateway of another form with a sentence',
+  'the command "%s" meets a gateway with unknown answers with a sentence',
   async (line) => {
     const DATA_DIR = temporaryDirectory();
     const bodies = [
@@ -221,7 +224,7 @@ test.each(COMMANDS.filter((each) => !UNREAD.test(each)))(
   },
 );
 
-test('where a directory cannot be locked, the process tells whether its gateway runs', async () => {
+test('the process id shows whether a gateway runs where its directory cannot be locked', async () => {
   const gateway = await startGateway({});
   mkdirSync(join(gateway.dataDirectory, 'lock'));
   own(gateway.dataDirectory, gateway.url);

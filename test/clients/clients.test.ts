@@ -28,8 +28,8 @@ const cases = CLIENTS.flatMap((client) =>
   waysOf(client).map((way) => ({ client, way, named: `${client.name} asks ${client.api}` })),
 );
 
-describe.each(cases)('$named of $way.place, $way.way', ({ client, way }) => {
-  test('a text, plain and streamed', async () => {
+describe.each(cases)('$named of $way.place, $way.way', ({ client, way, named }) => {
+  test(`${named} of ${way.place}, ${way.way}, for a text, plain and streamed`, async () => {
     const base = baseOf(await startSpeaker(way, SAID));
     expect(await client.text(base)).toBe('Hello.');
     const pieces: string[] = [];
@@ -38,7 +38,7 @@ describe.each(cases)('$named of $way.place, $way.way', ({ client, way }) => {
     expect(pieces.join('')).toBe('Hello.');
   });
 
-  test('a tool, and the turn after its result', async () => {
+  test(`${named} of ${way.place}, ${way.way}, for a tool, and goes on after its result`, async () => {
     const speaker = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
     const cities: string[] = [];
     const weather = (city: string) => {
@@ -54,13 +54,13 @@ describe.each(cases)('$named of $way.place, $way.way', ({ client, way }) => {
     ]);
   });
 
-  test('structured output', async () => {
+  test(`${named} of ${way.place}, ${way.way}, for structured output`, async () => {
     const speaker = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
     expect(await client.structured(baseOf(speaker))).toEqual({ a: 1 });
     expect(speaker.bodies()[0]?.['response_format']).toMatchObject({ type: 'json_schema' });
   });
 
-  test('an image', async () => {
+  test(`${named} of ${way.place}, ${way.way}, with an image`, async () => {
     const speaker = await startSpeaker(way, SAID);
     expect(await client.image(baseOf(speaker))).toBe('Hello.');
     expect(JSON.stringify(speaker.bodies()[0])).toContain(IMAGE);
@@ -81,7 +81,7 @@ const thrownBy = (asked: Promise<unknown>) =>
   );
 
 describe.each(CLIENTS)('$name that asks $api', (client) => {
-  test('throws where a stream breaks off', async () => {
+  test(`${client.name} that asks ${client.api} throws where a stream breaks off`, async () => {
     const { base } = await startChat(cut(ROLE, chunk({ content: 'half' })));
     const pieces: string[] = [];
     const read = async () => {
@@ -92,7 +92,7 @@ describe.each(CLIENTS)('$name that asks $api', (client) => {
     expect(pieces.join('')).toBe('half');
   });
 
-  test('takes its call along when it aborts', async () => {
+  test(`${client.name} that asks ${client.api} takes its call along when it aborts`, async () => {
     const { upstream, base } = await startChat(stall(ROLE, chunk({ content: 'half' })));
     const abort = new AbortController();
     for await (const piece of client.stream(base, abort.signal)) {
@@ -109,14 +109,17 @@ describe.each(CLIENTS)('$name that asks $api', (client) => {
     { status: 400, name: 'BadRequestError', words: 'bad temperature' },
     { status: 422, name: 'UnprocessableEntityError', words: 'bad temperature' },
     { status: 503, name: 'InternalServerError', words: 'hosted_a' },
-  ])('has its own class for $status', async ({ status, name, words }) => {
-    const { base } = await startChat(error(status, 'bad temperature'));
-    const thrown = await thrownBy(client.text(base));
-    expect([thrown?.constructor.name, thrown]).toMatchObject([name, { status }]);
-    expect(thrown?.message).toContain(words);
-  });
+  ])(
+    `${client.name} that asks ${client.api} has its own class for $status`,
+    async ({ status, name, words }) => {
+      const { base } = await startChat(error(status, 'bad temperature'));
+      const thrown = await thrownBy(client.text(base));
+      expect([thrown?.constructor.name, thrown]).toMatchObject([name, { status }]);
+      expect(thrown?.message).toContain(words);
+    },
+  );
 
-  test('has its own classes for a wrong key and for a rate limit', async () => {
+  test(`${client.name} that asks ${client.api} has its own classes for a wrong key and for a rate limit`, async () => {
     const upstream = await startUpstream(error(429, 'slow down', null, { 'retry-after': '7' }));
     const HOSTED_A_BASE_URL = upstream.url;
     const open = await startGateway({ HOSTED_A_BASE_URL, HOSTED_A_PROTOCOLS: 'chat' });

@@ -10,7 +10,7 @@ import { cut, error, hang, ROLE, startUpstream, type Script } from '../support/u
 import { IMAGE, KEY, MODEL } from './client.ts';
 
 // `@instructor-ai/instructor`, unmodified: chat completions whose answers follow a schema. Of its streams only whole
-// ones are tried: it loses the error of one that breaks off or is aborted, whoever serves it.
+// ones are tried: it loses the error of one that breaks off or is aborted, at any upstream.
 
 const instructor = (url: string, mode: 'TOOLS' | 'JSON' | 'JSON_SCHEMA' | 'MD_JSON' = 'TOOLS') => {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });
@@ -50,23 +50,26 @@ const MODES = [
 const IN_MARKDOWN: Said = { ...SAID, text: `\`\`\`json\n${JSON.stringify(ADA)}\n\`\`\`` };
 
 describe.each(WAYS.filter(({ way }) => way === 'translated'))('at $place', (way) => {
-  test.each(MODES)('an object in mode $mode, plain and streamed', async ({ mode, said }) => {
-    const { url } = await startSpeaker(way, said);
-    const client = instructor(url, mode);
-    expect(await client.chat.completions.create(ASK)).toMatchObject(ADA);
-    let last: object = {};
-    for await (const part of await client.chat.completions.create({ ...ASK, stream: true })) {
-      last = part;
-    }
-    expect(last).toMatchObject(ADA);
-  });
+  test.each(MODES)(
+    `Instructor gets an object in mode $mode from ${way.place}, plain and streamed`,
+    async ({ mode, said }) => {
+      const { url } = await startSpeaker(way, said);
+      const client = instructor(url, mode);
+      expect(await client.chat.completions.create(ASK)).toMatchObject(ADA);
+      let last: object = {};
+      for await (const part of await client.chat.completions.create({ ...ASK, stream: true })) {
+        last = part;
+      }
+      expect(last).toMatchObject(ADA);
+    },
+  );
 
-  test('an object in mode MD_JSON, whose streams it cannot read itself', async () => {
+  test(`Instructor gets an object in mode MD_JSON from ${way.place}, whose streams it cannot read itself`, async () => {
     const { url } = await startSpeaker(way, IN_MARKDOWN);
     expect(await instructor(url, 'MD_JSON').chat.completions.create(ASK)).toMatchObject(ADA);
   });
 
-  test('an answer that breaks its schema is asked for again, with the reason', async () => {
+  test(`Instructor asks ${way.place} again for an answer that breaks its schema, with the reason`, async () => {
     const wrong = { ...IN_CALL, calls: [{ id: 'call_1', name: 'User', arguments: '{"name":1}' }] };
     const { url, bodies } = await startSpeaker(way, wrong, IN_CALL);
     const answer = await instructor(url).chat.completions.create({ ...ASK, max_retries: 1 });
@@ -74,7 +77,7 @@ describe.each(WAYS.filter(({ way }) => way === 'translated'))('at $place', (way)
     expect(JSON.stringify(bodies()[1]?.['messages'])).toContain('errors encountered');
   });
 
-  test('an image', async () => {
+  test(`Instructor sends an image to ${way.place}`, async () => {
     const { url, bodies } = await startSpeaker(way, IN_CALL);
     const content = [{ type: 'image_url' as const, image_url: { url: IMAGE } }];
     const messages = [{ role: 'user' as const, content }];
@@ -89,7 +92,7 @@ async function startChat(script: Script) {
   return { upstream, client: instructor(url) };
 }
 
-test('errors have the classes of its client', async () => {
+test('errors reach Instructor in the classes of its client', async () => {
   const { upstream, client } = await startChat(error(400, 'bad temperature', 'bad_value'));
   const refused = client.chat.completions.create(ASK);
   await expect(refused).rejects.toThrow(BadRequestError);
@@ -100,7 +103,7 @@ test('errors have the classes of its client', async () => {
   await expect(client.chat.completions.create(ASK)).rejects.toThrow(InternalServerError);
 });
 
-test('a client that aborts takes its call along', async () => {
+test('an abort of Instructor takes its call along', async () => {
   const { upstream, client } = await startChat(hang);
   const abort = new AbortController();
   const asked = client.chat.completions.create(ASK, { signal: abort.signal });

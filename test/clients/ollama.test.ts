@@ -25,15 +25,18 @@ const CALLS: readonly (readonly [string, (client: Ollama) => Promise<unknown>])[
   ['version', (client) => client.version()],
 ];
 
-test.each(CALLS)('%s is refused with words that say what to use', async (_name, call) => {
-  const { url } = await startGateway({});
-  const thrown = await call(new Ollama({ host: url })).then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(thrown).toMatchObject({
-    name: 'ResponseError',
-    status_code: 404,
-    message: expect.stringContaining('a base URL ending in /v1') as string,
-  });
-});
+test.each(CALLS)(
+  'the Ollama call %s is refused with words that say what to use',
+  async (_name, call) => {
+    const { url } = await startGateway({});
+    const thrown = await call(new Ollama({ host: url })).then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(thrown).toMatchObject({
+      name: 'ResponseError',
+      status_code: 404,
+      message: expect.stringContaining('a base URL ending in /v1') as string,
+    });
+  },
+);

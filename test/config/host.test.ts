@@ -8,7 +8,7 @@ function problems(values: Readonly<Record<string, string>>): readonly string[] {
 }
 
 test.each(['0.0.0.0', '::', '192.168.1.5', 'gpu.lan', '127.0.0.1.evil.example'])(
-  'HOST %s without keys refuses the start and says how to make one; with a key it starts',
+  'the HOST %s without keys refuses the start and says how to make one, and starts with a key',
   (host) => {
     const [problem, ...more] = problems({ HOST: host });
     expect(more).toEqual([]);
@@ -19,6 +19,6 @@ test.each(['0.0.0.0', '::', '192.168.1.5', 'gpu.lan', '127.0.0.1.evil.example'])
   },
 );
 
-test.each(['127.0.0.1', '127.8.9.10', 'localhost', '::1'])('HOST %s needs no key', (host) => {
+test.each(['127.0.0.1', '127.8.9.10', 'localhost', '::1'])('the HOST %s needs no key', (host) => {
   expect(problems({ HOST: host })).toEqual([]);
 });

@@ -42,7 +42,7 @@ test('a setting that is no secret has no file', () => {
   ]);
 });
 
-test('a file of a secret that cannot be used refuses the start, and says which and why', () => {
+test('an unusable file of a secret refuses the start, and the error says which and why', () => {
   const folder = join(temporaryDirectory(), 'folder');
   mkdirSync(folder);
   const name = 'SWITCHYARD_HOSTED_A_API_KEY_FILE';

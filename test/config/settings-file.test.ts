@@ -42,7 +42,7 @@ const hasModes = process.platform !== 'win32';
 /** Who may do what with it; Windows has no such bits, so there it is as it should be. */
 const modeOf = (path: string, wanted = 0o600) => (hasModes ? statSync(path).mode & 0o777 : wanted);
 
-test('without a settings file nothing is set and nothing is warned of', () => {
+test('nothing is set and no warning given without a settings file', () => {
   const directory = temporaryDirectory();
   const none = { tree: {}, warnings: [], sealed: new Set(), lost: [] };
   expect(readSettings(directory, NOW)).toEqual(none);
@@ -70,7 +70,7 @@ test.each<[name: string, text: string, says: RegExp]>([
   ['a framing header', '{"hosted_a":{"headers":{"Host":"x"}}}', /hosted_a\.headers must be/],
 ])(
   'a settings file that is %s is set aside with a warning, and the start goes on with defaults',
-  (_law, text, says) => {
+  (_title, text, says) => {
     const directory = directoryWith(text);
     const { tree, warnings } = readSettings(directory, NOW);
     expect(tree).toEqual({});
@@ -82,7 +82,7 @@ test.each<[name: string, text: string, says: RegExp]>([
   },
 );
 
-test('the warning of a bad file does not quote it', () => {
+test('the warning about a bad settings file does not quote it', () => {
   const secret = 'hunter2-hunter2-hunter2';
   for (const text of [
     `{"hosted_a":{"apiKey":"${secret}"`,
@@ -109,12 +109,12 @@ test('settings and secrets are read as one', () => {
   expect(readSettings(directory, NOW).tree).toEqual({ hosted_a: { model: 'm', apiKey: 'k' } });
 });
 
-test('what a newer version wrote is no reason to set a file aside', () => {
+test('a setting of a newer version is no reason to set a file aside', () => {
   const text = '{"circuit":{"newKey":"x"},"newSection":{"a":1},"routing":{"hedge":null}}';
   expect(readSettings(directoryWith(text), NOW).warnings).toEqual([]);
 });
 
-test('a write changes one value and keeps everything else, unknown keys too', () => {
+test('a write to the settings file changes one value and keeps everything else, unknown keys too', () => {
   const directory = directoryWith(
     '{"circuit":{"failThreshold":7,"newKey":[1]},"newSection":{"a":{"b":2}}}',
   );
@@ -127,7 +127,7 @@ test('a write changes one value and keeps everything else, unknown keys too', ()
   expect(readSettings(directory, NOW).warnings).toEqual([]);
 });
 
-test('a write makes directory and file for the owner alone, and leaves no draft behind', () => {
+test('a write makes the directory and the settings file for the owner alone, and leaves no draft behind', () => {
   const directory = join(temporaryDirectory(), 'new');
   write(directory, { 'ondemand.warmup': false });
   expect(readdirSync(directory)).toEqual(['settings.json']);
@@ -135,31 +135,37 @@ test('a write makes directory and file for the owner alone, and leaves no draft 
   expect(modeOf(directory, 0o700)).toBe(0o700);
 });
 
-test.runIf(hasModes)('a file that others could read is for the owner alone once written', () => {
-  const directory = directoryWith('{}');
-  mkdirSync(join(directory, 'x'));
-  writeFileSync(join(directory, 'settings.json.new'), 'left by a crash', { mode: 0o644 });
-  write(directory, { 'ondemand.warmup': false });
-  expect(modeOf(join(directory, 'settings.json'))).toBe(0o600);
-});
+test.runIf(hasModes)(
+  'a settings file that others could read is for the owner alone once written',
+  () => {
+    const directory = directoryWith('{}');
+    mkdirSync(join(directory, 'x'));
+    writeFileSync(join(directory, 'settings.json.new'), 'left by a crash', { mode: 0o644 });
+    write(directory, { 'ondemand.warmup': false });
+    expect(modeOf(join(directory, 'settings.json'))).toBe(0o600);
+  },
+);
 
-test.runIf(hasModes)('a write replaces the file whole: who has it open reads the old one', () => {
-  const before = '{"circuit":{"failThreshold":7}}';
-  const directory = directoryWith(before);
-  const open = openSync(join(directory, 'settings.json'), 'r');
-  write(directory, { 'circuit.failThreshold': 9 });
-  expect(readFileSync(open, 'utf8')).toBe(before);
-  closeSync(open);
-});
+test.runIf(hasModes)(
+  'a write replaces the settings file as a whole, and whoever has it open reads the old one',
+  () => {
+    const before = '{"circuit":{"failThreshold":7}}';
+    const directory = directoryWith(before);
+    const open = openSync(join(directory, 'settings.json'), 'r');
+    write(directory, { 'circuit.failThreshold': 9 });
+    expect(readFileSync(open, 'utf8')).toBe(before);
+    closeSync(open);
+  },
+);
 
-test('a write over a file that was broken meanwhile is refused and loses nothing', () => {
+test('a write over a settings file that was broken meanwhile is refused and loses nothing', () => {
   const broken = '{"circuit":{"failThreshold":7,}}';
   const directory = directoryWith(broken);
   expect(() => write(directory, { 'ondemand.warmup': false })).toThrow(/settings\.json.*not valid/);
   expect(readFileSync(join(directory, 'settings.json'), 'utf8')).toBe(broken);
 });
 
-test('a value that is taken back is the default again, here and after a restart', () => {
+test('a setting that is removed has its default again, here and after a restart', () => {
   const directory = directoryWith('{"circuit":{"failThreshold":7,"cooldownMs":8}}');
   write(directory, { 'circuit.failThreshold': undefined });
   expect(read(directory)).toEqual({ circuit: { cooldownMs: 8 } });
@@ -186,7 +192,7 @@ function live(env: Record<string, string> = {}) {
   return { config, directory, changes: () => changes };
 }
 
-test('a setting changed in the window is in force at once and after a restart', () => {
+test('a setting changed in the dashboard is in force at once and after a restart', () => {
   const { config, directory, changes } = live();
   const before = config.current();
   expect(config.patch({ ondemand: { warmup: false } }).kind).toBe('patched');
@@ -207,15 +213,15 @@ const BAD: [name: string, tree: unknown, says: RegExp][] = [
   ['open to the network', { gateway: { host: '0.0.0.0' } }, /SWITCHYARD_API_KEYS/],
 ];
 
-test.each(BAD)('a change that is %s is refused, and all with it', (_law, tree, says) => {
+test.each(BAD)('a change that is %s is refused as a whole', (_title, tree, says) => {
   const { config, directory, changes } = live({ SWITCHYARD_ONDEMAND_WARMUP: 'true' });
   const before = config.current();
   const good = { routing: { forceZero: true } };
-  for (const wish of [
+  for (const change of [
     { ...good, ...(tree as object) },
     { ...(tree as object), ...good },
   ]) {
-    expect(config.patch(wish)).toMatchObject({
+    expect(config.patch(change)).toMatchObject({
       kind: 'refused',
       message: expect.stringMatching(says),
     });
@@ -224,7 +230,7 @@ test.each(BAD)('a change that is %s is refused, and all with it', (_law, tree, s
   expect([changes(), readdirSync(directory)]).toEqual([0, []]);
 });
 
-test('a refused change does not quote the value', () => {
+test('the error for a refused change does not quote the value', () => {
   const patched = live().config.patch({ hosted_a: { apiKey: 'hunter2 with blanks' } });
   expect(patched).toMatchObject({ kind: 'refused' });
   expect(JSON.stringify(patched)).not.toContain('hunter2');

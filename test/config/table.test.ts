@@ -102,7 +102,7 @@ test('the variables and their defaults are those of the table, no more and no fe
   expect(byVariable(loaded({}))).toEqual(TABLE);
 });
 
-test('with nothing set every value is a default and nothing is warned of', () => {
+test('every setting has its default, without a warning, where nothing is set', () => {
   const { sources, warnings } = loaded({});
   expect(new Set(sources.values())).toEqual(new Set(['default']));
   expect(sources.size).toBe(Object.keys(TABLE).length);
@@ -156,7 +156,7 @@ test.each<[name: string, NodeJS.Platform, env: Record<string, string>, directory
     { SWITCHYARD_DATA_DIR: ' ' },
     join(homedir(), '.local', 'share', 'switchyard'),
   ],
-])('the data directory by %s', (_law, platform, env, directory) => {
+])('the data directory by %s is the one documented', (_title, platform, env, directory) => {
   expect(dataDirectory(env, platform)).toBe(directory);
 });
 

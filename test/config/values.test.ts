@@ -384,14 +384,14 @@ const KINDS: {
 const OTHER_SECRETS = ['ENGINE_API_KEY', 'ENROLL_TOKEN', 'API_KEYS', 'POOL_SECRET'];
 const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), ...OTHER_SECRETS]);
 
-test('every variable has its good and bad values here', () => {
+test('every variable has good and bad values in these tests', () => {
   // HOST is text like AGENT_HOST, with a test of its own below.
   const here = [...KINDS.flatMap(({ names }) => names), 'HOST'];
   expect(here.toSorted()).toEqual(ENTRIES.map(({ setting }) => setting.env).toSorted());
 });
 
 test.each(KINDS.flatMap(({ names, good }) => names.map((name) => [name, good] as const)))(
-  '%s takes what it may be',
+  'the variable %s takes each kind of value that it may have',
   (name, good) => {
     for (const [text, value] of good) {
       const result = loaded({ [name]: text });
@@ -403,7 +403,7 @@ test.each(KINDS.flatMap(({ names, good }) => names.map((name) => [name, good] as
 );
 
 test.each(KINDS.flatMap(({ names, ...kind }) => names.map((name) => [name, kind] as const)))(
-  '%s with a bad value refuses the start, naming itself, the value and what is allowed',
+  'the variable %s with a bad value refuses the start, naming itself, the value and what is allowed',
   (name, { bad, allowed }) => {
     for (const text of bad) {
       const found = problems({ [name]: text });
@@ -434,7 +434,7 @@ test.each<[title: string, name: string, text: string, shown: string]>([
   ['headers', 'HOSTED_A_HEADERS', 'X-Secret: hunter2-and-much-more', '…'],
   ['headers as JSON', 'HOSTED_A_HEADERS', '{"X Bad":"hunter2-and-much-more"}', '…'],
   ['a list with one short key', 'API_KEYS', `abc${'k'.repeat(20)}wxyz,hunter2`, 'abc…wxyz,…'],
-])('%s in a problem is masked', (_law, name, text, shown) => {
+])('the secret in %s is masked in a problem', (_title, name, text, shown) => {
   expect(problems({ [name]: text })[0]).toContain(`is "${shown}" but`);
 });
 
@@ -465,7 +465,7 @@ test('the password of the database is shown nowhere and kept with the secrets', 
     expect(problems({ DATABASE_URL: text }).join()).toMatch(/^(?!.*hunter2).*DATABASE_URL/);
 });
 
-test('the environment wins over the file, the file over the default', () => {
+test('the environment wins over the file, and the file over the default', () => {
   const file = { circuit: { failThreshold: 7, cooldownMs: 8 } };
   const { config, sources } = loaded({ FAIL_THRESHOLD: '9' }, file);
   expect(config.circuit).toMatchObject({ failThreshold: 9, cooldownMs: 8, ttftThresholdMs: 5000 });
@@ -485,7 +485,7 @@ test('a null in the file is as good as unset', () => {
   expect(sources.get('circuit.failThreshold')).toBe('default');
 });
 
-test('unknown variables are warned of by name, never by value, and never fail', () => {
+test('unknown variables bring a warning with the name and never the value, and never fail', () => {
   const { warnings } = loaded({
     FAIL_TRESHOLD: 'hunter2',
     HOSTED_D_API_KEY: 'hunter2',

@@ -65,12 +65,12 @@ function secretsIn(directory: string): readonly string[] {
   return texts.flatMap((text) => text.match(/[0-9a-f]{64}|[\w+/]{40,}={0,2}/g) ?? []);
 }
 
-test('the view tells what the machine is, where it listens and how it stands', async () => {
+test('the agent’s view shows what the machine is, where it listens and how it is', async () => {
   const gateway = await started({ REGION: 'attic' });
   const view = await gateway.view();
   expect(view).toMatchObject({
     id: expect.stringMatching(/^prv_[0-9a-f]{32}$/),
-    owner: { wish: 'on', mode: 'on', reasons: [] },
+    owner: { choice: 'on', mode: 'on', reasons: [] },
     server: { host: '127.0.0.1', ports: [{ kind: 'listening', port: expect.any(Number) }] },
     registry: { kind: 'own', url: null },
     record: { region: 'attic', agent_url: view.server.url },
@@ -81,7 +81,7 @@ test('the view tells what the machine is, where it listens and how it stands', a
   ]);
 });
 
-test('nothing in the view is secret, joined or not', async () => {
+test('the agent’s view holds no secret, joined or not', async () => {
   const gateway = await started();
   const other = await startOther();
   const token = await newToken(other);
@@ -95,20 +95,20 @@ test('nothing in the view is secret, joined or not', async () => {
   for (const secret of secrets) expect(texts.join('\n')).not.toContain(secret);
 });
 
-describe('who may', () => {
-  test('anyone on loopback may look, only control may change', async () => {
+describe('who may use the agent’s routes', () => {
+  test('anyone on loopback may read the agent’s view, and only control may change it', async () => {
     const gateway = await started();
     expect((await send(gateway.url + AGENT)).status).toBe(200);
     for (const path of POSTS) {
-      const bare = await postJson(`${gateway.url}${AGENT}/${path}`, { wish: 'paused' });
+      const bare = await postJson(`${gateway.url}${AGENT}/${path}`, { mode: 'paused' });
       expectError(bare, 401, 'control_required');
       const wrong = await postJson(`${gateway.url}${AGENT}/${path}`, {}, bearer(NO_TOKEN));
       expectError(wrong, 401, 'control_required');
     }
-    expect((await gateway.view()).owner.wish).toBe('on');
+    expect((await gateway.view()).owner.choice).toBe('on');
   });
 
-  test('with keys set, looking needs one, and a key is not control', async () => {
+  test('reading the agent’s view needs a key where keys are set, and a key is not control', async () => {
     const gateway = await started({ API_KEYS: KEY });
     expectError(await send(gateway.url + AGENT), 401, 'missing_api_key');
     expect((await send(gateway.url + AGENT, { headers: bearer(KEY) })).status).toBe(200);
@@ -118,7 +118,7 @@ describe('who may', () => {
     }
   });
 
-  test('other methods are a 405 that names the right one', async () => {
+  test('another method on the agent’s routes is a 405 that names the right one', async () => {
     const { url, control: headers } = await started();
     const posted = await send(url + AGENT, { method: 'POST', headers });
     expectError(posted, 405, 'method_not_allowed');
@@ -131,11 +131,11 @@ describe('who may', () => {
   });
 });
 
-test('while the agent is switched off each route is a 409 that says how to switch it on', async () => {
+test('each of the agent’s routes is a 409 that says how to switch it on while it is off', async () => {
   const gateway = await started({ AGENT: 'false' });
   const refused = [
     await send(gateway.url + AGENT),
-    await gateway.post('mode', { wish: 'paused' }),
+    await gateway.post('mode', { mode: 'paused' }),
     await gateway.post('join', { url: 'http://127.0.0.1:1', token: NO_TOKEN }),
     await gateway.post('leave', {}),
     await gateway.post('doctor', {}),
@@ -159,15 +159,15 @@ function expectBadField(answer: HttpAnswer, field: string): void {
   });
 }
 
-describe('a bad body is a 400 that names the field, and nothing happens', () => {
-  test('mode', async () => {
+describe('bad bodies on the agent’s routes', () => {
+  test('a bad mode is a 400 that names the field, and nothing happens', async () => {
     const gateway = await started();
-    const bad = [{}, { wish: null }, { wish: 'off' }, { wish: ['on'] }, { WISH: 'paused' }, []];
-    for (const json of bad) expectBadField(await gateway.post('mode', json), 'wish');
-    expect((await gateway.view()).owner.wish).toBe('on');
+    const bad = [{}, { mode: null }, { mode: 'off' }, { mode: ['on'] }, { MODE: 'paused' }, []];
+    for (const json of bad) expectBadField(await gateway.post('mode', json), 'mode');
+    expect((await gateway.view()).owner.choice).toBe('on');
   });
 
-  test('join', async () => {
+  test('a bad join is a 400 that names the field, and nothing happens', async () => {
     const gateway = await started();
     const url = 'http://127.0.0.1:1';
     for (const bad of [undefined, 7, '', '127.0.0.1:47900', 'file:///etc/passwd', [url]]) {
@@ -183,7 +183,7 @@ describe('a bad body is a 400 that names the field, and nothing happens', () => 
     expect((await gateway.view()).registry.kind).toBe('own');
   });
 
-  test('none at all, what is no JSON, and more than a control body may have', async () => {
+  test('a missing body, broken JSON and too large a body are refused, and nothing happens', async () => {
     const gateway = await started();
     const headers = { 'content-type': 'application/json', ...gateway.control };
     for (const path of ['mode', 'join']) {
@@ -193,37 +193,37 @@ describe('a bad body is a 400 that names the field, and nothing happens', () => 
         400,
         'invalid_request',
       );
-      const broken = await send(route, { method: 'POST', headers, body: '{"wish":' });
+      const broken = await send(route, { method: 'POST', headers, body: '{"mode":' });
       expectError(broken, 400, 'invalid_request');
       const long = await send(route, { method: 'POST', headers, body: `"${'x'.repeat(70_000)}"` });
       expectError(long, 413, 'body_too_large');
     }
-    expect((await gateway.view()).owner.wish).toBe('on');
+    expect((await gateway.view()).owner.choice).toBe('on');
   });
 });
 
 test('a change of mode is answered with the resulting view', async () => {
   const gateway = await started();
-  for (const [wish, mode] of [
+  for (const [choice, mode] of [
     ['paused', 'paused'],
     ['drained', 'paused'],
     ['on', 'on'],
   ] as const) {
-    const answer = await gateway.post('mode', { wish });
+    const answer = await gateway.post('mode', { mode: choice });
     expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.text)).toMatchObject({ owner: { wish, mode } });
-    expect((await gateway.view()).owner).toMatchObject({ wish, mode });
+    expect(JSON.parse(answer.text)).toMatchObject({ owner: { choice, mode } });
+    expect((await gateway.view()).owner).toMatchObject({ choice, mode });
   }
 });
 
-describe('the doctor', () => {
+describe('the doctor over HTTP', () => {
   const runChecks = async (gateway: Controlled) => {
     const answer = await gateway.post('doctor', {});
     expect(answer.status).toBe(200);
     return JSON.parse(answer.text) as DoctorReport;
   };
 
-  test('says of each check what was tried, what came back and what to do', async () => {
+  test('the doctor reports for each check what was tried, what came back and what to do', async () => {
     const gateway = await started();
     const { ok, checks } = await runChecks(gateway);
     expect(ok).toBe(false);
@@ -244,10 +244,10 @@ describe('the doctor', () => {
     expect(one('health /health status ok')).toMatchObject({ passed: true, remedy: null });
   });
 
-  test('looks at the agent as it is now, not as its files have it', async () => {
+  test('the doctor examines the agent as it is now, not as its files have it', async () => {
     const engine = await startModelServer(answers('hi'));
     const gateway = await started({ ENGINE_URL: engine.url });
-    await gateway.post('mode', { wish: 'paused' });
+    await gateway.post('mode', { mode: 'paused' });
     const { checks } = await runChecks(gateway);
     const inference = checks.find(({ name }) => name === 'test inference returns choices');
     expect(inference).toMatchObject({
@@ -258,7 +258,7 @@ describe('the doctor', () => {
     expect(engine.calls).toEqual([]);
   });
 
-  test('that is asked twice at once examines once', async () => {
+  test('a doctor that is started twice at once examines once', async () => {
     const engine = await startModelServer(hang, answers('hi'));
     const gateway = await started({ ENGINE_URL: engine.url });
     await expect.poll(async () => (await gateway.view()).engine?.health.status).toBe('ok');
@@ -273,8 +273,8 @@ describe('the doctor', () => {
   });
 });
 
-describe('joining', () => {
-  test('enrols this machine there; leaving takes it back to its own gateway', async () => {
+describe('joins over HTTP', () => {
+  test('a join enrols this machine there, and leaving takes it back to its own gateway', async () => {
     const gateway = await started();
     const other = await startOther();
     const { id } = await gateway.view();
@@ -297,7 +297,7 @@ describe('joining', () => {
     (url: string, token: string) => `curl -fsS ${url}/install | sh -s -- ${token}`,
     (url: string, token: string) =>
       ` & ([scriptblock]::Create((irm ${url}/install.ps1))) ${token}\n`,
-  ])('takes a pasted line as it is, %#', async (lineOf) => {
+  ])('a join takes a pasted line as it is, %#', async (lineOf) => {
     const gateway = await started();
     const other = await startOther();
     const line = lineOf(other.url, await newToken(other));
@@ -305,14 +305,14 @@ describe('joining', () => {
     expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(other.url)]);
   });
 
-  test('with half a line is a 400 that names the line', async () => {
+  test('a join with half a line is a 400 that names the line', async () => {
     const gateway = await started();
     const halves = ['', 'switchyard join http://127.0.0.1:1 abc', `switchyard join ${NO_TOKEN}`];
     for (const line of halves) expectBadField(await gateway.post('join', { line }), 'line');
     expect((await gateway.view()).registry.kind).toBe('own');
   });
 
-  test('that fails says what happened and what to do, without the token', async () => {
+  test('a join that fails reports what happened and what to do, without the token', async () => {
     const gateway = await started();
     const other = await startOther();
     const { url: web } = await startUpstream(({ res }) => void res.end('<html>hello</html>'));
@@ -330,7 +330,7 @@ describe('joining', () => {
     expect((await gateway.view()).registry.kind).toBe('own');
   });
 
-  test('elsewhere than the settings say is refused with the name of the setting', async () => {
+  test('a join elsewhere than the settings say is refused with the name of the setting', async () => {
     const gateway = await started({ REGISTRY_URL: 'http://127.0.0.1:1' });
     const answer = await gateway.post('join', { url: 'http://127.0.0.1:2', token: NO_TOKEN });
     expect(expectError(answer, 502, 'join_failed')).toContain('SWITCHYARD_REGISTRY_URL');

@@ -24,7 +24,7 @@ async function newLine() {
   return { url: gateway.url, token };
 }
 
-test('another engine URL holds at once: the former engine is forgotten and asked no more', async () => {
+test('another engine URL is in force at once: the former engine is forgotten and asked no more', async () => {
   const [first, second] = [await startModelServer(), await startModelServer(answers('second'))];
   const gateway = await start();
   const served = async () => (await viewOf(gateway)).engine;
@@ -54,7 +54,7 @@ test('an engine URL that cannot be used is a problem with its remedy, and no oth
   await expect.poll(async () => (await viewOf(gateway)).engine?.health.status).toBe('ok');
 });
 
-test('another gateway to report to, with its token, holds at once and as after a restart', async () => {
+test('another gateway to report to, with its token, is in force at once and as after a restart', async () => {
   const other = await newLine();
   const gateway = await start();
   const standing = async () => (await viewOf(gateway)).registry;
@@ -73,7 +73,7 @@ test('another gateway to report to, with its token, holds at once and as after a
   await expect.poll(standing).toMatchObject({ kind: 'joined', url: other.url, state: 'connected' });
 });
 
-test('a smaller limit of requests holds for the agent too', async () => {
+test('a smaller limit of requests applies to the agent too', async () => {
   const engine = await startModelServer(answers('hi'));
   const gateway = await start();
   await gateway.set({ agent: { engineUrl: engine.url }, gateway: { maxBodyBytes: 100 } });
@@ -83,7 +83,7 @@ test('a smaller limit of requests holds for the agent too', async () => {
   expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('100 bytes')]);
 });
 
-test('other ports hold at once', async () => {
+test('other ports are in force at once', async () => {
   const gateway = await startControlled({ AGENT: 'true', AGENT_HOST: '127.0.0.1' });
   await gateway.set({ agent: { ports: [0] } });
   const { server } = await viewOf(gateway);
@@ -91,7 +91,7 @@ test('other ports hold at once', async () => {
   expect((await send(`${server.url}/health`)).status).toBe(200);
 });
 
-test('what holds only after a restart says so, and nothing else does', async () => {
+test('a setting that takes a restart says so, and no other does', async () => {
   const gateway = await startControlled({});
   const settings = await gateway.set({ gateway: { logLevel: 'warn' }, local: { timeoutMs: 1 } });
   const waiting = Object.entries(settings).flatMap(([section, keys]) =>

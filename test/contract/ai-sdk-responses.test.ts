@@ -20,8 +20,8 @@ const CALLS: Said = {
   finish: 'tool_calls',
 };
 
-describe.each(WAYS)('$way through $place', (way) => {
-  test('a text, plain and streamed, with usage', async () => {
+describe.each(WAYS)('the AI SDK’s responses, $way through $place', (way) => {
+  test(`a text with its usage comes to the AI SDK through ${way.place} (${way.way}), plain and streamed`, async () => {
     const model = modelOf((await startSpeaker(way, SAID)).url);
     const { text, finishReason, usage } = await generateText({ model, ...ONCE });
     expect([text, finishReason]).toEqual(['Hello.', 'stop']);
@@ -33,7 +33,7 @@ describe.each(WAYS)('$way through $place', (way) => {
   });
 
   test.each(['generateText', 'streamText'])(
-    'a tool runs in %s, and the turn after it',
+    `a tool runs in %s through ${way.place} (${way.way}), and so does the turn after it`,
     async (how) => {
       const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
       const asked: unknown[] = [];
@@ -51,7 +51,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     },
   );
 
-  test('structured output', async () => {
+  test(`structured output comes to the AI SDK through ${way.place} (${way.way})`, async () => {
     const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
     const schema = jsonSchema<{ a: number }>({
       type: 'object',
@@ -63,7 +63,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     expect(bodies()[0]?.['response_format']).toMatchObject({ type: 'json_schema' });
   });
 
-  test('an image', async () => {
+  test(`an image of the AI SDK goes to ${way.place} (${way.way})`, async () => {
     const { url, bodies } = await startSpeaker(way, SAID);
     const image = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
     const content = [{ type: 'file' as const, data: image, mediaType: 'image/png' }];

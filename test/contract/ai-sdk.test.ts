@@ -108,7 +108,7 @@ const TOOL_CALLS: [name: string, script: Script][] = [
 
 test.each(TOOL_CALLS)(
   'a tool call that comes %s runs through generateText',
-  async (_law, script) => {
+  async (_title, script) => {
     const { upstream, model } = await startHosted(script, answers('It rains in Oslo.'));
     const asked: unknown[] = [];
     const tools = { weather: weather(asked) };
@@ -122,16 +122,19 @@ test.each(TOOL_CALLS)(
   },
 );
 
-test.each(TOOL_CALLS)('a tool call that comes %s runs through streamText', async (_law, script) => {
-  const { model } = await startHosted(script, answers('It rains in Oslo.'));
-  const asked: unknown[] = [];
-  const tools = { weather: weather(asked) };
-  const result = streamText({ model, ...ONCE, tools, stopWhen: stepCountIs(2) });
-  expect(await result.text).toBe('It rains in Oslo.');
-  expect(asked).toEqual([{ city: 'Oslo' }]);
-});
+test.each(TOOL_CALLS)(
+  'a tool call that comes %s runs through streamText',
+  async (_title, script) => {
+    const { model } = await startHosted(script, answers('It rains in Oslo.'));
+    const asked: unknown[] = [];
+    const tools = { weather: weather(asked) };
+    const result = streamText({ model, ...ONCE, tools, stopWhen: stepCountIs(2) });
+    expect(await result.text).toBe('It rains in Oslo.');
+    expect(asked).toEqual([{ city: 'Oslo' }]);
+  },
+);
 
-test('reasoning comes apart from the text', async () => {
+test('reasoning comes apart from the text in the AI SDK', async () => {
   const { model } = await startHosted(
     sse(ROLE, chunk({ reasoning_content: 'hm' }), ...answerChunks('hi')),
   );
@@ -152,7 +155,7 @@ test.each(['generateText', 'streamText'])('a fallback is invisible to %s', async
   expect(text).toBe('from the second');
 });
 
-test("provider options that the SDK does not know reach the upstream as the caller's own fields", async () => {
+test('provider options that the SDK does not know reach the upstream as the caller’s own fields', async () => {
   const { upstream, model } = await startHosted(answers('hi'));
   await generateText({ model, ...ONCE, providerOptions: { switchyard: { top_k: 40 } } });
   expect(upstream.calls[0]?.json['top_k']).toBe(40);
@@ -171,7 +174,7 @@ test.each<[name: string, script: Script, status: number, code: string, isRetryab
   ['a crash', error(500), 502, 'upstream_error', true],
   ['an overloaded service', error(503), 503, 'upstream_unavailable', true],
   ['a page', json(200, '<html>'), 502, 'upstream_bad_response', true],
-])('%s is an API call error with its status and code', async (_law, script, ...wanted) => {
+])('%s is an API call error with its status and code', async (_title, script, ...wanted) => {
   const { gateway, model } = await startHosted(script);
   const thrown = await thrownBy(generateText({ model, ...ONCE }));
   const { error: body } = JSON.parse(thrown.responseBody ?? '') as {
@@ -182,7 +185,7 @@ test.each<[name: string, script: Script, status: number, code: string, isRetryab
   expect(gateway.host.snapshot().status.stats.totalRequests).toBe(1);
 });
 
-test("local's refusal of the caller's own key is a 401 to the client", async () => {
+test('local’s refusal of the caller’s own key is a 401 to the AI SDK', async () => {
   const local = await startUpstream(error(401, 'wrong key'));
   const gateway = await startGateway({ LOCAL_ENGINE_URL: local.url });
   const thrown = await thrownBy(generateText({ model: modelOf(gateway), ...ONCE }));

@@ -22,8 +22,8 @@ const WEATHER = {
 
 const CALLS: Said = { ...CALLS_TWICE, text: 'Let me see.' };
 
-describe.each(WAYS)('$way through $place', (way) => {
-  test('a message, plain and streamed, with its usage', async () => {
+describe.each(WAYS)('Anthropic’s client, $way through $place', (way) => {
+  test(`a message with its usage comes through ${way.place} (${way.way}), plain and streamed`, async () => {
     const { url } = await startSpeaker(way, SAID);
     const client = clientOf(url);
     const whole = await client.messages.create(ASK);
@@ -39,7 +39,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     expect(texts.join('')).toBe('Hello.');
   });
 
-  test('parallel tool calls with thinking, and the turn after their results', async () => {
+  test(`parallel tool calls with thinking come through ${way.place} (${way.way}), and so does the turn after their results`, async () => {
     const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
     const client = clientOf(url);
     const asked = { ...ASK, tools: [WEATHER] };
@@ -64,7 +64,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
   });
 
-  test('an image and a system text', async () => {
+  test(`an image and a system text go to ${way.place} (${way.way})`, async () => {
     const { url, bodies } = await startSpeaker(way, SAID);
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'AA==' };
     const messages = [{ role: 'user' as const, content: [{ type: 'image' as const, source }] }];
@@ -75,7 +75,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     ]);
   });
 
-  test('the number of tokens', async () => {
+  test(`the number of tokens comes through ${way.place} (${way.way})`, async () => {
     const { url } = await startSpeaker(way, SAID);
     const { model, messages } = ASK;
     const { input_tokens: count } = await clientOf(url).messages.countTokens({ model, messages });
@@ -89,12 +89,12 @@ async function startChat(script: Script) {
   return { upstream, client: clientOf(url) };
 }
 
-test('a translated message that breaks off makes the client throw', async () => {
+test('a translated message that breaks off makes Anthropic’s client throw', async () => {
   const { client } = await startChat(cut(ROLE, chunk({ content: 'half' })));
   await expect(client.messages.stream(ASK).finalMessage()).rejects.toThrow(/broke off/);
 });
 
-test('a client that aborts a translated message takes its call along', async () => {
+test('an abort of Anthropic’s client ends the call of a translated message', async () => {
   const { upstream, client } = await startChat(stall(ROLE, chunk({ content: 'half' })));
   const stream = client.messages.stream(ASK);
   stream.on('text', () => stream.abort());
@@ -104,7 +104,7 @@ test('a client that aborts a translated message takes its call along', async () 
   ).gone;
 });
 
-test('errors of translated messages have the client’s classes', async () => {
+test('errors of translated messages have the classes of Anthropic’s client', async () => {
   const { upstream, client } = await startChat(error(400, 'bad temperature'));
   const refused = client.messages.create(ASK);
   await expect(refused).rejects.toThrow(BadRequestError);

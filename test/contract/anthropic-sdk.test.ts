@@ -34,8 +34,8 @@ async function startAt(place: 'local' | 'hosted_a', script: Script, more = {}) {
   return { upstream, client };
 }
 
-describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
-  test('a message, plain', async () => {
+describe.each(['local', 'hosted_a'] as const)('Anthropic’s client through %s', (place) => {
+  test(`a plain message comes through ${place}`, async () => {
     const { upstream, client } = await startAt(place, json(200, whole));
     const tools = [{ name: 't', input_schema: { type: 'object' as const } }];
     const message = await client.messages.create({ ...ASK, tools });
@@ -48,7 +48,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect(call?.headers['x-api-key']).toBe(place === 'local' ? undefined : 'sk-hosted');
   });
 
-  test('a message, streamed, with its events and the message in the end', async () => {
+  test(`a streamed message comes through ${place} with its events and the whole in the end`, async () => {
     const { client } = await startAt(place, sse(...STREAM));
     const stream = client.messages.stream(ASK);
     const texts: string[] = [];
@@ -58,7 +58,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect([message.stop_reason, message.usage.output_tokens]).toEqual(['end_turn', 2]);
   });
 
-  test('a tool call, streamed and plain', async () => {
+  test(`a tool call comes through ${place}, streamed and plain`, async () => {
     const block = { type: 'tool_use', id: 'toolu_1', name: 't', input: {} };
     const input = { type: 'input_json_delta', partial_json: '{"a":1}' };
     const { client } = await startAt(
@@ -79,7 +79,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect((await client.messages.create(ASK)).content).toEqual(call);
   });
 
-  test('the number of tokens', async () => {
+  test(`the number of tokens comes through ${place}`, async () => {
     const { upstream, client } = await startAt(place, json(200, { input_tokens: 7 }));
     const { model, messages } = ASK;
     expect(await client.messages.countTokens({ model, messages })).toEqual({ input_tokens: 7 });
@@ -87,13 +87,13 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
   });
 });
 
-test('a message that breaks off makes the client throw', async () => {
+test('a message that breaks off makes Anthropic’s client throw', async () => {
   const { client } = await startAt('hosted_a', cut(...held, ...content));
   const stream = client.messages.stream(ASK);
   await expect(stream.finalMessage()).rejects.toThrow(/broke off/);
 });
 
-test('a client that aborts takes its call along', async () => {
+test('an abort of Anthropic’s client takes its call along', async () => {
   const { upstream, client } = await startAt('hosted_a', stall(...held, ...content));
   const stream = client.messages.stream(ASK);
   stream.on('text', () => stream.abort());
@@ -103,7 +103,7 @@ test('a client that aborts takes its call along', async () => {
   ).gone;
 });
 
-test('errors have the client’s classes', async () => {
+test('errors have the classes of Anthropic’s client', async () => {
   const { upstream, client } = await startAt('hosted_a', error(400, 'bad'));
   await expect(client.messages.create(ASK)).rejects.toThrow(BadRequestError);
   upstream.script = json(404, {
@@ -118,7 +118,7 @@ test('errors have the client’s classes', async () => {
   expect(failed).toBeInstanceOf(APIError);
 });
 
-test('a key of the gateway opens it to the client, and another one does not', async () => {
+test('a key opens the gateway to Anthropic’s client, and another one does not', async () => {
   const keys = { API_KEYS: 'of-the-caller-0123456789' };
   const { client } = await startAt('hosted_a', json(200, whole), keys);
   await expect(client.messages.create(ASK)).rejects.toThrow(AuthenticationError);

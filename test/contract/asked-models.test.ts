@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AskedModels } from '#shared/asked-models.ts';
+import type { AskedModels } from '#shared/models.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';
@@ -25,7 +25,7 @@ async function started() {
   return { ...gateway, local, hosted };
 }
 
-test('every name that apps asked for is told, with where it went', async () => {
+test('every name that apps asked for is listed, with where it went', async () => {
   const { url, local } = await started();
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   await chat(url, { ...HELLO, model: 'gpt-4o' });
@@ -51,7 +51,7 @@ test('every name that apps asked for is told, with where it went', async () => {
   ]);
 });
 
-test('a name that nobody answered is told, too', async () => {
+test('a name that nobody answered is listed, too', async () => {
   const { url, local, hosted } = await started();
   await Promise.all([local.close(), hosted.close()]);
   await chat(url, { ...HELLO, model: 'gpt-4o' });
@@ -61,7 +61,7 @@ test('a name that nobody answered is told, too', async () => {
   ]);
 });
 
-test('a name is mapped by its alias, at once', async () => {
+test('an alias maps a name at once', async () => {
   const { url, hosted, dataDirectory } = await started();
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   const body = JSON.stringify({ routing: { modelAliases: ['gpt-*=mini'] } });
@@ -77,7 +77,7 @@ test('a name is mapped by its alias, at once', async () => {
   expect(hosted.calls[0]?.json['model']).toBe('mini');
 });
 
-test('what was asked for is still known after a restart', async () => {
+test('the list of names that apps asked for is there after a restart', async () => {
   const first = await started();
   await chat(first.url, { ...HELLO, model: 'gpt-4o' });
   await first.host.stop();
@@ -85,7 +85,7 @@ test('what was asked for is still known after a restart', async () => {
   expect((await askedAt(url)).names.map(({ name }) => name)).toEqual(['gpt-4o']);
 });
 
-test('without a history the list says why it is empty', async () => {
+test('the list of names says why it is empty without a history', async () => {
   const { url } = await startGateway({});
   expect(await askedAt(url)).toMatchObject({ names: [], problem: expect.any(String) });
 });

@@ -17,17 +17,20 @@ async function upstreamOf(gateway: Controlled, id: string) {
   return { ok: report.ok, health: report.local.health, ...upstream };
 }
 
-describe('the reset of a circuit', () => {
-  test.each(['circuits/hosted_a/reset', 'warmup'])('%s is control’s alone', async (path) => {
-    const gateway = await startControlled({ HOSTED_A_BASE_URL: NOWHERE, API_KEYS: KEY });
-    for (const headers of [{}, bearer(KEY)]) {
-      const message = expectError(await gateway.post(path, headers), 401, 'control_required');
-      expect(message).toContain('control-token');
-    }
-  });
+describe('resets of a circuit', () => {
+  test.each(['circuits/hosted_a/reset', 'warmup'])(
+    'the route %s is for control alone',
+    async (path) => {
+      const gateway = await startControlled({ HOSTED_A_BASE_URL: NOWHERE, API_KEYS: KEY });
+      for (const headers of [{}, bearer(KEY)]) {
+        const message = expectError(await gateway.post(path, headers), 401, 'control_required');
+        expect(message).toContain('control-token');
+      }
+    },
+  );
 
   test.each(['nobody', 'LOCAL', 'toString', '%2e%2e', 'x'.repeat(500)])(
-    'of "%s" is a 404',
+    'the reset of an unknown circuit "%s" is a 404',
     async (id) => {
       const gateway = await startControlled({});
       const answer = await gateway.post(`circuits/${id}/reset`);
@@ -35,7 +38,7 @@ describe('the reset of a circuit', () => {
     },
   );
 
-  test('closes, deletes every skip, those of models too, and keeps the lifetime counts', async () => {
+  test('a reset closes the circuit, deletes every skip, those of models too, and keeps the lifetime counts', async () => {
     const upstream = await startUpstream(error(404, 'no such model'), error(503), error(429));
     const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
     for (const model of ['m1', 'm2', 'm2']) await chat(gateway.url, { ...HELLO, model });
@@ -64,7 +67,7 @@ describe('the reset of a circuit', () => {
     expect((await chat(gateway.url)).status).toBe(200);
   });
 
-  test('forgets the growth of the cool-down', async () => {
+  test('a reset forgets the growth of the cool-down', async () => {
     const clock = createManualClock();
     const upstream = await startUpstream(error(503), hang, error(503));
     const settings = { HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' };
@@ -84,8 +87,8 @@ describe('the reset of a circuit', () => {
   });
 });
 
-describe('the status report', () => {
-  test('says until when a circuit is open, and that the next request is let in once that is over', async () => {
+describe('circuits in the status report', () => {
+  test('the status report says until when a circuit is open, and that the next request is admitted after it', async () => {
     const clock = createManualClock();
     const local = await startUpstream(error(503));
     const settings = { LOCAL_ENGINE_URL: local.url, FAIL_THRESHOLD: '1' };
@@ -109,7 +112,7 @@ describe('the status report', () => {
     });
   });
 
-  test('reports that a probe is running, and admits no other request', async () => {
+  test('the status report shows a running probe, and no other request is admitted', async () => {
     const clock = createManualClock();
     const local = await startUpstream(error(503), hang);
     const settings = { LOCAL_ENGINE_URL: local.url, FAIL_THRESHOLD: '1' };
@@ -133,7 +136,7 @@ describe('the status report', () => {
     ['quota', error(402), 600_000],
     ['credentials', error(401), 600_000],
   ])(
-    'names the skip for %s and its end, and no longer once it is over',
+    'the status report names the skip for %s and its end, and no longer once it is over',
     async (reason, script, ms) => {
       const clock = createManualClock();
       const upstream = await startUpstream(script);
@@ -153,7 +156,7 @@ describe('the status report', () => {
     },
   );
 
-  test('does not call the gateway unable for one model that is missing', async () => {
+  test('the status report does not call the gateway unable for one model that is missing', async () => {
     const upstream = await startUpstream(error(404, 'no such model'));
     const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
     await chat(gateway.url, { ...HELLO, model: 'm1' });
@@ -164,7 +167,7 @@ describe('the status report', () => {
     });
   });
 
-  test('tells zero-spend of the setting from that of the reader’s header', async () => {
+  test('the status report tells Local only in the settings from Local only in the reader’s header', async () => {
     const gateway = await startControlled(at({ local: NOWHERE, hosted_a: NOWHERE }));
     const zero = { forceZero: false, zero: true, gateway_forceZero_header: '1' };
     const header = { 'x-gateway-force-zero': '1' };
@@ -180,13 +183,13 @@ describe('the status report', () => {
 });
 
 describe('POST /api/v1/warmup', () => {
-  test('without an on-demand upstream is a 409', async () => {
+  test('a warm-up without an on-demand upstream is a 409', async () => {
     const gateway = await startControlled({});
     const message = expectError(await gateway.post('warmup'), 409, 'not_configured');
     expect(message).toContain('SWITCHYARD_ONDEMAND_BASE_URL');
   });
 
-  test('starts none while no money may be spent, and says so', async () => {
+  test('no warm-up starts while no money may be spent, and the answer says so', async () => {
     const machine = await startUpstream(hang);
     const gateway = await startControlled({ ONDEMAND_BASE_URL: machine.url, FORCE_ZERO: 'true' });
     const answer = await gateway.post('warmup');
@@ -197,7 +200,7 @@ describe('POST /api/v1/warmup', () => {
     expect(machine.gets).toHaveLength(0);
   });
 
-  test('starts one at once, whatever routing may; a second one is the same', async () => {
+  test('a warm-up starts at once, whatever routing may do, and a second one is the same', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(hang);
     machine.answerGet = () => {};
@@ -230,7 +233,7 @@ describe('POST /api/v1/warmup', () => {
     expect(machine.gets).toHaveLength(1);
   });
 
-  test('by routing stops with the next request once it is switched off, and begins again once it is on', async () => {
+  test('the warm-up by routing stops with the next request once it is switched off, and resumes once it is on', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(402));
     machine.answerGet = ({ res }) => void res.writeHead(401).end();

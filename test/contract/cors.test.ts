@@ -27,7 +27,7 @@ test.each([
   ['capacitor://*', 'capacitor://localhost', true],
   ['capacitor://*', 'capacitors://localhost', false],
   ['chrome-extension://*', 'chrome-extension://abcdef', true],
-])('ALLOWED_ORIGINS=%s and a page of %s: %s', async (allowed, origin, isAllowed) => {
+])('the setting ALLOWED_ORIGINS=%s admits a page of %s: %s', async (allowed, origin, isAllowed) => {
   const upstream = await startUpstream(answers('hi'));
   const { url } = await startGateway({
     HOSTED_A_BASE_URL: upstream.url,
@@ -41,7 +41,7 @@ test.each([
   expect(upstream.calls).toHaveLength(isAllowed ? 1 : 0);
 });
 
-test('a refused page is answered with the setting that would let it in, and its origin', async () => {
+test('a refused page gets its origin and the setting that would let it in', async () => {
   const { url } = await startGateway({});
   const origin = 'http://localhost:5173';
   const calls = [

@@ -16,8 +16,8 @@ const NEW = { new_field: { a: 1 } };
 const MESSAGE = { model: 'm', max_tokens: 9, messages: [{ role: 'user' as const, content: 'hi' }] };
 const TOOL = { name: 'look', input_schema: { type: 'object' as const }, ...NEW };
 
-describe('a new field of a client is left out where chat completions lack it, and named', () => {
-  test('by the Anthropic client, of a whole message and of a streamed one', async () => {
+describe('new fields of a client where chat completions lack them', () => {
+  test('a new field of Anthropic’s client is left out for chat completions and named, whole and streamed', async () => {
     const { url, upstream } = await startChatOnly(saysInChat(SAID));
     const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });
     const asked = { ...MESSAGE, tools: [TOOL], inference_geo: 'eu' };
@@ -34,7 +34,7 @@ describe('a new field of a client is left out where chat completions lack it, an
     );
   });
 
-  test('by the OpenAI client, of a whole response and of a streamed one', async () => {
+  test('a new field of OpenAI’s client is left out for chat completions and named, whole and streamed', async () => {
     const { url } = await startChatOnly(saysInChat(SAID));
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });
     const asked = { model: 'm', input: 'hi', service_tier: 'flex' as const, ...NEW };
@@ -47,7 +47,7 @@ describe('a new field of a client is left out where chat completions lack it, an
   });
 });
 
-test('a request from which nothing is left out has no such header', async () => {
+test('a request from which nothing is left out has no header of dropped fields', async () => {
   const { url } = await startChatOnly(saysInChat(SAID));
   expect((await postJson(`${url}/v1/messages`, MESSAGE)).headers).not.toHaveProperty(
     'x-gateway-dropped',
@@ -70,14 +70,14 @@ test.each(STREAM_PROTOCOLS.filter(({ name }) => name === 'messages' || name === 
   },
 );
 
-test('an upstream that turns out to lack the protocol is asked without it, and it is named', async () => {
+test('a dropped field is named when an upstream turns out to lack the protocol', async () => {
   const upstream = await startUpstream(chatOnly(404, saysInChat(SAID)));
   const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   const answer = await postJson(`${url}/v1/messages`, { ...MESSAGE, ...NEW });
   expect(answer).toMatchObject({ status: 200, headers: { 'x-gateway-dropped': 'new_field' } });
 });
 
-test('the log names each field once, whichever element has it, and not endlessly many', async () => {
+test('the log names each dropped field once, whichever element has it, and not endlessly many', async () => {
   const lines: string[] = [];
   const log: Log = (level, event, fields) => {
     if (event !== 'field_dropped') return;

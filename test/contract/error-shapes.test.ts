@@ -37,7 +37,7 @@ test.each(MESSAGES)('every error of the gateway at %s has Anthropic’s shape', 
   expectAnthropicError(unknown, 404, 'not_found_error');
 });
 
-test('Anthropic’s clients get its shape on routes that they share with others', async () => {
+test('Anthropic’s clients get errors in its shape on routes that they share with others', async () => {
   const { url } = await startGateway({ API_KEYS: 'sk-gateway-0123456789' });
   const headers = { 'anthropic-version': '2023-06-01' };
   expectAnthropicError(await send(`${url}/v1/models`, { headers }), 401, 'authentication_error');
@@ -60,7 +60,7 @@ test('an upstream’s error in OpenAI’s shape reaches Anthropic’s clients in
 });
 
 test.each(['chat', 'generate', 'tags', 'embed', 'version'])(
-  'a client of Ollama’s own API is told what to use instead of /api/%s',
+  'a client of Ollama’s own API learns what to use instead of /api/%s',
   async (route) => {
     const { url } = await startGateway({});
     for (const method of ['GET', 'POST']) {
@@ -74,12 +74,12 @@ test.each(['chat', 'generate', 'tags', 'embed', 'version'])(
 
 test.each<[string, Record<string, string>]>([
   ['x-api-key', { 'x-api-key': 'sk-gateway-0123456789' }],
-  ['a bearer', bearer('sk-gateway-0123456789')],
+  ['a bearer token', bearer('sk-gateway-0123456789')],
   [
     'x-api-key beside the engine’s own bearer',
     { 'x-api-key': 'sk-gateway-0123456789', ...bearer('sk-engine') },
   ],
-])('%s opens every route for callers', async (_how, headers) => {
+])('a key as %s opens every route for callers', async (_how, headers) => {
   const engine = await startUpstream(answers('hi'));
   const { url } = await startGateway({
     API_KEYS: 'sk-gateway-0123456789',
@@ -105,7 +105,7 @@ test('a caller’s x-api-key is the bearer of local, and of no other', async () 
   expect(paid.calls[0]?.headers).not.toHaveProperty('x-api-key');
 });
 
-test('the body says what each upstream said in its own words, and nothing that is secret', async () => {
+test('an error’s body has what each upstream said in its own words, and nothing secret', async () => {
   const [a, b] = [
     await startUpstream(error(401, 'sk-hosted is wrong')),
     await startUpstream(error(500, 'It broke at sk-b-4711')),

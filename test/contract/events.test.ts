@@ -30,7 +30,7 @@ async function started(script = answers('hi')) {
   return { upstream, clock, gateway };
 }
 
-test('a reader gets a snapshot first, whole and of the shape of the report', async () => {
+test('a reader of the live feed gets a snapshot first, whole and of the shape of the report', async () => {
   const { gateway } = await started();
   await chat(gateway.url, { ...HELLO, model: 'my-model' });
   const reader = await readFeed(gateway.url);
@@ -51,7 +51,7 @@ test('a reader gets a snapshot first, whole and of the shape of the report', asy
   ]);
 });
 
-test('a request shows as a row that is put in and then changed, with what it occupies', async () => {
+test('a request is a row in the live feed that is added and then changed, with what it occupies', async () => {
   const { upstream, clock, gateway } = await started(stall(ROLE));
   const reader = await readFeed(gateway.url);
   await reader.event(1);
@@ -80,7 +80,7 @@ test('a request shows as a row that is put in and then changed, with what it occ
   expect(new Set(ids).size).toBe(1);
 });
 
-test('however much happens there are at most four deltas a second', async () => {
+test('the live feed sends at most four deltas a second, however much happens', async () => {
   const { clock, gateway } = await started();
   const reader = await readFeed(gateway.url);
   await reader.event(1);
@@ -98,7 +98,7 @@ test('however much happens there are at most four deltas a second', async () => 
   expect(reader.events).toHaveLength(5);
 });
 
-test('the first change after a silence is not older than a quarter of a second', async () => {
+test('the first change after a silence is in the live feed within a quarter of a second', async () => {
   const { upstream, clock, gateway } = await started(hang);
   const reader = await readFeed(gateway.url);
   await reader.event(1);
@@ -110,7 +110,7 @@ test('the first change after a silence is not older than a quarter of a second',
   pending.leave();
 });
 
-test('the 101st ended request takes the oldest one out', async () => {
+test('the 101st ended request displaces the oldest one in the live feed', async () => {
   const { clock, gateway } = await started();
   await chat(gateway.url);
   const reader = await readFeed(gateway.url);
@@ -124,7 +124,7 @@ test('the 101st ended request takes the oldest one out', async () => {
   expect(gateway.host.snapshot().requests).toHaveLength(100);
 });
 
-test('a running request is never taken out, however many end meanwhile', async () => {
+test('a running request is never taken out of the live feed, however many end meanwhile', async () => {
   const { upstream, clock, gateway } = await started(hang);
   const pending = startChat(gateway.url);
   await upstream.call(1);
@@ -171,7 +171,7 @@ function rowsAfter(events: readonly LiveEvent[]): Map<string, unknown> {
   return rows;
 }
 
-test('a reader that does not read gets a fresh snapshot once it reads again, and misses nothing', async () => {
+test('a reader that stops reading gets a fresh snapshot once it reads again, and misses nothing', async () => {
   const { clock, gateway } = await started();
   const { slow, quick } = await fallBehind(gateway, clock);
   await chat(gateway.url);
@@ -212,7 +212,7 @@ test('a reader that has gone leaves no timer behind', async () => {
   await expect.poll(() => clock.pending()).toBe(before);
 });
 
-test('a stop ends the feed, and the reader sees a whole last event', async () => {
+test('a stop ends the live feed, and the reader sees a whole last event', async () => {
   const { gateway } = await started();
   const reader = await readFeed(gateway.url);
   await reader.event(1);
@@ -221,7 +221,7 @@ test('a stop ends the feed, and the reader sees a whole last event', async () =>
   expect(reader.head.complete).toBe(true);
 });
 
-test('a reader that does not read does not hold up a stop', async () => {
+test('a reader that does not read does not delay a stop', async () => {
   const { clock, gateway } = await started();
   const { quick } = await fallBehind(gateway, clock);
   const stopped = gateway.host.stop();
@@ -230,7 +230,7 @@ test('a reader that does not read does not hold up a stop', async () => {
   expect(await stopped).toBeUndefined();
 });
 
-test('the feed says who serves next, and says it again once a rate limit is over', async () => {
+test('the live feed says who serves next, and says it again once a rate limit is over', async () => {
   const { upstream, clock, gateway } = await started(
     error(429, 'slow down', null, { 'retry-after': '30' }),
   );

@@ -43,7 +43,7 @@ test('an engine that is called by its address gets no request while its memory i
   expect([...engine.loaded]).toEqual([]);
   const { upstream, reason } = await chat(url);
   expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
-  await order('mode', { wish: 'on' });
+  await order('mode', { mode: 'on' });
   await expect.poll(async () => (await view()).owner.mode).toBe('on');
   expect([...engine.loaded]).toEqual(['small']);
 });
@@ -70,7 +70,7 @@ test.each([
   ['models', { model: '', action: 'load' }, 'model'],
   ['models', { model: 'small' }, 'action'],
   ['models', { model: 'small', action: 'evict' }, 'action'],
-])('POST agent/%s with %j names the field that is wrong', async (path, json, field) => {
+])('a POST to agent/%s with %j names the wrong field', async (path, json, field) => {
   const { order } = await startDirect();
   const answer = await order(path, json);
   expect(expectError(answer, 400, 'invalid_request')).toContain(`'${field}'`);

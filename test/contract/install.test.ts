@@ -16,12 +16,15 @@ const SHARED = { HOST: '0.0.0.0', API_KEYS: 'a-key-of-my-own-0123456789' };
 const PATHS = ['/install', '/install.ps1', '/install/package.tgz', '/api/v1/install'];
 const TOKEN = 'a'.repeat(64);
 
-test.each(PATHS)('%s is refused on loopback, with the step that changes it', async (path) => {
-  const { url, dataDirectory } = await startGateway({});
-  const headers = bearer(readControlToken(dataDirectory) ?? '');
-  const message = expectError(await send(url + path, { headers }), 409, 'not_shared');
-  expect(message).toMatch(/SWITCHYARD_HOST.*SWITCHYARD_API_KEYS.*restart/);
-});
+test.each(PATHS)(
+  'the route %s is refused on loopback, with the step that changes it',
+  async (path) => {
+    const { url, dataDirectory } = await startGateway({});
+    const headers = bearer(readControlToken(dataDirectory) ?? '');
+    const message = expectError(await send(url + path, { headers }), 409, 'not_shared');
+    expect(message).toMatch(/SWITCHYARD_HOST.*SWITCHYARD_API_KEYS.*restart/);
+  },
+);
 
 test('installers name the address they came from, and the digest of the package that is served', async () => {
   const { url } = await startGateway(SHARED);
@@ -35,7 +38,7 @@ test('installers name the address they came from, and the digest of the package 
   }
 });
 
-test('the lines of the window are for control, and name the digest of what they run', async () => {
+test('the install lines of the dashboard are for control, and name the digest of what they run', async () => {
   const { url, dataDirectory } = await startGateway(SHARED);
   expectError(await send(`${url}/api/v1/install`), 401, 'control_required');
   const headers = bearer(readControlToken(dataDirectory) ?? '');
@@ -47,7 +50,7 @@ test('the lines of the window are for control, and name the digest of what they 
   expect(lines.unix.sha256).toBe(hash('sha256', text));
 });
 
-test('behind a proxy that ends TLS all lines have its name, and the installer its scheme', async () => {
+test('every line behind a proxy that ends TLS has the proxy’s name, and the installer its scheme', async () => {
   const { url, dataDirectory } = await startGateway(
     { ALLOWED_HOSTS: 'gateway.example' },
     systemClock,
@@ -131,7 +134,7 @@ function machine(serviceCode: number) {
 const HAS_SETSID = spawnSync('setsid', ['--version']).error === undefined;
 
 test.runIf(HAS_SETSID)(
-  'the installer installs a service only when asked, and says how to start',
+  'the installer installs a service only on request, and says how to start',
   () => {
     const { command, run } = machine(0);
     const { status, said } = run();
@@ -146,7 +149,7 @@ test.runIf(HAS_SETSID)(
 );
 
 test.runIf(HAS_SETSID)(
-  'where no service can be installed the installer still says how to start',
+  'the installer still says how to start where no service can be installed',
   () => {
     const { command, run } = machine(1);
     const { status, said } = run('--service');
@@ -158,7 +161,7 @@ test.runIf(HAS_SETSID)(
   },
 );
 
-test.runIf(process.getuid?.() === 0)('the installer refuses root that was not asked for', () => {
+test.runIf(process.getuid?.() === 0)('the installer refuses to run as root unless asked to', () => {
   expect(install([TOKEN])).toEqual([1, expect.stringContaining('not as root')]);
 });
 

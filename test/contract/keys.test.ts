@@ -82,7 +82,7 @@ test('the keys of API_KEYS work alongside those with names', async () => {
   expectError(await chat(), 401, 'missing_api_key');
 });
 
-test("a request's record, its log line and the metrics name its key, and never show it", async () => {
+test('a request’s record, its log line and the metrics name its key, and never show it', async () => {
   const world = await started({ API_KEYS: 'first-key-of-1234,second-key-of-12' });
   const laptop = await world.key('laptop');
   const used = [bearer(laptop), bearer('second-key-of-12'), { 'x-api-key': laptop }, world.control];
@@ -101,7 +101,7 @@ test("a request's record, its log line and the metrics name its key, and never s
 });
 
 test.skipIf(process.platform === 'win32')(
-  'the file holds digests only, for its owner alone',
+  'the file of keys holds digests only, for its owner alone',
   async () => {
     const { key, dataDirectory } = await started();
     const laptop = await key('laptop');
@@ -112,7 +112,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('the list says when each key was created and last used', async () => {
+test('the list of keys says when each was created and last used', async () => {
   const { key, chat, list, clock } = await started();
   const createdAt = new Date(clock.now()).toISOString();
   const laptop = await key('laptop');
@@ -142,7 +142,7 @@ const NO_LIMITS = [
   ...[0, -1, 1.5, '5', true, 2_000_000_000_000].map((limit) => ({ tokensDay: limit })),
 ];
 
-test('a limit is a whole number of requests or tokens for a day or a month', async () => {
+test('the limit of a key is a whole number of requests or tokens for a day or a month', async () => {
   const { url, key, control, list } = await started();
   await key('laptop');
   const headers = { 'content-type': 'application/json', ...control };
@@ -158,7 +158,7 @@ test('a limit is a whole number of requests or tokens for a day or a month', asy
   expect(await list()).toMatchObject({ keys: [{ name: 'laptop', limits: [] }] });
 });
 
-test('a name is given once, and an unknown one is not revoked', async () => {
+test('a name of a key is given once, and an unknown one is not revoked', async () => {
   const { key, add, revoke, chat } = await started();
   const laptop = await key('laptop');
   expectError(await add('laptop'), 409, 'key_exists');
@@ -166,13 +166,13 @@ test('a name is given once, and an unknown one is not revoked', async () => {
   expect((await chat(bearer(laptop))).status).toBe(200);
 });
 
-test('there are at most a hundred', async () => {
+test('the number of keys is at most a hundred', async () => {
   const { add } = await started();
   for (let n = 0; n < 100; n += 1) expect((await add(`key-${n}`)).status).toBe(201);
   expect(expectError(await add('one-more'), 409, 'too_many_keys')).toContain('100');
 });
 
-test('a key that the disk would not take is none, and one that it would not let go stays', async () => {
+test('a key that cannot be written does not exist, and one that cannot be removed stays valid', async () => {
   const { key, add, revoke, chat, dataDirectory } = await started();
   const laptop = await key('laptop');
   const path = join(dataDirectory, 'keys.json');
@@ -199,7 +199,7 @@ test('keys need control, and a page of another site gets none', async () => {
   expect((await send(url + KEYS, { headers: control })).status).toBe(200);
 });
 
-test('beyond loopback a named key is enough to start', () => {
+test('a named key is enough to start beyond loopback', () => {
   const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_PORT: '0' };
   expect(loadConfig(env, {})).toMatchObject({ kind: 'refused' });
   const stored = { name: 'laptop', digest: 'a'.repeat(64), createdAt: 0, limits: {} };

@@ -29,7 +29,7 @@ async function start(dataDirectory: string, machines: readonly Machine[], clock:
   return { url, stop, ...controlOf({ url, host, dataDirectory }) };
 }
 
-test('circuits, skips and counts of machines outlast a restart, and the next request pays for nothing again', async () => {
+test('circuits, skips and counts of machines outlast a restart, and the next request fails nowhere twice', async () => {
   const dataDirectory = temporaryDirectory();
   const clock = createManualClock();
   const [dead, poor] = [await startMachine(error(503)), await startMachine(error(402))];
@@ -70,7 +70,7 @@ test('the state file has no token in it', async () => {
   expect(text).not.toContain(token);
 });
 
-test('a probe that was out at the end is out no more after a restart', async () => {
+test('a probe that was running at the end is not running after a restart', async () => {
   const dataDirectory = temporaryDirectory();
   const clock = createManualClock();
   const machine = await startMachine(error(503));

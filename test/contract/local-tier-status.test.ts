@@ -43,8 +43,8 @@ async function serve(
   expect(await answer).toMatchObject({ status: 200, upstream: 'local' });
 }
 
-describe('the status report', () => {
-  test('before the first request knows the machines and nothing of their traffic', async () => {
+describe('machines in the status report', () => {
+  test('the status report before the first request knows the machines and nothing of their traffic', async () => {
     const machine = await startMachine(answers('hi'));
     const pending = { state: 'pending', address: null } as const;
     const failed = { state: 'failed', address: null } as const;
@@ -85,7 +85,7 @@ describe('the status report', () => {
     expect(report.config.models.local).toBe(MODEL);
   });
 
-  test('names the first thousand of the machines that were never asked, and each that was', async () => {
+  test('the status report names the first thousand machines never called, and each that was', async () => {
     const machine = await startMachine(answers('hi'));
     const ids = Array.from({ length: 1003 }, (_, n) => `prv_f${n.toString(16).padStart(31, '0')}`);
     const others = ids.map((id) => ({
@@ -99,7 +99,7 @@ describe('the status report', () => {
     expect(await named()).toContain(machine.id);
   });
 
-  test('shows each machine’s circuit, counts and latencies, and no time to first token in its circuit', async () => {
+  test('the status report shows each machine’s circuit, counts and latencies', async () => {
     const machine = await startMachine();
     machine.script = hang;
     const tier = await startTier([machine]);
@@ -127,7 +127,7 @@ describe('the status report', () => {
     expect(circuits['local']).toMatchObject({ ewmaTtft: 120, lastTtftMs: 120, successes: 1 });
   });
 
-  test('counts at a machine each attempt, and at local what came of each request', async () => {
+  test('the status report counts at a machine each attempt, and at local what came of each request', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive]);
     await chat(tier.url);
@@ -147,7 +147,7 @@ describe('the status report', () => {
     });
   });
 
-  test('shows the machine that routing would pick now, else the one that was heard last', async () => {
+  test('the status report shows the machine that routing would pick now, else the one heard last', async () => {
     const [first, second] = [await startMachine(error(503)), await startMachine()];
     const tier = await startTier([first, second], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
     const shown = async () => {
@@ -174,7 +174,7 @@ describe('the status report', () => {
     ['nobody is verified', [{ verification: { state: 'failed', address: null } }], 'unavailable'],
     ['the verified one is paused', [{ record: { status: 'paused' } }], 'degraded'],
     ['the verified one has lost its engine', [{ record: { status: 'degraded' } }], 'degraded'],
-  ])('calls local unable where %s', async (_says, given, health) => {
+  ])('the status report calls local unable where %s', async (_says, given, health) => {
     const tier = await startTier(await Promise.all(given.map(machineThat)));
     const report = await tier.status();
     expect(report).toMatchObject({ ok: false, local: { health } });
@@ -183,7 +183,7 @@ describe('the status report', () => {
     expect(await send(`${tier.url}/readyz`)).toMatchObject({ status: 503 });
   });
 
-  test('calls local degraded while its machines are left alone for another reason than a circuit', async () => {
+  test('the status report calls local degraded while its machines are excluded for other reasons than a circuit', async () => {
     const busy = await startMachine(error(503, 'busy'));
     const tier = await startTier([busy]);
     await chat(tier.url);
@@ -197,7 +197,7 @@ describe('the status report', () => {
     ['refuses', error(402)],
     ['fails', error(503)],
   ])(
-    'has nothing of a machine that was removed and then %s its last request',
+    'the status report has nothing of a removed machine that then %s its last request',
     async (_says, last) => {
       const [machine, other] = [await startMachine(hang), await startMachine(answers('hi'))];
       const tier = await startTier([machine, other]);
@@ -221,7 +221,7 @@ describe('the status report', () => {
 });
 
 describe('the list of providers', () => {
-  test('shows what the gateway has seen of each, while it serves and after', async () => {
+  test('the list of providers shows what the gateway has seen of each, while it serves and after', async () => {
     const machine = await startMachine();
     machine.script = hang;
     const tier = await startTier([machine]);
@@ -249,8 +249,8 @@ describe('the list of providers', () => {
   });
 });
 
-describe('the verifier', () => {
-  test('looks at a machine that has failed three requests in a row, and at no other', async () => {
+describe('the verifier and routed failures', () => {
+  test('the verifier checks a machine that has failed three requests in a row, and no other', async () => {
     const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
     const tier = await startTier([dead, alive]);
     const checkedAt = async ({ id }: Machine) => (await tier.provider(id)).verification.last_check;
@@ -265,7 +265,7 @@ describe('the verifier', () => {
     expect(await checkedAt(alive)).toBe('2026-01-01T00:00:00.000Z');
   });
 
-  test('does not for refusals that say nothing about health', async () => {
+  test('the verifier ignores refusals that say nothing about health', async () => {
     const busy = await startMachine(error(503, 'busy'));
     const tier = await startTier([busy]);
     for (let n = 0; n < 4; n += 1) {

@@ -34,7 +34,7 @@ async function scrape(url: string, headers: Readonly<Record<string, string>> = {
 
 const UPSTREAM = (upstream: string) => ({ upstream });
 
-test('with nothing configured every known figure is there, each name with the suffix of its type', async () => {
+test('every known metric is there with nothing configured, each name with the suffix of its type', async () => {
   const { metrics, value } = await scrape((await startGateway({})).url);
   expect([...metrics.keys()]).toEqual([
     'switchyard_requests_total',
@@ -80,7 +80,7 @@ test('with nothing configured every known figure is there, each name with the su
   }
 });
 
-test('what happened at each upstream is counted there', async () => {
+test('the metrics count what happened at each upstream', async () => {
   const a = await startUpstream(error(503));
   const b = await startUpstream(answers('hi'));
   const gateway = await startGateway({
@@ -125,7 +125,7 @@ test('the times of streamed answers are in histograms, each bound with all below
   }
 });
 
-test('what became of requests is told apart', async () => {
+test('the metrics tell apart what became of requests', async () => {
   const upstream = await startUpstream(error(400), error(503), hang);
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, RETRY_AFTER_MAX_MS: '1' });
   await chat(gateway.url);
@@ -144,7 +144,7 @@ test('what became of requests is told apart', async () => {
   await expect.poll(outcomes).toEqual([0, 1, 1, 1]);
 });
 
-test('promtool finds nothing to fix', async ({ skip }) => {
+test('promtool finds nothing to fix in the metrics', async ({ skip }) => {
   const isMissing = spawnSync('promtool', ['--version']).error !== undefined;
   skip(isMissing, 'SKIPPED: promtool is not installed; it comes with Prometheus');
   const upstream = await startUpstream(answers('hi'));
@@ -155,14 +155,14 @@ test('promtool finds nothing to fix', async ({ skip }) => {
   expect([status, String(stdout), String(stderr)]).toEqual([0, '', '']);
 });
 
-test('an upstream that is not set up is neither healthy nor unwell', async () => {
+test('an upstream that is not set up is neither healthy nor unhealthy in the metrics', async () => {
   const upstream = await startUpstream(answers('hi'));
   const { metrics } = await scrape((await startGateway({ HOSTED_B_BASE_URL: upstream.url })).url);
   const series = metrics.get('switchyard_upstream_healthy')?.series;
   expect([...(series ?? [])]).toEqual([[JSON.stringify(UPSTREAM('hosted_b')), 1]]);
 });
 
-test('a request under way is in flight until it ends', async () => {
+test('a running request is in flight in the metrics until it ends', async () => {
   const upstream = await startUpstream(hang);
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   const inFlight = async () =>
@@ -177,7 +177,7 @@ test('a request under way is in flight until it ends', async () => {
   await expect.poll(inFlight).toBe(0);
 });
 
-test('machines are counted by their verification, and only their prompts have series of their own', async () => {
+test('the metrics count machines by their verification, and give series only to the machines’ prompts', async () => {
   const machines = [await startMachine(answers('hi')), await startMachine(error(503))];
   const tier = await startTier(machines);
   const { metrics: before } = await scrape((await startGateway({})).url);
@@ -193,7 +193,7 @@ test('machines are counted by their verification, and only their prompts have se
   }
 });
 
-test('this machine’s GPU is there as it was last read, and without an agent there is none', async () => {
+test('this machine’s GPU is in the metrics as last read, and no GPU is there without an agent', async () => {
   const card = {
     name: 'NVIDIA "Test" 4080',
     'memory.total': 16384,
@@ -214,14 +214,14 @@ test('this machine’s GPU is there as it was last read, and without an agent th
   expect((await scrape((await startGateway({})).url)).text).not.toContain('switchyard_gpu');
 });
 
-test('what a GPU does not tell is not told as zero', async () => {
+test('a figure that a GPU does not report is missing from the metrics, not zero', async () => {
   const { url } = await startRuledHost({ card: { name: 'NVIDIA A2', 'memory.total': 16384 } });
   const { metrics } = await scrape(url);
   const names = [...metrics.keys()].filter((name) => name.startsWith('switchyard_gpu'));
   expect(names).toEqual(['switchyard_gpu_memory_total_bytes']);
 });
 
-test('of a budget its spent share is told, where there is one', async () => {
+test('the metrics show the spent share of a budget, where there is one', async () => {
   const upstream = await startUpstream(answers('one two three'));
   const { url } = await startGateway({
     HOSTED_A_BASE_URL: upstream.url,
@@ -243,7 +243,7 @@ test('of a budget its spent share is told, where there is one', async () => {
   expect(told).toBeCloseTo(spent / 10, 12);
 });
 
-test('money is told as spent, as saved, and against each budget and limit of a key', async () => {
+test('the metrics show money as spent, as saved, and against each budget and limit of a key', async () => {
   const counted = json(200, { ...completion('hi'), usage: usageOf(10, 250) });
   const [upstream, local] = [await startUpstream(counted), await startUpstream(counted)];
   const { url, dataDirectory } = await startGateway({
@@ -285,7 +285,7 @@ test('money is told as spent, as saved, and against each budget and limit of a k
   expect(points('currency_info')).toEqual([['{"currency":"EUR"}', 1]]);
 });
 
-test('the warm-up is in one state', async () => {
+test('the warm-up is in one state in the metrics', async () => {
   const { metrics } = await scrape((await startGateway({})).url);
   const states = [...(metrics.get('switchyard_ondemand_warmup')?.series ?? [])];
   expect(states).toEqual([
@@ -296,7 +296,7 @@ test('the warm-up is in one state', async () => {
   ]);
 });
 
-test('with keys set a scraper needs one', async () => {
+test('a scraper of the metrics needs a key where keys are set', async () => {
   const { url } = await startGateway({ API_KEYS: KEY });
   expectError(await send(`${url}/metrics`), 401, 'missing_api_key');
   const wrong = await send(`${url}/metrics`, { headers: bearer(`${KEY}0`) });
@@ -306,7 +306,7 @@ test('with keys set a scraper needs one', async () => {
   }
 });
 
-test('another method is refused with those that it takes', async () => {
+test('another method on the metrics is refused with those that they take', async () => {
   const { url } = await startGateway({});
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     const answer = await send(`${url}/metrics`, { method });
@@ -327,7 +327,7 @@ test('no key, address or label of an upstream is in the metrics', async () => {
   expect(text).not.toMatch(/127\.0\.0\.1|secret|cdef|vendor/);
 });
 
-test('requests are counted by the name of their endpoint, which their rows and log lines carry', async () => {
+test('the metrics count requests by the name of their endpoint, which their rows and log lines carry', async () => {
   const upstream = await startUpstream(saysInChat(SAID));
   const lines: string[] = [];
   const log: Log = (_level, event, fields) => void lines.push(JSON.stringify({ event, ...fields }));

@@ -30,7 +30,7 @@ async function listOf(url: string): Promise<readonly Listed[]> {
 
 const idsOf = async (url: string) => (await listOf(url)).map(({ id }) => id);
 
-test('the list has what the engine offers, what hosted upstreams list, what is set, and aliases, each once', async () => {
+test('the list of models has each name of engine, hosted upstreams, settings and aliases once', async () => {
   const local = await startListing({
     id: 'llama',
     owned_by: 'vllm',
@@ -93,7 +93,7 @@ test('the list has what the engine offers, what hosted upstreams list, what is s
   expectError(await send(`${url}/v1/models/never-sent`), 404, 'model_not_found');
 });
 
-test('a dead upstream delays nothing, and its last list stays while it is down', async () => {
+test('a dead upstream does not delay the list of models, and its last list stays while it is down', async () => {
   const silent = await startUpstream(answers('hi'));
   silent.answerGet = () => {};
   const a = await startListing({ id: 'gpt' });
@@ -115,7 +115,7 @@ test('a dead upstream delays nothing, and its last list stays while it is down',
   await expect.poll(later).toEqual(['newer', 'set']);
 });
 
-test('an upstream is asked once for many readers, and again only when its list is old', async () => {
+test('an upstream is asked for its models once for many readers, and again only when its list is old', async () => {
   const a = await startListing({ id: 'gpt' });
   const clock = createManualClock();
   const { url } = await startGateway(at({ hosted_a: a.url }), clock);
@@ -130,7 +130,7 @@ test('an upstream is asked once for many readers, and again only when its list i
   await a.get(2);
 });
 
-test('neither the on-demand upstream is asked, nor anybody under zero-spend', async () => {
+test('neither the on-demand upstream nor, under Local only, any other is asked for its models', async () => {
   const a = await startListing({ id: 'gpt' });
   const gpu = await startListing({ id: 'big' });
   const urls = at({ hosted_a: a.url, ondemand: gpu.url });
@@ -155,7 +155,7 @@ test('an upstream with a new address has a new list', async () => {
   await expect.poll(() => idsOf(url)).toEqual(['new']);
 });
 
-test('what is no list of models, or too long a one, is not taken', async () => {
+test('a body that is no list of models, or too long, is not taken', async () => {
   const odd = await startListing(
     { id: 7 },
     { id: '' },
@@ -177,7 +177,7 @@ test('what is no list of models, or too long a one, is not taken', async () => {
   ]);
 });
 
-test('an upstream’s key is never in the list', async () => {
+test('an upstream’s key is never in the list of models', async () => {
   const a = await startListing({ id: 'gpt' });
   const gateway = await startGateway({
     ...at({ hosted_a: a.url }),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LiveSnapshot } from '#shared/live.ts';
-import type { RequestPage } from '#shared/request-page.ts';
+import type { RequestPage } from '#shared/request-filter.ts';
 import type { HistoryReport } from '#shared/usage.ts';
 import { chat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
@@ -55,7 +55,7 @@ test('fallbacks and failures are the same number in the overview, the history, t
   });
 });
 
-test('with nothing set up for Local, a hosted upstream that answers is the first choice', async () => {
+test('a hosted upstream that answers is the first choice with nothing set up for Local', async () => {
   const hosted = await startUpstream(answers('hi'));
   const { url } = await startWithHistory(at({ hosted_b: hosted.url }));
   expect((await chat(url)).reason).toBe('none');

@@ -31,8 +31,8 @@ const streamOf = (name: string) => {
 
 const RESPONSES = streamOf('responses');
 
-describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
-  test('a completion, plain and streamed', async () => {
+describe.each(['local', 'hosted_a'] as const)('OpenAI’s client through %s', (place) => {
+  test(`a completion comes through ${place}, plain and streamed`, async () => {
     const protocol = streamOf('completions');
     const answer = json(200, { choices: [{ index: 0, text: 'mid', finish_reason: 'stop' }] });
     const { upstream, client, key } = await startAt(place, answer);
@@ -48,7 +48,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect(texts.join('')).toBe('ab [DONE] ');
   });
 
-  test('embeddings, in the client’s own coding', async () => {
+  test(`embeddings come through ${place} in the client’s own coding`, async () => {
     const base64 = Buffer.from(new Float32Array([0.25, -1]).buffer).toString('base64');
     const script = json(200, {
       object: 'list',
@@ -61,7 +61,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect(upstream.calls[0]?.path).toBe('/v1/embeddings');
   });
 
-  test('a response, plain and streamed', async () => {
+  test(`a response comes through ${place}, plain and streamed`, async () => {
     const { upstream, client } = await startAt(place, json(200, RESPONSES.whole));
     expect((await client.responses.create({ model: 'm', input: 'hi' })).output_text).toBe('ab');
     upstream.script = sse(...eventsOf(RESPONSES));
@@ -72,7 +72,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect(types.filter((type) => type.endsWith('.delta'))).toHaveLength(3);
   });
 
-  test('speech, as bytes', async () => {
+  test(`speech comes through ${place} as bytes`, async () => {
     const audio = Buffer.from([0, 255, 1, 254]);
     const script: Script = ({ res }) =>
       void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(audio);
@@ -86,7 +86,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
     expect(upstream.calls[0]?.path).toBe('/v1/audio/speech');
   });
 
-  test('a transcription of a file', async () => {
+  test(`a transcription of a file comes through ${place}`, async () => {
     const { upstream, client, key } = await startAt(place, json(200, { text: 'spoken' }));
     const file = await toFile(Buffer.from([82, 73, 70, 70, 0, 255]), 'a.wav');
     const { text } = await client.audio.transcriptions.create({ model: 'whisper-1', file });
@@ -98,7 +98,7 @@ describe.each(['local', 'hosted_a'] as const)('through %s', (place) => {
   });
 });
 
-test('a response that breaks off makes the client throw', async () => {
+test('a response that breaks off makes OpenAI’s client throw', async () => {
   const { client } = await startAt('hosted_a', cut(...RESPONSES.held, ...RESPONSES.content));
   const events: string[] = [];
   const read = async () => {

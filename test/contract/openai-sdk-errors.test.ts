@@ -72,8 +72,8 @@ test.each<Row>([
   ['a wrong path', error(405), InternalServerError, 502, 'upstream_misconfigured'],
   ['a page', json(200, '<html>'), InternalServerError, 502, 'upstream_bad_response'],
 ])(
-  'when the last upstream answers with %s the client sends one request and throws the right class',
-  async (_law, script, type, ...wanted) => {
+  'the client sends one request and throws the right class when the last upstream answers with %s',
+  async (_title, script, type, ...wanted) => {
     for (const ask of [ASK, STREAM]) {
       const upstream = await startUpstream(script);
       const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
@@ -85,7 +85,7 @@ test.each<Row>([
   },
 );
 
-test("local's refusal of the caller's own key is an authentication error to the client", async () => {
+test('local’s refusal of the caller’s own key is an authentication error to the client', async () => {
   const local = await startUpstream(error(401, 'wrong key', 'invalid_api_key'));
   const gateway = await startGateway({ LOCAL_ENGINE_URL: local.url });
   const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
@@ -96,7 +96,7 @@ test("local's refusal of the caller's own key is an authentication error to the 
   ]);
 });
 
-test('with nothing configured the client sends one request and learns what to set', async () => {
+test('the client sends one request with nothing configured and learns what to set', async () => {
   const gateway = await startGateway({});
   const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
   expect(thrown).toBeInstanceOf(InternalServerError);
@@ -105,7 +105,7 @@ test('with nothing configured the client sends one request and learns what to se
   expect(requestsTo(gateway)).toBe(1);
 });
 
-test('when every address refuses the client sends one request', async () => {
+test('the client sends one request when every address refuses', async () => {
   const gateway = await startGateway({
     LOCAL_ENGINE_URL: REFUSED_URL,
     HOSTED_A_BASE_URL: REFUSED_URL,
@@ -131,7 +131,7 @@ test('a timeout at the last upstream is a 504 and the client does not ask again'
 const LIMITED = (seconds: number) =>
   error(429, 'slow down', 'rate_limit_exceeded', { 'retry-after': String(seconds) });
 
-test('when every upstream is rate-limited the client gets a rate limit error with the shortest wait', async () => {
+test('the client gets a rate limit error with the shortest wait when every upstream is rate-limited', async () => {
   const a = await startUpstream(LIMITED(40));
   const b = await startUpstream(LIMITED(30));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
@@ -154,7 +154,7 @@ test('a client that waits as Retry-After says is then served', async () => {
   expect(requestsTo(gateway)).toBe(2);
 });
 
-test("a request without messages is the client's own error, and names the field", async () => {
+test('a request without messages is the client’s own error, and names the field', async () => {
   const gateway = await startGateway({ HOSTED_A_BASE_URL: REFUSED_URL });
   const thrown = await thrownBy(
     clientOf(gateway).chat.completions.create({ model: 'm', messages: [] }),
@@ -177,20 +177,23 @@ const A = chunk({ content: 'a' });
 test.each<[name: string, script: Script, code: string]>([
   ['an error object', sse(ROLE, A, 'data: {"error":{"message":"no"}}\n\n'), 'upstream_error'],
   ['a cut', cut(ROLE, A), 'upstream_bad_response'],
-])('%s inside a stream throws in the client after what came before', async (_law, script, code) => {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  const stream = await clientOf(gateway).chat.completions.create(STREAM);
-  const texts: unknown[] = [];
-  const thrown = await thrownBy(
-    (async () => {
-      for await (const part of stream) texts.push(part.choices[0]?.delta.content);
-    })(),
-  );
-  expect(texts).toEqual(['', 'a']);
-  expect(thrown.code).toBe(code);
-  expect(requestsTo(gateway)).toBe(1);
-});
+])(
+  '%s inside a stream throws in the client after what came before',
+  async (_title, script, code) => {
+    const upstream = await startUpstream(script);
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const stream = await clientOf(gateway).chat.completions.create(STREAM);
+    const texts: unknown[] = [];
+    const thrown = await thrownBy(
+      (async () => {
+        for await (const part of stream) texts.push(part.choices[0]?.delta.content);
+      })(),
+    );
+    expect(texts).toEqual(['', 'a']);
+    expect(thrown.code).toBe(code);
+    expect(requestsTo(gateway)).toBe(1);
+  },
+);
 
 test.each([false, true])(
   'a client that aborts before the first token ends the upstream call (stream: %s)',

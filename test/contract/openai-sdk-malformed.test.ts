@@ -36,7 +36,7 @@ const BROKEN = [
 ];
 
 test.each(BROKEN)(
-  '%j in the middle of a stream is dropped: the client has the answer',
+  'the broken event %j in the middle of a stream is dropped, and the client has the answer',
   async (broken) => {
     const events = withBroken(told('a'), broken);
     expect(await textOf(sse(...events))).toBe(TEXT);
@@ -45,7 +45,7 @@ test.each(BROKEN)(
 );
 
 test.each(BROKEN)(
-  '%j in the rest of an answer that another one gives is dropped too',
+  'the broken event %j in the rest of an answer from another upstream is dropped too',
   async (broken) => {
     const rest: Script = (call) => sse(...withBroken(told('b', missing(call)), broken))(call);
     expect(await textOf(cut(...begun('a', 3)), rest)).toBe(TEXT);

@@ -18,8 +18,8 @@ const WEATHER = {
 
 const ASK = { model: 'm', input: 'hi' };
 
-describe.each(WAYS)('$way through $place', (way) => {
-  test('a response, plain and streamed, with its usage', async () => {
+describe.each(WAYS)('OpenAI’s responses, $way through $place', (way) => {
+  test(`a response with its usage comes through ${way.place} (${way.way}), plain and streamed`, async () => {
     const { url } = await startSpeaker(way, SAID);
     const client = clientOf(url);
     const whole = await client.responses.create(ASK);
@@ -33,7 +33,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     expect(streamed.usage).toEqual(whole.usage);
   });
 
-  test('parallel tool calls, and the turn after their results', async () => {
+  test(`parallel tool calls come through ${way.place} (${way.way}), and so does the turn after their results`, async () => {
     const { url, bodies } = await startSpeaker(way, CALLS_TWICE, { ...SAID, text: 'Rain.' });
     const client = clientOf(url);
     const first = await client.responses.stream({ ...ASK, tools: [WEATHER] }).finalResponse();
@@ -55,7 +55,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
   });
 
-  test('a tool call without arguments, plain and streamed, whose arguments can be parsed', async () => {
+  test(`a tool call without arguments can be parsed through ${way.place} (${way.way}), plain and streamed`, async () => {
     const calls = [{ id: 'call_1', name: 'weather', arguments: '' }];
     const said = { ...SAID, text: '', calls, finish: 'tool_calls' as const };
     const client = clientOf((await startSpeaker(way, said)).url);
@@ -68,7 +68,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     ]);
   });
 
-  test('structured output and an image', async () => {
+  test(`structured output and an image pass through ${way.place} (${way.way})`, async () => {
     const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
     const schema = { type: 'object', properties: { a: { type: 'number' } } };
     const format = { type: 'json_schema' as const, name: 'a', schema };
@@ -83,7 +83,7 @@ describe.each(WAYS)('$way through $place', (way) => {
     });
   });
 
-  test('an answer that reached its limit is incomplete', async () => {
+  test(`an answer that reached its limit is incomplete through ${way.place} (${way.way})`, async () => {
     const { url } = await startSpeaker(way, { ...SAID, finish: 'length' });
     const { status, incomplete_details: why } = await clientOf(url).responses.create(ASK);
     expect([status, why?.reason]).toEqual(['incomplete', 'max_output_tokens']);

@@ -22,7 +22,7 @@ test.each<[name: string, scripts: readonly Script[], more: object]>([
   ['that one other went on with', [cut(...begun('a', 3)), goesOn('b')], {}],
   ['that only the third went on with', [cut(...begun('a', 3)), rejectsPrefill, goesOn('c')], {}],
   ['that was given anew', [cut(...begun('a', 3)), sse(...told('b'))], { temperature: 0 }],
-])('an answer %s is one ordinary answer to a streaming client', async (_law, scripts, more) => {
+])('an answer %s is one ordinary answer to a streaming client', async (_title, scripts, more) => {
   const settings: Record<string, string> =
     'temperature' in more ? { HOSTED_B_PREFILL: 'none' } : {};
   const client = await startClient(scripts, settings);

@@ -61,7 +61,7 @@ test('a streamed completion comes chunk by chunk', async () => {
   expect(texts).toEqual(['', 'hello ', 'there ', 'you', '']);
 });
 
-test("the stream helper puts a whole completion together from the gateway's events", async () => {
+test('the stream helper puts a whole completion together from the gateway’s events', async () => {
   const { client } = await startHosted(answers('hello there'));
   const whole = await client.chat.completions.stream(STREAM).finalChatCompletion();
   expect(whole.choices[0]?.message.content).toBe('hello there');
@@ -158,7 +158,7 @@ const TOOLS: OpenAI.ChatCompletionTool[] = [
 
 test.each(TOOL_CALLS)(
   'a tool call that comes %s reaches a streaming client',
-  async (_law, script) => {
+  async (_title, script) => {
     const { client } = await startHosted(script);
     const stream = client.chat.completions.stream({ ...STREAM, tools: TOOLS });
     const [choice] = (await stream.finalChatCompletion()).choices;
@@ -167,12 +167,15 @@ test.each(TOOL_CALLS)(
   },
 );
 
-test.each(TOOL_CALLS)('a tool call that comes %s reaches a plain client', async (_law, script) => {
-  const { client } = await startHosted(script);
-  const [choice] = (await client.chat.completions.create({ ...ASK, tools: TOOLS })).choices;
-  expect(choice?.finish_reason).toBe('tool_calls');
-  expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
-});
+test.each(TOOL_CALLS)(
+  'a tool call that comes %s reaches a plain client',
+  async (_title, script) => {
+    const { client } = await startHosted(script);
+    const [choice] = (await client.chat.completions.create({ ...ASK, tools: TOOLS })).choices;
+    expect(choice?.finish_reason).toBe('tool_calls');
+    expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
+  },
+);
 
 test('parallel tool calls whose pieces are interleaved stay separate', async () => {
   const { client } = await startHosted(
@@ -190,7 +193,7 @@ test('parallel tool calls whose pieces are interleaved stay separate', async () 
   expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo'), whole('call_2', 'Bergen')]);
 });
 
-test("the client's own tool loop runs over the gateway", async () => {
+test('the client’s own tool loop runs over the gateway', async () => {
   const upstream = await startUpstream(
     sse(ROLE, chunk({ tool_calls: [{ index: 0, ...whole('call_1', 'Oslo') }] }), CALLED, DONE),
     answers('It rains in Oslo.'),
@@ -243,7 +246,7 @@ test.each(['plain', 'streaming'])('a fallback is invisible to a %s client', asyn
   expect(status.stats.totalRequests).toBe(1);
 });
 
-test("what the client's types do not know passes in both directions", async () => {
+test('fields that the client’s types do not know pass in both directions', async () => {
   const timings = { predicted_per_second: 42.5 };
   const { upstream, client } = await startHosted(json(200, { ...completion('hi'), timings }));
   const unknown = { top_k: 40, chat_template_kwargs: { enable_thinking: false } };
@@ -263,14 +266,14 @@ test('reasoning reaches a streaming client as its own field', async () => {
   expect(deltas).toContainEqual({ reasoning_content: 'hm' });
 });
 
-test('two choices come both', async () => {
+test('both of two choices reach the client', async () => {
   const choice = completion('hi')['choices'] as { index: number }[];
   const both = [...choice, ...choice.map((each) => ({ ...each, index: 1 }))];
   const { client } = await startHosted(json(200, { ...completion('hi'), choices: both }));
   expect((await client.chat.completions.create({ ...ASK, n: 2 })).choices).toEqual(both);
 });
 
-test("models.list() lists the engine's models and the configured ones", async () => {
+test('models.list() lists the engine’s models and the configured ones', async () => {
   const local = await startUpstream(answers('hi'));
   local.answerGet = ({ res }) =>
     void res.end(JSON.stringify({ object: 'list', data: [{ id: 'qwen3' }, { id: 'llama3' }] }));

@@ -112,7 +112,7 @@ test('errors of every route fit the schema that the OpenAPI document names', asy
   fits('/v1/models/{id}', 'get', await send(`${url}/v1/models/nothing`));
   fits('/api/v1/settings', 'get', await send(`${url}/api/v1/settings`));
   fits('/api/v1/providers/{id}', 'get', await send(`${url}/api/v1/providers/prv_none`));
-  const mode = await postJson(`${url}/api/v1/agent/mode`, { wish: 'rest' }, control);
+  const mode = await postJson(`${url}/api/v1/agent/mode`, { mode: 'rest' }, control);
   fits('/api/v1/agent/mode', 'post', mode);
 });
 

@@ -39,7 +39,7 @@ const listOf = async (wire: WireWorld, query = ''): Promise<ProviderList> => {
   return list;
 };
 
-test('from a new token to a listed machine, by the documents of the protocol', async () => {
+test('a machine goes from a new token to the list by the documents of the protocol', async () => {
   const wire = await startWire();
   const agent = createAgent(wire.clock);
   const made = await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL });
@@ -77,7 +77,7 @@ test('from a new token to a listed machine, by the documents of the protocol', a
   expect(wire.bugs).toEqual([]);
 });
 
-test('a connection with a heartbeat counts as let in, one whose heartbeat was refused does not', async () => {
+test('a connection with an accepted heartbeat counts as proved, and one with a refused heartbeat does not', async () => {
   const wire = await startWire();
   const agent = await joined(wire);
   const beat = ({ path, headers, body }: ReturnType<typeof agent.heartbeat>) => {
@@ -99,8 +99,8 @@ test('a connection with a heartbeat counts as let in, one whose heartbeat was re
   await vi.waitFor(() => expect(wire.registry.get(agent.id)?.heartbeat_count).toBe(3));
 });
 
-describe('each error of the protocol', () => {
-  test('401 invalid_token, invalid_signature and unknown_provider', async () => {
+describe('errors of the agent protocol', () => {
+  test('an unauthenticated message gets 401 invalid_token, invalid_signature or unknown_provider', async () => {
     const wire = await startWire();
     const agent = await joined(wire);
     const stranger = createAgent(wire.clock);
@@ -111,7 +111,7 @@ describe('each error of the protocol', () => {
     expect(expectError(await wire.post(forged), 401, 'invalid_signature')).toContain('key');
   });
 
-  test('401 clock_skew, with the time of the registry', async () => {
+  test('a message of another time gets 401 clock_skew, with the time of the registry', async () => {
     const clock = { ...createManualClock(), now: () => systemClock.now() };
     const wire = await startWire({ clock });
     const agent = await joined(wire);
@@ -122,7 +122,7 @@ describe('each error of the protocol', () => {
     expect(Math.abs(Date.parse(answer.headers.date ?? '') - clock.now())).toBeLessThan(60_000);
   });
 
-  test('403 sequence_reused, with the last one accepted', async () => {
+  test('a repeated message gets 403 sequence_reused, with the last one accepted', async () => {
     const wire = await startWire();
     const agent = await joined(wire);
     agent.sequence -= 1;
@@ -131,7 +131,7 @@ describe('each error of the protocol', () => {
     expect(answer.headers['x-gateway-sequence']).toBe('2');
   });
 
-  test('400 invalid_request, naming the field', async () => {
+  test('a bad message gets 400 invalid_request, naming the field', async () => {
     const wire = await startWire();
     const agent = await joined(wire);
     const answer = await wire.post(agent.heartbeat({ ...recordOf(), uptime_s: 'long' }));
@@ -139,7 +139,7 @@ describe('each error of the protocol', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'uptime_s' } });
   });
 
-  test('503 registry_unwritten, with when to come back', async () => {
+  test('a message that cannot be written gets 503 registry_unwritten, with when to come back', async () => {
     const wire = await startWire();
     const agent = await joined(wire);
     wire.store.fail('the disk is full');
@@ -153,16 +153,19 @@ describe('each error of the protocol', () => {
     }
   });
 
-  test.each([ENROLL, HEARTBEAT])('413 body_too_large on %s beyond 64 KiB', async (path) => {
-    const wire = await startWire();
-    const agent = createAgent(wire.clock);
-    const exact = await wire.post(agent.message(path, Buffer.alloc(65_536, 0x20)));
-    expect(exact.status).not.toBe(413);
-    const over = await wire.post(agent.message(path, Buffer.alloc(65_537, 0x20)));
-    expect(expectError(over, 413, 'body_too_large')).toContain('65536');
-  });
+  test.each([ENROLL, HEARTBEAT])(
+    'a message to %s beyond 64 KiB gets 413 body_too_large',
+    async (path) => {
+      const wire = await startWire();
+      const agent = createAgent(wire.clock);
+      const exact = await wire.post(agent.message(path, Buffer.alloc(65_536, 0x20)));
+      expect(exact.status).not.toBe(413);
+      const over = await wire.post(agent.message(path, Buffer.alloc(65_537, 0x20)));
+      expect(expectError(over, 413, 'body_too_large')).toContain('65536');
+    },
+  );
 
-  test('413 comes before the body does', async () => {
+  test('a message whose announced body is too large gets 413 before the body comes', async () => {
     const { url } = await startWire();
     const status = await new Promise((resolve, reject) => {
       const headers = { 'content-length': '10000000' };
@@ -176,7 +179,7 @@ describe('each error of the protocol', () => {
     expect(status).toBe(413);
   });
 
-  test('415 for a body that is compressed', async () => {
+  test('a message whose body is compressed gets 415', async () => {
     const wire = await startWire();
     const message = createAgent(wire.clock).heartbeat(recordOf());
     const headers = { ...message.headers, 'content-encoding': 'gzip' };
@@ -214,7 +217,7 @@ test.each([
   expect(wire.bugs).toEqual([]);
 });
 
-test('the query is not part of the path that is signed', async () => {
+test('the query is not part of the signed path', async () => {
   const wire = await startWire();
   const agent = await joined(wire);
   const { headers, body } = agent.heartbeat(recordOf());
@@ -223,8 +226,8 @@ test('the query is not part of the path that is signed', async () => {
   ).toBe(200);
 });
 
-describe('the list', () => {
-  test('is filtered and paged, with counts over the whole filter', async () => {
+describe('the list of providers over HTTP', () => {
+  test('the list of providers is filtered and paged, with counts over the whole filter', async () => {
     const wire = await startWire();
     const [first, second] = [await joined(wire), await joined(wire)];
     await wire.verify(second.id);
@@ -241,7 +244,7 @@ describe('the list', () => {
   });
 
   test.each(['status=on', 'verification=yes', 'limit=0', 'offset=-1', 'limit=1&limit=2'])(
-    'refuses ?%s by the name of the parameter',
+    'the list of providers refuses ?%s by the name of the parameter',
     async (query) => {
       const { url } = await startWire();
       const answer = await send(`${url}${LIST}?${query}`);
@@ -251,7 +254,7 @@ describe('the list', () => {
     },
   );
 
-  test('is not sent again to a reader that has it', async () => {
+  test('the list of providers is not sent again to a reader that has it', async () => {
     const wire = await startWire();
     const agent = await joined(wire);
     const { headers } = await send(wire.url + LIST);
@@ -267,7 +270,7 @@ describe('the list', () => {
     expect([changed.status, changed.headers.etag === etag]).toEqual([200, false]);
   });
 
-  test('is answered to HEAD as to GET, without a body', async () => {
+  test('the list of providers is answered to HEAD as to GET, without a body', async () => {
     const wire = await startWire();
     const { id } = await joined(wire);
     for (const path of [LIST, `${LIST}/${id}`, `${LIST}/${id}/history`]) {
@@ -281,7 +284,7 @@ describe('the list', () => {
   });
 });
 
-test('the history comes newest first, with as many entries as requested', async () => {
+test('the history of a machine comes newest first, with as many entries as requested', async () => {
   const wire = await startWire();
   const { id } = await joined(wire);
   await wire.verify(id);
@@ -322,7 +325,7 @@ test.each([
   ['GET', '__proto__'],
   ['GET', '%00'],
   ['DELETE', 'constructor'],
-])('%s of an unknown provider (%.20s) is a 404', async (method, path) => {
+])('a %s of an unknown provider (%.20s) is a 404', async (method, path) => {
   const { url, bugs } = await startWire();
   const answer = await send(`${url}${LIST}/${path}`, { method, headers: CONTROL });
   expect(expectError(answer, 404, 'provider_not_found').length).toBeLessThan(250);
@@ -337,7 +340,7 @@ test.each([
   [`${LIST}/${UNKNOWN}`, 'GET, HEAD, DELETE'],
   [`${LIST}/${UNKNOWN}/verify`, 'POST'],
   [`${LIST}/${UNKNOWN}/history`, 'GET, HEAD'],
-])('%s takes %s and nothing else', async (path, allowed) => {
+])('the route %s takes %s and nothing else', async (path, allowed) => {
   const { url } = await startWire();
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     if (allowed.split(', ').includes(method)) continue;
@@ -347,8 +350,8 @@ test.each([
   }
 });
 
-describe('who may', () => {
-  test('change something: the owner alone', async () => {
+describe('who may use the registry’s routes', () => {
+  test('only the owner may change something in the registry', async () => {
     const wire = await startWire();
     const { id } = await joined(wire);
     for (const [method, path] of [
@@ -362,7 +365,7 @@ describe('who may', () => {
     expect(await listOf(wire)).toMatchObject({ count: 1 });
   });
 
-  test('with keys set, reading needs a key; agents need none, because they sign', async () => {
+  test('reading the registry needs a key where keys are set, and agents need none, because they sign', async () => {
     const wire = await startWire({ apiKeys: ['k'.repeat(32)] });
     const agent = await joined(wire);
     for (const path of ['', `/${agent.id}`, `/${agent.id}/history`]) {
@@ -385,7 +388,7 @@ test('one token on ten connections at the same time lets one machine in', async 
   expect(codes.filter((code) => code === 401)).toHaveLength(9);
 });
 
-test('no secret is in any answer that is not for its owner', async () => {
+test('no secret is in any answer of the registry that is not for its owner', async () => {
   const wire = await startWire();
   const agent = await joined(wire);
   await wire.verify(agent.id);

@@ -48,7 +48,7 @@ function newerSchema(path: string): void {
 test.each<[name: string, spoil: (path: string) => void, says: RegExp]>([
   ['is of a newer version', newerSchema, /newer/],
   ['is no file', (path) => mkdirSync(path), /registry\.db/],
-])('a database that %s stops no request, and enrols nobody', async (_law, spoil, says) => {
+])('a database that %s stops no request, and enrols nobody', async (_title, spoil, says) => {
   const { url, notices, enrol } = await start(spoil);
   expect(await chat(url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
   expect(notices).toEqual([expect.stringMatching(says)]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RequestPage } from '#shared/request-page.ts';
+import type { RequestPage } from '#shared/request-filter.ts';
 import { attempt, request } from '../renderer/builders.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';
@@ -53,7 +53,7 @@ test('requests of an earlier run are listed page by page, and filtered over all 
   expect(newest.facets).toMatchObject({ model: ['llama', 'qwen3'], key: ['laptop'] });
 });
 
-test('a request that the feed has forgotten is answered by its id, and what is no request is left out', async () => {
+test('a request that the feed has forgotten is answered by its id, and an unknown id is a 404', async () => {
   const { url, host } = await startAfter(ROWS, ['{"id":"half"}', 'no json']);
   expect(host.snapshot().requests.some(({ id }) => id === 'r5')).toBe(false);
   const { text } = await send(`${url}/api/v1/requests/r5`);
@@ -70,20 +70,20 @@ test.each([
   ['limit=501', 'limit'],
   ['before=yesterday', 'before'],
   ['model=a&model=b', 'model'],
-])('%s is refused, by its name', async (query, param) => {
+])('the query %s is refused, by its name', async (query, param) => {
   const { url } = await startGateway({});
   const answer = await send(`${url}/api/v1/requests?${query}`);
   expect(expectError(answer, 400, 'invalid_request')).toContain(`'${param}'`);
 });
 
-test('without a database the list holds what the feed shows', async () => {
+test('the list of requests holds what the feed shows without a database', async () => {
   const { url } = await startGateway({});
   await chat(url, HELLO);
   const { data } = await pageAt(url, '');
   expect(data.map(({ state }) => state)).toEqual(['failed']);
 });
 
-test('a machine goes by its name now, and once it is removed by the one that it had when it was asked', async () => {
+test('a machine goes by its present name in the list, and once removed by the one it had for the request', async () => {
   const upstream = await startUpstream(json(200, completion('hi')));
   const record = { host: { ...recordOf().host, hostname: 'tower' } };
   const machine = machineAt(upstream, { record });

@@ -42,6 +42,7 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/upstreams/local/test', 'POST'],
   ['/api/v1/upstreams/local/models', 'POST'],
   ['/api/v1/upstreams/hosted_a/swap', 'POST'],
+  ['/api/v1/preference', 'PUT'],
   ['/api/v1/providers', 'GET', 'HEAD'],
   ['/api/v1/providers/enrollments', 'POST'],
   ['/api/v1/providers/prv_unknown', 'GET', 'HEAD', 'DELETE'],
@@ -68,21 +69,24 @@ async function started(settings: Record<string, string> = {}) {
   return { ...gateway, control: bearer(readControlToken(gateway.dataDirectory) ?? '') };
 }
 
-test.each(ROUTES)('%s refuses every other method with 405 and names its own', async (...route) => {
-  const [path, ...allowed] = route;
-  const { url, control } = await started();
-  for (const method of METHODS.filter((each) => !allowed.includes(each))) {
-    const answer = await send(url + path, { method, headers: control });
-    expectError(answer, 405, 'method_not_allowed');
-    expect(answer.headers.allow?.split(', ').toSorted()).toEqual(allowed.toSorted());
-  }
-});
+test.each(ROUTES)(
+  'the route %s refuses every other method with 405 and names its own',
+  async (...route) => {
+    const [path, ...allowed] = route;
+    const { url, control } = await started();
+    for (const method of METHODS.filter((each) => !allowed.includes(each))) {
+      const answer = await send(url + path, { method, headers: control });
+      expectError(answer, 405, 'method_not_allowed');
+      expect(answer.headers.allow?.split(', ').toSorted()).toEqual(allowed.toSorted());
+    }
+  },
+);
 
 const READS = ROUTES.filter(([, ...methods]) => methods.includes('HEAD')).map(([path]) => path);
 /** A stream of events has no end, and the process's own figures are never the same twice. */
 const DOCUMENTS = READS.filter((path) => path !== '/api/v1/events' && path !== '/metrics');
 
-test.each(DOCUMENTS)('HEAD %s is answered as GET is, without a body', async (path) => {
+test.each(DOCUMENTS)('the HEAD of %s is answered as GET is, without a body', async (path) => {
   const { url, control } = await started();
   const head = await send(url + path, { method: 'HEAD', headers: control });
   expect(head.text).toBe('');
@@ -93,14 +97,14 @@ test.each(DOCUMENTS)('HEAD %s is answered as GET is, without a body', async (pat
   }
 });
 
-test('HEAD of the live feed is answered at once, as a stream that has no events', async () => {
+test('the HEAD of the live feed is answered at once, as a stream that has no events', async () => {
   const { url } = await started();
   const { status, headers, text } = await send(`${url}/api/v1/events`, { method: 'HEAD' });
   expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream', '']);
 });
 
 test.each(['/nothing', '/api/v1', '/v1/complete', '/v1/chat/completions/x', '/%ZZ', '/../etc'])(
-  '%s is not found, whatever the method',
+  'the path %s is not found, whatever the method',
   async (path) => {
     const { url } = await started();
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
@@ -133,7 +137,7 @@ const WRITES = ROUTES.filter(([path]) => hasJson(path)).flatMap(([path, ...metho
     .map((method) => ({ path, method })),
 );
 
-test.each(WRITES)('$method $path with a body that is no JSON is a 400', async (route) => {
+test.each(WRITES)('a $method of $path with a body that is no JSON is a 400', async (route) => {
   const { url, control } = await started({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9' });
   const headers = { 'content-type': 'application/json', ...control };
   for (const body of ['{"a":', 'null', '"text"', '{"a":1} x']) {
@@ -142,7 +146,7 @@ test.each(WRITES)('$method $path with a body that is no JSON is a 400', async (r
   }
 });
 
-test.each(WRITES)('$method $path with too large a body is a 413', async ({ path, method }) => {
+test.each(WRITES)('a $method of $path with too large a body is a 413', async ({ path, method }) => {
   const { url, control } = await started({ MAX_BODY_BYTES: '1000' });
   const headers = { 'content-type': 'application/json', ...control };
   const body = JSON.stringify({ messages: ['x'.repeat(100_000)] });
@@ -150,7 +154,7 @@ test.each(WRITES)('$method $path with too large a body is a 413', async ({ path,
   expect(expectError(answer, 413, 'body_too_large')).toMatch(/over (1000|65536) bytes/);
 });
 
-test.each(WRITES)('$method $path with a coding it does not know is a 415', async (route) => {
+test.each(WRITES)('a $method of $path with a coding it does not know is a 415', async (route) => {
   const { url, control } = await started();
   const json = { 'content-type': 'application/json', ...control };
   const answer = await send(url + route.path, {
@@ -183,7 +187,7 @@ test('JSON may name its charset and be of any case', async () => {
   expect((await postJson(`${url}/v1/chat/completions`, HELLO, type)).status).toBe(200);
 });
 
-test('every error on a chat path says that no upstream was asked, and which request it was', async () => {
+test('every error on a chat path says that no upstream was called, and which request it was', async () => {
   const { url } = await started({ MAX_BODY_BYTES: '1000' });
   const chat = `${url}/v1/chat/completions`;
   const refused = [
@@ -205,7 +209,7 @@ test('every error on a chat path says that no upstream was asked, and which requ
   expect(ids.size).toBe(refused.length);
 });
 
-test('/healthz says that the gateway runs, /readyz whether some upstream could serve', async () => {
+test('the gateway answers /healthz while it runs, and /readyz with 200 where an upstream could serve', async () => {
   const bare = await started();
   expect(await send(`${bare.url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
   expect((await send(`${bare.url}/readyz`)).status).toBe(503);

@@ -55,7 +55,7 @@ const BAD: [name: string, headers: Record<string, string>, code: string][] = [
 ];
 
 test.each(BAD)(
-  'with keys set, %s is a 401 for callers and readers, on loopback too',
+  '%s is a 401 for callers and readers where keys are set, on loopback too',
   async (...row) => {
     const [, headers, code] = row;
     const { local, hosted, gateway } = await started({ API_KEYS: `${KEY},${OTHER_KEY}` });
@@ -75,7 +75,7 @@ test.each([
   ['as a bearer in lower case', { authorization: `bearer ${KEY}` }],
   ['in its own header', own(KEY)],
   ['as the second of two', bearer(OTHER_KEY)],
-])('a right key %s opens chat and reading', async (_law, headers: Record<string, string>) => {
+])('a right key %s opens chat and reading', async (_title, headers: Record<string, string>) => {
   const { gateway } = await started({ API_KEYS: `${KEY},${OTHER_KEY}` });
   expect((await postJson(gateway.url + CHAT, HELLO, headers)).status).toBe(200);
   for (const path of READS.slice(0, -1)) {
@@ -85,7 +85,7 @@ test.each([
   expect(events.status).toBe(200);
 });
 
-test('health is for anyone, keys or not', async () => {
+test('the health routes are for anyone, keys or not', async () => {
   const { gateway } = await started({ API_KEYS: KEY });
   for (const path of ['/healthz', '/readyz']) {
     expect((await send(gateway.url + path)).status).toBe(200);
@@ -107,7 +107,7 @@ async function forwarded(settings: Record<string, string>, headers: Record<strin
   };
 }
 
-test("a caller's Authorization goes to local, and never to a hosted upstream", async () => {
+test('a caller’s Authorization goes to local, and never to a hosted upstream', async () => {
   for (const authorization of ['Bearer sk-caller', 'Basic dXNlcjpwYXNz', 'sk-caller']) {
     const seen = await forwarded({}, { authorization });
     expect(seen).toMatchObject({ local: authorization, hosted: 'Bearer the-hosted-key' });
@@ -120,7 +120,7 @@ test('a gateway key that came as Authorization is stripped: no upstream gets it'
   expect(seen.everything).not.toContain(KEY);
 });
 
-test("with the gateway key in its own header the caller's Authorization goes to local", async () => {
+test('the caller’s Authorization goes to local next to the gateway key in its own header', async () => {
   const seen = await forwarded({ API_KEYS: KEY }, { ...own(KEY), ...bearer('sk-caller') });
   expect([seen.local, seen.hosted]).toEqual(['Bearer sk-caller', 'Bearer the-hosted-key']);
   expect(seen.everything).not.toContain(KEY);
@@ -133,7 +133,7 @@ test('a second gateway key as Authorization is stripped all the same', async () 
   expect(seen.everything).not.toContain(OTHER_KEY);
 });
 
-test('without keys set, X-Gateway-Key opens nothing, harms nothing and is not forwarded', async () => {
+test('the header X-Gateway-Key opens nothing, harms nothing and is not forwarded where no keys are set', async () => {
   const seen = await forwarded({}, { ...own(KEY), ...bearer('sk-caller') });
   expect(seen.local).toBe('Bearer sk-caller');
   expect([...seen.names].filter((name) => name.startsWith('x-gateway'))).toEqual([
@@ -167,7 +167,7 @@ async function redeem(gateway: TestGateway, link: string): Promise<string> {
 
 const codeOf = (link: string) => new URL(link).hash.replace(/^#code=/, '');
 
-test.each(CONTROL)('%s %s is for control alone', async (method, path) => {
+test.each(CONTROL)('the route %s %s is for control alone', async (method, path) => {
   const { gateway } = await started({ API_KEYS: KEY });
   const url = gateway.url + path;
   const session = await redeem(gateway, gateway.host.controlLink());
@@ -220,7 +220,7 @@ test.each([
   { code: ['a'] },
   { code: '0'.repeat(64) },
   [],
-])('%j brings no session', async (body) => {
+])('the body %j brings no session', async (body) => {
   const gateway = await startGateway({});
   gateway.host.controlLink();
   const answer = await postJson(`${gateway.url}/api/v1/sessions`, body);
@@ -237,7 +237,7 @@ test('a code is no session, and a session token no code', async () => {
   }
 });
 
-test('a session lasts a week and then no longer', async () => {
+test('a session lasts a week and no longer', async () => {
   const clock = createManualClock();
   const gateway = await startGateway({}, clock);
   const headers = bearer(await redeem(gateway, gateway.host.controlLink()));

@@ -128,7 +128,7 @@ test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.1.2.3', '[::1]'])(
   },
 );
 
-test('ALLOWED_HOSTS adds names, and only those', async () => {
+test('the setting ALLOWED_HOSTS adds names, and only those', async () => {
   const { urls } = await started({ ALLOWED_HOSTS: 'gpu.lan,switchyard:8080' });
   for (const url of urls) {
     const statusFor = async (host: string) =>
@@ -143,7 +143,7 @@ test('ALLOWED_HOSTS adds names, and only those', async () => {
 });
 
 test.runIf(OUTER_ADDRESS !== undefined)(
-  'bound to every address, the literal one that a connection came in on is a good Host',
+  'the literal address that a connection came in on is a good Host when bound to every address',
   async () => {
     const key = 'k'.repeat(24);
     const { url, port } = await started({ HOST: '0.0.0.0', API_KEYS: key });
@@ -172,13 +172,13 @@ test.each<[name: string, headers: Record<string, string>]>([
     'another site, whatever else it says',
     { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
   ],
-])('no route serves a page of %s', async (_law, headers) => {
+])('no route serves a page of %s', async (_title, headers) => {
   const { upstream, urls } = await started();
   await expectAllRefused(urls, headers);
   expect(upstream.calls).toHaveLength(0);
 });
 
-test('the own page is served, by every name that the gateway goes by', async () => {
+test('the gateway’s own page is served, by every name that the gateway goes by', async () => {
   const { urls, port } = await started();
   for (const url of urls) {
     for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
@@ -198,7 +198,7 @@ test.each(['same-origin', 'same-site', 'none'])(
   },
 );
 
-test('without ALLOWED_ORIGINS no answer carries a CORS header', async () => {
+test('no answer carries a CORS header without ALLOWED_ORIGINS', async () => {
   const { url, port } = await started();
   for (const [path, call] of CALLS) {
     const origin = `http://127.0.0.1:${port}`;
@@ -246,7 +246,7 @@ test('the answer of an upstream to an allowed origin carries the CORS headers of
   expect(headers).not.toHaveProperty('set-cookie');
 });
 
-test("an allowed origin's preflight names what it asked for", async () => {
+test('an allowed origin’s preflight names what it asked for', async () => {
   const { url } = await started({ ALLOWED_ORIGINS: FRONT_END });
   for (const [path] of CALLS) {
     const answer = await send(url + path, {
@@ -271,7 +271,7 @@ test.each([
   'https://chat.example.com:8443',
   'https://example.com',
   'null',
-])('next to an allowed origin, %s is still foreign, preflight included', async (origin) => {
+])('the origin %s is still foreign next to an allowed one, preflight included', async (origin) => {
   const { urls } = await started({ ALLOWED_ORIGINS: FRONT_END });
   await expectAllRefused(urls, { origin });
   const preflight = { origin, 'access-control-request-method': 'POST' };

@@ -20,7 +20,7 @@ const circuitOf = async (gateway: Controlled, id: string) => {
   return { ...upstream?.circuit, skips: upstream?.skips.map(({ reason }) => reason) };
 };
 
-test('address, key, model and headers hold from the next request on; a running one keeps its own', async () => {
+test('the address, key, model and headers apply from the next request on, and a running one keeps its own', async () => {
   const first = await startUpstream(stall(ROLE, chunk({ content: 'a' })));
   const second = await startUpstream(answers('b'));
   const gateway = await startControlled({});
@@ -46,7 +46,7 @@ test('address, key, model and headers hold from the next request on; a running o
   expect((await running.answer).text).toMatch(/"c".*\[DONE\]\n\n$/s);
 });
 
-test('a timeout holds from the next request on; a running one keeps its own', async () => {
+test('a timeout applies from the next request on, and a running one keeps its own', async () => {
   const clock = createManualClock();
   const upstream = await startUpstream(hang);
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, clock);
@@ -76,7 +76,7 @@ test('the idle timeout of a running stream stays what it was', async () => {
   expect((await running.answer).text).toMatch(/\[DONE\]\n\n$/);
 });
 
-test('a switch holds from the next request on: assembling, zero-spend', async () => {
+test('the switches for assembling and Local only apply from the next request on', async () => {
   const upstream = await startUpstream(answers('hi'));
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
   await chat(gateway.url);
@@ -90,7 +90,7 @@ test('a switch holds from the next request on: assembling, zero-spend', async ()
   expect((await chat(gateway.url)).status).toBe(200);
 });
 
-test('a threshold holds from the next result on', async () => {
+test('a threshold applies from the next result on', async () => {
   const upstream = await startUpstream(error(503));
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
   await chat(gateway.url);

@@ -94,7 +94,7 @@ test('every setting comes with its variable, kind, default, limits and meaning',
   }
 });
 
-test('what is secret is written and never read back', async () => {
+test('a secret setting is written and never read back', async () => {
   const gateway = await startControlled({});
   const settings = await gateway.set({
     hosted_a: {
@@ -117,7 +117,7 @@ test('what is secret is written and never read back', async () => {
   expect(JSON.stringify([settings, await gateway.settings()])).not.toMatch(/hunter2|0123456789/);
 });
 
-test('secrets go to secrets.json alone, everything else to settings.json; both are the owner’s and outlast a restart', async () => {
+test('secrets go to secrets.json alone, everything else to settings.json, both for the owner alone', async () => {
   const gateway = await startControlled({});
   await gateway.set({
     hosted_a: { baseUrl: NOWHERE, apiKey: KEY, headers: { 'X-Team': 'blue' } },
@@ -140,7 +140,7 @@ test('secrets go to secrets.json alone, everything else to settings.json; both a
   });
 });
 
-test('what the files hold alongside it is kept', async () => {
+test('unknown entries of the files are kept', async () => {
   const gateway = await startControlled({});
   const file = join(gateway.dataDirectory, 'settings.json');
   writeFileSync(file, '{"future":{"a":1},"circuit":{"newer":[2],"cooldownMs":7}}');
@@ -151,7 +151,7 @@ test('what the files hold alongside it is kept', async () => {
   });
 });
 
-test('null puts the default back, here and in the file', async () => {
+test('a null puts the default back, here and in the file', async () => {
   const gateway = await startControlled({});
   await gateway.set({ circuit: { failThreshold: 2 }, hosted_a: { apiKey: KEY } });
   const settings = await gateway.set({
@@ -193,7 +193,7 @@ test.each<[path: string, tree: unknown, allowed: string]>([
   ['nowhere', { nowhere: {} }, 'no section'],
   ['circuit', { circuit: 5 }, 'object'],
 ])(
-  '%s that is not allowed is a 400 that says what is, and nothing changes',
+  'a value of %s that is not allowed is a 400 that says what is, and nothing changes',
   async (path, tree, allowed) => {
     const gateway = await startControlled({});
     await expectUntouched(gateway, async () => {
@@ -207,7 +207,7 @@ test.each<[path: string, tree: unknown, allowed: string]>([
   },
 );
 
-test.each([[], 5, 'text'])('%j is no tree of settings', async (tree) => {
+test.each([[], 5, 'text'])('the body %j is refused as settings', async (tree) => {
   const gateway = await startControlled({});
   await expectUntouched(gateway, async () => {
     const message = expectError(await gateway.patch(tree), 400, 'invalid_request');
@@ -225,7 +225,7 @@ const OBSTACLES: readonly (readonly [string, (directory: string) => void])[] = [
 ];
 
 test.each(OBSTACLES)(
-  'with %s a change is a 500, and neither file nor value changes',
+  'a change with %s is a 500, and neither file nor value changes',
   async (_, obstruct) => {
     const gateway = await startControlled({});
     await gateway.set({ hosted_b: { apiKey: KEY } });
@@ -255,7 +255,7 @@ test('no change opens the gateway to the network without a key, or removes the l
   await gateway.set({ gateway: { host: null, apiKeys: null } });
 });
 
-test('keys hold from the next request on, and so does their absence', async () => {
+test('keys apply from the next request on, and so does their absence', async () => {
   const upstream = await startUpstream(answers('hi'));
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
   expect((await chat(gateway.url)).status).toBe(200);
@@ -267,7 +267,7 @@ test('keys hold from the next request on, and so does their absence', async () =
   expect((await chat(gateway.url)).status).toBe(200);
 });
 
-test('a change is one line of the live feed: the window of another session sees it', async () => {
+test('a change is one line of the live feed, so that another session’s dashboard sees it', async () => {
   const upstream = await startUpstream(error(503));
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
   await gateway.set({ hosted_a: { label: 'Renamed' }, ondemand: { warmup: false } });

@@ -31,7 +31,7 @@ test('the addresses of the machine are listed with their interfaces, for control
   expectError(await send(`${url}/api/v1/sharing`, {}), 401, 'control_required');
 });
 
-test('nothing is shared without a key', async () => {
+test('the gateway is not shared without a key', async () => {
   const { call, hostNow } = await started();
   const answer = await call('PUT', '/api/v1/sharing', { host: OUTER_ADDRESS ?? '192.0.2.1' });
   expect(expectError(answer, 400, 'invalid_request')).toContain('SWITCHYARD_API_KEYS');
@@ -47,15 +47,18 @@ test('an address that this machine does not have is refused, and not saved', asy
   expect(await hostNow()).toBe('127.0.0.1');
 });
 
-test.each([undefined, {}, { host: 7 }, { host: ' ' }])('%j is no host', async (body) => {
-  const { call } = await started(KEY);
-  const message = expectError(
-    await call('PUT', '/api/v1/sharing', body ?? {}),
-    400,
-    'invalid_request',
-  );
-  expect(message).toContain("'host'");
-});
+test.each([undefined, {}, { host: 7 }, { host: ' ' }])(
+  'the body %j names no host and is refused',
+  async (body) => {
+    const { call } = await started(KEY);
+    const message = expectError(
+      await call('PUT', '/api/v1/sharing', body ?? {}),
+      400,
+      'invalid_request',
+    );
+    expect(message).toContain("'host'");
+  },
+);
 
 test('a host that the environment sets stays', async () => {
   const { call } = await started({ ...KEY, HOST: '127.0.0.1' });
@@ -64,7 +67,7 @@ test('a host that the environment sets stays', async () => {
 });
 
 test.skipIf(OUTER_ADDRESS === undefined)(
-  'with its last key revoked while it waits to be closed, a shared gateway is open to nobody',
+  'a shared gateway is open to nobody with its last key revoked while it waits to be closed',
   async () => {
     const { url, call } = await started();
     const { text } = await call('POST', '/api/v1/keys', { name: 'network' });

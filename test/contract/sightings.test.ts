@@ -29,8 +29,8 @@ async function startWell(script = answers('hello')): Promise<Upstream> {
 const chatsOf = (upstream: Upstream) => upstream.calls.length;
 const lists = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
 
-describe('an upstream that nobody has asked', () => {
-  test('is untested, and asked for nothing while nobody watches', async () => {
+describe('upstreams that nobody has asked', () => {
+  test('an upstream that nobody has asked is untested, and gets no request while nobody watches', async () => {
     const clock = createManualClock();
     const up = await startWell();
     const gateway = await startControlled(at({ hosted_a: up.url }), clock);
@@ -39,7 +39,7 @@ describe('an upstream that nobody has asked', () => {
     expect([up.gets, up.calls]).toEqual([[], []]);
   });
 
-  test('is seen to answer by its list of models, every 30 s, and never by a completion', async () => {
+  test('an unasked upstream is seen to answer by its list of models, every 30 s, and never by a completion', async () => {
     const clock = createManualClock();
     const up = await startWell();
     const gateway = await startControlled(at({ hosted_a: up.url }), clock);
@@ -58,7 +58,7 @@ describe('an upstream that nobody has asked', () => {
     reader.leave();
   });
 
-  test('stays untested where health checks are switched off', async () => {
+  test('an unasked upstream stays untested where health checks are switched off', async () => {
     const up = await startWell();
     const gateway = await startControlled({ ...at({ hosted_a: up.url }), HEALTH_CHECKS: 'false' });
     const reader = await readFeed(gateway.url);
@@ -68,7 +68,7 @@ describe('an upstream that nobody has asked', () => {
     expect(up.gets).toEqual([]);
   });
 
-  test('is never asked where that may start a GPU or money is not to be spent', async () => {
+  test('an unasked upstream is left alone where asking may start a GPU or money is not to be spent', async () => {
     const [hosted, ondemand] = [await startWell(), await startWell()];
     const gateway = await startControlled({
       ...at({ hosted_a: hosted.url, ondemand: ondemand.url }),
@@ -79,7 +79,7 @@ describe('an upstream that nobody has asked', () => {
     expect([hosted.gets, ondemand.gets]).toEqual([[], []]);
   });
 
-  test('with a key that is refused or a port that is dead fails, and a web page shows nothing', async () => {
+  test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
     const [refusing, page] = [await startWell(), await startWell()];
     refusing.answerGet = ({ res }) => void res.writeHead(401).end();
     page.answerGet = ({ res }) =>
@@ -145,7 +145,7 @@ test('an engine that is back is seen to be within 5 s, without a request', async
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
 });
 
-test('a list of models does not heal an upstream that fails its completions; a passed test does', async () => {
+test('a list of models does not clear an upstream that fails its completions, and a passed test does', async () => {
   const up = await startWell(error(500, 'broken'));
   const gateway = await startControlled(at({ hosted_a: up.url }));
   await chat(gateway.url);
@@ -186,7 +186,7 @@ test('a list of models takes nothing back from a test that failed', async () => 
   reader.leave();
 });
 
-test('an engine that is found busy by a test is passed over for two seconds and then counts as well', async () => {
+test('an engine that a test finds busy is skipped for two seconds and then counts as well', async () => {
   const clock = createManualClock();
   const up = await startWell(error(503, 'server busy, please try again'));
   const other = await startWell();

@@ -20,7 +20,7 @@ async function statusOf(
 
 const NOWHERE = 'http://127.0.0.1:9';
 
-test('with nothing configured the report has every field, with its default', async () => {
+test('the status report has every field with its default when nothing is configured', async () => {
   const gateway = await startGateway({}, createManualClock());
   const report = await statusOf(gateway);
   expect(report).toMatchObject({
@@ -64,7 +64,7 @@ test('with nothing configured the report has every field, with its default', asy
   expect(report.hint).toContain('X-Gateway-Fallback-Reason');
 });
 
-test('with everything configured every value is the one that was set', async () => {
+test('the status report has every value as it was set when everything is configured', async () => {
   const remotes = ['HOSTED_A', 'HOSTED_B', 'HOSTED_C', 'ONDEMAND'].flatMap((name) => [
     [`${name}_BASE_URL`, `${NOWHERE}/v1/`],
     [`${name}_API_KEY`, `sk-${name}-0123456789abcdef`],
@@ -159,7 +159,7 @@ test('successes, failures and fallbacks are counted where they happened', async 
   });
 });
 
-test('the circuits are the same in all three places', async () => {
+test('the circuits are the same in all three places of the report', async () => {
   const a = await startUpstream(error(503));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
   await chat(gateway.url);
@@ -178,7 +178,7 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
   ['true', '0', '0', true],
   ['true', '1', '1', true],
 ])(
-  'with FORCE_ZERO %s and the header %s the report shows %s, and zero is %s',
+  'the report with FORCE_ZERO %s and the header %s shows %s, and zero is %s',
   async (setting, header, shown, zero) => {
     const gateway = await startGateway({ FORCE_ZERO: setting, HOSTED_A_BASE_URL: NOWHERE });
     const headers: Record<string, string> =
@@ -192,7 +192,7 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
   },
 );
 
-test('zero-spend asks nothing that costs, and says so', async () => {
+test('the report under Local only asks nothing that costs, and says so', async () => {
   const hosted = await startUpstream(answers('hi'));
   const gateway = await startGateway({
     LOCAL_ENGINE_URL: REFUSED_URL,

@@ -26,7 +26,7 @@ async function started(script: Script = answers('hi')) {
   return { upstream, clock, gateway };
 }
 
-test('a connection that never asked for anything is closed at once', async () => {
+test('a connection that never asked for anything is closed at once by a stop', async () => {
   const { gateway } = await started();
   const silent = await openWire(gateway.url);
   const halfway = await openWire(gateway.url);
@@ -37,7 +37,7 @@ test('a connection that never asked for anything is closed at once', async () =>
   await halfway.closed;
 });
 
-test('a connection that is kept for the next request is closed at once', async () => {
+test('a connection that is kept for the next request is closed at once by a stop', async () => {
   const { gateway } = await started();
   const kept = await openWire(gateway.url);
   kept.send('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -47,7 +47,7 @@ test('a connection that is kept for the next request is closed at once', async (
   expect(await kept.closed).toMatch(/\{"status":"ok"\}$/);
 });
 
-test('a running answer is finished, its connection closed, and a request behind it refused', async () => {
+test('a running answer is finished at a stop, its connection closed, and a request behind it refused', async () => {
   const { upstream, gateway } = await started(stall(ROLE, chunk({ content: 'a' })));
   const wire = await openWire(gateway.url);
   wire.send(chatBytes({ ...HELLO, stream: true }));
@@ -81,7 +81,7 @@ test('an answer on its way to a slow reader when the gateway stops arrives whole
   expect(wire.bytesReceived()).toBeGreaterThan(long.length);
 });
 
-test('what is still running when the grace is over is ended', async () => {
+test('a request that still runs when the grace is over is ended', async () => {
   const { upstream, clock, gateway } = await started(stall(ROLE, chunk({ content: 'a' })));
   const wire = await openWire(gateway.url);
   wire.send(chatBytes({ ...HELLO, stream: true }));

@@ -94,7 +94,7 @@ test('an upstream moves to an empty place, and its own is empty then', async () 
   });
 });
 
-test('the circuit and the exclusions of an upstream go with it, and its lifetime counts', async () => {
+test('the circuit and the exclusions of an upstream move with it, and so do its lifetime counts', async () => {
   const failing = await startUpstream(error(503), error(401));
   const sound = await startUpstream(answers('two'));
   const gateway = await startControlled({ FAIL_THRESHOLD: '1' });
@@ -111,7 +111,7 @@ test('the circuit and the exclusions of an upstream go with it, and its lifetime
   expect(failing.calls).toHaveLength(1);
 });
 
-test('a call that was running before does not count against the upstream that stands there now', async () => {
+test('a call that ran before a swap does not count against the upstream that is there now', async () => {
   const slow = await startUpstream(hang);
   const sound = await startUpstream(answers('two'));
   const gateway = await startControlled({ FAIL_THRESHOLD: '1' });
@@ -127,15 +127,15 @@ test('a call that was running before does not count against the upstream that st
   expect((await reportOf(gateway, 'hosted_a')).circuit.open).toBe(false);
 });
 
-test('what an upstream has spent goes with its budget, and its History too', async () => {
-  const dear = await startUpstream(
+test('the spending of an upstream moves with its budget, and its history too', async () => {
+  const costly = await startUpstream(
     json(200, { ...completion('hi'), usage: { prompt_tokens: 10, completion_tokens: 250 } }),
   );
   const directory = temporaryDirectory();
   const started = await startWithHistory({}, directory);
   const gateway = { ...started, ...controlOf(started) };
   await gateway.patch({
-    hosted_a: { baseUrl: dear.url, priceOutput: 1000, budgetDay: 0.2, model: 'dear' },
+    hosted_a: { baseUrl: costly.url, priceOutput: 1000, budgetDay: 0.2, model: 'costly' },
   });
   await chat(gateway.url, HELLO);
   expect((await reportOf(gateway, 'hosted_a')).budget?.spent).toBeCloseTo(0.25, 9);
@@ -148,12 +148,12 @@ test('what an upstream has spent goes with its budget, and its History too', asy
   onTestFinished(() => void opened.db.close());
   const { text } = await send(`${gateway.url}/api/v1/history`);
   const { parts } = JSON.parse(text) as { parts: { upstream: string; model: string }[] };
-  expect(parts.map(({ upstream, model }) => [upstream, model])).toEqual([['hosted_b', 'dear']]);
+  expect(parts.map(({ upstream, model }) => [upstream, model])).toEqual([['hosted_b', 'costly']]);
   const { spent } = createUsageQueries(opened.db).before({ dayFrom: 0, monthFrom: 0 });
   expect(spent).toEqual([{ name: 'hosted_b', day: 250_000_000, month: 250_000_000 }]);
 });
 
-test('a value that the environment holds keeps both where they are, and its variable is named', async () => {
+test('a value that the environment holds keeps both upstreams in place, and its variable is named', async () => {
   const gateway = await startControlled({ HOSTED_B_MODEL: 'big' });
   await gateway.set({ hosted_a: { baseUrl: NOWHERE, apiKey: KEY } });
   const before = await gateway.settings();
@@ -176,11 +176,14 @@ test.each([
   ['local', { with: 'hosted_a' }, 404],
   ['ondemand', { with: 'hosted_a' }, 404],
   ['constructor', { with: 'hosted_a' }, 404],
-])('%s with %j is refused, and the error says what may be exchanged', async (id, body, status) => {
-  const gateway = await startControlled({});
-  const code = status === 400 ? 'invalid_request' : 'not_found';
-  expect(expectError(await swap(gateway, id, body), status, code)).toContain('hosted_b');
-});
+])(
+  'a swap of %s with %j is refused, and the error says what may be exchanged',
+  async (id, body, status) => {
+    const gateway = await startControlled({});
+    const code = status === 400 ? 'invalid_request' : 'not_found';
+    expect(expectError(await swap(gateway, id, body), status, code)).toContain('hosted_b');
+  },
+);
 
 test('only control changes the order', async () => {
   const gateway = await startControlled({ API_KEYS: KEY });

@@ -28,8 +28,8 @@ async function tested(settings: Record<string, string>, id = 'hosted_a') {
   return { gateway, result: JSON.parse(answer.text) as UpstreamTest };
 }
 
-describe('the test of an upstream', () => {
-  test('is one small completion, and tells its model, its times and its tokens', async () => {
+describe('tests of an upstream', () => {
+  test('the test of an upstream is one small completion, and reports its model, times and tokens', async () => {
     const up = await startUpstream(sse(chunk({ content: 'OK' }), STOP, USAGE, DONE));
     const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
     expect(result).toMatchObject({ ok: true, promptTokens: 12, completionTokens: 3 });
@@ -43,13 +43,16 @@ describe('the test of an upstream', () => {
     [500, 'the engine fell over', 'http_500'],
     [401, 'Incorrect API key provided', 'credentials'],
     [404, 'The model gpt does not exist', 'model_not_found'],
-  ])('that meets a %i gives the upstream’s own words', async (status, words, reason) => {
-    const up = await startUpstream(error(status, words));
-    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
-    expect(result).toMatchObject({ ok: false, reason, message: words });
-  });
+  ])(
+    'the test of an upstream that meets a %i gives the upstream’s own words',
+    async (status, words, reason) => {
+      const up = await startUpstream(error(status, words));
+      const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+      expect(result).toMatchObject({ ok: false, reason, message: words });
+    },
+  );
 
-  test('tells an engine that still loads its model from one that is busy', async () => {
+  test('the test of an upstream tells an engine that still loads its model from one that is busy', async () => {
     for (const [words, reason] of [
       ['Loading model', 'starting'],
       ['server busy', 'busy'],
@@ -63,19 +66,19 @@ describe('the test of an upstream', () => {
     }
   });
 
-  test('never shows the key, whatever the upstream says', async () => {
+  test('the test of an upstream never shows the key, whatever the upstream says', async () => {
     const up = await startUpstream(error(401, `Incorrect API key provided: ${KEY}`));
     const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
     expect(result).toMatchObject({ message: 'Incorrect API key provided: [secret]' });
   });
 
-  test('says why a port does not answer', async () => {
+  test('the test of an upstream says why a port does not answer', async () => {
     const { result } = await tested(at({ local: REFUSED_URL }), 'local');
     expect(result).toMatchObject({ ok: false, reason: 'unreachable' });
     expect(result).toMatchObject({ message: expect.stringMatching(/ECONNREFUSED|refused/) });
   });
 
-  test('uses the newer name of the limit where the older is refused', async () => {
+  test('the test of an upstream uses the newer name of the limit where the older is refused', async () => {
     const words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
     const up = await startUpstream(error(400, words), answers('OK'));
     const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
@@ -86,7 +89,7 @@ describe('the test of an upstream', () => {
     ]);
   });
 
-  test('leaves circuits, counters and the list of requests as they were', async () => {
+  test('the test of an upstream leaves circuits, counters and the list of requests as they were', async () => {
     const up = await startUpstream(error(500, 'no'));
     const { gateway } = await tested({
       ...at({ hosted_a: up.url }),
@@ -99,7 +102,7 @@ describe('the test of an upstream', () => {
     expect(gateway.host.snapshot().requests).toEqual([]);
   });
 
-  test('without a model asks for the list and no completion', async () => {
+  test('the test of an upstream without a model asks for the list and no completion', async () => {
     const up = await startUpstream(answers('no'));
     up.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[{"id":"a"}]}');
     const { result } = await tested(at({ hosted_a: up.url }));
@@ -107,7 +110,7 @@ describe('the test of an upstream', () => {
     expect(up.calls).toEqual([]);
   });
 
-  test('of one that costs money is refused under zero-spend, and that of local is not', async () => {
+  test('the test of an upstream that costs money is refused under Local only, and that of local is not', async () => {
     const up = await startUpstream(answers('OK'));
     const gateway = await startControlled({
       ...at({ local: up.url, hosted_a: up.url, ondemand: up.url }),
@@ -121,7 +124,7 @@ describe('the test of an upstream', () => {
     expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
   });
 
-  test('twice at once is one call, and it ends with the upstream’s timeout', async () => {
+  test('the test of an upstream, twice at once, is one call, and ends with the upstream’s timeout', async () => {
     const up = await startUpstream(hang);
     const gateway = await startControlled({
       ...at({ hosted_a: up.url }),
@@ -133,7 +136,7 @@ describe('the test of an upstream', () => {
     expect(up.calls).toHaveLength(1);
   });
 
-  test('needs control, a known upstream and one that is set up', async () => {
+  test('the test of an upstream needs control, a known upstream and one that is set up', async () => {
     const gateway = await startControlled({});
     const path = `${gateway.url}/api/v1/upstreams/local/test`;
     expectError(await send(path, { method: 'POST' }), 401, 'control_required');
@@ -145,7 +148,7 @@ describe('the test of an upstream', () => {
   });
 });
 
-describe('the models of an upstream', () => {
+describe('models of an upstream that is not saved yet', () => {
   const list = json(200, {});
   async function listed(body: object, settings: Record<string, string> = {}) {
     const gateway = await startControlled(settings);
@@ -154,7 +157,7 @@ describe('the models of an upstream', () => {
     });
   }
 
-  test('are read from an address and with a key that are not saved', async () => {
+  test('the models of an upstream are read from an address and with a key that are not saved', async () => {
     const up = await startUpstream(list);
     up.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[{"id":"a"},{"id":"b"}]}');
     const answer = await listed({ baseUrl: `${up.url}/v1`, apiKey: KEY });
@@ -164,20 +167,20 @@ describe('the models of an upstream', () => {
     ]);
   });
 
-  test('are read as a bare array too', async () => {
+  test('the models of an upstream are read as a bare array too', async () => {
     const up = await startUpstream(list);
     up.answerGet = ({ res }) => void res.writeHead(200).end('[{"id":"a"}]');
     expect((await listed({ baseUrl: up.url })).text).toBe('{"models":["a"]}');
   });
 
-  test('at another address are never asked for with the saved key', async () => {
+  test('the models at another address are never asked for with the saved key', async () => {
     const [saved, other] = [await startUpstream(list), await startUpstream(list)];
     other.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[]}');
     await listed({ baseUrl: other.url }, { ...at({ hosted_a: saved.url }), ...HOSTED });
     expect(other.gets[0]?.headers.authorization).toBeUndefined();
   });
 
-  test('that do not come are explained, without the key', async () => {
+  test('the models of an upstream that do not come are explained, without the key', async () => {
     const up = await startUpstream(list);
     up.answerGet = ({ res }) => void res.writeHead(401).end(`{"error":{"message":"bad ${KEY}"}}`);
     const refused = await listed({ baseUrl: up.url, apiKey: KEY });
@@ -192,7 +195,7 @@ describe('the models of an upstream', () => {
   });
 });
 
-describe('an upstream that is skipped although it is sound again', () => {
+describe('skips of an upstream that is well again', () => {
   /** It refused a key once, and failed until its circuit opened. */
   async function startOut() {
     const up = await startUpstream(error(401, 'Incorrect API key provided'));
@@ -205,7 +208,7 @@ describe('an upstream that is skipped although it is sound again', () => {
     return { gateway, skips };
   }
 
-  test('is called again after a test that it has passed', async () => {
+  test('an upstream that is skipped is called again after a test that it has passed', async () => {
     const { gateway, skips } = await startOut();
     const answer = await gateway.post('upstreams/hosted_a/test');
     expect(JSON.parse(answer.text)).toMatchObject({ ok: true });
@@ -220,14 +223,17 @@ describe('an upstream that is skipped although it is sound again', () => {
   test.each([
     ['its label', { label: 'Groq' }],
     ['its time-out', { timeoutMs: 29_000 }],
-  ])('is called again after its owner has saved %s', async (_what, settings) => {
-    const { gateway, skips } = await startOut();
-    await gateway.set({ hosted_a: settings });
-    expect(await skips()).toEqual([]);
-    expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
-  });
+  ])(
+    'an upstream that is skipped is called again after its owner has saved %s',
+    async (_what, settings) => {
+      const { gateway, skips } = await startOut();
+      await gateway.set({ hosted_a: settings });
+      expect(await skips()).toEqual([]);
+      expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+    },
+  );
 
-  test('stays skipped after a test that it fails, and after another upstream is saved', async () => {
+  test('an upstream stays skipped after a test that it fails, and after another upstream is saved', async () => {
     const up = await startUpstream(error(401, 'Incorrect API key provided'));
     const gateway = await startControlled({ ...at({ hosted_a: up.url }), ...HOSTED });
     await chat(gateway.url);

@@ -32,14 +32,17 @@ test.each(STREAM_PROTOCOLS)('a cut answer of $name never looks complete', async 
   expect(text).not.toContain(endMark);
 });
 
-test.each(TRANSLATED_PROTOCOLS)('one that speaks chat only serves $name', async (protocol) => {
-  const { path, body, endMark } = protocol;
-  const { url } = await startDemo('none', { speaksChatOnly: true });
-  const { text, upstream } = await startCall(url + path, { ...body, stream: true }).answer;
-  expect([upstream, text.includes(endMark)]).toEqual(['hosted_a', true]);
-});
+test.each(TRANSLATED_PROTOCOLS)(
+  'a demo upstream that speaks chat only serves $name',
+  async (protocol) => {
+    const { path, body, endMark } = protocol;
+    const { url } = await startDemo('none', { speaksChatOnly: true });
+    const { text, upstream } = await startCall(url + path, { ...body, stream: true }).answer;
+    expect([upstream, text.includes(endMark)]).toEqual(['hosted_a', true]);
+  },
+);
 
-test('the demo speaks: audio is a WAV, a transcription a text', async () => {
+test('the demo answers speech with a WAV file, and a transcription with a text', async () => {
   const { url } = await startDemo();
   const speech = startCall(`${url}/v1/audio/speech`, { model: DEMO_MODEL, input: 'hi' });
   expect((await speech.answer).text.slice(0, 4)).toBe('RIFF');

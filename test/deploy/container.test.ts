@@ -24,7 +24,7 @@ const variables = Object.fromEntries(
   ]),
 );
 
-test('the image and the compose files set only variables that there are', () => {
+test('the image and the compose files set only variables that exist', () => {
   const known = ['DATA_DIR', ...ENTRIES.map(({ setting }) => setting.env)];
   const used = new Set(
     [...(containerfile + compose + poolCompose).matchAll(/SWITCHYARD_([A-Z_]+)/g)].map(
@@ -44,7 +44,7 @@ test('the image serves the network, so it starts only with a key, and logs JSON 
   expect(loaded.warnings).toEqual([]);
 });
 
-test('the image runs as a user without rights, keeps its data in a volume, and is asked on its own port', () => {
+test('the image runs as an unprivileged user, keeps its data in a volume, and is checked on its own port', () => {
   const lines = containerfile.split('\n');
   for (const line of ['USER node', 'VOLUME /data', 'CMD ["switchyard", "start"]']) {
     expect(lines).toContain(line);
@@ -73,7 +73,7 @@ const TOOL = ['buildah', 'podman'].find(
 );
 const KEY = 'a-key-for-this-test';
 
-test('the image can be built; what it holds serves as its user, tells of its health, logs JSON and stops', async (ctx) => {
+test('a built image serves as its user, reports its health, logs JSON and stops', async (ctx) => {
   if (TOOL === undefined) return ctx.skip('neither buildah nor podman is installed');
   if (!existsSync('/etc/debian_version')) return ctx.skip('its base is made of a Debian');
   const { run, store, offline } = buildImage(TOOL);

@@ -71,7 +71,7 @@ test('the manifests for winget follow its schemas', (ctx) => {
   }
 });
 
-test('the recipe for AUR and its .SRCINFO say the same, and its package has the app, the command and a sandbox', (ctx) => {
+test('the recipe for AUR and its .SRCINFO agree, and its package has the app, the command and a sandbox', (ctx) => {
   if (!has('dpkg-deb')) return ctx.skip('dpkg-deb is not installed');
   const folder = releaseFolder();
   const { target, read } = make(folder);
@@ -140,7 +140,7 @@ test('apt reads the index of the deb repository and gets the package by its dige
   expect(() => apt('download', 'switchyard:amd64')).toThrow(/Hash Sum mismatch|unexpected size/);
 });
 
-test('formula and cask for Homebrew have what it asks for, in its order', (ctx) => {
+test('the formula and the cask for Homebrew have what it asks for, in its order', (ctx) => {
   if (!has('dpkg-deb')) return ctx.skip('dpkg-deb is not installed');
   const { target, read } = make(releaseFolder());
   const formula = read(`homebrew/Formula/${name}.rb`);
@@ -186,7 +186,7 @@ test('formula and cask for Homebrew have what it asks for, in its order', (ctx) 
     ).toBe('Syntax OK\n');
 });
 
-test('a missing file, and a page that is none, are said with what to do', () => {
+test('a missing release file, and a page that is none, are reported with what to do', () => {
   const folder = temporaryDirectory();
   const { status, stderr } = make(folder);
   expect([status, stderr.match(/has no file of version/g)?.length]).toEqual([1, 4]);

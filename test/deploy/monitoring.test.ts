@@ -116,7 +116,7 @@ function run(program: string, ...args: readonly string[]) {
 const NO_PROMETHEUS = 'SKIPPED: promtool or prometheus is not installed';
 const isInstalled = ['promtool', 'prometheus'].every((each) => !run(each, '--version').isMissing);
 
-test('every metric and label that the rules and the dashboard name is in the metrics, and the pages on them list all', async () => {
+test('every metric and label that the rules and the dashboard use exists, and the docs list all', async () => {
   const metrics = readExposition(await metricsAt(await startBusyGateway()));
   expect(conditions).toHaveLength(alerts.length);
   expect(queries.length).toBeGreaterThan(30);
@@ -249,7 +249,7 @@ test('a real Prometheus scrapes the gateway by the example, judges all rules, an
   await expect.poll(unanswered).toEqual([]);
 });
 
-test('the panels of the dashboard have titles and numbers of their own, and lie apart', () => {
+test('the panels of the monitoring dashboard have titles and numbers of their own, and do not overlap', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, at) => `${x + (at % w)}:${y + Math.floor(at / w)}`),

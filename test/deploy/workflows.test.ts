@@ -15,7 +15,7 @@ function lint(pattern: string) {
   return spawnSync(process.execPath, [program, pattern], { cwd: ROOT, encoding: 'utf8' });
 }
 
-test('actionlint has nothing against the workflows', () => {
+test('actionlint finds no fault with the workflows', () => {
   expect(FILES.length).toBeGreaterThan(1);
   expect(lint('.github/workflows/*.yml')).toMatchObject({
     status: 0,
@@ -27,7 +27,7 @@ test('actionlint has nothing against the workflows', () => {
   expect(lint(join(folder, '*.yml')).status).not.toBe(0);
 });
 
-test('each job runs the npm scripts that a developer runs, by names that there are', () => {
+test('each job runs the npm scripts that a developer runs, by names that exist', () => {
   const texts = FILES.map(read).join('\n');
   const called = [...texts.matchAll(/\bnpm (?:run (\S+)|(test)\b)/g)].map(
     ([, script, word]) => script ?? word ?? '',

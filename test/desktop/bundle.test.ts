@@ -48,7 +48,7 @@ describe('the bundle', () => {
     for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true });
   });
 
-  test('loads in Node 24 and keeps its own data alongside the gateway data', () => {
+  test('the bundle loads in Node 24 and keeps its own data alongside the gateway data', () => {
     const hook = join(dataDir, 'hook.mjs');
     writeFileSync(hook, HOOK);
     const done = spawnSync(
@@ -71,7 +71,7 @@ describe('the bundle', () => {
     ['usage-worker', 'better-sqlite3'],
     ['pool-worker', 'pg'],
     ['systeminformation-helper', 'systeminformation'],
-  ])('has %s alongside it, which knows nothing of Electron', (thread, its) => {
+  ])('the bundle has %s alongside it, which knows nothing of Electron', (thread, its) => {
     const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');
     expect(worker).toContain(its);
     expect(worker).not.toMatch(/['"]electron['"]/);
@@ -84,7 +84,7 @@ describe('the bundle', () => {
     expect(starters.filter((name) => name.includes('/'))).toEqual([]);
   });
 
-  test('has a helper that answers as a process of its own', () => {
+  test('the bundle has a helper that answers as a process of its own', () => {
     const helper = join(folder, 'systeminformation-helper.js');
     const done = spawnSync(process.execPath, [helper, 'memory'], { encoding: 'utf8' });
     expect(done.stderr).toBe('');
@@ -93,7 +93,7 @@ describe('the bundle', () => {
     });
   });
 
-  test('has every icon alongside it', () => {
+  test('the bundle has every icon alongside it', () => {
     const drawn = readdirSync(join(ROOT, 'main/desktop/icons'));
     expect(readdirSync(join(folder, 'icons')).toSorted()).toEqual(drawn.toSorted());
   });

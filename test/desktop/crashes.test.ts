@@ -12,8 +12,8 @@ function crashesOf(count: number, isTold = true) {
   return memoryFile({ times: times.toReversed(), last: 'Error: no\n    at x', isTold });
 }
 
-describe('an error that nothing catches', () => {
-  test('is written down, and the program starts again without waiting for anything', async () => {
+describe('uncaught errors', () => {
+  test('an uncaught error is written down, and the program starts again without waiting for anything', async () => {
     const crashes = memoryFile();
     const { app, crash, window, host } = await startDesktop({ crashes });
     window().emit('ready-to-show');
@@ -26,7 +26,7 @@ describe('an error that nothing catches', () => {
     expect(host.calls).toEqual(['start']);
   });
 
-  test('brings back the tray alone where no window was open, and the AppImage itself', async () => {
+  test('a restart after an uncaught error brings back the tray alone where no window was open, and the AppImage', async () => {
     const { app, crash } = await startDesktop({
       env: { APPIMAGE: '/home/a/S.AppImage' },
       prepare: (fake) => void fake.app.switches.add('hidden'),
@@ -35,7 +35,7 @@ describe('an error that nothing catches', () => {
     expect(app.calls.slice(-2)).toEqual(['relaunch /home/a/S.AppImage --hidden', 'exit 1']);
   });
 
-  test('brings back the folder that an unpacked app was started with', async () => {
+  test('a restart after an uncaught error keeps the folder that an unpacked app was started with', async () => {
     const { app, crash, window } = await startDesktop({
       args: ['/src/dist/desktop', '--action=settings'],
     });
@@ -44,14 +44,14 @@ describe('an error that nothing catches', () => {
     expect(app.calls.at(-2)).toBe('relaunch /src/dist/desktop');
   });
 
-  test('counts once, however many follow', async () => {
+  test('an uncaught error counts once, however many follow', async () => {
     const { app, crash } = await startDesktop();
     crash(new Error('first'));
     crash(new Error('second'));
     expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
   });
 
-  test('is told once, with its words, and stands in the log', async () => {
+  test('an uncaught error is reported once, with its message, and is in the log', async () => {
     const crashes = crashesOf(1, false);
     const first = await startDesktop({ crashes });
     expect(first.notifications[0]?.options.body).toContain('Error: no');
@@ -61,7 +61,7 @@ describe('an error that nothing catches', () => {
   });
 });
 
-describe('a start after crashes', () => {
+describe('starts after crashes', () => {
   test.each([
     [0, 0],
     [1, 0],
@@ -70,14 +70,14 @@ describe('a start after crashes', () => {
     [4, 5],
     [5, 10],
     [12, 10],
-  ])('after %d in ten minutes waits %d min', (count, minutes) => {
+  ])('a start after %d crashes in ten minutes waits %d min', (count, minutes) => {
     const times = Array.from({ length: count }, (_, index) => index * 1000);
     const record = { times, last: '', isTold: true };
     expect(restartDelayMs(record, 30_000)).toBe(minutes * MINUTE_MS);
     expect(restartDelayMs(record, 11 * MINUTE_MS)).toBe(0);
   });
 
-  test('says that it waits and why, and goes on by itself', async () => {
+  test('a start after crashes says that it waits and why, and goes on by itself', async () => {
     const clock = createManualClock();
     const desktop = await startDesktop({ crashes: crashesOf(3), clock, isHeldUp: true });
     await settle();
@@ -92,7 +92,7 @@ describe('a start after crashes', () => {
     expect(desktop.hostsMade()).toBe(1);
   });
 
-  test('can be had at once, or not at all', async () => {
+  test('a start after crashes can be had at once, or not at all', async () => {
     const now = await startDesktop({
       crashes: crashesOf(3),
       prepare: ({ clicks }) => void clicks.push(1, 0),
@@ -106,10 +106,10 @@ describe('a start after crashes', () => {
   });
 });
 
-describe('a page', () => {
+describe('crashes of the page', () => {
   const CRASHED = { reason: 'oom', exitCode: 9 };
 
-  test('that keeps crashing is given up, and the browser offered', async () => {
+  test('a page that keeps crashing is given up, and the browser offered', async () => {
     const { window, windows, notifications, openedOutside, logged } = await startDesktop();
     for (let count = 0; count < 3; count++) {
       window().webContents.emit('render-process-gone', {}, CRASHED);
@@ -122,13 +122,13 @@ describe('a page', () => {
     expect(logged.filter((event) => event === 'page_gone')).toHaveLength(3);
   });
 
-  test('that has ended well is no crash', async () => {
+  test('a page that has ended well is no crash', async () => {
     const { window, windows } = await startDesktop();
     window().webContents.emit('render-process-gone', {}, { reason: 'clean-exit', exitCode: 0 });
     expect(windows).toHaveLength(1);
   });
 
-  test('that does not answer is asked about once, and opened again on request', async () => {
+  test('a page that does not answer is asked about once, and opened again on request', async () => {
     const { window, windows, boxes, clicks, logged } = await startDesktop();
     const hung = window();
     hung.emit('unresponsive');

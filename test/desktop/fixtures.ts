@@ -173,9 +173,9 @@ export function createFakeHost(
       return Promise.resolve({ ok: true });
     },
     machine: () => scene.machine ?? 'on',
-    setMachine(wish) {
-      calls.push(`machine ${wish}`);
-      scene = { ...scene, machine: wish === 'drained' ? 'draining' : wish };
+    setMachine(choice) {
+      calls.push(`machine ${choice}`);
+      scene = { ...scene, machine: choice === 'drained' ? 'draining' : choice };
       return Promise.resolve();
     },
     freeMachine(forMin) {

@@ -37,7 +37,7 @@ function colourOf(name: string): string {
 }
 
 describe('tray icons', () => {
-  test('differ by shape alone, without colour, at their smallest', () => {
+  test('tray icons differ by shape alone, without colour, at their smallest', () => {
     const shapes = TRAY_SHAPES.map((shape) => pixelsOf(`${shape}Template.png`).map(isInk));
     for (const [index, one] of shapes.entries())
       for (const other of shapes.slice(index + 1)) {
@@ -46,27 +46,33 @@ describe('tray icons', () => {
       }
   });
 
-  test('differ by colour as well where the system leaves them theirs', () => {
+  test('tray icons differ by colour as well where the system leaves them theirs', () => {
     const colours = TRAY_SHAPES.map((shape) => colourOf(`${shape}.png`));
     expect(new Set(colours).size).toBe(TRAY_SHAPES.length);
   });
 
-  test.each(TRAY_SHAPES)('%s is drawn again for screens of twice the density', (shape) => {
-    for (const kind of ['', 'Template'])
-      expect(pixelsOf(`${shape}${kind}@2x.png`)).toHaveLength(
-        4 * pixelsOf(`${shape}${kind}.png`).length,
-      );
-  });
+  test.each(TRAY_SHAPES)(
+    'the tray icon %s is drawn again for screens of twice the density',
+    (shape) => {
+      for (const kind of ['', 'Template'])
+        expect(pixelsOf(`${shape}${kind}@2x.png`)).toHaveLength(
+          4 * pixelsOf(`${shape}${kind}.png`).length,
+        );
+    },
+  );
 
-  test.each(TRAY_SHAPES)('%s is two-tone where the panel may be dark or light', (shape) => {
-    const reds = pixelsOf(`${shape}.png`)
-      .filter(([, , , alpha]) => alpha === 255)
-      .map(([red = 0]) => red);
-    expect(reds.some((red) => red > 200)).toBe(true);
-    expect(reds.some((red) => red < 60)).toBe(true);
-  });
+  test.each(TRAY_SHAPES)(
+    'the tray icon %s is two-tone where the panel may be dark or light',
+    (shape) => {
+      const reds = pixelsOf(`${shape}.png`)
+        .filter(([, , , alpha]) => alpha === 255)
+        .map(([red = 0]) => red);
+      expect(reds.some((red) => red > 200)).toBe(true);
+      expect(reds.some((red) => red < 60)).toBe(true);
+    },
+  );
 
-  test.each(TRAY_SHAPES)('%s has every file that the systems look for', (shape) => {
+  test.each(TRAY_SHAPES)('the tray icon %s has every file that the systems look for', (shape) => {
     const names = ['.png', '@2x.png', 'Template.png', 'Template@2x.png'];
     expect(readdirSync(ICONS)).toEqual(expect.arrayContaining(names.map((end) => shape + end)));
   });

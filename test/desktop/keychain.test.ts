@@ -39,7 +39,7 @@ function boxOf({ state }: Keychain) {
 }
 
 describe('the keychain', () => {
-  test('opens in the next run what was sealed in this one', async () => {
+  test('the keychain opens in the next run what was sealed in this one', async () => {
     const file = textFile();
     const { safeStorage, state } = createSafeStorage();
     const first = await openKeychain({ safeStorage, platform: 'darwin', file });
@@ -49,7 +49,7 @@ describe('the keychain', () => {
     expect(state.sealed).toBe(1);
   });
 
-  test('is sealed again when the system asks for it', async () => {
+  test('the keychain is sealed again when the system asks for it', async () => {
     const file = textFile();
     const { safeStorage, state } = createSafeStorage();
     await openKeychain({ safeStorage, platform: 'win32', file });
@@ -59,7 +59,7 @@ describe('the keychain', () => {
   });
 
   test.each(['basic_text', 'unknown'] as const)(
-    'is none with %s, whose password all know',
+    'a keychain with the backend %s, whose password everyone knows, counts as none',
     async (backend) => {
       const { safeStorage, state } = createSafeStorage('ann', backend);
       const file = textFile();
@@ -68,14 +68,14 @@ describe('the keychain', () => {
     },
   );
 
-  test('is none where the system has none now', async () => {
+  test('a keychain that the system does not offer now counts as none', async () => {
     const { safeStorage, state } = createSafeStorage();
     state.isThere = false;
     const opened = await openKeychain({ safeStorage, platform: 'darwin', file: textFile() });
     expect(kindOf(opened)).toBe('none');
   });
 
-  test('that is lost is left as it is, and starts again only when it is asked to', async () => {
+  test('a lost keychain is left as it is, and starts again only on request', async () => {
     const file = textFile();
     const before = createSafeStorage('ann');
     await openKeychain({ safeStorage: before.safeStorage, platform: 'linux', file });
@@ -89,17 +89,17 @@ describe('the keychain', () => {
   });
 });
 
-describe('a secret box', () => {
+describe('secret boxes', () => {
   const box = createSecretBox(newBoxKey());
 
-  test('opens what it has sealed, for the same setting alone', () => {
+  test('a secret box opens what it has sealed, for the same setting alone', () => {
     const sealed = box.seal('a.key', 'ключ 🔑');
     expect(sealed).not.toContain('ключ');
     expect(box.open('a.key', sealed)).toBe('ключ 🔑');
     expect(box.open('b.key', sealed)).toBeNull();
   });
 
-  test('opens nothing that was changed, cut, or sealed with another key', () => {
+  test('a secret box opens nothing that was changed, cut, or sealed with another key', () => {
     const sealed = box.seal('a.key', 'secret');
     const bytes = Buffer.from(sealed, 'base64');
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
@@ -109,18 +109,18 @@ describe('a secret box', () => {
     expect(createSecretBox(newBoxKey()).open('a.key', sealed)).toBeNull();
   });
 
-  test('never seals the same text to the same bytes', () => {
+  test('a secret box never seals the same text to the same bytes', () => {
     expect(box.seal('a.key', 'x')).not.toBe(box.seal('a.key', 'x'));
   });
 });
 
-describe('API keys', () => {
+describe('API keys and the keychain', () => {
   const LABEL = 'Keep API keys in the keychain';
   const box = createSecretBox(newBoxKey());
   const renew = () => Promise.resolve(box);
   const open: Keychain = { state: { kind: 'open', box }, renew };
 
-  test('move to the keychain at the start, and back when asked', async () => {
+  test('API keys move to the keychain at the start, and back on request', async () => {
     const preferences = memoryFile();
     const { tray, host } = await startDesktop({ keychain: open, preferences });
     expect(host.calls).toEqual(['start', 'keys to the keychain']);
@@ -134,14 +134,14 @@ describe('API keys', () => {
     expect(again.host.calls.at(-1)).toBe('keys to the file');
   });
 
-  test('stay in the file without a keychain, and the menu says so', async () => {
+  test('API keys stay in the file without a keychain, and the menu says so', async () => {
     const { tray, host } = await startDesktop();
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: false });
     expect(tray().menu.item(LABEL).label).toContain('they are in a file');
     expect(host.calls).toEqual(['start']);
   });
 
-  test('are kept in the file after the keychain was lost, until a new one is asked for', async () => {
+  test('API keys are kept in the file after the keychain was lost, until a new one is asked for', async () => {
     const lost: Keychain = { state: { kind: 'lost', why: 'no' }, renew };
     const { tray, host } = await startDesktop({ keychain: lost });
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: true });
@@ -152,7 +152,7 @@ describe('API keys', () => {
     expect(tray().menu.item(LABEL).checked).toBe(true);
   });
 
-  test('that cannot be moved stay where they are, and the box says why', async () => {
+  test('API keys that cannot be moved stay where they are, and the box says why', async () => {
     const host = createFakeHost();
     const { tray, boxes } = await startDesktop({ keychain: open, host });
     host.keepSecretsIn = () => ({ ok: false, message: 'ENOSPC: no space left on device' });

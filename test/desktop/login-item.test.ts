@@ -17,7 +17,7 @@ const onLinux = (execPath: string, env: Record<string, string> = {}) =>
 const file = () => join(home, '.config/autostart/io.github.switchyard.desktop');
 
 describe('start at login on Linux', () => {
-  test('is a desktop entry that starts the app without its window', () => {
+  test('the Linux login item is a desktop entry that starts the app without its window', () => {
     const item = onLinux('/opt/Switchyard/switchyard');
     expect(item.state()).toBe('off');
     item.set(true);
@@ -28,7 +28,7 @@ describe('start at login on Linux', () => {
   });
 
   test.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
-    'is off when the desktop has switched it off by %s',
+    'the Linux login item is off when the desktop has switched it off by %s',
     (line) => {
       const item = onLinux('/opt/switchyard');
       item.set(true);
@@ -37,7 +37,7 @@ describe('start at login on Linux', () => {
     },
   );
 
-  test('an empty HOME is as good as unset', () => {
+  test('an empty HOME is as good as unset for the login item', () => {
     const env = { HOME: '', XDG_CONFIG_HOME: '' };
     vi.stubEnv('HOME', home);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -45,24 +45,24 @@ describe('start at login on Linux', () => {
     expect(readFileSync(file(), 'utf8')).toContain('[Desktop Entry]');
   });
 
-  test('names the AppImage, not the mount that it runs from', () => {
+  test('the Linux login item names the AppImage, not the mount that it runs from', () => {
     onLinux('/tmp/.mount_x/switchyard', { APPIMAGE: '/home/a/Switch yard.AppImage' }).set(true);
     expect(readFileSync(file(), 'utf8')).toContain('Exec="/home/a/Switch yard.AppImage" --hidden');
   });
 
-  test('quotes what the entry would read as syntax', () => {
+  test('the Linux login item quotes what the entry would read as syntax', () => {
     onLinux('/opt/a"b$c%d\\e').set(true);
     expect(readFileSync(file(), 'utf8')).toContain(
       String.raw`Exec="/opt/a\\"b\\$c%%d\\\\e" --hidden`,
     );
   });
 
-  test('ends with the program: the entry is none once the program is gone', () => {
+  test('the Linux login item counts as none once its program is gone', () => {
     onLinux('/opt/Switchyard/switchyard').set(true);
     expect(readFileSync(file(), 'utf8')).toContain('\nTryExec=/opt/Switchyard/switchyard\n');
   });
 
-  test('follows an AppImage that was moved, at its next start', () => {
+  test('the Linux login item follows an AppImage that was moved, at its next start', () => {
     const old = join(home, 'old.AppImage');
     const moved = join(home, 'moved.AppImage');
     writeFileSync(old, '');
@@ -75,7 +75,7 @@ describe('start at login on Linux', () => {
     expect(readFileSync(file(), 'utf8')).toContain(`TryExec=${moved}\n`);
   });
 
-  test('follows XDG_CONFIG_HOME', () => {
+  test('the Linux login item follows XDG_CONFIG_HOME', () => {
     onLinux('/opt/switchyard', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
     expect(
       readFileSync(join(home, 'elsewhere/autostart/io.github.switchyard.desktop'), 'utf8'),
@@ -83,20 +83,28 @@ describe('start at login on Linux', () => {
   });
 });
 
-test.each(['darwin', 'win32'] as const)('on %s the system keeps it', (platform) => {
-  const fake = createFakeElectron();
-  const item = createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' });
-  item.set(true);
-  expect(item.state()).toBe('on');
-  expect(fake.app.loginItem.openAtLogin).toBe(true);
-  expect(fake.app.loginArgs).toEqual(['--hidden']);
-});
+test.each(['darwin', 'win32'] as const)(
+  'the login item of %s is kept by the system',
+  (platform) => {
+    const fake = createFakeElectron();
+    const item = createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' });
+    item.set(true);
+    expect(item.state()).toBe('on');
+    expect(fake.app.loginItem.openAtLogin).toBe(true);
+    expect(fake.app.loginArgs).toEqual(['--hidden']);
+  },
+);
 
 test.each([
   ['darwin', { status: 'requires-approval' }, 'needs approval'],
   ['win32', { openAtLogin: true, executableWillLaunchAtLogin: false }, 'disabled'],
-] as const)('on %s the state is the one that the system gives it', (platform, given, state) => {
-  const fake = createFakeElectron();
-  fake.app.loginItem = given;
-  expect(createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' }).state()).toBe(state);
-});
+] as const)(
+  'the login item of %s has the state that the system gives it',
+  (platform, given, state) => {
+    const fake = createFakeElectron();
+    fake.app.loginItem = given;
+    expect(createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' }).state()).toBe(
+      state,
+    );
+  },
+);

@@ -23,7 +23,7 @@ async function menuOf(platform: NodeJS.Platform, elsewhere?: string) {
 const VIEW = ['View', ['reload', 'separator', 'resetZoom', 'zoomIn', 'zoomOut']];
 
 describe('the menu bar', () => {
-  test('of macOS has what its keys need there: ⌘, ⌘H ⌘Q ⌘W ⌘C ⌘V ⌘M', async () => {
+  test('the menu bar of macOS has what its keys need there: ⌘, ⌘H ⌘Q ⌘W ⌘C ⌘V ⌘M', async () => {
     const { items } = await menuOf('darwin');
     expect(outline(items)).toEqual([
       [
@@ -51,7 +51,7 @@ describe('the menu bar', () => {
   });
 
   test.each(['linux', 'win32'] as const)(
-    "of %s has the tray's actions, for desktops without a tray",
+    'the menu bar of %s has the tray’s actions, for desktops without a tray',
     async (platform) => {
       const { items } = await menuOf(platform);
       expect(outline(items)).toEqual([
@@ -74,7 +74,7 @@ describe('the menu bar', () => {
     },
   );
 
-  test('of a window alone can copy, paste and close as well', async () => {
+  test('the menu bar of a window alone can copy, paste and close as well', async () => {
     const link = 'http://127.0.0.1:47900/#code=0f';
     const mac = await menuOf('darwin', link);
     expect(outline(mac.items)).toEqual(['appMenu', 'fileMenu', 'editMenu', VIEW, 'windowMenu']);
@@ -88,7 +88,7 @@ describe('the menu bar', () => {
   });
 
   test.each(['darwin', 'linux', 'win32'] as const)(
-    'opens the settings by the usual key (%s)',
+    'the menu bar opens the settings by the usual key (%s)',
     async (platform) => {
       const { desktop, items } = await menuOf(platform);
       const [own] = items;
@@ -103,16 +103,16 @@ describe('the menu bar', () => {
   );
 });
 
-describe('a right click in the page', () => {
+describe('right clicks in the page', () => {
   test.each<[string, Parameters<typeof contextMenu>[0], readonly string[]]>([
     ['in a field', { isEditable: true, selectionText: '' }, ['cut', 'copy', 'paste', 'selectAll']],
     ['on chosen text', { isEditable: false, selectionText: 'sk-1' }, ['copy']],
     ['elsewhere', { isEditable: false, selectionText: ' \n' }, []],
-  ])('%s offers what can be done there', (_where, given, roles) => {
+  ])('a right click %s offers what can be done there', (_where, given, roles) => {
     expect(contextMenu(given).map(({ role }) => role)).toEqual(roles);
   });
 
-  test('opens that menu, and none where there is nothing to offer', async () => {
+  test('a right click opens that menu, and none where there is nothing to offer', async () => {
     const { window, menus } = await startDesktop();
     const click = (isEditable: boolean) =>
       window().webContents.emit('context-menu', {}, { isEditable, selectionText: '' });

@@ -6,7 +6,7 @@ import { startDesktop } from './harness.ts';
 
 const titles = (scene: Scene) => noticesOf(factsOf(scene)).map(({ title }) => title);
 
-describe('the owner is told', () => {
+describe('what the owner is notified of', () => {
   test.each<[string, Scene, string[]]>([
     ['of a refused key', { skipped: { hosted_a: 'credentials' } }, ['Groq refuses our key']],
     [
@@ -34,14 +34,17 @@ describe('the owner is told', () => {
       { ok: false, configured: ['local'], localHealth: 'unavailable' },
       ['Nothing serves'],
     ],
-  ])('%s', (_of, scene, expected) => {
+  ])('the owner is notified %s', (_of, scene, expected) => {
     expect(titles(scene)).toEqual(expected);
   });
 
   test.each<[string, Scene]>([
-    ['what passes by itself', { skipped: { hosted_a: 'rate_limited', hosted_b: 'busy' } }],
+    [
+      'a rate limit or a busy upstream',
+      { skipped: { hosted_a: 'rate_limited', hosted_b: 'busy' } },
+    ],
     ['one upstream of several', { open: ['local'] }],
-    ['an own wish', { ok: false, configured: ['local'], machine: 'paused' }],
+    ['a pause by the owner', { ok: false, configured: ['local'], machine: 'paused' }],
     ['zero-spend without Local', { ok: false, forceZero: true, configured: ['hosted_a'] }],
     ['a budget with room', { budgets: { hosted_a: { period: 'day', limit: 5, spent: 3.9 } } }],
     ['a budget of nothing', { budgets: { hosted_a: { period: 'day', limit: 0, spent: 0 } } }],
@@ -54,12 +57,12 @@ describe('the owner is told', () => {
       { configured: ['local'], budgets: { hosted_a: { period: 'day', limit: 5, spent: 5 } } },
     ],
     ['a program that is not set up yet', { ok: false, configured: [] }],
-  ])('not of %s', (_what, scene) => {
+  ])('the owner is not notified of %s', (_what, scene) => {
     expect(titles(scene)).toEqual([]);
   });
 });
 
-test('each cause comes with the button that helps', () => {
+test('each notice comes with the button that helps', () => {
   const down: Scene = { ok: false, configured: ['local'], localHealth: 'unavailable' };
   const spent = { period: 'day', limit: 5, spent: 5 } as const;
   const scenes: readonly Scene[] = [
@@ -81,7 +84,7 @@ test('each cause comes with the button that helps', () => {
   ]);
 });
 
-describe('a notification', () => {
+describe('notifications', () => {
   const REFUSED: Scene = { skipped: { hosted_a: 'credentials' } };
 
   async function started() {
@@ -91,14 +94,14 @@ describe('a notification', () => {
     return { clock, host, desktop };
   }
 
-  test('shows the codes of hidden characters in a name', async () => {
+  test('a notification shows the codes of hidden characters in a name', async () => {
     const { clock, host, desktop } = await started();
     host.change({ ...REFUSED, labels: { hosted_a: 'Groq\u202E\n' } });
     clock.advance(15_000);
     expect(desktop.notifications[0]?.options.title).toBe('Groq⟨U+202E⟩ refuses our key');
   });
 
-  test('comes when its cause has lasted, and its button helps', async () => {
+  test('a notification comes when its cause has lasted, and its button helps', async () => {
     const { clock, host, desktop } = await started();
     host.change(REFUSED);
     clock.advance(14_999);
@@ -114,7 +117,7 @@ describe('a notification', () => {
     expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
   });
 
-  test('of a budget comes once at 80 %, once when it is spent, and again for the next month', async () => {
+  test('a notification of a budget comes once at 80 %, once when it is spent, and again for the next month', async () => {
     const { clock, host, desktop } = await started();
     const spend = (spent: number) => {
       host.change({ budgets: { hosted_a: { period: 'month', limit: 10, spent } } });
@@ -135,7 +138,7 @@ describe('a notification', () => {
     expect(told()).toEqual([...once, ...once]);
   });
 
-  test('comes once while its cause lasts, and not again when it flickers', async () => {
+  test('a notification comes once while its cause lasts, and not again when it flickers', async () => {
     const { clock, host, desktop } = await started();
     for (let minute = 0; minute < 30; minute++) {
       host.change(minute % 3 === 2 ? {} : REFUSED);
@@ -144,7 +147,7 @@ describe('a notification', () => {
     expect(desktop.notifications).toHaveLength(1);
   });
 
-  test('comes again when the cause had gone for long', async () => {
+  test('a notification comes again when its cause was gone for long', async () => {
     const { clock, host, desktop } = await started();
     for (let round = 0; round < 2; round++) {
       host.change(REFUSED);
@@ -155,7 +158,7 @@ describe('a notification', () => {
     expect(desktop.notifications).toHaveLength(2);
   });
 
-  test('does not come for a cause that has passed by then', async () => {
+  test('no notification comes for a cause that has passed by then', async () => {
     const { clock, host, desktop } = await started();
     host.change(REFUSED);
     clock.advance(10_000);
@@ -164,14 +167,14 @@ describe('a notification', () => {
     expect(desktop.notifications).toEqual([]);
   });
 
-  test('names the keys that the keychain does not open, at once', async () => {
+  test('a notification names the keys that the keychain does not open, at once', async () => {
     const { notifications, window } = await startDesktop({ lostKeys: ['hosted_a.apiKey'] });
     expect(notifications[0]?.options.body).toContain('hosted_a.apiKey');
     notifications[0]?.emit('click');
     expect(window().loaded.at(-1)).toMatch(/#\/settings$/);
   });
 
-  test('says once that a part of Chromium has crashed, and never that our helper has ended', async () => {
+  test('a notification says once that a part of Chromium has crashed, and never that our helper has ended', async () => {
     const { app, notifications, logged } = await startDesktop();
     const gone = (type: string, reason: string) =>
       app.emit('child-process-gone', {}, { type, reason, exitCode: 1 });

@@ -85,7 +85,7 @@ const DISPLAY = { DISPLAY: ':0' };
 const isPosix = process.platform !== 'win32';
 
 test.runIf(process.platform === 'linux')(
-  'without a display it says so in one line, downloads nothing and runs headless',
+  'npm start without a display says so in one line, downloads nothing and runs headless',
   () => {
     const tree = makeTree('process.exit(9)');
     expect(start(tree, {})).toEqual({
@@ -97,7 +97,7 @@ test.runIf(process.platform === 'linux')(
 );
 
 test.runIf(isPosix)(
-  'without Electron it says why in one line, without a stack, and runs headless',
+  'npm start without Electron says why in one line, without a stack, and runs headless',
   () => {
     expect(start(makeTree(INSTALL_FAILS), DISPLAY)).toEqual({
       code: 3,
@@ -111,7 +111,7 @@ test.runIf(isPosix)(
 );
 
 test.runIf(isPosix)(
-  'with Electron it builds the bundle, opens it and passes the exit code on',
+  'npm start with Electron builds the bundle, opens it and passes the exit code on',
   () => {
     const tree = makeTree(
       'process.exit(0)',
@@ -128,7 +128,7 @@ test.runIf(isPosix)(
   },
 );
 
-test.runIf(isPosix)('where Chromium dies at once it runs headless instead', () => {
+test.runIf(isPosix)('npm start runs headless where Chromium dies at once', () => {
   const tree = makeTree('process.exit(0)', 'kill -TRAP $$');
   expect(start(tree, DISPLAY).lines.slice(1)).toEqual([
     'Electron could not start here (SIGTRAP); running headless.',

@@ -41,20 +41,20 @@ describe('electron-builder.yml', () => {
     config = await builder.getConfig(ROOT, 'electron-builder.yml', null);
   });
 
-  test("is accepted by electron-builder's own schema", async () => {
+  test('electron-builder.yml is accepted by electron-builder’s own schema', async () => {
     await expect(
       builder.validateConfiguration(config, { isEnabled: false }),
     ).resolves.toBeUndefined();
   });
 
-  test('would not be accepted with a misspelt fuse', async () => {
+  test('electron-builder’s own schema refuses a misspelt fuse', async () => {
     const misspelt = { ...config, electronFuses: { runAsNoode: false } };
     await expect(builder.validateConfiguration(misspelt, { isEnabled: false })).rejects.toThrow(
       'configuration.electronFuses',
     );
   });
 
-  test('turns off every way to run other code as this app', () => {
+  test('electron-builder.yml turns off every way to run other code as this app', () => {
     expect(config.electronFuses).toEqual({
       runAsNode: false,
       enableNodeOptionsEnvironmentVariable: false,
@@ -67,14 +67,14 @@ describe('electron-builder.yml', () => {
     expect(config.asar).toEqual({ smartUnpack: false });
   });
 
-  test('builds for all three systems, with the zip that macOS updates need', () => {
+  test('electron-builder.yml builds for all three systems, with the zip that macOS updates need', () => {
     expect(config.mac.target).toEqual(['dmg', 'zip']);
     expect(config.win.target).toEqual(['nsis']);
     expect(config.linux.target).toEqual(['AppImage', 'deb', 'rpm']);
   });
 });
 
-test("the desktop entry's actions are those that the app answers, by its installed program", async () => {
+test('the desktop entry’s actions are those that the app answers, by its installed program', async () => {
   const { linux } = await loadBuilder().getConfig(ROOT, 'electron-builder.yml', null);
   const actions = Object.entries(linux.desktop.desktopActions);
   expect(actions.map(([name]) => name)).toEqual(['settings', 'quit']);
@@ -85,29 +85,29 @@ test("the desktop entry's actions are those that the app answers, by its install
   }
 });
 
-describe('the shell', () => {
+describe('the shell around Electron', () => {
   const folder = join(ROOT, 'main/desktop');
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
 
-  test('knows Electron by type only, so that it runs against a stand-in', () => {
+  test('the shell knows Electron by type only, so that it runs against a stand-in', () => {
     const importers = sources.filter(({ text }) => /^import (?!type ).*'electron'/m.test(text));
     expect(importers.map(({ name }) => name)).toEqual([]);
   });
 
-  test('lets Electron become ready: its entry awaits nothing at module scope', () => {
+  test('the shell lets Electron become ready: its entry awaits nothing at module scope', () => {
     const entry = readFileSync(join(ROOT, 'main/electron.ts'), 'utf8');
     expect(entry).not.toMatch(/^(const .*= )?await\b/m);
   });
 
-  test('switches off no protection of the page', () => {
+  test('the shell switches off no protection of the page', () => {
     const loose =
       /(webSecurity|contextIsolation|sandbox): false|nodeIntegration\w*: true|allowRunningInsecureContent: true|webviewTag: true|executeJavaScript/;
     expect(sources.filter(({ text }) => loose.test(text)).map(({ name }) => name)).toEqual([]);
   });
 
-  test('is started from where it is built, and named where npm does not pack it', () => {
+  test('the shell is started from where it is built, and named where npm does not pack it', () => {
     const packing = readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8');
     expect(packing).toContain('  main: dist/desktop/electron.js\n');
     expect(readFileSync(join(ROOT, 'package.json'), 'utf8')).not.toContain('"main"');

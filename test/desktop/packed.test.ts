@@ -100,7 +100,7 @@ const OPTIONAL = [
 ];
 
 describe('the packed app', () => {
-  test("has our bundles, the packages that run, one file of SQLite's, and nothing else", () => {
+  test('the packed app has our bundles, the packages that run, one file of SQLite’s, and nothing else', () => {
     const files = filesIn(packed.app);
     const own = files.filter((name) => !name.startsWith('node_modules/'));
     const folders = new Set(own.map((name) => name.split('/').slice(0, -1).join('/')));
@@ -137,7 +137,7 @@ describe('the packed app', () => {
     }
   });
 
-  test('asks for no package that is not in it', () => {
+  test('the packed app asks for no package that is not in it', () => {
     const { dependencies = {} } = JSON.parse(
       readFileSync(join(packed.app, 'package.json'), 'utf8'),
     ) as { dependencies?: Record<string, string> };
@@ -152,14 +152,14 @@ describe('the packed app', () => {
     expect([...named].toSorted()).toEqual(['electron', ...Object.keys(dependencies)].toSorted());
   });
 
-  test('is small: all that is ours takes less than 14 MiB', () => {
+  test('the packed app is small: all that is ours takes less than 14 MiB', () => {
     const bytes = filesIn(packed.app)
       .map((name) => statSync(join(packed.app, name)).size)
       .reduce((sum, size) => sum + size, 0);
     expect(bytes / 1024 / 1024).toBeLessThan(14);
   });
 
-  test('leaves only the native module outside of its archive, and brings the licences', () => {
+  test('the packed app leaves only the native module outside its archive, and brings the licences', () => {
     expect(filesIn(packed.folder).toSorted()).toEqual([
       'LICENSE.electron.txt',
       'locales/en-US.pak',
@@ -173,7 +173,7 @@ describe('the packed app', () => {
     ]);
   });
 
-  test("has the fuses of its binary set: it runs no other code than the archive's", () => {
+  test('the packed app has the fuses of its binary set: it runs no other code than the archive’s', () => {
     const binary = readFileSync(join(packed.folder, 'switchyard-desktop'), 'latin1');
     const wire = binary.slice(binary.indexOf(FUSES) + FUSES.length + 2);
     // RunAsNode, cookies, NODE_OPTIONS, --inspect, archive integrity, only the archive, snapshot, file://, traps.
@@ -181,8 +181,8 @@ describe('the packed app', () => {
   });
 });
 
-describe('the packages for Linux', () => {
-  test('start the app with its sandbox, and have its actions', () => {
+describe('packages for Linux', () => {
+  test('the packages for Linux start the app with its sandbox, and have its actions', () => {
     expect(packed.appImage).toContain('\nExec=AppRun %U\n');
     expect(packed.appImage).not.toContain('no-sandbox');
     for (const action of ['settings', 'quit']) {
@@ -191,7 +191,7 @@ describe('the packages for Linux', () => {
     }
   });
 
-  test('bring the command, and take the login items along when they are removed', () => {
+  test('the packages for Linux bring the command, and take the login items along when they are removed', () => {
     expect(packed.deb).toContain('deploy/desktop/switchyard=/usr/bin/switchyard');
     expect(packed.deb).toContain('--before-remove=deploy/desktop/before-remove.sh');
     expect(packed.deb).toContain(`${packed.folder}/=/opt/Switchyard`);
@@ -236,7 +236,7 @@ function startPacked(
 }
 
 describe('the packed program under plain Node', () => {
-  test('serves its page, keeps its machines in SQLite, and quits cleanly', async () => {
+  test('the packed program serves its page, keeps its machines in SQLite, and quits cleanly', async () => {
     const directory = temporaryDirectory();
     const { child, ended, complained } = startPacked(['--hidden=no'], directory);
     const { loaded = '' } = await messageOf(child);
@@ -254,7 +254,7 @@ describe('the packed program under plain Node', () => {
     expect(log).not.toContain('store_unusable');
   });
 
-  test('is there again after an error that nothing has caught, and has reported it', async () => {
+  test('the packed program starts again after an uncaught error, and has reported it', async () => {
     const directory = temporaryDirectory();
     const { child, ended } = startPacked([], directory);
     await messageOf(child);
@@ -272,7 +272,7 @@ describe('the packed program under plain Node', () => {
     expect(log).toContain('an error that nothing catches');
   });
 
-  test('ends by the signal of a logout, and frees its data directory', async () => {
+  test('the packed program ends by the signal of a logout, and frees its data directory', async () => {
     const directory = temporaryDirectory();
     const { child, ended } = startPacked([], directory);
     await messageOf(child);
@@ -284,7 +284,7 @@ describe('the packed program under plain Node', () => {
     expect(await next.ended).toBe(0);
   });
 
-  test('names a bad setting in a box with choices', async () => {
+  test('the packed program names a bad setting in a box with choices', async () => {
     const directory = temporaryDirectory();
     const bad = { SWITCHYARD_LOCAL_TIMEOUT_MS: 'soon' };
     const { child, ended } = startPacked([], directory, bad);
@@ -294,7 +294,7 @@ describe('the packed program under plain Node', () => {
     expect(await ended).toBe(1);
   });
 
-  test('offers another port where its own is taken', async () => {
+  test('the packed program offers another port where its own is taken', async () => {
     const directory = temporaryDirectory();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
@@ -308,7 +308,7 @@ describe('the packed program under plain Node', () => {
     taken.close();
   });
 
-  test('is the command as well', async () => {
+  test('the packed program is the command as well', async () => {
     const { ended, said } = startPacked(['--cli', '--', '--version'], temporaryDirectory());
     expect((await said).trim()).toMatch(/^\d+\.\d+\.\d+$/);
     expect(await ended).toBe(0);
@@ -329,13 +329,13 @@ describe('npm run dist', () => {
     ['darwin', /Not signed: set CSC_LINK[\s\S]*Not notarised: set APPLE_API_KEY/],
     ['win32', /Not signed: set WIN_CSC_LINK/],
     ['linux', /name no real page: set SWITCHYARD_HOMEPAGE/],
-  ])('on %s says what is missing, and goes on', (platform, words) => {
+  ])('npm run dist on %s says what is missing, and goes on', (platform, words) => {
     expect(plan(platform)).toMatch(words);
     expect(plan(platform)).toMatch(/No updates: set SWITCHYARD_UPDATE_URL/);
     expect(plan(platform)).toContain('electron-builder --publish never\n');
   });
 
-  test('hands on what the variables say', () => {
+  test('npm run dist passes the variables on to electron-builder', () => {
     const SWITCHYARD_UPDATE_URL = 'https://updates.example/switchyard';
     const said = plan('win32', { WIN_CSC_LINK: 'key.p12', SWITCHYARD_UPDATE_URL });
     expect(said).toBe(

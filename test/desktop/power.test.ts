@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createFakeHost } from './fixtures.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';
 
-describe('sleep', () => {
-  test('drains the machine before, and afterwards serves again and looks at everything again', async () => {
+describe('sleep of the machine', () => {
+  test('sleep drains the machine before it, and afterwards the machine serves again and reads everything again', async () => {
     const preferences = memoryFile();
     const { host, power } = await startDesktop({ preferences });
     power.emit('suspend');
@@ -15,7 +15,7 @@ describe('sleep', () => {
     expect(preferences.now()).toMatchObject({ isDrainedForSleep: false });
   });
 
-  test('leaves a machine alone that its owner has paused', async () => {
+  test('sleep leaves a machine alone that its owner has paused', async () => {
     const { host, power } = await startDesktop({ host: createFakeHost({ machine: 'paused' }) });
     power.emit('suspend');
     power.emit('resume');
@@ -23,7 +23,7 @@ describe('sleep', () => {
     expect(host.calls).toEqual(['start', 'resumed']);
   });
 
-  test('that ended without power leaves no machine drained', async () => {
+  test('sleep that ended without power leaves no machine drained', async () => {
     const host = createFakeHost({ machine: 'draining' });
     await startDesktop({ host, preferences: memoryFile({ isDrainedForSleep: true }) });
     await settle();
@@ -56,13 +56,13 @@ test('a machine that cannot be drained before sleep ends nothing, and the log sa
 });
 
 describe('staying awake', () => {
-  test('is off unless chosen', async () => {
+  test('staying awake is off unless chosen', async () => {
     const { host, blockers } = await startDesktop();
     host.change({ inFlight: { local: 1 } });
     expect(blockers.size).toBe(0);
   });
 
-  test('holds while requests run and no longer, and ends with the app', async () => {
+  test('staying awake lasts while requests run and no longer, and ends with the app', async () => {
     const { tray, host, blockers, app } = await startDesktop();
     tray().menu.click('Stay awake');
     expect(tray().menu.item('Stay awake').checked).toBe(true);

@@ -6,8 +6,8 @@ import { FakeEvent } from './fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 
-describe('quitting', () => {
-  test('waits for running requests, then ends with 0', async () => {
+describe('quits of the app', () => {
+  test('a quit waits for running requests, then ends with 0', async () => {
     const { app, host, tray } = await startDesktop();
     app.quit();
     await settle();
@@ -28,7 +28,7 @@ describe('quitting', () => {
     expect(host.calls).toEqual(['start', 'stop']);
   });
 
-  test('says in the tray what it waits for, and how to stop waiting', async () => {
+  test('a quit says in the tray what it waits for, and how to stop waiting', async () => {
     const host = createFakeHost({ inFlight: { local: 2 } });
     const { app, tray } = await startDesktop({ host });
     expect(tray().menu.item('Quit').label).toBe('Quit (2 requests in flight)');
@@ -47,7 +47,7 @@ describe('quitting', () => {
     expect(app.calls.at(-1)).toBe('exit 1');
   });
 
-  test('before the gateway runs there is nothing to wait for', async () => {
+  test('a quit before the gateway runs waits for nothing', async () => {
     const { app } = await startDesktop({
       prepare: (fake) => {
         fake.app.whenReady = () => Promise.resolve(fake.app.quit());
@@ -58,7 +58,7 @@ describe('quitting', () => {
 });
 
 describe('the end of the session', () => {
-  test('is not held up by a running request: state is saved and the app is gone after two seconds', async () => {
+  test('the end of the session does not wait for a running request: state is saved, and two seconds later the app ends', async () => {
     const clock = createManualClock();
     const { app, host, power } = await startDesktop({ clock });
     expect(power.shutDown()).toBe(true);
@@ -71,7 +71,7 @@ describe('the end of the session', () => {
     expect(app.calls.at(-1)).toBe('exit 0');
   });
 
-  test('reaches the gateway with the time that it has left, and frees the data directory', async () => {
+  test('the end of the session reaches the gateway with the time that it has left, and frees the data directory', async () => {
     const host = createFakeHost();
     const released: string[] = [];
     const lock = { listensAt: () => undefined, release: () => void released.push('lock') };
@@ -83,7 +83,7 @@ describe('the end of the session', () => {
     expect([host.calls, released]).toEqual([['stop within 1500'], ['lock']]);
   });
 
-  test('lets the system quit the app: preventing that would cancel the logout on macOS', async () => {
+  test('the end of the session lets the system quit the app: preventing that would cancel the logout on macOS', async () => {
     const { app, power } = await startDesktop();
     power.shutDown();
     const event = new FakeEvent();
@@ -91,7 +91,7 @@ describe('the end of the session', () => {
     expect(event.prevented).toBe(false);
   });
 
-  test('ends at once what was already quitting and waited for requests', async () => {
+  test('the end of the session ends a running quit at once that still waits for requests', async () => {
     const { app, host, power } = await startDesktop();
     app.quit();
     power.shutDown();
@@ -101,7 +101,7 @@ describe('the end of the session', () => {
     expect(app.calls.at(-1)).toBe('exit 0');
   });
 
-  test('reaches the app on Windows, which tells windows alone, even where none was opened', async () => {
+  test('the end of the session reaches the app on Windows even where no window was opened', async () => {
     const { host, windows, sessionWindows } = await startDesktop({
       platform: 'win32',
       prepare: ({ app }) => void app.switches.add('hidden'),
@@ -113,7 +113,7 @@ describe('the end of the session', () => {
     expect((await startDesktop({ platform: 'darwin' })).sessionWindows).toEqual([]);
   });
 
-  test('comes as a signal too, which Electron would take for a quit that waits', async () => {
+  test('the end of the session comes as a signal too, which Electron would take for a quit that waits', async () => {
     const { host, app, terminate } = await startDesktop();
     terminate();
     expect(host.calls).toEqual(['start', 'stop within 1500']);
@@ -122,7 +122,7 @@ describe('the end of the session', () => {
     expect(app.calls.at(-1)).toBe('exit 0');
   });
 
-  test('comes before the gateway runs, and ends the app', async () => {
+  test('the end of the session ends the app before the gateway runs', async () => {
     const host = createFakeHost();
     const desktop = await startDesktop({
       host,

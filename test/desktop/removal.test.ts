@@ -42,24 +42,30 @@ function beforeRemove(root: string, argument: string): string {
   return execFileSync('sh', [script, argument], { encoding: 'utf8', env });
 }
 
-describe.runIf(process.platform !== 'win32')('before a deb or rpm package goes', () => {
-  test.each(['remove', '0'])('(%s) its login items go, each by its own user', (argument) => {
-    const { root, left } = homes();
-    expect(beforeRemove(root, argument)).toBe('as ann\n');
-    expect(left()).toEqual(['ben']);
-  });
+describe.runIf(process.platform !== 'win32')('removal of a deb or rpm package', () => {
+  test.each(['remove', '0'])(
+    'the removal of a deb or rpm package (%s) takes its login items away, each as its own user',
+    (argument) => {
+      const { root, left } = homes();
+      expect(beforeRemove(root, argument)).toBe('as ann\n');
+      expect(left()).toEqual(['ben']);
+    },
+  );
 
-  test.each(['upgrade', '1'])('(%s) for a newer one, they stay', (argument) => {
-    const { root, left } = homes();
-    expect(beforeRemove(root, argument)).toBe('');
-    expect(left()).toEqual(['ann', 'ben']);
-  });
+  test.each(['upgrade', '1'])(
+    'the upgrade of a deb or rpm package (%s) leaves the login items',
+    (argument) => {
+      const { root, left } = homes();
+      expect(beforeRemove(root, argument)).toBe('');
+      expect(left()).toEqual(['ann', 'ben']);
+    },
+  );
 });
 
 describe('the uninstaller of Windows', () => {
   const script = readFileSync(join(DEPLOY, 'installer.nsh'), 'utf8');
 
-  test('deletes the login item by the name that Electron gives it, unless it makes room for an update', async () => {
+  test('the uninstaller of Windows deletes the login item by Electron’s name for it, except for an update', async () => {
     const { app } = await startDesktop({ platform: 'win32' });
     const packing = readFileSync(join(DEPLOY, '../../electron-builder.yml'), 'utf8');
     expect(packing).toContain(`\nappId: ${app.userModelId}\n`);
@@ -73,7 +79,7 @@ describe('the uninstaller of Windows', () => {
     expect(lines.indexOf('${ifNot} ${isUpdated}')).toBeLessThan(lines.indexOf(deleted[0] ?? ''));
   });
 
-  test('deletes the command for terminals where the app has put it', () => {
+  test('the uninstaller of Windows deletes the command for terminals where the app has put it', () => {
     const env = { LOCALAPPDATA: 'LOCAL' };
     const command = createTerminalCommand({ platform: 'win32', env, execPath: 'S.exe' });
     const path = command?.file.replace('LOCAL', '$LOCALAPPDATA').replaceAll('/', '\\');

@@ -18,7 +18,7 @@ describe('single instance', () => {
     expect(second.app.calls.at(-1)).toBe('quit');
   });
 
-  test("a second instance opens the first one's window and starts no gateway", async () => {
+  test('a second instance opens the first one’s window and starts no gateway', async () => {
     const first = await startDesktop();
     first.window().hide();
     first.app.emit('second-instance', {}, ['switchyard']);
@@ -45,15 +45,15 @@ describe('single instance', () => {
   });
 });
 
-describe('what is asked for', () => {
-  test('by a login while the app runs opens no window', async () => {
+describe('second instances of a starting, running or quitting app', () => {
+  test('a login while the app runs opens no window', async () => {
     const { app, window } = await startDesktop();
     window().hide();
     app.emit('second-instance', {}, ['switchyard', '--hidden']);
     expect(window().state).toBe('hidden');
   });
 
-  test('while the app still starts hidden is not forgotten', async () => {
+  test('a second instance while the app still starts hidden opens the window', async () => {
     const host = createFakeHost();
     const start = host.start.bind(host);
     const { windows } = await startDesktop({
@@ -73,24 +73,27 @@ describe('what is asked for', () => {
     ['as it was', [], undefined],
     ['with its action', ['--action=settings'], undefined],
     ['as the AppImage', [], '/home/a/S.AppImage'],
-  ])('while the app quits starts it again, once, %s', async (_how, args, image) => {
-    const { app, host, windows } = await startDesktop({
-      args: ['--hidden'],
-      env: image === undefined ? {} : { APPIMAGE: image },
-    });
-    app.quit();
-    for (let times = 0; times < 2; times++) {
-      app.emit('second-instance', {}, ['switchyard', ...args]);
-    }
-    expect(windows).toHaveLength(1);
-    host.finishStop();
-    await settle();
-    const again = ['relaunch', ...(image === undefined ? [] : [image]), ...args].join(' ');
-    expect(app.calls.slice(-2)).toEqual([again, 'exit 0']);
-    expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
-  });
+  ])(
+    'a second instance while the app quits starts it again, once, %s',
+    async (_how, args, image) => {
+      const { app, host, windows } = await startDesktop({
+        args: ['--hidden'],
+        env: image === undefined ? {} : { APPIMAGE: image },
+      });
+      app.quit();
+      for (let times = 0; times < 2; times++) {
+        app.emit('second-instance', {}, ['switchyard', ...args]);
+      }
+      expect(windows).toHaveLength(1);
+      host.finishStop();
+      await settle();
+      const again = ['relaunch', ...(image === undefined ? [] : [image]), ...args].join(' ');
+      expect(app.calls.slice(-2)).toEqual([again, 'exit 0']);
+      expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
+    },
+  );
 
-  test('while the app quits by another quit starts nothing', async () => {
+  test('a second request to quit while the app quits starts nothing', async () => {
     const { app } = await startDesktop();
     app.quit();
     app.emit('second-instance', {}, ['switchyard', '--action=quit']);
@@ -99,11 +102,11 @@ describe('what is asked for', () => {
   });
 });
 
-describe("the desktop entry's actions", () => {
+describe('actions of the desktop entry', () => {
   test.each([
     ['in a running app', false],
     ['that start it', true],
-  ])('open the settings %s', async (_where, isFirst) => {
+  ])('the desktop entry’s action for the settings opens them %s', async (_where, isFirst) => {
     const args = ['--action=settings'];
     const desktop = await startDesktop(isFirst ? { args } : {});
     if (!isFirst) desktop.app.emit('second-instance', {}, ['switchyard', ...args]);
@@ -111,7 +114,7 @@ describe("the desktop entry's actions", () => {
     expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings');
   });
 
-  test('quit a running app, and start none', async () => {
+  test('the desktop entry’s action to quit ends a running app, and starts none', async () => {
     const { app, host } = await startDesktop();
     app.emit('second-instance', {}, ['switchyard', '--action=quit']);
     expect(host.calls).toEqual(['start', 'stop']);
@@ -120,7 +123,7 @@ describe("the desktop entry's actions", () => {
   });
 });
 
-describe('start', () => {
+describe('starts of the app', () => {
   test('every renderer is sandboxed before Electron is ready', async () => {
     const { app } = await startDesktop();
     expect(app.calls).toEqual(['sandbox', 'lock', 'ready']);
@@ -231,16 +234,16 @@ describe('start', () => {
   });
 });
 
-describe('alongside a gateway that another process runs', () => {
+describe('an app next to a gateway that another process runs', () => {
   const LINK = 'http://127.0.0.1:47900/#code=0f';
 
-  test('the window opens at its address, and no second gateway and no tray appear', async () => {
+  test('the window opens at the address of a gateway in another process, without a second gateway or tray', async () => {
     const { window, trays, errors } = await startDesktop({ elsewhere: LINK });
     expect(window().loaded).toEqual([LINK]);
     expect([trays, errors]).toEqual([[], []]);
   });
 
-  test('an app that was started at login ends at once: it has nothing to do and nothing to show', async () => {
+  test('an app started at login next to a running gateway ends at once', async () => {
     const { app, windows, trays } = await startDesktop({
       elsewhere: LINK,
       prepare: (fake) => void fake.app.switches.add('hidden'),
@@ -248,7 +251,7 @@ describe('alongside a gateway that another process runs', () => {
     expect([windows, trays, app.calls.at(-1)]).toEqual([[], [], 'exit 0']);
   });
 
-  test('closing the window ends the app, since nothing runs behind it', async () => {
+  test('closing the window ends an app that only shows the gateway of another process', async () => {
     const { app, window } = await startDesktop({ elsewhere: LINK });
     window().close();
     expect(window().state).toBe('destroyed');

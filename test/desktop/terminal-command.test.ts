@@ -21,14 +21,14 @@ function commandFor(given: Partial<Parameters<typeof createTerminalCommand>[0]> 
 }
 
 describe('the command for terminals', () => {
-  test('an empty HOME is as good as unset', () => {
+  test('an empty HOME is as good as unset for the command for terminals', () => {
     vi.stubEnv('HOME', '');
     onTestFinished(() => void vi.unstubAllEnvs());
     const { file } = commandFor({ env: { HOME: '' } });
     expect(file).toBe(join(userInfo().homedir, '.local/bin/switchyard'));
   });
 
-  test("is a file that runs the app's own program, without a screen", () => {
+  test('the command for terminals is a file that runs the app’s own program, without a screen', () => {
     const command = commandFor();
     expect(command.isOn()).toBe(false);
     command.set(true);
@@ -43,19 +43,19 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
     expect(command.isOn()).toBe(false);
   });
 
-  test('is off when it runs another program than this one', () => {
+  test('the command for terminals is off when it runs another program than this one', () => {
     const env = { HOME: temporaryDirectory() };
     commandFor({ env, execPath: '/old/Switchyard' }).set(true);
     expect(commandFor({ env }).isOn()).toBe(false);
   });
 
-  test('runs the AppImage, not the mount that it runs from', () => {
+  test('the command for terminals runs the AppImage, not the mount that it runs from', () => {
     const command = commandFor({ env: { APPIMAGE: '/home/a/Switchyard.AppImage' } });
     command.set(true);
     expect(readFileSync(command.file, 'utf8')).toContain("exec '/home/a/Switchyard.AppImage' --");
   });
 
-  test('is one of cmd.exe on Windows, in a folder that is on PATH there', () => {
+  test('the command for terminals is one of cmd.exe on Windows, in a folder that is on PATH there', () => {
     const command = commandFor({ platform: 'win32', execPath: String.raw`C:\100% own\S.exe` });
     expect(command.file).toMatch(/WindowsApps.switchyard\.cmd$/);
     command.set(true);
@@ -64,7 +64,7 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
     );
   });
 
-  test('is brought by the deb and rpm packages', () => {
+  test('the command for terminals is brought by the deb and rpm packages', () => {
     const execPath = '/opt/Switchyard/switchyard-desktop';
     expect(createTerminalCommand({ platform: 'linux', env: {}, execPath })).toBeNull();
     const brought = join(import.meta.dirname, '../../deploy/desktop/switchyard');
@@ -74,8 +74,8 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
   });
 });
 
-describe('a command line', () => {
-  test('is one for the CLI only behind its switch, and its words are left as they are', () => {
+describe('command lines of the app', () => {
+  test('a command line is one for the CLI only behind its switch, and its words are left as they are', () => {
     expect(commandWords(['switchyard', '--hidden'])).toBeNull();
     expect(commandWords(['switchyard', '--cli', '--', 'status', '--json'])).toEqual([
       'status',
@@ -93,11 +93,11 @@ describe('a command line', () => {
     [[], 'The app is the gateway'],
     [['service', 'install'], 'Start at login'],
     [['uninstall'], 'like any other'],
-  ])('of %j is refused with what to do instead', (words, why) => {
+  ])('the command line %j is refused with what to do instead', (words, why) => {
     expect(refusedCommand(words)).toContain(why);
   });
 
-  test('of every other command is run', () => {
+  test('a command line of every other command is run', () => {
     for (const words of [['status'], ['--help'], ['--version'], ['keys', 'add', 'start']]) {
       expect(refusedCommand(words)).toBeNull();
     }

@@ -23,7 +23,7 @@ const OWNERS = { ':1.85': 'uint32 99', ':1.9': `uint32 ${PID}`, 'org.x-4711-1': 
 const items = (...names: string[]) =>
   `variant       array [\n${names.map((name) => `         string "${name}"\n`).join('')}      ]`;
 
-describe('on Linux a panel', () => {
+describe('panels on Linux', () => {
   test.each<[string, Readonly<Record<string, string>>, boolean]>([
     ['is there with a watcher and a host', HOST, true],
     [
@@ -33,24 +33,36 @@ describe('on Linux a panel', () => {
     ],
     ['is not there without a watcher', { 'org.kde.StatusNotifierWatcher': 'boolean false' }, false],
     ['is not there where nobody can be asked', {}, false],
-  ])('%s', async (_case, answers, isThere) => {
+  ])('a panel on Linux %s', async (_case, answers, isThere) => {
     expect(await openTrayPanel('linux', PID, bus(answers)).isThere()).toBe(isThere);
   });
 
   test.each<[string, string[], boolean]>([
-    ['by its own name', [':1.85', 'org.x-4711-1'], true],
-    ['by its connection and a path', [':1.85/org/ayatana/x', ':1.9/StatusNotifierItem'], true],
-    ['by its connection, with an at sign', [':1.9@/org/chromium/StatusNotifierItem/1'], true],
-    ['not by the icons of others', [':1.85/org/ayatana/x', ':1.404/gone'], false],
-    ['not while it shows none', [], false],
-  ])('shows ours %s', async (_case, names, hasOurs) => {
+    ['shows our icon by its own name', [':1.85', 'org.x-4711-1'], true],
+    [
+      'shows our icon by its connection and a path',
+      [':1.85/org/ayatana/x', ':1.9/StatusNotifierItem'],
+      true,
+    ],
+    [
+      'shows our icon by its connection, with an at sign',
+      [':1.9@/org/chromium/StatusNotifierItem/1'],
+      true,
+    ],
+    [
+      'does not show our icon where it shows those of others alone',
+      [':1.85/org/ayatana/x', ':1.404/gone'],
+      false,
+    ],
+    ['does not show our icon while it shows none', [], false],
+  ])('a panel on Linux %s', async (_case, names, hasOurs) => {
     const answers = { ...HOST, ...OWNERS, RegisteredStatusNotifierItems: items(...names) };
     expect(await openTrayPanel('linux', PID, bus(answers)).hasOurs()).toBe(hasOurs);
   });
 
   // The shapes of the answers above are those of a real bus.
   test.runIf(spawnSync('dbus-run-session', ['--version']).status === 0)(
-    'is asked for in the words of a real bus',
+    'a panel on Linux is asked for in the words of a real bus',
     () => {
       const call = (method: string, ...words: string[]) =>
         `dbus-send --session --print-reply --dest=org.freedesktop.DBus /org/freedesktop/DBus ${method} ${words.map((word) => `string:${word}`).join(' ')}`;
@@ -83,7 +95,7 @@ test('macOS and Windows always show tray icons, and no command is run', async ()
   }
 });
 
-describe('the icon', () => {
+describe('icons and their panel', () => {
   /** Half a minute and more, with a turn for each answer. */
   const HALF_MINUTE = 40;
 
@@ -100,7 +112,7 @@ describe('the icon', () => {
   }
   const hidden: DesktopScene = { prepare: ({ app }) => void app.switches.add('hidden') };
 
-  test('is made again when its panel has come after it, as at login', async () => {
+  test('the icon is made again when its panel has come after it, as at login', async () => {
     const panel = { isThere: false, hasOurs: false };
     const { trays, tray, wait } = await started(panel);
     await wait(3);
@@ -116,13 +128,13 @@ describe('the icon', () => {
     expect(trays).toHaveLength(2);
   });
 
-  test('that is shown is left alone', async () => {
+  test('an icon that is shown is left alone', async () => {
     const { trays, wait } = await started({ isThere: true, hasOurs: true });
     await wait(HALF_MINUTE);
     expect(trays).toHaveLength(1);
   });
 
-  test('that never comes leaves a minimised window where the app was started hidden', async () => {
+  test('an icon that never comes leaves a minimised window where the app was started hidden', async () => {
     const { windows, window, wait } = await started({ isThere: false, hasOurs: false }, hidden);
     await wait(30);
     expect(windows).toEqual([]);
@@ -131,20 +143,20 @@ describe('the icon', () => {
     expect(window().state).toBe('minimized');
   });
 
-  test('that is shown leaves no window there', async () => {
+  test('an icon that is shown leaves no window there', async () => {
     const { windows, wait } = await started({ isThere: true, hasOurs: true }, hidden);
     await wait(HALF_MINUTE);
     expect(windows).toEqual([]);
   });
 
-  test('that never comes leaves an open window as it is', async () => {
+  test('an icon that never comes leaves an open window as it is', async () => {
     const { windows, window, wait } = await started({ isThere: false, hasOurs: false });
     window().emit('ready-to-show');
     await wait(HALF_MINUTE);
     expect([windows.length, window().state]).toEqual([1, 'shown']);
   });
 
-  test('is tried again on each close that finds a panel without it', async () => {
+  test('the icon is tried again on each close that finds a panel without it', async () => {
     const panel = { isThere: false, hasOurs: false };
     const { trays, window, wait } = await started(panel);
     await wait(HALF_MINUTE);
@@ -159,7 +171,7 @@ describe('the icon', () => {
     expect([trays.length, window().state]).toEqual([2, 'hidden']);
   });
 
-  test('is not made again once the app quits', async () => {
+  test('no icon is made again once the app quits', async () => {
     const { app, host, trays, wait } = await started({ isThere: true, hasOurs: false });
     app.quit();
     host.finishStop();

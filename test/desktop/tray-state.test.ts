@@ -67,17 +67,17 @@ describe('the tray says in words what its icon says by shape', () => {
       'Nothing can answer: “Local only” is on, and Local is not set up',
       { ok: false, forceZero: true, configured: ['hosted_a'] },
     ],
-  ])('%s: %s', (shape, line, scene) => {
+  ])('the tray state is the shape %s with the line: %s', (shape, line, scene) => {
     expect(describeServing(factsOf(scene))).toEqual({ shape, line, inFlight: 0 });
   });
 
-  test('requests of all upstreams are in flight', () => {
+  test('the tray state counts the requests in flight of all upstreams', () => {
     expect(lineOf({ inFlight: { local: 1, hosted_b: 2 } })).toBe(
       'Serving from Local · 3 in flight',
     );
   });
 
-  test('a label of any length leaves the line short enough for a Windows tooltip', () => {
+  test('a label of any length leaves the tray’s line short enough for a Windows tooltip', () => {
     const labels = { local: 'x'.repeat(500) };
     const scene: Scene = { labels, inFlight: { local: 1_000_000 } };
     expect(`Switchyard: ${lineOf(scene)}`.length).toBeLessThanOrEqual(127);
@@ -85,13 +85,13 @@ describe('the tray says in words what its icon says by shape', () => {
   });
 });
 
-test('a label is cut between characters, not within one', () => {
+test('a label in the tray is cut between characters, not within one', () => {
   const line = lineOf({ labels: { local: '🦙'.repeat(40) } });
   expect(line.isWellFormed()).toBe(true);
   expect(line).toMatch(/🦙…$/u);
 });
 
-test('a label that is written from right to left is shown as it is, without escapes', () => {
+test('a label in the tray that is written from right to left is shown as it is, without escapes', () => {
   const text = lineOf({ labels: { local: 'מנוע שלי' } });
   const [item] = menuTemplate([{ kind: 'text', text }], () => undefined);
   expect(item?.label).toBe('Serving from מנוע שלי');
@@ -100,12 +100,12 @@ test('a label that is written from right to left is shown as it is, without esca
 describe('the last problem', () => {
   const problemOf = (scene: Scene) => recentProblem(factsOf(scene));
 
-  test('is none while all is well, and none of an upstream that is not set up', () => {
+  test('the last problem is none while all is well, and none of an upstream that is not set up', () => {
     expect(problemOf({})).toBeNull();
     expect(problemOf({ configured: ['hosted_a'], sightings: { local: DOWN } })).toBeNull();
   });
 
-  test('is named with its upstream, in the words of the failure', () => {
+  test('the last problem is named with its upstream, in the words of the failure', () => {
     const lastErrors = { hosted_a: 'http_500: the model is overloaded' };
     expect(problemOf({ open: ['hosted_a'], lastErrors })).toBe(
       'Groq: http_500: the model is overloaded',
@@ -113,7 +113,7 @@ describe('the last problem', () => {
     expect(problemOf({ sightings: { local: DOWN } })).toBe('Local: unreachable (a check)');
   });
 
-  test('stands in the menu below the state', async () => {
+  test('the last problem is in the menu below the state', async () => {
     const { tray } = await startDesktop({
       host: createFakeHost({ sightings: { local: DOWN } }),
     });
@@ -125,12 +125,12 @@ describe('the last problem', () => {
   });
 });
 
-test('a label with & is shown as it is, not as an access key', () => {
+test('a menu label with & is shown as it is, not as an access key', () => {
   const [item] = menuTemplate([{ kind: 'text', text: 'R&D' }], () => undefined);
   expect(item?.label).toBe('R&&D');
 });
 
-test('a delta changes what it names and nothing else', () => {
+test('a delta from the live feed changes in the tray state what it names and nothing else', () => {
   const before = factsOf({});
   const { inFlight } = snapshotOf({ inFlight: { local: 4 } });
   const after = foldFacts(before, { kind: 'delta', inFlight, upsert: [], remove: [] }, 'paused');

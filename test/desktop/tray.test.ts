@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe('the tray', () => {
-  test('names the state in its tooltip and in the first, unclickable entry', async () => {
+  test('the tray names the state in its tooltip and in the first, unclickable entry', async () => {
     const { tray } = await startDesktop({ host: createFakeHost({ inFlight: { local: 2 } }) });
     expect(tray().tooltips).toEqual(['Switchyard: Serving from Local · 2 in flight']);
     expect(tray().menu.items[0]).toEqual({
@@ -19,7 +19,7 @@ describe('the tray', () => {
     });
   });
 
-  test('shows the codes of hidden characters that an upstream or a name brings', async () => {
+  test('the tray shows the codes of hidden characters that an upstream or a name brings', async () => {
     const label = 'Groq\u202E\u001b[2J';
     const host = createFakeHost({
       open: ['hosted_a'],
@@ -35,7 +35,7 @@ describe('the tray', () => {
     expect(shown.join('')).not.toMatch(/[\p{Cc}\u202E\u2066]/u);
   });
 
-  test('changes icon, words and menu together', async () => {
+  test('the tray changes icon, words and menu together', async () => {
     const { tray, host } = await startDesktop();
     host.change({ configured: [] });
     expect(tray().images).toEqual(['/icons/closed.png', '/icons/off.png']);
@@ -43,7 +43,7 @@ describe('the tray', () => {
     expect(tray().menus).toHaveLength(2);
   });
 
-  test('opens the window on a left click where that does nothing by itself', async () => {
+  test('the tray opens the window on a left click where that does nothing by itself', async () => {
     const windows = await startDesktop({ platform: 'win32' });
     windows.tray().emit('click');
     expect(windows.window().state).toBe('shown');
@@ -51,12 +51,12 @@ describe('the tray', () => {
     expect(mac.tray().listenerCount('click')).toBe(0);
   });
 
-  test('gives macOS images that it can recolour', async () => {
+  test('the tray gives macOS images that it can recolour', async () => {
     const { tray } = await startDesktop({ platform: 'darwin' });
     expect(tray().images).toEqual(['/icons/closedTemplate.png']);
   });
 
-  test('is touched at most four times a second, and ends on the newest state', async () => {
+  test('the tray is touched at most four times a second, and ends on the newest state', async () => {
     const { tray, host } = await startDesktop();
     for (let count = 1; count <= 40; count++) {
       host.change({ inFlight: { local: count } });
@@ -67,7 +67,7 @@ describe('the tray', () => {
     expect(tray().tooltips.at(-1)).toContain('40 in flight');
   });
 
-  test('is not touched when nothing that it shows has changed', async () => {
+  test('the tray is not touched when nothing that it shows has changed', async () => {
     const { tray, host } = await startDesktop();
     for (let count = 0; count < 5; count++) {
       host.change({});
@@ -77,7 +77,7 @@ describe('the tray', () => {
   });
 
   test.each(['darwin', 'win32'] as const)(
-    'leaves an open menu alone and catches up afterwards (%s)',
+    'the tray leaves an open menu alone and catches up afterwards (%s)',
     async (platform) => {
       const { tray, host } = await startDesktop({ platform });
       const open = tray().menu;
@@ -92,7 +92,7 @@ describe('the tray', () => {
   );
 });
 
-test('its menu has everything, since clicks on the icon may never arrive', async () => {
+test('the tray’s menu has everything, since clicks on the icon may never arrive', async () => {
   const host = createFakeHost({ open: ['hosted_a'], inFlight: { local: 2 } });
   const { tray } = await startDesktop({
     host,
@@ -131,29 +131,29 @@ test('its menu has everything, since clicks on the icon may never arrive', async
   ]);
 });
 
-describe('its actions', () => {
-  test('copies the base URL that it shows', async () => {
+describe('actions of the tray’s menu', () => {
+  test('the tray’s menu copies the base URL that it shows', async () => {
     const { tray, copied } = await startDesktop();
     expect(tray().menu.item('Copy base URL').label).toContain('http://localhost:47900/v1');
     tray().menu.click('Copy base URL');
     expect(copied).toEqual(['http://localhost:47900/v1']);
   });
 
-  test("opens the browser on the gateway's own page with a code of its own", async () => {
+  test('the tray’s menu opens the browser on the gateway’s own page with a code of its own', async () => {
     const { tray, openedOutside } = await startDesktop();
     tray().menu.click('Open in browser');
     await vi.advanceTimersByTimeAsync(0);
     expect(openedOutside).toEqual(['http://127.0.0.1:47900/#code=2']);
   });
 
-  test('asks in the window for the line of another gateway', async () => {
+  test('the tray’s menu asks in the window for the join command of another gateway', async () => {
     const { tray, window } = await startDesktop();
     await vi.advanceTimersByTimeAsync(0);
     tray().menu.click('Join a gateway…');
     expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/join');
   });
 
-  test('hands the operating system no address but our own', async () => {
+  test('the tray’s menu hands the operating system no address but our own', async () => {
     const host = createFakeHost();
     const { tray, openedOutside, boxes } = await startDesktop({ host });
     for (const link of ['file:///etc/passwd', 'https://example.com/', 'smb://127.0.0.1/x']) {
@@ -166,8 +166,8 @@ describe('its actions', () => {
   });
 });
 
-describe('its other switches', () => {
-  test('pause, drain and resume this machine, and offer only what changes something', async () => {
+describe('switches of the tray’s menu', () => {
+  test('the tray’s menu pauses, drains and resumes this machine, and offers only what changes something', async () => {
     const { tray, host } = await startDesktop();
     tray().menu.click('Drain this machine');
     await vi.advanceTimersByTimeAsync(0);
@@ -182,7 +182,7 @@ describe('its other switches', () => {
     expect(host.calls).toContain('machine paused');
   });
 
-  test('free its memory, for a time or until told', async () => {
+  test('the tray’s menu frees the memory of this machine, for a time or until resumed', async () => {
     const { tray, host } = await startDesktop();
     tray().menu.click('Free the GPU for 2 hours');
     await vi.advanceTimersByTimeAsync(0);
@@ -191,7 +191,7 @@ describe('its other switches', () => {
     expect(host.calls).toEqual(expect.arrayContaining(['free 120', 'free until told']));
   });
 
-  test('hold spending', async () => {
+  test('the tray’s menu switches Local only on', async () => {
     const { tray, host } = await startDesktop();
     tray().menu.click('Local only');
     await vi.advanceTimersByTimeAsync(0);
@@ -201,15 +201,15 @@ describe('its other switches', () => {
 
   test.each<[string, Scene]>([
     ['whose circuit is open', { open: ['hosted_a'] }],
-    ['that is passed over', { skipped: { hosted_a: 'quota' } }],
-  ])('try an upstream again %s, and no other', async (_which, scene) => {
+    ['that is skipped', { skipped: { hosted_a: 'quota' } }],
+  ])('the tray’s menu offers to try an upstream again %s, and no other', async (_which, scene) => {
     const { tray, host } = await startDesktop({ host: createFakeHost(scene) });
     expect(tray().menu.items.filter(({ label }) => label?.startsWith('Try '))).toHaveLength(1);
     tray().menu.click('Try Groq again now');
     expect(host.calls).toContain('reset hosted_a');
   });
 
-  test("show the login item as the system has it, and the system's refusal", async () => {
+  test('the tray’s menu shows the login item as the system has it, and the system’s refusal', async () => {
     const { tray, boxes } = await startDesktop({
       loginItem: {
         state: () => 'off',
@@ -224,7 +224,7 @@ describe('its other switches', () => {
     expect(boxes.at(-1)?.detail).toContain('EACCES');
   });
 
-  test('say where the system holds the login item back', async () => {
+  test('the tray’s menu says when the system has disabled the login item', async () => {
     const { tray } = await startDesktop({
       loginItem: { state: () => 'needs approval', set: () => undefined },
     });
@@ -232,7 +232,7 @@ describe('its other switches', () => {
     expect([label, checked]).toEqual(['Start at login (allow it in System Settings)', true]);
   });
 
-  test('put the command on PATH, and say where, only where no package has done it', async () => {
+  test('the tray’s menu puts the command on PATH, and says where, only where no package has done it', async () => {
     const none = await startDesktop();
     expect(() => none.tray().menu.item('Command')).toThrow('no menu item');
     let isOn = false;
@@ -248,7 +248,7 @@ describe('its other switches', () => {
     });
   });
 
-  test('name the versions of all that runs', async () => {
+  test('the tray’s menu names the versions of all that runs', async () => {
     const { tray, app } = await startDesktop();
     tray().menu.click('About');
     expect(app.about).toEqual({
@@ -257,14 +257,14 @@ describe('its other switches', () => {
     });
   });
 
-  test('show what an owner looks up when something is wrong', async () => {
+  test('the tray’s menu shows what an owner looks up when something is wrong', async () => {
     const { tray, window } = await startDesktop();
     tray().menu.click('Diagnostics');
     await vi.advanceTimersByTimeAsync(0);
     expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/about');
   });
 
-  test('open the folder of the logs', async () => {
+  test('the tray’s menu opens the folder of the logs', async () => {
     const { tray, openedPaths } = await startDesktop();
     tray().menu.click('Open logs');
     expect(openedPaths).toEqual(['/data/logs']);
@@ -274,7 +274,7 @@ describe('its other switches', () => {
 describe('the warm-up switch', () => {
   const LABEL = 'Warm up the on-demand GPU';
 
-  test('shows the state that the host confirmed', async () => {
+  test('the warm-up switch shows the state that the host confirmed', async () => {
     const { tray, host } = await startDesktop();
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: true, enabled: true });
     tray().menu.click(LABEL);
@@ -283,7 +283,7 @@ describe('the warm-up switch', () => {
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: false });
   });
 
-  test('flips back, and says why, when the host refuses', async () => {
+  test('the warm-up switch flips back, and says why, when the host refuses', async () => {
     const host = createFakeHost({}, null, () =>
       Promise.resolve({ ok: false, message: 'SWITCHYARD_ONDEMAND_WARMUP is set.' }),
     );
@@ -302,12 +302,12 @@ describe('the warm-up switch', () => {
     ['idle', 'Warm up the on-demand GPU automatically'],
     ['warming', 'Warm up the on-demand GPU automatically (it is starting)'],
     ['failed', 'Warm up the on-demand GPU automatically (its last start failed)'],
-  ] as const)('names the state of the warm-up: %s', async (warmup, label) => {
+  ] as const)('the warm-up switch names the state of the warm-up: %s', async (warmup, label) => {
     const { tray } = await startDesktop({ host: createFakeHost({ warmup }) });
     expect(tray().menu.item(LABEL).label).toBe(label);
   });
 
-  test('cannot be used, and says why, where on-demand is not configured', async () => {
+  test('the warm-up switch cannot be used, and says why, where on-demand is not configured', async () => {
     const { tray } = await startDesktop({ host: createFakeHost({ configured: ['local'] }) });
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: false });
     expect(tray().menu.item(LABEL).label).toContain('it is not configured');

@@ -48,16 +48,16 @@ describe('updates', () => {
     ['win32', 'url: x', 'tell'],
     ['linux', 'url: x', 'tell'],
     ['darwin', null, 'none'],
-  ] as const)('on %s with %j: %s', (platform, feed, means) => {
+  ] as const)('the means of updating on %s with the feed %j is %s', (platform, feed, means) => {
     expect(updateMeans(platform, feed)).toBe(means);
   });
 
-  test('are not mentioned by a build that knows no address', async () => {
+  test('updates are not mentioned by a build that knows no address', async () => {
     const { tray } = await startDesktop();
     expect(() => tray().menu.item('Check for updates')).toThrow('no menu item');
   });
 
-  test('are looked for once a day, and nothing is downloaded or installed unasked', async () => {
+  test('updates are looked for once a day, and none is downloaded or installed unasked', async () => {
     const { updater, clock } = await started();
     clock.advance(60_000);
     await settle();
@@ -69,7 +69,7 @@ describe('updates', () => {
     expect(updater.calls).toEqual(['look']);
   });
 
-  test('are not looked for where the owner has switched that off', async () => {
+  test('updates are not looked for where the owner has switched that off', async () => {
     const preferences = memoryFile();
     const { updater, clock, click } = await started('install', { preferences });
     await click('Check for updates every day');
@@ -81,7 +81,7 @@ describe('updates', () => {
     expect(updater.calls).toEqual(['look']);
   });
 
-  test('are downloaded and installed by a click each, after the gateway has ended', async () => {
+  test('updates are downloaded and installed by a click each, after the gateway has ended', async () => {
     const { updater, click, host, desktop } = await started();
     await click('Check for updates');
     updater.emit('update-available', { version: '2.0.0' });
@@ -99,7 +99,7 @@ describe('updates', () => {
     expect(desktop.app.calls.at(-1)).toBe('quit');
   });
 
-  test('are never installed while requests run, and go on when they have ended', async () => {
+  test('updates are never installed while requests run, and go on when they have ended', async () => {
     const { updater, click, host } = await started();
     host.change({ inFlight: { local: 1 } });
     await click('Check for updates');
@@ -111,7 +111,7 @@ describe('updates', () => {
     expect(host.calls).toContain('stop');
   });
 
-  test('are installed once, whatever changes while the gateway ends', async () => {
+  test('an update is installed once, whatever changes while the gateway ends', async () => {
     const { updater, click, host } = await started();
     host.change({ inFlight: { local: 1 } });
     await click('Check for updates');
@@ -130,21 +130,24 @@ describe('updates', () => {
   test.each([
     ['the gateway fails to stop', new Error('no'), ['look', 'install'], []],
     ['the installer fails', undefined, ['look', 'install'], ['relaunch', 'exit 1']],
-  ])('leave no app without its gateway where %s', async (_where, stopError, calls, ends) => {
-    const { updater, click, host, desktop } = await started();
-    await click('Check for updates');
-    updater.emit('update-downloaded', { version: '2.0.0' });
-    await click('Restart into version 2.0.0');
-    host.finishStop(stopError);
-    await settle();
-    expect(updater.calls).toEqual(calls);
-    if (ends.length > 0) updater.emit('error', new Error('EACCES: the installer'));
-    await settle();
-    expect(desktop.app.calls.slice(3)).toEqual(ends);
-    expect(desktop.logged.includes('update_failed')).toBe(ends.length > 0);
-  });
+  ])(
+    'an update leaves no app without its gateway where %s',
+    async (_where, stopError, calls, ends) => {
+      const { updater, click, host, desktop } = await started();
+      await click('Check for updates');
+      updater.emit('update-downloaded', { version: '2.0.0' });
+      await click('Restart into version 2.0.0');
+      host.finishStop(stopError);
+      await settle();
+      expect(updater.calls).toEqual(calls);
+      if (ends.length > 0) updater.emit('error', new Error('EACCES: the installer'));
+      await settle();
+      expect(desktop.app.calls.slice(3)).toEqual(ends);
+      expect(desktop.logged.includes('update_failed')).toBe(ends.length > 0);
+    },
+  );
 
-  test('that nothing would verify are only announced', async () => {
+  test('updates that nothing would verify are only announced', async () => {
     const { updater, click, desktop } = await started('tell');
     await click('Check for updates');
     updater.emit('update-available', { version: '2.0.0' });
@@ -154,7 +157,7 @@ describe('updates', () => {
     expect(desktop.tray().menu.item('Version 2.0.0').enabled).toBe(false);
   });
 
-  test('that fail say why, and can be asked for again', async () => {
+  test('updates that fail say why, and can be asked for again', async () => {
     const { updater, click } = await started();
     await click('Check for updates');
     updater.emit('error', new Error('sha512 checksum mismatch'));

@@ -22,13 +22,13 @@ const FOREIGN = [
 
 const CRASHED = { reason: 'crashed', exitCode: 5 };
 
-describe('the page', () => {
-  test("is the gateway's own, with a session code of the main process", async () => {
+describe('the page in the window', () => {
+  test('the page is the gateway’s own, with a session code of the main process', async () => {
     const { window } = await startDesktop();
     expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=1']);
   });
 
-  test('has no Node and no privilege of its own', async () => {
+  test('the desktop page has no Node and no privilege of its own', async () => {
     const { window } = await startDesktop();
     expect(window().options.webPreferences).toMatchObject({
       sandbox: true,
@@ -42,7 +42,7 @@ describe('the page', () => {
   });
 
   test.each(['will-navigate', 'will-frame-navigate', 'will-redirect'])(
-    "the window never leaves the gateway's own origin (%s)",
+    'the window never leaves the gateway’s own origin (%s)',
     async (name) => {
       const { window } = await startDesktop();
       const prevented = (url: string): boolean => {
@@ -55,7 +55,7 @@ describe('the page', () => {
     },
   );
 
-  test('opens no further windows and holds no webview', async () => {
+  test('the desktop page opens no further windows and holds no webview', async () => {
     const { window } = await startDesktop();
     expect(window().webContents.openHandler()).toEqual({ action: 'deny' });
     const event = new FakeEvent();
@@ -72,19 +72,22 @@ describe('the page', () => {
     ['media', 'http://127.0.0.1:47900', false],
     ['openExternal', 'http://127.0.0.1:47900', false],
     ['unknown', 'http://127.0.0.1:47900', false],
-  ])('may %s from "%s": %s, checked and asked', async (permission, origin, granted) => {
-    const { webContents } = (await startDesktop()).window();
-    expect(webContents.check(null, permission, origin)).toBe(granted);
-    const answers: boolean[] = [];
-    webContents.request(null, permission, (answer) => void answers.push(answer), {
-      requestingUrl: origin,
-    });
-    expect(answers).toEqual([granted]);
-  });
+  ])(
+    'the permission %s for the page %j has the same answer, checked and asked: %s',
+    async (permission, origin, granted) => {
+      const { webContents } = (await startDesktop()).window();
+      expect(webContents.check(null, permission, origin)).toBe(granted);
+      const answers: boolean[] = [];
+      webContents.request(null, permission, (answer) => void answers.push(answer), {
+        requestingUrl: origin,
+      });
+      expect(answers).toEqual([granted]);
+    },
+  );
 });
 
-describe('closing and opening', () => {
-  test('closing hides the window and the gateway keeps running', async () => {
+describe('closing and opening the window', () => {
+  test('a closed window is hidden, and the gateway keeps running', async () => {
     const { window, host, app } = await startDesktop();
     window().show();
     window().close();
@@ -94,7 +97,7 @@ describe('closing and opening', () => {
     expect(app.calls).not.toContain('quit');
   });
 
-  test('closing minimises where no panel shows the tray, and says once how to quit', async () => {
+  test('a closed window is minimised where no panel shows the tray, and the app says once how to quit', async () => {
     const panel = { isThere: false, hasOurs: false };
     const { window, boxes } = await startDesktop({ panel });
     for (let times = 0; times < 2; times++) {
@@ -135,7 +138,7 @@ describe('closing and opening', () => {
     expect(window().isDestroyed()).toBe(true);
   });
 
-  test('a page that crashes while its window is put away comes back when it is opened', async () => {
+  test('a page that crashes while its window is hidden comes back when it is opened', async () => {
     const { windows, window, tray } = await startDesktop();
     window().emit('ready-to-show');
     window().close();
@@ -214,14 +217,14 @@ describe('closing and opening', () => {
   });
 });
 
-describe('its place', () => {
+describe('the place of the window', () => {
   const SAVED = {
     bounds: { x: 300, y: 200, width: 900, height: 700 },
     isMaximized: false,
     isTrayExplained: true,
   };
 
-  test('is where it was closed', async () => {
+  test('the window opens where it was closed', async () => {
     const first = await startDesktop();
     first.window().bounds = { x: 5, y: 6, width: 700, height: 500 };
     first.window().close();
@@ -231,7 +234,7 @@ describe('its place', () => {
     expect(second.window().options).toMatchObject({ x: 5, y: 6, width: 700, height: 500 });
   });
 
-  test('is one that can be reached when its screen went away while it was hidden', async () => {
+  test('the window opens where it can be reached when its screen went away while it was hidden', async () => {
     const { window, tray, displays } = await startDesktop();
     const there = { x: 2500, y: 90, width: 1300, height: 800 };
     displays.push({ workArea: { x: 1920, y: 0, width: 2560, height: 1400 } });
@@ -247,7 +250,7 @@ describe('its place', () => {
     expect(window().bounds).toEqual({ x: 310, y: 120, width: 1300, height: 800 });
   });
 
-  test('is left alone while its owner looks at it', async () => {
+  test('the window is left alone while its owner looks at it', async () => {
     const { window, tray } = await startDesktop();
     window().show();
     window().bounds = { x: -5000, y: 0, width: 800, height: 600 };
@@ -255,7 +258,7 @@ describe('its place', () => {
     expect(window().bounds.x).toBe(-5000);
   });
 
-  test('is the default when the screen that it was on is gone', async () => {
+  test('the window opens in the default place when its last screen is gone', async () => {
     const { window } = await startDesktop({
       saved: { ...SAVED, bounds: { ...SAVED.bounds, x: 4000 } },
     });
@@ -272,7 +275,7 @@ describe('its place', () => {
       false,
     ],
     ['below the last line', { x: 100, y: 1030, width: 800, height: 600 }, false],
-  ])('%s: %o is kept: %s', (_where, bounds, kept) => {
+  ])('a window %s at %o keeps its place: %s', (_where, bounds, kept) => {
     const areas = [
       { x: 0, y: 0, width: 1920, height: 1040 },
       { x: -1280, y: 0, width: 1280, height: 1024 },
@@ -288,13 +291,13 @@ describe('its place', () => {
     ).toEqual({ x: 0, y: 0, width: 1280, height: 720 });
   });
 
-  test('comes back maximised', async () => {
+  test('the window comes back maximised', async () => {
     const { window } = await startDesktop({ saved: { ...SAVED, isMaximized: true } });
     window().emit('ready-to-show');
     expect(window().maximized).toBe(true);
   });
 
-  test.each([null, 'x', {}, { bounds: { x: 'a' } }])('%o on disk is no window', (value) => {
+  test.each([null, 'x', {}, { bounds: { x: 'a' } }])('the saved window %o is ignored', (value) => {
     expect(parseSavedWindow(value)).toBeNull();
   });
 });

@@ -45,7 +45,7 @@ test.each(PAGES)('every link and picture of %s leads to a file and a heading', (
   expect(links.map((link) => deadEnd(page, link)).filter((why) => why !== null)).toEqual([]);
 });
 
-test('every page that a comment cites is there, with its heading', () => {
+test('every page that a comment cites exists, with its heading', () => {
   const places = '{main,shared,renderer,bench,test}/**/*.{ts,tsx}';
   const files = globSync(places, { cwd: ROOT, exclude: ['**/node_modules'] });
   const dead = files.flatMap((file) =>
@@ -61,7 +61,7 @@ test('README.md has at most 130 lines', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(131);
 });
 
-test('no page and no text of the program sends anybody to the npm package that only shares the name', () => {
+test('no page or text of the program sends anybody to the npm package that only shares the name', () => {
   const places = [
     '{main,shared,renderer,scripts,bench}/**/*.{ts,tsx,mjs,cjs}',
     'deploy/**/*.{yaml,md}',
@@ -73,7 +73,7 @@ test('no page and no text of the program sends anybody to the npm package that o
   expect(files.filter((file) => fetching.test(read(file)))).toEqual([]);
 });
 
-test('each promise of docs/understand/security.md names a test that is there, by its own words where it quotes', () => {
+test('each promise of docs/understand/security.md names an existing test, by its own words where it quotes', () => {
   const rows = [
     ...read('docs/understand/security.md').matchAll(/^\| (.+?) +\| `(test\/[^`]+)` +\|$/gm),
   ];
@@ -147,7 +147,7 @@ test('each decision has its four parts and a line in the index', () => {
   expect(files.filter((name) => !isWhole(read(`${folder}/${name}`)))).toEqual([]);
 });
 
-test('every file and folder that a page names in code style is there', () => {
+test('every file and folder that a page names in code style exists', () => {
   const dead = PAGES.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
     [
       ...read(page).matchAll(
@@ -163,7 +163,7 @@ test('every file and folder that a page names in code style is there', () => {
   expect(dead).toEqual([]);
 });
 
-test('each term of docs/contributing/glossary.md stands once and says where it is at home', () => {
+test('each term of docs/contributing/glossary.md appears once and says where it is at home', () => {
   const rows = [
     ...read('docs/contributing/glossary.md').matchAll(/^\| (.+?) +\| .+? +\| (.*?) *\|$/gm),
   ].filter(([, term = '']) => term !== 'term' && !/^-+$/.test(term));

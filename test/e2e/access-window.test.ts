@@ -59,7 +59,7 @@ test('a remembered browser has control after a restart, until it is forgotten', 
   }
 });
 
-test("the tray's Diagnostics shows the log and the versions without a search", async () => {
+test('the tray’s Diagnostics shows the log and the versions without a search', async () => {
   const { host } = await start(temporaryDirectory());
   try {
     const page = await openPage(host.controlLink());
@@ -80,7 +80,7 @@ test("the tray's Diagnostics shows the log and the versions without a search", a
   }
 });
 
-test('the window shows the log, the way in by SSH, and an archive for a report without secrets', async () => {
+test('the dashboard shows the log, how to reach it by SSH, and an archive for a report without secrets', async () => {
   const directory = temporaryDirectory();
   const secret = 'sk-of-the-upstream-1234567890';
   const { host, url } = await start(directory, {

@@ -18,9 +18,9 @@ Some **bold** text, <img src="x" onerror="document.title='owned'"> and [a link](
 const a = '<b>1</b>';
 \`\`\`
 
-| a | b |
-| - | - |
-| 1 | 2 |
+| a | b | c |
+| - | -: | :-: |
+| 1 | 2 | 3 |
 `;
 
 async function ask(link: string, question: string) {
@@ -32,7 +32,7 @@ async function ask(link: string, question: string) {
   return page;
 }
 
-test('an answer’s Markdown is shown and its HTML stays text; code is copied, and the question is asked again', async () => {
+test('an answer’s Markdown is shown and its HTML stays text; code is copied, and the question is repeated', async () => {
   const service = await startUpstream(json(200, completion(MARKDOWN)));
   const host = await startWindowHost({
     ...NO_AGENT,
@@ -45,6 +45,10 @@ test('an answer’s Markdown is shown and its HTML stays text; code is copied, a
   const answer = page.locator('.turn-answer');
   await answer.locator('strong', { hasText: 'bold' }).waitFor();
   await answer.getByRole('cell', { name: '2' }).waitFor();
+  const alignments = await answer
+    .locator('th, td')
+    .evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign));
+  expect(alignments).toEqual(['start', 'end', 'center', 'start', 'end', 'center']);
   expect(await answer.locator('img, script, b').count()).toBe(0);
   expect(await answer.getByRole('link').allInnerTexts()).toEqual(['a link']);
   await answer.getByText('<script>').waitFor();
@@ -61,7 +65,7 @@ test('an answer’s Markdown is shown and its HTML stays text; code is copied, a
   expect(await page.locator('.turn').count()).toBe(1);
 });
 
-test('a stream that another upstream continued says so', async () => {
+test('a continued answer in the chat says which upstream continued it', async () => {
   const demo = await startDemo();
   await demo.type('break local cut');
   const page = await ask(demo.link, 'Hello');
@@ -70,7 +74,7 @@ test('a stream that another upstream continued says so', async () => {
   expect(await course.innerText()).toContain('Local dropped the stream');
 });
 
-test('a model is found by a part of its name', async () => {
+test('a model in the chat is found by a part of its name', async () => {
   const demo = await startDemo();
   const page = await ask(demo.link, 'Hello');
   const model = page.getByRole('combobox', { name: 'Model' });
@@ -80,7 +84,7 @@ test('a model is found by a part of its name', async () => {
   ).toBeGreaterThan(0);
 });
 
-test('an error calls a machine by its name, and leads to Machines', async () => {
+test('an error in the chat calls a machine by its name, and leads to Machines', async () => {
   const { stored } = machineAt(await startUpstream(), {
     record: {
       host: {

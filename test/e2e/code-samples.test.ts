@@ -26,13 +26,13 @@ async function samplesFor(given: (typeof CASES)[number]) {
 }
 
 describe.each(CASES)('a request to $endpoint, streamed: $stream', (given) => {
-  test('as curl is answered', async () => {
+  test(`the sample in curl for ${given.endpoint}, streamed: ${given.stream}, is answered`, async () => {
     const { curl } = await samplesFor(given);
     const { stdout } = await run('sh', ['-c', curl.replace('curl', 'curl -sf')]);
     expect(stdout).toMatch(given.endpoint === 'embeddings' ? /"embedding":/ : /demo/i);
   });
 
-  test('as TypeScript runs as it stands, and shows the answer', async () => {
+  test(`the sample in TypeScript for ${given.endpoint}, streamed: ${given.stream}, runs as it is and shows the answer`, async () => {
     const { typescript } = await samplesFor(given);
     const directory = temporaryDirectory();
     symlinkSync(join(import.meta.dirname, '../../node_modules'), join(directory, 'node_modules'));
@@ -48,7 +48,7 @@ test('an endpoint that needs more than a question has no sample', () => {
   expect(codeSamples({ ...sampled, endpoint: 'audio/transcriptions' })).toBe(null);
 });
 
-test('a request with a key names the variable that holds it, and one without a model names none to curl', () => {
+test('a sample with a key names its variable, and one in curl without a model names none', () => {
   const sampled = { baseUrl: 'http://x/v1', model: null, stream: false, needsKey: true };
   const samples = codeSamples({ ...sampled, endpoint: 'chat/completions' });
   expect(samples?.curl).toContain('Bearer $SWITCHYARD_API_KEY');

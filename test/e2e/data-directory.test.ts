@@ -22,7 +22,7 @@ test.each(['settings.json', 'secrets.json', 'control-token', 'gateway-secret', '
   },
 );
 
-test('a file in the place of the folder of logs is one line', async () => {
+test('a file in the place of the folder of logs is reported in one line', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'logs'), '');
   const { code, stderr } = await runCli({ DATA_DIR: directory, PORT: '0' });
@@ -31,7 +31,7 @@ test('a file in the place of the folder of logs is one line', async () => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'a disk that takes nothing at the first start is one line',
+  'a disk that takes nothing at the first start is reported in one line',
   async () => {
     // No process may mount a full disk here; with this limit every write of a file fails, as there.
     const line = `trap '' XFSZ; ulimit -f 0; exec "$0" ${PROGRAM}`;
@@ -54,7 +54,7 @@ test.runIf(process.platform === 'linux')(
 );
 
 test.runIf(hasModes)(
-  'a chosen data directory that others can open is warned of and left alone',
+  'a chosen data directory that others can open brings a warning and is left alone',
   async () => {
     const directory = temporaryDirectory();
     chmodSync(directory, 0o755);
@@ -87,7 +87,7 @@ test.runIf(process.platform === 'linux')(
 );
 
 test.runIf(hasModes && process.getuid?.() !== 0)(
-  'a data directory of another user is warned of',
+  'a data directory of another user brings a warning',
   () => {
     expect(openDataDirectory({ SWITCHYARD_DATA_DIR: '/' }, process.platform)).toEqual([
       expect.stringContaining('belongs to another user'),

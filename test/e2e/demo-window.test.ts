@@ -18,7 +18,7 @@ test.each([
   ['Local', 'unreachable', 'Serving from Hosted A. Local is down.'],
   ['Local', '500 errors', 'Serving from Hosted A. Local is down.'],
   ['Hosted A', 'unreachable', 'Serving from Local'],
-])('what is broken at %s is told without a request: %s', async (label, fault, told) => {
+])('a fault at %s is shown without a request: %s', async (label, fault, told) => {
   const { page } = await openDemo();
   await page.getByLabel(`${label}: Simulate`).selectOption({ label: fault });
   const broken = station(page, label);
@@ -48,19 +48,24 @@ test('a reader who has opened the link is signed in in every tab, and the link w
   await stranger.getByText('Open the link that the demo has printed').waitFor();
 });
 
-test('the steps break and heal, and the demo sends requests of its own until it is told not to', async () => {
+test('the demo’s steps break and heal, and it sends requests of its own until told to stop', async () => {
   const { demo, page } = await openDemo();
   const steps = page.getByRole('region', { name: 'Demo' });
   const rows = page.locator('.request-row, .request-list li');
   await steps.getByLabel('Send a request every second').check();
   await page.getByRole('heading', { name: 'Latest requests' }).waitFor();
+  const pressed = steps.getByRole('button', { pressed: true });
+  await steps.getByText('Begin with step 1.').waitFor();
+  expect(await pressed.count()).toBe(0);
   await steps.getByRole('button', { name: '1 Break Local' }).click();
   await expect.poll(() => headline(page).innerText()).toBe('Serving from Hosted A. Local is down.');
+  expect(await pressed.allInnerTexts()).toEqual(['1 Break Local']);
   await expect.poll(() => rows.filter({ hasText: 'Hosted A' }).count()).toBeGreaterThan(0);
   expect(await axeViolations(page)).toEqual([]);
   await steps.getByRole('button', { name: '3 See a stream continued' }).click();
   await expect.poll(() => rows.filter({ hasText: /continued|resumed/ }).count()).toBeGreaterThan(0);
   await steps.getByRole('button', { name: '4 Heal all' }).click();
+  await expect.poll(() => pressed.allInnerTexts()).toEqual(['4 Heal all']);
   await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
   expect(await demo.type('traffic off')).toBe('traffic is off');
   await expect.poll(() => steps.getByLabel('Send a request every second').isChecked()).toBe(false);

@@ -20,7 +20,7 @@ function ask(demo: RunningDemo): Promise<Response> {
   });
 }
 
-test('the three printed lines do what they say', async () => {
+test('the three lines that the demo prints do what they say', async () => {
   const demo = await startDemoProcess();
   const [plain, streamed, broken] = await Promise.all([
     shell(demo.curls[0]),
@@ -36,7 +36,7 @@ test('the three printed lines do what they say', async () => {
   expect(fallenBack).toContain('x-gateway-fallback-reason: local=unreachable');
 });
 
-test('the printed lines of the other protocols are answered by an upstream that speaks chat only', async () => {
+test('the demo’s lines for other protocols are answered by an upstream that speaks chat only', async () => {
   const demo = await startDemoProcess();
   const [messages, responses] = await Promise.all([shell(demo.curls[3]), shell(demo.curls[4])]);
   expect(messages).toContain('x-gateway-upstream: local');
@@ -45,7 +45,7 @@ test('the printed lines of the other protocols are answered by an upstream that 
   expect(responses).toContain('"object":"response"');
 });
 
-test('a translated answer that is cut is carried on as well', async () => {
+test('a translated answer that is cut off is continued as well', async () => {
   const demo = await startDemoProcess();
   await demo.type('break local cut');
   const carried = await shell(demo.curls[3]);
@@ -76,7 +76,7 @@ test('a line that is not understood says what can be typed', async () => {
   expect(await demo.type('brake local')).toMatch(/^Not understood\. break <upstream>/);
 });
 
-test('an answer that is cut is carried on by another upstream, word for word', async () => {
+test('an answer that is cut off is continued by another upstream, word for word', async () => {
   const demo = await startDemo();
   const whole = textOf(await (await ask(demo)).text());
   await demo.type('break local cut');
@@ -86,7 +86,7 @@ test('an answer that is cut is carried on by another upstream, word for word', a
   expect(textOf(carried)).toBe(whole);
 });
 
-test('alongside a slow hosted upstream the next one is asked within seconds, time after time', async () => {
+test('an upstream after a slow hosted one is called within seconds, time after time', async () => {
   const demo = await startDemo({ ...PACE, wordMs: 4, hedgeMs: 200 });
   await demo.type('break local refuse');
   await demo.type('break hosted_a slow');

@@ -12,7 +12,7 @@ const FILES = 120;
 const CALLERS = 50;
 
 test.skipIf(process.platform === 'win32')(
-  'a process without a descriptor holds no engine, machine, name or upstream for gone',
+  'a process without a descriptor takes no engine, machine, name or upstream for gone',
   async () => {
     const models = { data: [{ id: 'm', object: 'model', owned_by: 'vllm' }] };
     const port = await listening(createServer((_req, res) => void res.end(JSON.stringify(models))));
@@ -35,7 +35,7 @@ test.skipIf(process.platform === 'win32')(
 );
 
 test.skipIf(process.platform === 'win32')(
-  'without a descriptor left the gateway answers 503 with Retry-After, and no upstream is blamed',
+  'a gateway without a descriptor left answers 503 with Retry-After, and no upstream is blamed',
   async () => {
     // Never answers, so that each call keeps its connection.
     const port = await listening(createServer(() => {}));

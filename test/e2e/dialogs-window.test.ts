@@ -187,7 +187,7 @@ async function lookAt(page: Page, { name, part = 'dialog[open]' }: View) {
 }
 
 test.each(['light', 'dark'] as const)(
-  'each dialog fits phones and a desktop, whatever names it shows, with all of its controls in reach (%s)',
+  'each dialog fits phones and a desktop with the longest names and all its controls in reach (%s)',
   async (colorScheme) => {
     const page = await openPage(await start(), { colorScheme });
     // Gone, not only closed: a request's address goes with it.

@@ -52,8 +52,8 @@ async function holdsUp(page: Page): Promise<void> {
   }
 }
 
-describe('a first start, with nothing configured', () => {
-  test('leads to an answered message over a hosted API in four clicks, without shell or restart', async () => {
+describe('first starts, with nothing configured', () => {
+  test('a first start leads to an answered message over a hosted API in four clicks, without shell or restart', async () => {
     const service = await startService();
     const page = await openPage((await startWindow()).controlLink());
     let clicks = 0;
@@ -81,7 +81,7 @@ describe('a first start, with nothing configured', () => {
     expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
   });
 
-  test('offers the engine of a machine without a GPU for Local, and Enter goes on from there', async () => {
+  test('a first start offers the engine of a machine without a GPU for Local, and Enter goes on from there', async () => {
     const engine = await startModelServer(answers('Hello from the engine'));
     const settings = { SWITCHYARD_AGENT: 'true', SWITCHYARD_ENGINE_URL: engine.url };
     const page = await openPage((await startWindow(settings)).controlLink());
@@ -99,7 +99,7 @@ describe('a first start, with nothing configured', () => {
     expect(engine.calls.at(-1)?.json['messages']).toEqual([message]);
   });
 
-  test('settings offer the same choice of services for a hosted upstream', async () => {
+  test('the settings offer the same services for a hosted upstream as a first start', async () => {
     const service = await startService();
     const page = await openPage((await startWindow()).controlLink());
     await page.getByText('Nothing is set up yet.').waitFor();
@@ -115,7 +115,31 @@ describe('a first start, with nothing configured', () => {
     expect(service.calls.at(-1)?.json).toMatchObject({ model: 'small' });
   });
 
-  test('shows why a service does not list its models, and lets one be named', async () => {
+  test.each([
+    ['', '/v1'],
+    ['/v1/chat/completions', '/v1'],
+    ['/api/v1/', '/api/v1'],
+  ])('a first start finds the API of an address that ends in "%s" at %s', async (ending, path) => {
+    const service = await startService();
+    service.answerGet = ({ res, path: asked }) => {
+      const isList = asked === `${path}/models`;
+      res.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
+      res.end(isList ? MODELS : '{}');
+    };
+    const page = await openPage((await startWindow()).controlLink());
+    await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+    const { host } = new URL(service.url);
+    await page.getByLabel('Base URL').fill(host + ending);
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('large');
+    await page.getByText(`sent only to http://${host}${path}.`).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).getAttribute('placeholder')).toBe(host);
+    await page.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/Works\./).waitFor();
+    expect(service.calls.map((call) => call.path)).toEqual([`${path}/chat/completions`]);
+    await station(page, host).getByText('serving').waitFor();
+  });
+
+  test('a first start shows why a service does not list its models, and lets one be named', async () => {
     const service = await startService();
     service.answerGet = ({ res }) => void res.writeHead(404).end();
     const page = await openPage((await startWindow()).controlLink());
@@ -131,8 +155,8 @@ describe('a first start, with nothing configured', () => {
   });
 });
 
-describe('an upstream', () => {
-  test('that a saved address kills is red within seconds, and green again without a request', async () => {
+describe('upstreams in the dashboard', () => {
+  test('an upstream that a saved address breaks is red within seconds, and green again without a request', async () => {
     const [service, engine] = [await startService(), await startService()];
     await engine.close();
     const host = await startWindow({ SWITCHYARD_HOSTED_B_BASE_URL: service.url });
@@ -151,7 +175,7 @@ describe('an upstream', () => {
     expect(host.snapshot().status.stats.totalRequests).toBe(0);
   });
 
-  test('is tested at its card; a paid one is not while no money may be spent, and says so', async () => {
+  test('an upstream is tested at its card, and a paid one is not while no money may be spent', async () => {
     const service = await startService(error(401, 'Incorrect API key provided'));
     const host = await startWindow({
       SWITCHYARD_HOSTED_A_BASE_URL: service.url,
@@ -170,7 +194,7 @@ describe('an upstream', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  test('that has none is set up at its card', async () => {
+  test('an upstream that is not set up is set up at its card', async () => {
     const service = await startService();
     const host = await startWindow({ SWITCHYARD_HOSTED_A_BASE_URL: service.url });
     const page = await openPage(host.controlLink());
@@ -189,7 +213,7 @@ describe('an upstream', () => {
   });
 });
 
-describe('the chat', () => {
+describe('the chat of the dashboard', () => {
   async function openChat(script = answers('First answer'), settings = {}) {
     const service = await startService(script);
     const host = await startWindow({
@@ -205,7 +229,7 @@ describe('the chat', () => {
     return { host, service, page, message };
   }
 
-  test('shows the route it took and its request, keeps the conversation, and stores nothing', async () => {
+  test('the chat shows its route and its request, keeps the conversation, and stores nothing', async () => {
     const { host, service, page, message } = await openChat();
     await message.fill('One');
     await message.press('Shift+Enter');
@@ -228,7 +252,7 @@ describe('the chat', () => {
     expect(new URL(page.url()).hash).toBe(`#/requests/${id}`);
   });
 
-  test('says that it waits for a GPU that is being started, and for how long', async () => {
+  test('the chat says that it waits for a GPU that is being started, and for how long', async () => {
     const gpu = await startService(error(503, 'Loading model'));
     const host = await startWindow({
       SWITCHYARD_LOCAL_ENGINE_URL: REFUSED_URL,
@@ -247,7 +271,7 @@ describe('the chat', () => {
     expect(await page.getByText(/is starting its GPU/).count()).toBe(0);
   });
 
-  test('is stopped by its button, and with it the call to the upstream', async () => {
+  test('the chat is stopped by its button, and with it the call to the upstream', async () => {
     const { service, page, message } = await openChat(stall(chunk({ content: 'It begins' })));
     await message.fill('Go on');
     await message.press('Enter');
@@ -259,7 +283,7 @@ describe('the chat', () => {
     expect(service.calls).toHaveLength(1);
   });
 
-  test('gives an error in words, with the request that it belongs to', async () => {
+  test('the chat reports an error in words, with the request that it belongs to', async () => {
     const { host, page, message } = await openChat(error(500, 'broken'));
     await message.fill('Hello');
     await message.press('Enter');
@@ -269,7 +293,7 @@ describe('the chat', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  test('works on a gateway with keys by the page’s own session, which no upstream sees', async () => {
+  test('the chat works on a gateway with keys by the page’s own session, which no upstream sees', async () => {
     const { service, page, message } = await openChat(undefined, {
       SWITCHYARD_API_KEYS: 'sk-gateway-key-1234',
       SWITCHYARD_HOSTED_A_API_KEY: 'sk-own',
@@ -280,7 +304,7 @@ describe('the chat', () => {
     expect(service.calls[0]?.headers.authorization).toBe('Bearer sk-own');
   });
 
-  test('goes on while another page is looked at', async () => {
+  test('the chat continues while another page is open', async () => {
     const release = Promise.withResolvers<void>();
     const { page, message } = await openChat(async ({ res }) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });

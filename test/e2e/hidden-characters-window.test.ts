@@ -33,7 +33,7 @@ function machine() {
   return { ...storedMachine(ID, '', { record, verification }), lastHeartbeatAt: now };
 }
 
-test('no page of the window shows a hidden character of a name from outside', async () => {
+test('no page of the dashboard shows a hidden character of a name from outside', async () => {
   const named = (event: string) =>
     event.replace('"model":"m"', () => `"model":${JSON.stringify(NAME)}`);
   const upstream = await startUpstream(

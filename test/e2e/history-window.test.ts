@@ -112,7 +112,7 @@ test.each([
   ['dark', 390],
   ['light', 320],
 ] as const)(
-  'history is read, by keyboard too, and fits (%s, %i px)',
+  'the history can be read, by keyboard too, and fits (%s, %i px)',
   async (colorScheme, width) => {
     const { url, link } = await start();
     await chat(url, HELLO, bearer(KEY));
@@ -228,7 +228,7 @@ const RANGES = [
 ] as const;
 
 test.each(['click', 'keyboard'] as const)(
-  'each range has its own figures and says where it begins, and the table stays open, by %s',
+  'each range of the history has its own figures and beginning, and the table stays open, by %s',
   async (means) => {
     const { link } = await start(requestsAgo(HOURS_AGO));
     const page = await openPage(link);
@@ -258,7 +258,7 @@ test.each([
   ['Day', 7],
   ['Month', 500],
 ] as const)(
-  'history opens on the %s where the oldest request is %i hours old',
+  'the history opens on the %s where the oldest request is %i hours old',
   async (name, hours) => {
     const { link } = await start(requestsAgo([[hours, 3]]));
     const page = await openPage(link);
@@ -270,7 +270,7 @@ test.each([
   },
 );
 
-test('history without a request says what will be there, and shows no column of money without a price', async () => {
+test('the history without a request says what will be there, and has no column of money without a price', async () => {
   const { link } = await start([]);
   const page = await openPage(link);
   await page.getByRole('link', { name: 'History' }).first().click();
@@ -285,7 +285,7 @@ test('history without a request says what will be there, and shows no column of 
   expect(await other.getByText('Spent').count()).toBe(0);
 });
 
-test('a sum leads to the requests that it counts', async () => {
+test('a sum in the history leads to the requests that it counts', async () => {
   const { url, link } = await start([]);
   await chat(url, HELLO, bearer(KEY));
   const page = await openPage(link);

@@ -56,7 +56,7 @@ test('join enrols this machine, keeps that for the agent, and says what comes ne
   }
 });
 
-test('where the first gateway of a line is silent, this machine joins at the next', async () => {
+test('join goes to the next gateway of a line where the first is silent', async () => {
   const gateway = await startGatewayProcess();
   const silent = createServer();
   const first = `http://127.0.0.1:${await listening(silent)}`;
@@ -84,7 +84,7 @@ test('join warns of ports at which that gateway does not look, on this machine t
   expect(stdout).toContain('checks only the ports 3001 and 47901');
 });
 
-test('a data directory that cannot be made is said before the token is used up', async () => {
+test('join reports a data directory that cannot be made before the token is used up', async () => {
   const gateway = await startGatewayProcess();
   const token = await gateway.newToken();
   const file = join(temporaryDirectory(), 'file');
@@ -98,7 +98,7 @@ test('a data directory that cannot be made is said before the token is used up',
   expect((await runCli(settings, 'join', gateway.url, token)).code).toBe(0);
 });
 
-test('a line works once: a second machine is told to ask for another', async () => {
+test('a join command works once, and a second machine learns to ask for another', async () => {
   const gateway = await startGatewayProcess();
   const token = await gateway.newToken();
   await runCli({ DATA_DIR: temporaryDirectory(), AGENT: 'true' }, 'join', gateway.url, token);
@@ -115,7 +115,7 @@ test('a line works once: a second machine is told to ask for another', async () 
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
 
-test('joining again with a new join command keeps the identity', async () => {
+test('a second join with a new join command keeps the identity', async () => {
   const gateway = await startGatewayProcess();
   const directory = temporaryDirectory();
   const rejoin = async () =>
@@ -133,7 +133,7 @@ test.each([
   ['an address with a path', 'http://127.0.0.1:1/v1', NO_TOKEN, /without a path/],
   ['another protocol', 'ftp://127.0.0.1', NO_TOKEN, /http or https/],
   ['a token that was cut', 'http://127.0.0.1:1', 'abc', /64 hex digits/],
-])('%s is a wrong command line, and nothing is written', async (_, url, token, words) => {
+])('%s is a wrong command line for join, and nothing is written', async (_, url, token, words) => {
   const directory = join(temporaryDirectory(), 'data');
   const settings = { DATA_DIR: directory, AGENT: 'true' };
   const { code, stdout, stderr } = await runCli(settings, 'join', url, token);
@@ -142,7 +142,7 @@ test.each([
   expect(existsSync(directory)).toBe(false);
 });
 
-test('a gateway that does not run is said with what to do, and nothing is written', async () => {
+test('a gateway that does not run is reported by join with what to do, and nothing is written', async () => {
   const directory = join(temporaryDirectory(), 'data');
   const { code, stdout, stderr } = await runCli(
     { DATA_DIR: directory, AGENT: 'true' },
@@ -155,7 +155,7 @@ test('a gateway that does not run is said with what to do, and nothing is writte
   expect(existsSync(directory)).toBe(false);
 });
 
-test('what is no gateway does not get to keep the machine', async () => {
+test('a server that is no gateway does not get to keep the machine', async () => {
   const server = createServer((_req, res) => void res.end('<html>hello</html>'));
   const url = `http://127.0.0.1:${await listening(server)}`;
   const directory = temporaryDirectory();
@@ -170,7 +170,7 @@ test('what is no gateway does not get to keep the machine', async () => {
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
 
-test('a setting that names another gateway is not overruled', async () => {
+test('join does not overrule a setting that names another gateway', async () => {
   const settings = { DATA_DIR: temporaryDirectory(), REGISTRY_URL: 'http://10.0.0.1:47900' };
   const { code, stderr } = await runCli(settings, 'join', 'http://127.0.0.1:1', NO_TOKEN);
   expect(code).toBe(1);
@@ -210,7 +210,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
   },
 );
 
-test('a Switchyard that runs here is asked to join by itself', async () => {
+test('a Switchyard that runs on this machine is asked to join by itself', async () => {
   const directory = join(temporaryDirectory(), 'data');
   mkdirSync(directory);
   const asked: unknown[] = [];

@@ -80,7 +80,7 @@ async function started(env: Readonly<Record<string, string>> = {}) {
 
 const rowOf = (page: Page, name: string) => page.getByRole('row', { name });
 
-test('the page of models says what apps asked for and where it went, and maps a name at once', async () => {
+test('the page of models shows what apps asked for and where it went, and maps a name at once', async () => {
   const { url, engine, page } = await started();
   const names = await page.getByRole('rowheader').allInnerTexts();
   expect(names).toEqual(['claude-haiku-4-5-20251001', 'claude-sonnet-4-5-20250929', 'gpt-4o']);

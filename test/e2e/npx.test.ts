@@ -92,7 +92,7 @@ async function pack(version: string): Promise<string> {
 const isLinux = process.platform === 'linux';
 
 test.runIf(isLinux)(
-  'npx alone runs the gateway on a machine without a clone, installs its service for good, upgrades and removes it',
+  'npx alone runs the gateway on a bare machine, installs its service for good, upgrades and removes it',
   async () => {
     const registry = await startNpmRegistry();
     const { home, env, calls, npx } = newUser(registry);

@@ -59,7 +59,7 @@ test('the desktop app shows the gateway that runs already, with control, and sta
   expect(recorded(directory)).toEqual(owner);
 });
 
-test('the directory of an owner that was killed with -9 is taken over', async () => {
+test('the data directory of an owner that was killed with -9 is taken over', async () => {
   const directory = temporaryDirectory();
   const first = start(directory);
   await first.printed(WINDOW);
@@ -71,7 +71,7 @@ test('the directory of an owner that was killed with -9 is taken over', async ()
   expect(recorded(directory)).toMatchObject({ pid: second.pid, url });
 });
 
-test('of several that take over at the same moment, one runs', async () => {
+test('one of several that take over a data directory at the same moment runs', async () => {
   const directory = temporaryDirectory();
   const first = start(directory);
   await first.printed(WINDOW);
@@ -86,7 +86,7 @@ test('of several that take over at the same moment, one runs', async () => {
   expect(recorded(directory).pid).toBe(winner?.pid);
 });
 
-test('a start that fails gives the directory back', async () => {
+test('a start that fails gives the data directory back', async () => {
   const directory = temporaryDirectory();
   const refused = await runCli({ PORT: '0', DATA_DIR: directory, FAIL_THRESHOLD: 'many' });
   expect(refused.code).toBe(1);

@@ -30,25 +30,25 @@ async function startOwned(settings: Readonly<Record<string, string>> = {}) {
 const done = (line: string) => [0, `${line}\n`, ''];
 const refused = (words: RegExp) => [1, '', expect.stringMatching(words)];
 
-test('pause, drain and resume print the state that follows, and it is so', async () => {
+test('the commands pause, drain and resume print the state that follows, and bring it about', async () => {
   const { run, owner } = await startOwned();
   expect(await run('pause')).toEqual(done('paused: Its owner has paused it.'));
-  expect(await owner()).toMatchObject({ wish: 'paused', mode: 'paused' });
+  expect(await owner()).toMatchObject({ choice: 'paused', mode: 'paused' });
   expect(await run('drain')).toEqual(
     done('paused: Its owner lets running requests finish and takes no new ones.'),
   );
-  expect(await owner()).toMatchObject({ wish: 'drained' });
+  expect(await owner()).toMatchObject({ choice: 'drained' });
   expect(await run('resume')).toEqual(done('on: this machine takes requests.'));
-  expect(await owner()).toMatchObject({ wish: 'on', mode: 'on' });
+  expect(await owner()).toMatchObject({ choice: 'on', mode: 'on' });
 });
 
 test('a state in which requests still run says how many', () => {
-  const owner = { wish: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
+  const owner = { choice: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
   const view = { owner, inFlight: 2 } as unknown as AgentView;
   expect(stateLine(view)).toBe('draining (2 still running): Its owner lets them finish.');
 });
 
-test('set changes a setting of the running program, get prints it, default takes it back', async () => {
+test('the commands set, get and default change a setting of the running program, print it, and take it back', async () => {
   const { run, owner } = await startOwned();
   const path = 'agent.onlyWhenIdle';
   expect(await run('set', path, 'true')).toEqual(done(`${path} = true (set)`));
@@ -75,7 +75,7 @@ test('get prints a section or everything, and never a secret', async () => {
   expect(all).not.toContain(key);
 });
 
-test('what the gateway has against a change is printed as it says it', async () => {
+test('the gateway’s objection to a change is printed in its own words', async () => {
   const { run } = await startOwned({ AGENT_YIELD_TO_OTHERS: 'true' });
   expect(await run('set', 'agent.maxGpuTemperatureC', '200')).toEqual([
     1,
@@ -97,7 +97,7 @@ test('an agent that is switched off takes no orders, and says how it comes back'
 });
 
 test.each([['pause'], ['drain'], ['resume'], ['get'], ['set', 'agent.onlyWhenIdle', 'true']])(
-  '"%s" where nothing runs says so and ends with code 3',
+  'the command "%s" says so where nothing runs and ends with code 3',
   async (...args) => {
     const DATA_DIR = temporaryDirectory();
     const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...args);
@@ -132,7 +132,7 @@ test('free, load and unload change the memory of an engine, and resume brings it
   expect([...engine.loaded]).toEqual(['large']);
 });
 
-test('memory that cannot be freed is told with exit code 1', async () => {
+test('memory that cannot be freed is reported with exit code 1', async () => {
   const { mlx = () => null } = SCRIPTS;
   const headers = { server: 'BaseHTTP/0.6 Python/3.12.7' };
   const engine = await startScripted(mlx, ['small'], headers);

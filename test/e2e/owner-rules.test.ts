@@ -28,30 +28,33 @@ async function follows(host: RuledHost, rule: object, standing: readonly string[
   expect(await millisecondsUntil(following)).toBeLessThan(SOON_MS);
 }
 
-describe('the list of providers and routing follow the change of a rule, and wait for no heartbeat', () => {
+describe('changed owner rules in the list of machines and in routing', () => {
   test.each([
     ['only when idle', { onlyWhenIdle: true }, { onlyWhenIdle: false }, /Somebody is using/],
     ['not on battery', { notOnBattery: true }, { notOnBattery: null }, /on battery/],
     ['GPU temperature', { maxGpuTemperatureC: 40 }, { maxGpuTemperatureC: 60 }, /40 °C/],
-  ])('%s', async (_law, on, off, reason) => {
-    const host = await startRuledHost({
-      hostActivity: {
-        userIdleMs: () => Promise.resolve(1000),
-        isOnBattery: () => Promise.resolve(true),
-      },
-    });
-    await follows(host, on, HELD);
-    expect((await host.view()).owner).toMatchObject({
-      wish: 'on',
-      mode: 'paused',
-      rules: on,
-      reasons: [expect.stringMatching(reason)],
-      unjudgeable: [],
-    });
-    await follows(host, off, SERVES);
-  });
+  ])(
+    'the owner rule %s takes effect in list and routing at once, without waiting for a heartbeat',
+    async (_title, on, off, reason) => {
+      const host = await startRuledHost({
+        hostActivity: {
+          userIdleMs: () => Promise.resolve(1000),
+          isOnBattery: () => Promise.resolve(true),
+        },
+      });
+      await follows(host, on, HELD);
+      expect((await host.view()).owner).toMatchObject({
+        choice: 'on',
+        mode: 'paused',
+        rules: on,
+        reasons: [expect.stringMatching(reason)],
+        unjudgeable: [],
+      });
+      await follows(host, off, SERVES);
+    },
+  );
 
-  test('yield to others, once another program has kept the GPU for 20 s', async () => {
+  test('the owner rule to yield takes effect once another program has kept the GPU for 20 s', async () => {
     let aheadMs = 0;
     const clock: Clock = {
       now: () => systemClock.now() + aheadMs,
@@ -76,13 +79,13 @@ describe('the list of providers and routing follow the change of a rule, and wai
   });
 });
 
-test('the machine takes no request any more as soon as the change is answered', async () => {
+test('the machine takes no request any more as soon as the change of a rule is answered', async () => {
   const host = await startRuledHost();
   expect((await host.patch({ maxGpuTemperatureC: 40 })).status).toBe(200);
   expect((await chat(host.url)).upstream).toBe('hosted_a');
 });
 
-test('a rule that the environment sets holds from the start, is named, and cannot be changed', async () => {
+test('an owner rule of the environment counts from the start, is named, and cannot be changed', async () => {
   const host = await startRuledHost({
     env: { SWITCHYARD_AGENT_NOT_ON_BATTERY: 'true' },
     hostActivity: { isOnBattery: () => Promise.resolve(false) },
@@ -94,7 +97,7 @@ test('a rule that the environment sets holds from the start, is named, and canno
   expect((await host.view()).owner.rules['notOnBattery']).toBe(true);
 });
 
-test('a rule that cannot be judged is taken, named, and leaves the machine serving', async () => {
+test('an owner rule that cannot be judged is accepted, named, and leaves the machine serving', async () => {
   const host = await startRuledHost();
   expect((await host.patch({ onlyWhenIdle: true })).status).toBe(200);
   expect((await host.view()).owner).toMatchObject({

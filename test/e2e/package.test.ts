@@ -108,7 +108,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     if (why !== null) console.warn(`SKIPPED: ${why}`);
   });
 
-  test('holds the program and the window, built: no tests, no TypeScript, no maps', () => {
+  test('the npm package holds the program and the dashboard, built: no tests, no TypeScript, no maps', () => {
     const paths = packed.files.map(({ path }) => path);
     expect(paths.filter((path) => !PACKED.test(path))).toEqual([]);
     for (const path of [
@@ -129,7 +129,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(packed.size).toBeLessThan(MAX_TARBALL_BYTES);
   });
 
-  test('runs only what was tested here, whatever was published since: all is built in but the one native package', (ctx) => {
+  test('the npm package runs only what was tested here, whatever was published since', (ctx) => {
     if (why !== null) ctx.skip(why);
     const modules = join(first.root, 'node_modules');
     // Headers for a compiler, which is not needed: the package brings its binaries.
@@ -140,7 +140,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(digestsIn(join(modules, NATIVE))).toEqual(tested);
   });
 
-  test('is the same to the bit when it is built and packed again', async () => {
+  test('the npm package is the same to the bit when it is built and packed again', async () => {
     expect((await pack()).integrity).toBe(packed.integrity);
     for (const [name, config] of [
       ['node', 'main/vite.config.ts'],
@@ -155,7 +155,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     }
   });
 
-  test('has one dependency, which is of an exact version, and no script that npm runs when it installs it', () => {
+  test('the npm package has one dependency, of an exact version, and no script that npm runs at installation', () => {
     const { dependencies, scripts } = JSON.parse(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     ) as Record<string, Record<string, string>>;
@@ -169,7 +169,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(native.gypfile).toBe(false);
   });
 
-  test('says in one sentence that Node is too old, in words that an old Node can read', async () => {
+  test('the npm package says in one sentence that Node is too old, in words that an old Node can read', async () => {
     const bin = join(ROOT, 'dist/node/switchyard.cjs');
     expect(readFileSync(bin, 'utf8')).not.toMatch(/=>|`|\b(const|let|import|async|class)\b/);
     const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.4' }); require('${bin}')`;
@@ -178,7 +178,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(ended.stderr).toMatch(/^Switchyard needs Node 24 or newer, and this is Node 18.+\.\n$/);
   });
 
-  test('runs in an empty home: gateway, window, one chat, stop; and another machine joins through its installer, is verified and serves', async (ctx) => {
+  test('the npm package runs in an empty home, and a machine joins through its installer, is verified and serves', async (ctx) => {
     if (why !== null) ctx.skip(why);
     const upstream = await startUpstream(answers('hi'));
     const gateway = first.start({

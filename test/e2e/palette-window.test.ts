@@ -3,7 +3,7 @@ import { axeViolations } from '../support/browser.ts';
 import { startDemo } from '../support/demo.ts';
 import { openPage } from '../support/page.ts';
 
-test('Ctrl+K finds a page, a setting and an action, by keys alone', async () => {
+test('the palette (Ctrl+K) finds a page, a setting and an action, by keys alone', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
   await page.locator('.upstream-card').first().waitFor();
@@ -38,7 +38,7 @@ test('Ctrl+K finds a page, a setting and an action, by keys alone', async () => 
   await query.waitFor({ state: 'detached' });
 });
 
-test('what matches nothing says so, and the arrows go round', async () => {
+test('the palette says when nothing matches, and its arrow keys wrap around', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
   await page.getByRole('button', { name: /^Search/ }).click();

@@ -51,7 +51,7 @@ function loadedWith(settings: Readonly<Record<string, string>>): readonly string
   return JSON.parse(stdout) as string[];
 }
 
-test('without a shared database nothing of it is loaded, and with one it is', () => {
+test('the code of the pool is loaded with a shared database, and not without one', () => {
   expect(loadedWith({})).toEqual([]);
   const nobodyThere = { SWITCHYARD_DATABASE_URL: 'postgres://x@127.0.0.1:1/x' };
   expect(loadedWith(nobodyThere).join()).toContain('main/pool/pool.ts');

@@ -22,7 +22,7 @@ const HISTORIES: readonly History[] = [
   ],
 ];
 
-test('the judge of leases finds one that two have at once, and a fence that does not rise', () => {
+test('the judge of leases finds one that two gateways have at once, and a fence that does not rise', () => {
   const row = { op: 'UPDATE', name: 'verify x', holder: 'a', fence: 1, at_ms: 0, until_ms: 10 };
   const judged = (...changes: readonly Partial<LeaseRow>[]) =>
     createLeaseJudge()(changes.map((change) => ({ ...row, ...change }) as LeaseRow)).length;
@@ -36,7 +36,7 @@ test('the judge of leases finds one that two have at once, and a fence that does
 
 // The machines have addresses of loopback of their own, which only Linux has unasked.
 describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('three gateways', () => {
-  test('killed, cut off, upgraded and left by the database lose nothing acknowledged; no caller notices, no machine has two verifiers', async () => {
+  test('three gateways that are killed, cut off and upgraded lose nothing acknowledged, and callers notice nothing', async () => {
     const arena = await openArena(7);
     onTestFinished(() => arena.close());
     for (const history of HISTORIES) expect(await arena.play(history)).toEqual([]);

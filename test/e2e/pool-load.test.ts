@@ -55,7 +55,7 @@ const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + o
 
 // The machines have addresses of loopback of their own, which only Linux has unasked.
 describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('two gateways', () => {
-  test('one passes a machine by that is busy with requests of the other, and both count what all have served', async () => {
+  test('one of two gateways skips a machine that is busy for the other, and both count what all have served', async () => {
     const [url, a, b] = await startPool();
     const machines = await joined(a);
     const [busy, idle] = machines as [FaultMachine, FaultMachine];

@@ -54,7 +54,7 @@ const machines = {
   failed: 0,
   serving: 11,
   models: 2,
-  load: 40,
+  load: { lowest: 0, highest: 97 },
 };
 
 const opened = (pool: PoolReport | undefined, options: PageOptions = {}) => {
@@ -84,7 +84,7 @@ test('the overview shows who is in the pool, what each does, and what of it is d
   expect(rows[2]).toMatch(/silent.*last seen 1 min ago/s);
 });
 
-test('while the database is away it says so; without a pool there is nothing of it', async () => {
+test('the overview says when the database cannot be reached, and has nothing of a pool without one', async () => {
   const problem = 'The pool’s database postgres://db.lan/switchyard does not answer (timeout).';
   const page = await opened({ ...POOL, database: 'away', problem });
   await page.getByText('The database cannot be reached.').waitFor();
@@ -94,10 +94,13 @@ test('while the database is away it says so; without a pool there is nothing of 
   expect(await alone.getByText('pool').count()).toBe(0);
 });
 
-test.each(SIZES)('at $width, $colorScheme, it fits and axe finds nothing wrong', async (size) => {
-  const { width, colorScheme } = size;
-  const page = await opened(POOL, { viewport: { width, height: 800 }, colorScheme });
-  await page.getByRole('region', { name: 'Gateways of this pool' }).waitFor();
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  expect({ over, violations: await axeViolations(page) }).toEqual({ over: 0, violations: [] });
-});
+test.each(SIZES)(
+  'the overview of a pool fits and is accessible at $width, $colorScheme',
+  async (size) => {
+    const { width, colorScheme } = size;
+    const page = await opened(POOL, { viewport: { width, height: 800 }, colorScheme });
+    await page.getByRole('region', { name: 'Gateways of this pool' }).waitFor();
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect({ over, violations: await axeViolations(page) }).toEqual({ over: 0, violations: [] });
+  },
+);

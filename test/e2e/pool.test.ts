@@ -74,7 +74,7 @@ async function sweeperOf(url: string): Promise<string | undefined> {
 }
 
 describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
-  test('one is killed under load: nothing acknowledged is lost, the other goes on, and takes its work over', async () => {
+  test('a gateway killed under load loses nothing acknowledged, and the other takes its work over', async () => {
     const url = await postgres.database();
     const first = await startGateway(url);
     await expect.poll(() => sweeperOf(url)).toBeDefined();
@@ -102,7 +102,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     await expectAllThere(again, lost);
   });
 
-  test('the status report, the metrics and the command line say who is there and when the database is not', async () => {
+  test('the status report, the metrics and the command line say who is in the pool, and when the database is not', async () => {
     const url = await postgres.database();
     const [a, b] = await Promise.all([startGateway(url), startGateway(url)]);
     await expect
@@ -137,7 +137,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     expect(said).not.toContain(PASSWORD);
   });
 
-  test('the machines of a file are taken over once, with their histories and notes, while the gateway does not run', async () => {
+  test('the machines of a file move to the pool once, with histories and notes, while the gateway does not run', async () => {
     const url = await postgres.database();
     const directory = temporaryDirectory();
     const { store } = await openTestStore(join(directory, 'registry.db'));
@@ -174,7 +174,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     expect(again.stdout).toMatch(/Imported: 0 machines.*\nAlready in the pool: 1\.\n/);
   });
 
-  test('a gateway that is stopped hands its work over at once and keeps nothing of its own in a file', async () => {
+  test('a stopped gateway hands its work over at once and keeps nothing of its own in a file', async () => {
     const url = await postgres.database();
     const a = await startGateway(url);
     const b = await startGateway(url);

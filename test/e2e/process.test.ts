@@ -48,7 +48,7 @@ async function redeem(link: string) {
   return { status: answer.status, token: (JSON.parse(answer.text) as { token?: string }).token };
 }
 
-test('it prints a base URL that serves and a link that gives control, and SIGTERM ends it within a second', async () => {
+test('the program prints a base URL and a link that gives control, and SIGTERM ends it within a second', async () => {
   const { cli, directory, link, url, baseUrl } = await startHeadless();
   expect((await send(`${baseUrl}/models`)).status).toBe(200);
   const { token } = await redeem(link);
@@ -64,13 +64,13 @@ test('it prints a base URL that serves and a link that gives control, and SIGTER
   await expect(send(`${url}/healthz`)).rejects.toThrow(/ECONNREFUSED/);
 });
 
-test('SIGINT ends it as SIGTERM does', async () => {
+test('a SIGINT ends the program as SIGTERM does', async () => {
   const { cli } = await startHeadless();
   cli.kill('SIGINT');
   expect(await cli.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('idle connections and an open window do not hold up the end', async () => {
+test('idle connections and an open dashboard do not delay the end', async () => {
   const { cli, url } = await startHeadless();
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
@@ -91,7 +91,7 @@ test('idle connections and an open window do not hold up the end', async () => {
 });
 
 test.runIf(process.platform !== 'win32')(
-  'everything it writes is for its owner alone',
+  'every file that the program writes is for its owner alone',
   async () => {
     const { directory } = await startHeadless();
     const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
@@ -153,7 +153,7 @@ test('a bad setting ends the start with code 1 and one line that names the varia
   expect(existsSync(directory)).toBe(false);
 });
 
-test('it does not open itself to the network without a key', async () => {
+test('the program does not open itself to the network without a key', async () => {
   const { code, stdout, stderr } = await runCli({
     DATA_DIR: temporaryDirectory(),
     PORT: '0',
@@ -210,7 +210,7 @@ test('a bad settings file and an unknown variable cause warnings, not a failed s
   expect(kept).toEqual([expect.stringMatching(/^settings\.json\.bad-2/)]);
 });
 
-test('"open" prints a new link to the running gateway, whose code gives one session', async () => {
+test('the command "open" prints a new link to the running gateway, whose code gives one session', async () => {
   const { directory, url } = await startHeadless();
   const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, 'open');
   expect([code, stderr]).toEqual([0, '']);
@@ -221,7 +221,7 @@ test('"open" prints a new link to the running gateway, whose code gives one sess
   expect((await redeem(stdout.trim())).status).toBe(401);
 });
 
-test('"open" without a running gateway says what to do and ends with code 3', async () => {
+test('the command "open" without a running gateway says what to do and ends with code 3', async () => {
   const directory = temporaryDirectory();
   const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, 'open');
   expect([code, stdout]).toEqual([3, '']);
@@ -229,7 +229,7 @@ test('"open" without a running gateway says what to do and ends with code 3', as
   expect(stderr).toContain('switchyard start');
 });
 
-test('"open" after a gateway that was killed ends with code 3, too', async () => {
+test('the command "open" after a gateway that was killed ends with code 3, too', async () => {
   const { cli, directory } = await startHeadless();
   cli.kill('SIGKILL');
   await cli.ended;
@@ -238,7 +238,7 @@ test('"open" after a gateway that was killed ends with code 3, too', async () =>
   expect(stderr).toContain('No gateway is running');
 });
 
-test('"open" never shows the control token to another program on the port of a gateway that was killed', async () => {
+test('the command "open" never shows the control token to another program on a killed gateway’s port', async () => {
   const { cli, directory, url } = await startHeadless();
   cli.kill('SIGKILL');
   await cli.ended;
@@ -255,7 +255,7 @@ test('"open" never shows the control token to another program on the port of a g
   expect([code, stdout, seen]).toEqual([3, '', []]);
 });
 
-test('the session of one run holds in the next, its token is in no file, and the control token stays', async () => {
+test('the session of one run counts in the next, its token is in no file, and the control token stays', async () => {
   const first = await startHeadless();
   const { token } = await redeem(first.link);
   await stop(first.cli);
@@ -270,7 +270,7 @@ test('the session of one run holds in the next, its token is in no file, and the
   expect((await runCli({ DATA_DIR: first.directory }, 'open')).code).toBe(0);
 });
 
-test('--version prints the version, --help every setting; both start nothing', async () => {
+test('the option --version prints the version and --help every setting, and neither starts anything', async () => {
   const directory = join(temporaryDirectory(), 'data');
   const version = await runCli({ DATA_DIR: directory }, '--version');
   expect(version).toMatchObject({ code: 0, stdout: `${VERSION}\n`, stderr: '' });

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import type { HostEdges } from '../../main/app/app.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
@@ -8,6 +9,7 @@ import { openPage } from '../support/page.ts';
 import { recordOf } from '../registry/world.ts';
 import { enrolled, machineAt, storedMachine } from '../support/tier.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { putCardOnPath } from '../support/two-hosts.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const start = (store: HostEdges['openStore'], settings: Readonly<Record<string, string>> = {}) =>
@@ -60,7 +62,7 @@ test('a machine has a name and a note of its owner’s, which are found and kept
   expect(await page.locator('.provider').count()).toBe(1);
 });
 
-test('ten thousand machines scroll: few rows are drawn, by wheel, keys and sorting, and none moves', async () => {
+test('ten thousand machines scroll by wheel, keys and sorting with few rows drawn, and none moves', async () => {
   const host = await start(remembering(stateOf(10_000)));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -109,7 +111,7 @@ test('a key that is pressed just as the list is drawn again moves the focus, how
     .toBe('gpu-9999');
 });
 
-test('under Local the overview says how many machines serve, their models and their load', async () => {
+test('the overview under Local says how many machines serve, their models and their load', async () => {
   const host = await start(remembering(stateOf(12)));
   const page = await openPage(host.controlLink());
   await page.getByText('2 models · GPU load 3%').waitFor();
@@ -118,7 +120,7 @@ test('under Local the overview says how many machines serve, their models and th
   expect(new URL(page.url()).hash).toBe('#/providers');
 });
 
-test('the line that joins a machine is shown where control is, and nowhere else', async () => {
+test('the join command is shown where control is, and nowhere else', async () => {
   const host = await start(openStore);
   const origin = new URL(host.controlLink()).origin;
   const reader = await openPage(`${origin}/#/providers`);
@@ -135,7 +137,7 @@ test('the line that joins a machine is shown where control is, and nowhere else'
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('on a network the line that installs is shown with its digest, for machines without the program', async () => {
+test('the install command is shown on a network with its digest, for machines without the program', async () => {
   const host = await start(openStore, SHARED);
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -157,11 +159,14 @@ test('on a network the line that installs is shown with its digest, for machines
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('a machine joins by the pasted line, without a terminal', async () => {
-  const other = await start(openStore);
+test('a machine joins by the pasted join command, without a terminal, and is told apart from one of its name', async () => {
+  putCardOnPath();
+  const other = await start(openStore, AGENT);
   const otherPage = await openPage(other.controlLink());
   await otherPage.getByRole('link', { name: 'Machines', exact: true }).click();
+  // At once, when the list of machines may not have been read yet.
   await otherPage.getByRole('button', { name: 'Add a machine' }).click();
+  await otherPage.locator('.provider-name', { hasText: hostname() }).waitFor();
   const line = await otherPage.getByText(/^switchyard join/).innerText();
 
   const machine = await start(openStore, AGENT);
@@ -184,8 +189,17 @@ test('a machine joins by the pasted line, without a terminal', async () => {
   await field.fill(line);
   await page.getByRole('button', { name: /^Join 127/ }).click();
   await field.waitFor({ state: 'detached' });
-  await otherPage.getByText(/has joined/).waitFor();
+  const name = `${hostname()} (${(await idOf(machine)).slice(4, 12)})`;
+  await otherPage.getByText(`${name} has joined.`).waitFor();
+  await otherPage.getByRole('link', { name: `See ${name}`, exact: true }).click();
+  await otherPage.getByRole('heading', { level: 1, name }).waitFor();
 });
+
+/** The id of the machine that a gateway runs on. */
+async function idOf(host: Awaited<ReturnType<typeof start>>): Promise<string> {
+  const answer = await fetch(`${new URL(host.controlLink()).origin}/api/v1/agent`);
+  return ((await answer.json()) as { id: string }).id;
+}
 
 /** Verified machines that reported just now, with GPUs of 40 to 89 °C. */
 function stateOf(count: number) {

@@ -72,7 +72,7 @@ async function expectTokensOpen(registry: Registry, ledger: Ledger): Promise<voi
 }
 
 test(
-  'a kill of the whole program at any moment loses no heartbeat, enrolment, token or removal that was acknowledged',
+  'a kill of the program at any moment loses no acknowledged heartbeat, enrolment, token or removal',
   async () => {
     const directory = temporaryDirectory();
     const ledger = createLedger();

@@ -65,7 +65,7 @@ async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
   return page;
 }
 
-test('at 10 requests a second every click opens the row that was aimed at, and nothing shifts', async () => {
+test('every click opens the row that was aimed at, at 10 requests a second, and nothing shifts', async () => {
   const demo = await startDemo(PACE);
   traffic(demo);
   const page = await openRequests(demo, 8);
@@ -95,7 +95,7 @@ test('at 10 requests a second every click opens the row that was aimed at, and n
   expect(await shifts()).toBe(0);
 });
 
-test('new rows wait while the pointer is in the list, and come when they are asked for', async () => {
+test('new rows wait while the pointer is in the list, and come on request', async () => {
   const demo = await startDemo();
   await ask(demo);
   const page = await openRequests(demo, 0);
@@ -208,7 +208,7 @@ test('a machine has its name in the list, the filter, the details and the report
   await dialog.locator('.facts').getByText('Local · den (cccc1111)').waitFor();
 });
 
-test('the keyboard walks the list, opens, goes on and comes back', async () => {
+test('the keyboard walks through the list of requests, opens one, goes on and comes back', async () => {
   const demo = await startDemo();
   for (let n = 0; n < 3; n += 1) await ask(demo);
   const page = await openRequests(demo, 2);
@@ -245,7 +245,7 @@ test('an answer that stalls is shown as silent, not as answering', async () => {
   await expect(asked).rejects.toThrow('aborted');
 });
 
-test('at 320 px the details fit as well', async () => {
+test('the details of a request fit at 320 px as well', async () => {
   const demo = await startDemo();
   await demo.type('break local refuse');
   await ask(demo);

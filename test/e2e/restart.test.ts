@@ -50,7 +50,7 @@ function learnt({ stats, upstreams }: StatusReport) {
 
 const stateFile = ({ DATA_DIR }: { readonly DATA_DIR: string }) => join(DATA_DIR, 'state.json');
 
-test('counters, circuits and skips outlast a stop, and the next request pays for nothing again', async () => {
+test('counters, circuits and skips outlast a stop, and the next request fails nowhere twice', async () => {
   const { a, b, settings, gateway } = await startLearnt();
   const before = await gateway.status();
   expect(before.upstreams[1]?.circuit.open).toBe(true);
@@ -88,7 +88,7 @@ test('a kill loses at most the last second', async () => {
   expect(learnt(await next.status())).toEqual(learnt(before));
 });
 
-test('another key drops what was known of that upstream alone, and its key is not in the file', async () => {
+test('another key drops what was known of that upstream alone, and is not in the file', async () => {
   const { settings, gateway } = await startLearnt();
   await end(gateway.cli, 'SIGTERM');
   expect(readFileSync(stateFile(settings), 'utf8')).not.toMatch(/the-first-key/);
@@ -115,7 +115,7 @@ test.each([
   const { upstreams, stats } = await next.status();
   expect(stats).toMatchObject({ totalRequests: 0, fallbackCount: 0 });
   expect(upstreams[1]).toMatchObject({ healthy: true });
-  // It serves, learns and keeps anew.
+  // It serves, learns and keeps again.
   await chat(next.url);
   await end(next.cli, 'SIGTERM');
   expect(JSON.parse(readFileSync(stateFile(settings), 'utf8'))).toMatchObject({ totalRequests: 1 });

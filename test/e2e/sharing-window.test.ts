@@ -66,7 +66,7 @@ async function looksRight(page: Page): Promise<void> {
 }
 
 test.skipIf(OUTER_ADDRESS === undefined)(
-  'the gateway is shared with a new key at once, by a line that works, and is taken back at once',
+  'the gateway is shared at once with a new key and a line that works, and closed again at once',
   async () => {
     const address = OUTER_ADDRESS ?? '';
     const { host, page } = await openSharing();
@@ -109,7 +109,7 @@ test.skipIf(OUTER_ADDRESS === undefined)(
   },
 );
 
-test('all networks are saved for the restart, and the window says why', async () => {
+test('the choice of all networks is saved for the restart, and the dashboard says why', async () => {
   const { page } = await openSharing();
   await place(page, '0.0.0.0').check();
   await page.getByRole('button', { name: 'Save; applies after a restart' }).click();
@@ -118,13 +118,13 @@ test('all networks are saved for the restart, and the window says why', async ()
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('an address that the environment sets is said to be so, and nothing can be applied', async () => {
+test('an address that the environment sets is marked so, and nothing can be applied', async () => {
   const { page } = await openSharing({ SWITCHYARD_HOST: '127.0.0.1' });
   await page.getByText('The address is set by SWITCHYARD_HOST').waitFor();
   expect(await page.getByRole('button', { name: 'Share', exact: true }).isDisabled()).toBe(true);
 });
 
-test('where a machine is added, the way to share is one click, without a variable', async () => {
+test('the place to add a machine offers sharing in one click, without a variable', async () => {
   const host = await startWindowHost(NO_AGENT);
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();

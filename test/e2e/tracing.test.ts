@@ -120,7 +120,7 @@ test('a request is a span of its caller’s trace, each attempt a child of it, a
   expect(collector.text()).not.toMatch(/my diary|sk-secret|Hello/);
 });
 
-test('without a collector the caller’s trace reaches the upstream as it came', async () => {
+test('the caller’s trace reaches the upstream as it came without a collector', async () => {
   const hosted = await startUpstream(answers('Hello'));
   const gateway = await startTraced('', { HOSTED_A_BASE_URL: `${hosted.url}/v1` });
   const traceparent = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
@@ -139,7 +139,7 @@ test('a trace that its caller does not keep is not kept here either', async () =
   expect(hosted.calls[0]?.headers['traceparent']).toMatch(/^00-e{32}-[0-9a-f]{16}-00$/);
 });
 
-test('a collector that hangs or refuses costs no answer, and holds up no end', async () => {
+test('a collector that hangs or refuses costs no answer, and delays no end', async () => {
   const silent = await startUpstream();
   const hosted = await startUpstream(answers('Hello'));
   const gateway = await startTraced(silent.url, { HOSTED_A_BASE_URL: `${hosted.url}/v1` });

@@ -47,7 +47,7 @@ function told(host: Host) {
 
 const STUCK: Verdict = { kind: 'stuck', tries: 'local' };
 
-test('after failed requests, an engine that dies and comes back is shown without a request', async () => {
+test('an engine that dies and comes back after failed requests is shown so without a request', async () => {
   const { engine, host, url, verdict } = await startOwner();
   const page = await openPage(host.controlLink());
   const headline = page.getByRole('heading', { level: 1 });
@@ -64,7 +64,7 @@ test('after failed requests, an engine that dies and comes back is shown without
   expect((await chat(url)).status).toBe(200);
 });
 
-test('a verification that passes ends what the window says of the failures before it', async () => {
+test('a verification that passes ends what the dashboard says of the failures before it', async () => {
   const { engine, host, url, verdict, post } = await startOwner();
   engine.script = error(500, 'broken');
   await chat(url);
@@ -75,7 +75,7 @@ test('a verification that passes ends what the window says of the failures befor
   await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
 });
 
-test('a passed verification ends the cool-down: the next request goes there', async () => {
+test('a passed verification ends the cool-down, and the next request goes there', async () => {
   const { engine, host, url, verdict, post } = await startOwner();
   engine.script = error(500, 'broken');
   for (let asked = 0; asked < 6; asked += 1) await chat(url);

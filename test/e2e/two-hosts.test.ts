@@ -114,7 +114,7 @@ async function reasonForHosted(gateway: HostProcess): Promise<string> {
   return reason;
 }
 
-test('a machine that joined while it was off is verified at its start and serves, follows its owner, says goodbye, and comes back without a new line', async () => {
+test('a machine that joined while it was off is verified at its start, follows its owner, and comes back later', async () => {
   const gateway = await startGatewayHost();
   const engine = await startModelServer(answers('from the engine'));
   const machine = machineWith(engine);
@@ -126,7 +126,7 @@ test('a machine that joined while it was off is verified at its start and serves
   expect(await heartbeats(gateway, id)).toBeGreaterThan(0);
   await expectServed(gateway, id);
 
-  expect((await running.post('agent/mode', { wish: 'paused' })).status).toBe(200);
+  expect((await running.post('agent/mode', { mode: 'paused' })).status).toBe(200);
   // Before the gateway hears of it, the machine's own refusal sends the caller on.
   await reasonForHosted(gateway);
   await soon(async () => {
@@ -134,7 +134,7 @@ test('a machine that joined while it was off is verified at its start and serves
   });
   expect(await modelsOf(gateway)).not.toContain('m');
   expect(await reasonForHosted(gateway)).toBe('local=paused');
-  expect((await running.post('agent/mode', { wish: 'on' })).status).toBe(200);
+  expect((await running.post('agent/mode', { mode: 'on' })).status).toBe(200);
   await verified(gateway, id);
   await soon(() => expectServed(gateway, id));
 
@@ -148,7 +148,7 @@ test('a machine that joined while it was off is verified at its start and serves
   await expectServed(gateway, id);
 });
 
-test('a machine that joins while it runs leaves its own gateway, and when its power is cut requests fall back at once', async () => {
+test('a machine that joins while it runs leaves its own gateway, and requests fall back when its power is cut', async () => {
   const gateway = await startGatewayHost();
   const engine = await startModelServer(answers('from the engine'));
   const machine = machineWith(engine);
@@ -181,7 +181,7 @@ test('a machine that joins while it runs leaves its own gateway, and when its po
 /** The first-run promise, with the start of the program. */
 const FIRST_RUN_MS = 5000;
 
-test('with nothing configured, an engine and a GPU of this machine are verified and serve local within seconds', async () => {
+test('an engine and a GPU of this machine serve local within seconds with nothing configured', async () => {
   const engine = await startModelServer(answers('from the engine'));
   const first = machineWith(engine)
     .start()

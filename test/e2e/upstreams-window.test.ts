@@ -31,8 +31,8 @@ async function openSettings(page: Page, at = ''): Promise<void> {
   await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
 }
 
-describe('hosted upstreams', () => {
-  test('move up and down by keys, with what is saved of them, and one is removed after a question', async () => {
+describe('hosted upstreams in the settings', () => {
+  test('a hosted upstream moves up and down by keys with its settings, and is removed after a question', async () => {
     const service = await startService();
     const host = await startWindowHost(NO_AGENT);
     const page = await openPage(host.controlLink());
@@ -70,7 +70,7 @@ describe('hosted upstreams', () => {
     expect(await hostedB.getByRole('button', { name: /Remove…/ }).count()).toBe(0);
   });
 
-  test('that the environment sets up cannot be moved, and the page names the variable', async () => {
+  test('a hosted upstream of the environment cannot be moved, and the page names the variable', async () => {
     const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_HOSTED_B_BASE_URL: REFUSED_URL });
     const page = await openPage(host.controlLink());
     await openSettings(page, '/hosted_b');
@@ -82,7 +82,7 @@ describe('hosted upstreams', () => {
 });
 
 describe('the form of a hosted upstream', () => {
-  test('names it by host and port, and saves a price', async () => {
+  test('the form of a hosted upstream names it by host and port, and saves a price', async () => {
     const service = await startService();
     const host = await startWindowHost(NO_AGENT);
     const page = await openPage(host.controlLink());
@@ -109,7 +109,7 @@ describe('the form of a hosted upstream', () => {
       .toBe('0.6');
   });
 
-  test('says in its own words what is wrong, and tries again', async () => {
+  test('the form of a hosted upstream says in its own words what is wrong, and tries again', async () => {
     const service = await startService();
     await service.close();
     const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
@@ -147,4 +147,15 @@ test('the search of settings shows what matches, behind "More" too, and everythi
   expect(await shown()).toEqual([]);
   await search.fill('');
   await expect.poll(shown).toEqual(['Engine address']);
+});
+
+test('the arrow of "More" points down only once it is open', async () => {
+  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
+  await openSettings(page, '/local');
+  const more = section(page, 'Your GPUs (Local)').locator('.more-fields > summary');
+  const arrow = () => more.evaluate((it) => getComputedStyle(it, '::before').rotate);
+  await more.waitFor();
+  expect(await arrow()).toBe('-45deg');
+  await more.click();
+  expect(await arrow()).toBe('45deg');
 });

@@ -34,7 +34,7 @@ async function kept(url: string): Promise<{ readonly calls: number; readonly tok
 }
 
 test(
-  'a kill of the whole program loses at most one second of usage, and what it keeps is never counted twice',
+  'a kill of the program loses at most one second of usage, and nothing kept is counted twice',
   async () => {
     const random = chance(9);
     const now = startWatch();

@@ -6,14 +6,14 @@ import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
 
 const ASSETS = join(WINDOW_DIRECTORY, 'assets');
 
-test('all that the window loads is at most 200 KB, compressed', () => {
+test('the files that the dashboard loads are at most 200 KB, compressed', () => {
   const files = readdirSync(ASSETS);
   expect(files.some((name) => name.endsWith('.js'))).toBe(true);
   const bytes = files.map((name) => gzipSync(readFileSync(join(ASSETS, name))).byteLength);
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(200_000);
 });
 
-test('the window carries no schemas: it reads its own gateway alone', () => {
+test('the dashboard carries no schemas, since it reads its own gateway alone', () => {
   const scripts = readdirSync(ASSETS).filter((name) => name.endsWith('.js'));
   for (const name of scripts) expect(readFileSync(join(ASSETS, name), 'utf8')).not.toContain('Zod');
 });

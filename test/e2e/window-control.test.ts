@@ -37,8 +37,8 @@ async function openSettings(demo: RunningDemo, hash: string): Promise<Page> {
   return page;
 }
 
-describe('the line', () => {
-  test('a breaker that opened counts down, and a reset closes it', async () => {
+describe('upstreams under control', () => {
+  test('a circuit that opened counts down in the dashboard, and a reset closes it', async () => {
     const demo = await startDemo();
     // Open before the minute begins that is counted down.
     const page = await openPage(demo.link);
@@ -57,7 +57,7 @@ describe('the line', () => {
     expect(await ask(demo)).toBe('local: none');
   });
 
-  test('a rate limit counts down and a reset forgets it', async () => {
+  test('a rate limit counts down in the dashboard, and a reset forgets it', async () => {
     const demo = await startDemo();
     // Open before the 20 s begin that are counted down.
     const page = await openPage(demo.link);
@@ -71,7 +71,7 @@ describe('the line', () => {
     expect((await statusOf(demo)).upstreams[1]?.skips).toEqual([]);
   });
 
-  test('told to spend no money, it asks nobody else', async () => {
+  test('the switch for Local only keeps requests from all other upstreams', async () => {
     const demo = await startDemo();
     const page = await openPage(demo.link);
     await page.getByLabel('Local only').check();
@@ -96,7 +96,7 @@ describe('the line', () => {
     expect(await last.getByRole('button', { name: /Warm up/ }).count()).toBe(0);
   });
 
-  test('without control there is a reason instead of an effect', async () => {
+  test('a page without control gives a reason instead of an effect', async () => {
     const demo = await startDemo();
     await demo.type('break local refuse');
     await ask(demo);
@@ -115,8 +115,8 @@ describe('the line', () => {
   });
 });
 
-describe('the settings', () => {
-  test('a saved change is in force, and there after a reload', async () => {
+describe('settings under control', () => {
+  test('a saved setting is in force, and there after a reload', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/hosted_a');
     await section(page, 'Hosted A').getByLabel('Name').fill('Groq');
@@ -132,7 +132,7 @@ describe('the settings', () => {
     expect((await statusOf(demo)).upstreams[1]?.label).toBe('Hosted A');
   });
 
-  test('what holds only after a restart says so, where it is set and once it is saved', async () => {
+  test('a setting that takes a restart says so, where it is set and once it is saved', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/gateway');
     const form = section(page, 'Gateway');
@@ -148,7 +148,7 @@ describe('the settings', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  test('a value that is refused is explained at its field, and the rest is not saved', async () => {
+  test('a refused value is explained at its field, and the rest is not saved', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/local');
     const timeout = section(page, 'Your GPUs (Local)').getByLabel('First-token timeout');
@@ -167,7 +167,7 @@ describe('the settings', () => {
     expect((await statusOf(demo)).config.timeouts.local).toBe(45_000);
   });
 
-  test('what the environment holds is named and cannot be edited', async () => {
+  test('a setting of the environment is named and cannot be edited', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/hosted_b');
     const form = section(page, 'Hosted B');
@@ -178,7 +178,7 @@ describe('the settings', () => {
     expect(await key.getAttribute('placeholder')).toMatch(/^dem….{4}$/);
   });
 
-  test('a look at another tab does not lose what was entered', async () => {
+  test('a visit to another tab does not lose what was entered', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/hosted_a');
     await section(page, 'Hosted A').getByLabel('Name').fill('Gro');
@@ -188,19 +188,22 @@ describe('the settings', () => {
     expect(await section(page, 'Hosted A').getByLabel('Name').inputValue()).toBe('Gro');
   });
 
-  test.each(['light', 'dark'] as const)('axe finds nothing wrong in the %s', async (scheme) => {
-    const demo = await startDemo();
-    const page = await openSettings(demo, '#/settings/ondemand');
-    await page.emulateMedia({ colorScheme: scheme });
-    for (const name of ['Hosted A', 'Circuit breakers', 'Routing']) {
-      await page.getByRole('heading', { name, exact: true }).click();
-      await section(page, name).waitFor();
-    }
-    const form = section(page, 'On-demand GPU');
-    await form.getByText('More').click();
-    await form.getByLabel('First-token timeout').fill('0');
-    await form.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('“First-token timeout” must be').waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-  });
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing wrong in the %s settings',
+    async (scheme) => {
+      const demo = await startDemo();
+      const page = await openSettings(demo, '#/settings/ondemand');
+      await page.emulateMedia({ colorScheme: scheme });
+      for (const name of ['Hosted A', 'Circuit breakers', 'Routing']) {
+        await page.getByRole('heading', { name, exact: true }).click();
+        await section(page, name).waitFor();
+      }
+      const form = section(page, 'On-demand GPU');
+      await form.getByText('More').click();
+      await form.getByLabel('First-token timeout').fill('0');
+      await form.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('“First-token timeout” must be').waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
-test('with nothing set up, an address is all that it takes, and one that is wrong or dead is explained', async () => {
+test('an address is all that a bare start takes, and one that is wrong or dead is explained', async () => {
   const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
   await page.getByText('Nothing is set up yet.').waitFor();
   const address = page.getByRole('textbox', { name: 'Engine address' });

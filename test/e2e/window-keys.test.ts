@@ -4,7 +4,7 @@ import { startDemo } from '../support/demo.ts';
 import { openPage } from '../support/page.ts';
 
 test.each(['light', 'dark'] as const)(
-  'a key is created in the window, opens the gateway to an app, is limited, and is revoked (%s)',
+  'a key is created in the dashboard, opens the gateway to an app, is limited, and is revoked (%s)',
   async (colorScheme) => {
     const demo = await startDemo();
     const page = await openPage(demo.link, { colorScheme, viewport: { width: 400, height: 900 } });

@@ -54,7 +54,7 @@ async function workMsOf(page: Page): Promise<() => Promise<number>> {
 }
 
 test.each(['#/', '#/requests'])(
-  'at 500 requests a second, at %s, no change costs 50 ms of work, and few rows are drawn',
+  'the page %s never works for 50 ms on a change at 500 requests a second, and draws few rows',
   async (hash) => {
     const { page, next } = await underLoad(hash, 500);
     const workMs = await workMsOf(page);
@@ -70,7 +70,7 @@ test.each(['#/', '#/requests'])(
   },
 );
 
-test('half an hour of events, one a second, leaves the page no larger', async () => {
+test('a page stays the same size through half an hour of events, one a second', async () => {
   const { page, next } = await underLoad('#/requests', EVENTS * FRAMES_PER_SECOND);
   const session = await page.context().newCDPSession(page);
   const size = async () => {

@@ -34,7 +34,7 @@ const PAGES = [
 ] as const;
 
 test.each(WIDTHS)(
-  'at a width of %i, with the longest names, every control can be pressed and no texts collide',
+  'every control can be pressed at a width of %i, with the longest names, and no texts collide',
   async (width) => {
     const link = await startFullGateway();
     const page = await openPage(link, { viewport: { width, height: 800 } });

@@ -33,7 +33,7 @@ test('the browser of the tests has web security on: no page reads another origin
   expect(seen).toEqual({ fetched: 'TypeError', framed: null });
 });
 
-test('browsers are started in one place, so that they all have it on', () => {
+test('browsers are started in one place, so that web security is on in all', () => {
   const root = join(import.meta.dirname, '../..');
   const starting = ['test', 'scripts', 'bench'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -44,7 +44,7 @@ test('browsers are started in one place, so that they all have it on', () => {
   expect(starting).toEqual([join('test', 'support', 'browser.ts')]);
 });
 
-test('the window has no hand on a page that it did not open, and no other site frames it', async () => {
+test('the dashboard cannot reach into a page that it did not open, and no other site frames it', async () => {
   const { url } = await startGateway({});
   const page = await openPage(await otherSite());
   const framed = await page.evaluate(async (target) => {

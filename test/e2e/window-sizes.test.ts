@@ -46,7 +46,7 @@ function room(page: Page) {
 }
 
 test.each(SIZES)(
-  'at %i × %i, light and dark, each page fits its width, all can be pressed and read, and axe finds nothing wrong',
+  'each page fits %i × %i, light and dark, with everything in reach, and axe finds nothing wrong',
   async (width, height) => {
     const demo = await startDemo();
     await ask(demo);

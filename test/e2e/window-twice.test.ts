@@ -12,7 +12,7 @@ function ask(demo: RunningDemo): Promise<string> {
   }).then((response) => response.text());
 }
 
-test('the window shows a hedge while both calls run, and who came first', async () => {
+test('the dashboard shows a hedge while both calls run, and which came first', async () => {
   const demo = await startDemo(PACE);
   await demo.type('break local refuse');
   await demo.type('break hosted_a slow');
@@ -34,7 +34,7 @@ test('the window shows a hedge while both calls run, and who came first', async 
   expect(await row.locator('.note').allInnerTexts()).toEqual(['lost the race', 'hedge']);
 });
 
-test('the window shows an answer handed over from one upstream to the other', async () => {
+test('the dashboard shows a continuation from one upstream to the other', async () => {
   const demo = await startDemo();
   await demo.type('break local cut');
   const page = await openPage(demo.link);
@@ -48,7 +48,7 @@ test('the window shows an answer handed over from one upstream to the other', as
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('who may be asked alongside a slow one is chosen, explained and saved', async () => {
+test('the upstreams for a hedge are chosen, explained and saved in the settings', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
   await page.getByRole('link', { name: 'Settings' }).click();

@@ -11,7 +11,7 @@ function ask(demo: RunningDemo, stream: boolean): Promise<string> {
   }).then((response) => response.text());
 }
 
-test('a request shows up in the window without a reload', async () => {
+test('a request appears in the dashboard without a reload', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
   await page.getByText('No requests yet').waitFor();
@@ -20,7 +20,7 @@ test('a request shows up in the window without a reload', async () => {
   await expect.poll(() => page.locator('main').innerText()).toMatch(/Serving from\s+Local/i);
 });
 
-test('an upstream broken in the window is left by the next request', async () => {
+test('an upstream broken in the demo’s dashboard is skipped by the next request', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
   const control = page.getByRole('combobox', { name: /local/i });
@@ -36,7 +36,7 @@ test('an upstream broken in the window is left by the next request', async () =>
   await control.selectOption('none');
 });
 
-test('the link signs in and leaves the address; without it the page only reads', async () => {
+test('the link signs in and leaves the address, and without it the page only reads', async () => {
   const demo = await startDemo();
   const first = await openPage(demo.link);
   await first.getByRole('combobox', { name: /local/i }).waitFor();
@@ -47,7 +47,7 @@ test('the link signs in and leaves the address; without it the page only reads',
 });
 
 test.each(['light', 'dark'] as const)(
-  'axe finds nothing wrong in the %s window',
+  'axe finds nothing wrong in the %s dashboard',
   async (scheme) => {
     const demo = await startDemo();
     await demo.type('break local refuse');

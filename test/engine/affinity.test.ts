@@ -66,7 +66,7 @@ function conversation(tier: Tier, from: number) {
 }
 
 describe.skipIf(SERVER === null)(`conversations with real engines${WHY}`, () => {
-  test('read only what is new, each at its machine', async () => {
+  test('conversations with real engines read only what is new, each at its machine', async () => {
     const { tier } = await startHomes(2);
     const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
     const firsts = [];
@@ -82,7 +82,7 @@ describe.skipIf(SERVER === null)(`conversations with real engines${WHY}`, () => 
     }
   });
 
-  test('go on elsewhere with the next turn when their machine is killed', async () => {
+  test('conversations with real engines go on elsewhere with the next turn when their machine is killed', async () => {
     const { tier, homes } = await startHomes(2);
     const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
     const firsts: string[] = [];
@@ -94,7 +94,7 @@ describe.skipIf(SERVER === null)(`conversations with real engines${WHY}`, () => 
     for (const talk of talks) expect((await talk.turn(30)).read).toBeLessThan(120);
   });
 
-  test('leave a machine with eight long answers where another is quicker, and come back', async () => {
+  test('conversations with real engines leave a busy machine where another is quicker, and come back', async () => {
     const { tier } = await startHomes(2);
     const [near, far, busy] = [1, 2, 3].map((n) => conversation(tier, 10 * n));
     if (near === undefined || far === undefined || busy === undefined) throw new Error('none');
@@ -116,7 +116,7 @@ describe.skipIf(SERVER === null)(`conversations with real engines${WHY}`, () => 
   });
 
   test.each(['chat', 'native'])(
-    'with Claude Code read less than a twentieth in the second turn, %s',
+    'conversations with Claude Code read less than a twentieth in the second turn, %s',
     async (protocols) => {
       const llama = await start();
       const gateway = await startGateway({

@@ -47,7 +47,7 @@ async function untilLocal(url: string, limitMs: number) {
 }
 
 describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
-  test('that loads another model within a minute serves it within 20 s', async () => {
+  test('a machine whose real engine loads another model within a minute serves it within 20 s', async () => {
     const first = await start({ alias: 'first' });
     const host = await startMachineOf(first);
     first.signal('SIGKILL');
@@ -59,7 +59,7 @@ describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
     expect(ms).toBeLessThan(20_000);
   });
 
-  test('that is killed and comes back is used again within 20 s', async () => {
+  test('a machine whose real engine is killed and comes back is used again within 20 s', async () => {
     const first = await start();
     const host = await startMachineOf(first);
     first.signal('SIGKILL');
@@ -69,7 +69,7 @@ describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
     expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
   });
 
-  test('that is stopped keeps a request no longer than 25 s, and is degraded then', async () => {
+  test('a machine whose real engine is stopped keeps a request no longer than 25 s, and is degraded', async () => {
     const llama = await start();
     const host = await startMachineOf(llama, { SWITCHYARD_HEDGE: 'off' });
     llama.signal('SIGSTOP');
@@ -85,7 +85,7 @@ describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
     expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
   });
 
-  test('that cannot read pictures is asked on for texts, and pictures go elsewhere', async () => {
+  test('a machine whose real engine cannot read pictures keeps its texts, and pictures go elsewhere', async () => {
     const host = await startMachineOf(await start());
     for (let n = 0; n < 6; n += 1) {
       const answer = await chat(host.url, PICTURE);
@@ -97,7 +97,7 @@ describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
     expect((await chat(host.url)).upstream).toBe('local');
   });
 
-  test('continues a plain answer that its caller has begun as the engine itself does', async () => {
+  test('a machine continues an answer that its caller has begun as its real engine does', async () => {
     const llama = await start();
     const host = await startMachineOf(llama);
     const asked = {
@@ -114,7 +114,7 @@ describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
     expect(contentOf((await chat(host.url, asked)).text)).toBe(direct);
   });
 
-  test('whose engine wants a key says so, and serves once it has it', async () => {
+  test('a machine whose real engine wants a key says so, and serves once it has it', async () => {
     const open = await start();
     const host = await startMachineOf(open);
     open.signal('SIGKILL');

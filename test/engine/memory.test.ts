@@ -59,7 +59,7 @@ async function startMachine(env: Readonly<Record<string, string>> = {}) {
 const viewIn = (answer: { readonly text: string }) => JSON.parse(answer.text) as AgentView;
 
 describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
-  test('is let go of when it is freed, hosted answers meanwhile, and the model is back before requests are', async (context) => {
+  test('freed memory of a real engine is given back, hosted answers meanwhile, and the model comes back first', async (context) => {
     const { router, host, canLoad } = await startMachine();
     if (!canLoad) context.skip('this llama-server cannot start its children');
     const held = memoryOfChildren(router.pid);
@@ -80,10 +80,10 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect([meanwhile.upstream, meanwhile.reason]).toEqual(['hosted_a', 'local=paused']);
     expect(await loadedIn(router.url)).toEqual([]);
 
-    await host.order('agent/mode', { wish: 'on' });
+    await host.order('agent/mode', { mode: 'on' });
     await soon(async () => {
       const { upstream } = await chat(host.url, askFor('alpha'));
-      // Whoever answers: nothing but the agent loads it, and it does before requests return.
+      // No request loads it: nothing but the agent loads it, and it does before requests return.
       if (upstream === 'local') return;
       expect(await loadedIn(router.url)).toEqual(['alpha']);
       throw new Error('not back yet');
@@ -91,7 +91,7 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect((await host.view()).memory).toEqual({ state: 'kept', toLoad: [], problem: null });
   });
 
-  test('is freed for a time that passes', async (context) => {
+  test('the memory of a real engine is freed for a time that passes', async (context) => {
     const { router, host, canLoad } = await startMachine();
     if (!canLoad) context.skip('this llama-server cannot start its children');
     await host.order('agent/free', { minutes: 0.05 });
@@ -100,7 +100,7 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect(await loadedIn(router.url)).toEqual(['alpha']);
   });
 
-  test('changes for an order only when no request runs', async (context) => {
+  test('the memory of a real engine changes for an order only when no request runs', async (context) => {
     const { router, host, canLoad } = await startMachine();
     if (!canLoad) context.skip('this llama-server cannot start its children');
     const running = startChat(host.url, { ...askFor('alpha', 3000), stream: true });
@@ -123,7 +123,7 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect((await host.view()).owner.mode).toBe('on');
   });
 
-  test('goes when nobody uses it, and the next request loads it again', async (context) => {
+  test('the memory of a real engine goes when nobody uses it, and the next request loads it again', async (context) => {
     const { router, host, canLoad } = await startMachine({
       SWITCHYARD_AGENT_IDLE_UNLOAD_MIN: '0.05',
     });
@@ -134,7 +134,7 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect(await loadedIn(router.url)).toEqual(['alpha']);
   });
 
-  test('of a server for one model cannot be freed, and its owner is told how it could', async () => {
+  test('the memory of a real engine for one model cannot be freed, and its owner learns what would help', async () => {
     const llama = await startLlamaProcess(SERVER ?? '', TEXTS.alpha);
     const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: llama.url } });
     const { memory, owner } = viewIn(await host.order('agent/free', {}));

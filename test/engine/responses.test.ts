@@ -17,7 +17,7 @@ const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_L
 const TEXT = { cycle: [' row', ' your', ' boat'], trims: false };
 
 describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
-  test('streams responses that OpenAI’s client can put together, and says that a limit cut them off', async () => {
+  test('a real engine streams responses for OpenAI’s client, which learns that a limit cut them off', async () => {
     const engine = await startLlama(SERVER ?? '', TEXT);
     const { url } = await startGateway({ LOCAL_ENGINE_URL: engine });
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });
@@ -30,7 +30,7 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     }
   });
 
-  test('that starts after its gateway is known by its first response', async () => {
+  test('a real engine that starts after its gateway is recognised by its first response', async () => {
     const first = await startLlamaProcess(SERVER ?? '', TEXT);
     first.signal('SIGKILL');
     await first.ended;
@@ -41,7 +41,7 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     expect((await client.responses.stream(asked).finalResponse()).status).toBe('incomplete');
   });
 
-  test('names the stop sequence that ended a message, also where it is asked in chat completions', async () => {
+  test('a real engine names the stop sequence that ended a message, also by way of chat completions', async () => {
     const engine = await startLlama(SERVER ?? '', TEXT);
     const { url } = await startGateway({ LOCAL_ENGINE_URL: engine, LOCAL_PROTOCOLS: 'chat' });
     const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });
@@ -57,7 +57,7 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     expect([last.stop_reason, last.stop_sequence]).toEqual(['max_tokens', null]);
   });
 
-  test('streams messages of its own, and counts their tokens', async () => {
+  test('a real engine streams messages of its own, and counts their tokens', async () => {
     const engine = await startLlama(SERVER ?? '', TEXT);
     const { url } = await startGateway({ LOCAL_ENGINE_URL: engine });
     const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });

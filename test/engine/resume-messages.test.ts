@@ -53,20 +53,23 @@ const WAYS = [
 ] as const;
 
 describe.skipIf(SERVER === null)(`a message of a real engine${WHY}`, () => {
-  test.each(WAYS)('that breaks off is carried on, %s', async (_way, settings) => {
-    const { engine, wire, gateway } = await startResuming(PLAIN, settings);
-    const whole = seenIn((await ask(engine)).text);
-    for (const more of [{}, { temperature: 0 }]) {
-      for (const after of [1, 2, 8, 20, 39]) {
-        wire.after = after;
-        const { text } = await ask(gateway.url, more);
-        expect(text).toContain(': carried on by hosted_b\n\n');
-        expect(seenIn(text)).toEqual(whole);
+  test.each(WAYS)(
+    'a message of a real engine that breaks off is continued, %s',
+    async (_way, settings) => {
+      const { engine, wire, gateway } = await startResuming(PLAIN, settings);
+      const whole = seenIn((await ask(engine)).text);
+      for (const more of [{}, { temperature: 0 }]) {
+        for (const after of [1, 2, 8, 20, 39]) {
+          wire.after = after;
+          const { text } = await ask(gateway.url, more);
+          expect(text).toContain(': carried on by hosted_b\n\n');
+          expect(seenIn(text)).toEqual(whole);
+        }
       }
-    }
-  });
+    },
+  );
 
-  test('that breaks off is carried on by another machine of one’s own', async () => {
+  test('a message of a real engine that breaks off is continued by another machine of the owner’s', async () => {
     const engine = await startLlama(SERVER ?? '', PLAIN);
     const wire = await startCuttingWire(engine);
     const whole = seenIn((await ask(engine)).text);
@@ -83,15 +86,18 @@ describe.skipIf(SERVER === null)(`a message of a real engine${WHY}`, () => {
     }
   });
 
-  test.each(WAYS)('that has thought is carried on in its text, %s', async (_way, settings) => {
-    const { engine, wire, gateway } = await startResuming(THINKING, settings);
-    const whole = seenIn((await ask(engine)).text);
-    expect(whole.said.map(([type]) => type)).toEqual(['thinking', 'text']);
-    for (const after of [11, 20, 35]) {
-      wire.after = after;
-      const { text } = await ask(gateway.url);
-      expect(text).toContain(': carried on by hosted_b\n\n');
-      expect(seenIn(text)).toEqual(whole);
-    }
-  });
+  test.each(WAYS)(
+    'a message of a real engine that has thought is continued in its text, %s',
+    async (_way, settings) => {
+      const { engine, wire, gateway } = await startResuming(THINKING, settings);
+      const whole = seenIn((await ask(engine)).text);
+      expect(whole.said.map(([type]) => type)).toEqual(['thinking', 'text']);
+      for (const after of [11, 20, 35]) {
+        wire.after = after;
+        const { text } = await ask(gateway.url);
+        expect(text).toContain(': carried on by hosted_b\n\n');
+        expect(seenIn(text)).toEqual(whole);
+      }
+    },
+  );
 });

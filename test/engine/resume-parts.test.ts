@@ -103,7 +103,7 @@ const WAYS: readonly Way[] = [
 
 describe.skipIf(SERVER === null).each(WAYS)(
   `$way of a real engine${WHY}`,
-  ({ path, body, seen, settings }) => {
+  ({ way, path, body, seen, settings }) => {
     async function startResuming() {
       const engine = await startLlama(SERVER ?? '', TEXT);
       const wire = await startCuttingWire(engine);
@@ -124,14 +124,14 @@ describe.skipIf(SERVER === null).each(WAYS)(
       return { whole: seen(await ask(engine, {})), cutAfter };
     }
 
-    test('that breaks off in its thought or its text goes on from there', async () => {
+    test(`${way} of a real engine that breaks off in its thought or its text goes on from there`, async () => {
       const { whole, cutAfter } = await startResuming();
       for (const pieces of [1, 5, THOUGHT, THOUGHT + 1, SPOKEN - 1, SPOKEN]) {
         expect(await cutAfter(pieces, {})).toEqual(whole);
       }
     });
 
-    test('that breaks off anywhere is given again at temperature 0, its call included', async () => {
+    test(`${way} of a real engine that breaks off anywhere is given again at temperature 0, its call included`, async () => {
       const { whole, cutAfter } = await startResuming();
       for (let pieces = 1; pieces <= CALLED; pieces += 1) {
         expect(await cutAfter(pieces, { temperature: 0 })).toEqual(whole);

@@ -38,7 +38,7 @@ const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_L
 
 describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
   test.each(TEXTS)(
-    '%s is carried on by its like, and nothing is lost or doubled',
+    'an answer of a real engine %s is continued by one like it, and nothing is lost or doubled',
     async (_name, text) => {
       const engine = await startLlama(SERVER ?? '', text);
       const wire = await startCuttingWire(engine);
@@ -58,7 +58,7 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     },
   );
 
-  test('that has thought is carried on in its text, and says no more than it may', async () => {
+  test('an answer of a real engine that has thought is continued in its text, and is no longer than it may be', async () => {
     const engine = await startLlama(SERVER ?? '', THINKING);
     const wire = await startCuttingWire(engine);
     const whole = await wholeAnswer(engine);
@@ -76,22 +76,25 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
     }
   });
 
-  test.each(TEXTS)('%s is carried on between two machines of one’s own', async (_name, text) => {
-    const engine = await startLlama(SERVER ?? '', text);
-    const wire = await startCuttingWire(engine);
-    const whole = await wholeAnswer(engine);
-    for (const after of CUTS) {
-      wire.after = after;
-      const machines = [wire.url, engine].map((url, at) => {
-        const id = `prv_${(at + 1).toString(16).padStart(32, '0')}`;
-        return { stored: storedMachine(id, url, { verification: { ownedBy: 'llamacpp' } }) };
-      });
-      const tier = await startTier(machines);
-      const { text: answer } = await chatStream(tier.url, ASKED);
-      expect(answer).toContain(': carried on by local/');
-      expect(seenIn(answer)).toEqual(whole);
-    }
-  });
+  test.each(TEXTS)(
+    'an answer of a real engine %s is continued between two machines of the owner’s',
+    async (_name, text) => {
+      const engine = await startLlama(SERVER ?? '', text);
+      const wire = await startCuttingWire(engine);
+      const whole = await wholeAnswer(engine);
+      for (const after of CUTS) {
+        wire.after = after;
+        const machines = [wire.url, engine].map((url, at) => {
+          const id = `prv_${(at + 1).toString(16).padStart(32, '0')}`;
+          return { stored: storedMachine(id, url, { verification: { ownedBy: 'llamacpp' } }) };
+        });
+        const tier = await startTier(machines);
+        const { text: answer } = await chatStream(tier.url, ASKED);
+        expect(answer).toContain(': carried on by local/');
+        expect(seenIn(answer)).toEqual(whole);
+      }
+    },
+  );
 });
 
 async function wholeAnswer(engine: string) {

@@ -27,7 +27,7 @@ interface Listed {
 }
 
 describe.skipIf(SERVER === null)(`a fixed router of models${WHY}`, () => {
-  test('gets an unknown name as its loaded chat model, loads one if there is none, and no chat as its embedder', async (context) => {
+  test('a router of models gets an unknown name as its loaded chat model, or loads one, and never an embedder', async (context) => {
     const router = await startLlamaRouter(SERVER ?? '', MODELS);
     const hosted = await startUpstream(answers('a'));
     const { url } = await startGateway({
@@ -73,7 +73,7 @@ describe.skipIf(SERVER === null)(`a fixed router of models${WHY}`, () => {
     expect(await modelOf(asked)).toEqual(['local', 'gamma']);
   });
 
-  test('of a machine gets the same by its agent, which stays verified with nothing loaded', async (context) => {
+  test('a machine’s agent sends an unknown name to its router’s chat model, and stays verified with none loaded', async (context) => {
     const router = await startLlamaRouter(SERVER ?? '', MODELS);
     const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: router } });
     const asked = { ...HELLO, model: 'gpt-4o', max_tokens: 3, temperature: 0 };

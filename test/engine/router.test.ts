@@ -28,7 +28,7 @@ async function loadedIn(router: string): Promise<readonly string[]> {
 }
 
 describe.skipIf(SERVER === null)(`a machine with a real router of models${WHY}`, () => {
-  test('serves the model that is asked for, and looking at it loads none', async (context) => {
+  test('a machine with a real router of models serves the model asked for, and its checks load none', async (context) => {
     const router = await startLlamaRouter(SERVER ?? '', TEXTS);
     const direct = await postJson(`${router}/v1/chat/completions`, askFor('alpha'));
     if (direct.text.includes('failed to load')) {

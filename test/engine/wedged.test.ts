@@ -15,7 +15,7 @@ const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_L
 const TEXT = { cycle: [' ka', ' lo', ' mi'], trims: false };
 
 describe.skipIf(SERVER === null)(`a fixed real engine${WHY}`, () => {
-  test('that is stopped keeps a request no longer than 25 s, and is used again once it goes on', async () => {
+  test('a real engine as a fixed upstream, once stopped, keeps a request 25 s at most, and is used again later', async () => {
     const llama = await startLlamaProcess(SERVER ?? '', TEXT);
     const hosted = await startUpstream(answers('paid'));
     const { url, host } = await startGateway({

@@ -52,7 +52,7 @@ const NEW_OLLAMA = {
   }),
 };
 
-test('Ollama says what each model can, its size, and the window of those that are loaded', async () => {
+test('Ollama reports what each model can do, its size, and the window of those that are loaded', async () => {
   const { engine, read } = await factsOf(NEW_OLLAMA);
   expect(await read()).toEqual({
     'nomic-embed-text:latest': {
@@ -107,7 +107,7 @@ test('an older Ollama is asked once about each version of a model, by a call tha
 
 const LM_STUDIO = { '/lmstudio-greeting': ok({ lmstudio: true }) };
 
-test('LM Studio says what its models are and the window of each loaded instance', async () => {
+test('LM Studio reports what its models are and the window of each loaded instance', async () => {
   const { read } = await factsOf({
     ...LM_STUDIO,
     '/v1/models': listed('organization_owner', 'text-embedding-nomic', 'openai/gpt-oss-20b'),
@@ -139,7 +139,7 @@ test('LM Studio says what its models are and the window of each loaded instance'
   });
 });
 
-test('an LM Studio before 0.4 says it in its older API', async () => {
+test('an LM Studio before 0.4 reports the same in its older API', async () => {
   const { read } = await factsOf({
     ...LM_STUDIO,
     '/v1/models': listed('organization_owner', 'qwen2-vl-7b-instruct', 'llama'),
@@ -193,7 +193,7 @@ test('a llama.cpp serves the window of one slot, not what the model was trained 
   });
 });
 
-test('a llama.cpp router tells by the arguments of a model what it is for and how long a prompt it may get', async () => {
+test('a llama.cpp router shows in a model’s arguments what it is for and how long a prompt may be', async () => {
   const entry = (id: string, ...args: readonly string[]) => ({
     id,
     owned_by: 'llamacpp',
@@ -242,7 +242,7 @@ test.each([
   ['embedded-coder:7b', null],
   ['meta-llama/Llama-3.1-8B-Instruct', null],
   ['google/gemma-3-27b-it', null],
-])('the name %s says %s', (name, use) => {
+])('the model name %s shows the use %s', (name, use) => {
   expect(useByName(name)).toBe(use);
 });
 
@@ -255,10 +255,10 @@ type Circumstances = Parameters<typeof byPreference>[1];
 const chatting = (id: string, more: Partial<ModelFacts> = {}) =>
   modelFacts(id, { use: 'chat', loaded: false, ...more });
 
-describe('a name that an engine does not have', () => {
+describe('stand-ins for a name that an engine does not have', () => {
   const EMBEDDER = chatting('e', { use: 'embedding', loaded: true });
 
-  test('goes to the loaded chat model, then to the one used last, then to the largest that fits', () => {
+  test('an unknown name goes to the loaded chat model, then the last used, then the largest that fits', () => {
     const models = [
       EMBEDDER,
       chatting('small', { size_bytes: 2 * GB }),
@@ -276,12 +276,12 @@ describe('a name that an engine does not have', () => {
     expect(order(models.slice(0, 4))).toEqual(['large', 'small', 'huge', 'e']);
   });
 
-  test('goes to the smallest where the memory is unknown', () => {
+  test('an unknown name goes to the smallest model where the memory is unknown', () => {
     const models = [chatting('large', { size_bytes: 9 * GB }), chatting('s', { size_bytes: GB })];
     expect(order(models, { lastUsed: null, memoryBytes: null })).toEqual(['s', 'large']);
   });
 
-  test('goes with a picture or tools to a model that takes them, if there is one', () => {
+  test('an unknown name goes with a picture or tools to a model that takes them, if there is one', () => {
     const models = [
       chatting('text', { loaded: true, vision: false, tools: true }),
       chatting('eyes', { vision: true, tools: false }),
@@ -296,7 +296,7 @@ describe('a name that an engine does not have', () => {
     expect(standIn([EMBEDDER], () => ({ vision: false, tools: false }))).toBeNull();
   });
 
-  test('never goes to an embedder or reranker, whatever the order of the list', () => {
+  test('an unknown name never goes to an embedder or reranker, whatever the order of the list', () => {
     const model = fc.record({
       use: fc.constantFrom('chat', 'embedding', 'rerank', 'other', null),
       loaded: fc.constantFrom(true, false, null),

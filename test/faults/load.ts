@@ -86,7 +86,7 @@ export function createLoad(
     const answer = await answerOf(sending());
     if (answer !== null && answer.status < 300) return answer;
     const isExcused = isTroubled || at.isTroubled || troubles !== at.troubles;
-    // Whoever was picked a moment ago may have been killed since, and not serve yet.
+    // The one picked a moment ago may have been killed since, and not serve yet.
     const wasAway =
       pid === null || url === '' || at.gateway.pid !== pid || at.gateway.runs !== runs;
     const isUnwritten = answer !== null && codeOf(answer) === 'registry_unwritten';

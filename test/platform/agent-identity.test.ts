@@ -23,7 +23,7 @@ function keyOf(text: string) {
   return parsed.key;
 }
 
-test('the worked example of the protocol comes out: public key, id and health proof', () => {
+test('the worked example of the agent protocol comes out right: public key, id and health proof', () => {
   expect(publicKeyOf(RFC_KEY)).toBe(RFC_PUBLIC);
   expect(providerIdOf(RFC_PUBLIC)).toBe(RFC_ID);
   expect(signHealth(RFC_KEY, '00ff', RFC_ID)).toBe(
@@ -60,7 +60,7 @@ test.each([
   ['plain base64', RFC_PUBLIC.replaceAll('_', '/').replaceAll('-', '+')],
   ['another spelling of the same bytes', `${RFC_PUBLIC.slice(0, -1)}t`],
   ['with a line feed', `${RFC_PUBLIC.slice(0, -1)}\n`],
-])('a public key that is %s is none', (_, text) => {
+])('a public key that is %s is refused', (_, text) => {
   expect(parsePublicKey(text)).toBeNull();
 });
 
@@ -73,11 +73,11 @@ test.each([
   ['of order 8', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'],
   ['of order 2', P_MINUS_1],
   ['of order 2 with the sign bit', `${P_MINUS_1.slice(0, -2)}ff`],
-])('a public key of small order (%s) is refused: anybody can sign for it', (_, hex) => {
+])('a public key of small order (%s) is refused, since anyone can sign for it', (_, hex) => {
   expect(parsePublicKey(Buffer.from(hex, 'hex').toString('base64url'))).toBeNull();
 });
 
-test('bytes that are no point on the curve verify nothing', () => {
+test('a public key that is no point on the curve verifies nothing', () => {
   const key = keyOf(Buffer.from(`02${'00'.repeat(31)}`, 'hex').toString('base64url'));
   const signature = Buffer.alloc(64).toString('base64');
   expect(verifyHealth(key, { nonce: '00', id: RFC_ID, signature })).toBe(false);

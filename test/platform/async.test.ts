@@ -26,7 +26,7 @@ describe('waiting for a promise within limits', () => {
     expect(await stopped).toEqual({ kind: 'aborted' });
   });
 
-  test('a wait ends at once where its signal has aborted before, and without a limit only with it', async () => {
+  test('a wait ends at once where its signal has aborted before, and without a limit only with its signal', async () => {
     const clock = createManualClock();
     const before = withTimeout(Promise.resolve(1), { clock, signal: AbortSignal.abort() });
     expect(await before).toEqual({ kind: 'aborted' });
@@ -37,7 +37,7 @@ describe('waiting for a promise within limits', () => {
     expect(await patient).toEqual({ kind: 'aborted' });
   });
 
-  test('a wait passes a failure in time on; one that comes later is nobody’s', async () => {
+  test('a wait passes on a failure in time, and drops one that comes later', async () => {
     const clock = createManualClock();
     await expect(withTimeout(Promise.reject(new Error('no')), { clock, ms: 1 })).rejects.toThrow(
       'no',

@@ -5,7 +5,7 @@ const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 const UNKNOWN = null;
 
-test('of a large body room is reserved for what has come and 64 KiB more, never for more than was announced', () => {
+test('a large body reserves what has come and 64 KiB more, never more than was announced', () => {
   const budget = createBodyBudget(() => 16 * MEBIBYTE, 1);
   const [large, other] = [budget.share(), budget.share()];
   expect(large.hold(0, 14 * MEBIBYTE)).toBe(true);
@@ -15,7 +15,7 @@ test('of a large body room is reserved for what has come and 64 KiB more, never 
   expect(large.hold(14 * MEBIBYTE, 14 * MEBIBYTE)).toBe(true);
 });
 
-test('a body of unknown length is reserved as it comes', () => {
+test('a body of unknown length is reserved as it arrives', () => {
   const budget = createBodyBudget(() => 100, 1);
   const share = budget.share();
   expect(share.hold(100, UNKNOWN)).toBe(true);
@@ -31,7 +31,7 @@ test('an eighth of the body budget is for bodies of up to 1 MiB', () => {
   expect(budget.share().hold(1, 1)).toBe(false);
 });
 
-test('a body that outgrows 1 MiB counts as a large one from then on, and its copies do, too', () => {
+test('a body that outgrows 1 MiB counts as a large one from then on, and so do its copies', () => {
   const budget = createBodyBudget(() => 8 * MEBIBYTE, 1);
   const [growing, large] = [budget.share(), budget.share()];
   expect(growing.hold(MEBIBYTE, UNKNOWN)).toBe(true);

@@ -12,14 +12,14 @@ test('a byte buffer gives all pieces as one, in order, whatever their sizes', ()
   expect(text(buffer.take())).toBe(pieces.join(''));
 });
 
-test('a byte buffer hands a single piece over as it came, not copied', () => {
+test('a byte buffer hands a single piece over uncopied', () => {
   const buffer = new ByteBuffer(100);
   const piece = Buffer.from('whole');
   buffer.add(piece);
   expect(buffer.take()).toBe(piece);
 });
 
-test('what was taken from a byte buffer is no longer in it, and stays as it is when more comes', () => {
+test('bytes taken from a byte buffer are no longer in it, and stay the same when more arrive', () => {
   const buffer = new ByteBuffer();
   for (const piece of ['a', 'b']) buffer.add(Buffer.from(piece));
   const taken = buffer.take();
@@ -30,7 +30,7 @@ test('what was taken from a byte buffer is no longer in it, and stays as it is w
   expect(buffer.take()).toHaveLength(0);
 });
 
-test('small pieces hold no more memory than twice their bytes, and none of the pieces themselves', () => {
+test('small pieces in a byte buffer hold no more memory than twice their bytes', () => {
   const buffer = new ByteBuffer();
   const read = Buffer.alloc(64 * 1024, 'x');
   for (let byte = 0; byte < 1_000_000; byte += 1)
@@ -41,7 +41,7 @@ test('small pieces hold no more memory than twice their bytes, and none of the p
   expect(taken.buffer.byteLength).toBeLessThanOrEqual(2_000_000);
 });
 
-test('an announced length is allocated as it comes, and never more than it', () => {
+test('a byte buffer allocates an announced length as it arrives, and never more than it', () => {
   const buffer = new ByteBuffer(300_000);
   const piece = Buffer.alloc(100_000, 'x');
   buffer.add(Buffer.alloc(10, 'x'));

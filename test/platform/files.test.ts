@@ -63,7 +63,7 @@ function recordedSteps(): readonly string[] {
 const hasModes = process.platform !== 'win32';
 
 test.runIf(hasModes)(
-  'a file that is replaced is on disk before its name, and its name before the next step',
+  'a replacement file is on disk before its name, and its name before the next step',
   async () => {
     const directory = temporaryDirectory();
     const folder = basename(directory);
@@ -116,7 +116,7 @@ test('no file of several is replaced if one of them cannot be written', () => {
   expect(readFileSync(join(directory, 'a'), 'utf8')).toBe('old');
 });
 
-test('what the disk says names the file', async () => {
+test('an error of the disk names the file', async () => {
   const directory = temporaryDirectory();
   const folder = join(directory, 'folder');
   mkdirSync(folder);
@@ -131,7 +131,7 @@ test('a file that is set aside keeps its name and gets the time', () => {
   );
 });
 
-test('no file is written or put in place of another but through the one helper', () => {
+test('no file is written or replaced other than through the one helper', () => {
   const main = join(import.meta.dirname, '../../main');
   const writers = readdirSync(main, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))

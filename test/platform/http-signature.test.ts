@@ -63,7 +63,7 @@ test('the worked example of docs/reference/agent-protocol.md comes out letter by
   });
 });
 
-describe('whatever is covered cannot be changed', () => {
+describe('changes of a signed message', () => {
   test.each<[what: string, message: () => SignedMessage, kind: string]>([
     ['method', () => ({ ...signed(), method: 'PUT' }), 'forged'],
     ['path', () => ({ ...signed(), path: '/api/v1/providers/heartbeat' }), 'forged'],
@@ -83,7 +83,7 @@ describe('whatever is covered cannot be changed', () => {
       'forged',
     ],
     ['signature', () => withHeader('signature', (v) => v.replace(':g', ':h')), 'forged'],
-  ])('not the %s', (_what, message, kind) => {
+  ])('a message whose %s was changed after signing is refused', (_what, message, kind) => {
     expect(check(message())).toMatchObject({ kind });
   });
 
@@ -97,7 +97,7 @@ describe('whatever is covered cannot be changed', () => {
   });
 });
 
-test('a signature of another key is forged, whatever it claims', () => {
+test('a signature made with another key is forged, whatever it claims', () => {
   const stranger = generateKeyPairSync('ed25519').privateKey;
   const headers = signatureHeaders(CONTENT, { ...SIGNER, privateKey: stranger });
   expect(check({ ...CONTENT, headers })).toEqual({ kind: 'forged' });
@@ -111,7 +111,7 @@ test('an unknown key id is a result of its own, before anything is computed', ()
   });
 });
 
-test('parameters may come in any order, as long as they are signed so', () => {
+test('signature parameters may come in any order, as long as they are signed in it', () => {
   const parameters = ['created=1790000000', `keyid="${keyId}"`, 'alg="ed25519"'];
   const orders = fc.shuffledSubarray([...parameters, 'tag="switchyard-agent"'], { minLength: 4 });
   fc.assert(
@@ -140,9 +140,9 @@ test('parameters may come in any order, as long as they are signed so', () => {
   );
 });
 
-describe('a header that is missing or not by the protocol is named', () => {
+describe('missing and malformed headers of a signature', () => {
   test.each(['content-digest', 'x-gateway-sequence', 'signature-input', 'signature'])(
-    'without %s',
+    'a message without %s is refused, and the header named',
     (name) => {
       const { [name]: _gone, ...headers } = signed().headers;
       const result = check({ ...signed(), headers });
@@ -152,7 +152,7 @@ describe('a header that is missing or not by the protocol is named', () => {
   );
 
   test.each(['content-digest', 'x-gateway-sequence', 'signature-input', 'signature'])(
-    '%s twice, as Node joins it or as a list',
+    'a message with %s twice is refused, as Node joins it or as a list',
     (name) => {
       const { headers } = signed();
       const value = headers[name] ?? '';
@@ -164,7 +164,7 @@ describe('a header that is missing or not by the protocol is named', () => {
   );
 
   test.each(['0', '-1', '01', '1.5', '1e3', ' 1', '', 'x', '9007199254740992', '9'.repeat(17)])(
-    'the sequence %j',
+    'a message with the sequence %j is refused',
     (value) => {
       expect(check(withHeader('x-gateway-sequence', () => value))).toEqual({
         kind: 'malformed',
@@ -178,7 +178,7 @@ describe('a header that is missing or not by the protocol is named', () => {
     ['two digests', (v: string) => `${v}, sha-512=:AA==:`],
     ['no wrapping', (v: string) => v.replaceAll(':', '')],
     ['nothing', () => ''],
-  ])('the digest with %s', (_what, change) => {
+  ])('a message whose digest has %s is refused', (_what, change) => {
     expect(check(withHeader('content-digest', change))).toMatchObject({ kind: 'malformed' });
   });
 
@@ -208,7 +208,7 @@ describe('a header that is missing or not by the protocol is named', () => {
     ['blanks', (v: string) => v.replaceAll(';', '; ')],
     ['a keyid of 5,000 digits', (v: string) => v.replace('prv_', 'a'.repeat(5000))],
     ['nothing', () => ''],
-  ])('Signature-Input with %s', (_what, change) => {
+  ])('a message whose Signature-Input has %s is refused', (_what, change) => {
     const result = check(withHeader('signature-input', change));
     expect(result).toMatchObject({ kind: 'malformed' });
     expect(JSON.stringify(result)).toContain('Signature-Input must be');
@@ -220,7 +220,7 @@ describe('a header that is missing or not by the protocol is named', () => {
     ['63 bytes', () => `switchyard=:${Buffer.alloc(63).toString('base64')}:`],
     ['65 bytes', () => `switchyard=:${Buffer.alloc(65).toString('base64')}:`],
     ['base64url', (v: string) => v.replace('+', '-')],
-  ])('Signature with %s', (_what, change) => {
+  ])('a message whose Signature has %s is refused', (_what, change) => {
     expect(check(withHeader('signature', change))).toMatchObject({ kind: 'malformed' });
   });
 });
@@ -236,7 +236,7 @@ test('no garbage in any header passes or throws', () => {
   );
 });
 
-test('every body, sequence and time that is signed is valid', () => {
+test('every signed body, sequence and time is valid', () => {
   const content = fc.record({
     body: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
     sequence: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
@@ -270,7 +270,7 @@ test('a message for a pool names it, and nobody can name another one or none', (
   expect(kinds).toEqual(['forged', 'malformed', 'malformed', 'malformed', 'forged']);
 });
 
-test('a pool that is named alongside a message for nobody in particular means nothing', () => {
+test('a pool named in a message for no particular pool is ignored', () => {
   const headers = { ...signed().headers, 'x-gateway-pool': 'pool_a' };
   expect(check({ ...CONTENT, headers })).toMatchObject({ kind: 'valid', pool: undefined });
 });

@@ -40,7 +40,7 @@ const token = fc.constantFrom(
   '😀',
 );
 
-test('what is JSON and what is not is as JSON.parse has it, wherever the bytes are cut', () => {
+test('the JSON scanner accepts what JSON.parse accepts, wherever the bytes are cut', () => {
   const text = fc.oneof(
     json,
     fc.array(token, { maxLength: 12 }).map((tokens) => tokens.join('')),
@@ -65,7 +65,7 @@ test('what is JSON and what is not is as JSON.parse has it, wherever the bytes a
   );
 });
 
-test('values and names are reported with their offsets, wherever the bytes are cut', () => {
+test('JSON values and names are reported with their offsets, wherever the bytes are cut', () => {
   fc.assert(
     fc.property(json, places, (text, at) => {
       const bytes = Buffer.from(text);
@@ -104,14 +104,14 @@ test('values and names are reported with their offsets, wherever the bytes are c
   );
 });
 
-test('a nest of a million is refused for its depth, and one of a hundred thousand is not', () => {
+test('a JSON text nested a million deep is refused for its depth, and one a hundred thousand deep is not', () => {
   const deep = createJsonScanner(DEAF, 1);
   expect(deep.push(Buffer.from('['.repeat(2_000_000)))).toBe(false);
   expect(deep.isTooDeep()).toBe(true);
   expect(isTaken('['.repeat(100_000) + ']'.repeat(100_000))).toBe(true);
 });
 
-test('a text weighs as much as its values and twice its names, and nothing for what stands in texts', () => {
+test('the weight of a JSON text is its values and twice its names, and nothing for the contents of strings', () => {
   const weigh = (value: unknown): number => {
     if (typeof value !== 'object' || value === null) return 0;
     const inner = Object.values(value);

@@ -25,7 +25,7 @@ function linesOf(
 
 const REQUEST = ['info', 'request', { id: 'req_1', status: 200, upstream: null }] as const;
 
-test('a line is one JSON object, text for people, or text for the journal', () => {
+test('a log line is one JSON object, text for people, or text for the journal', () => {
   const [json = ''] = linesOf('json', [...REQUEST]);
   expect(JSON.parse(json)).toEqual({
     time: expect.stringMatching(/Z$/),
@@ -49,7 +49,7 @@ test('a log writes no line above its level', () => {
 });
 
 test.each(['text', 'journal', 'json'] as const)(
-  'a value from outside makes no further field or line in %s',
+  'a value from outside makes no further field or line in a log of %s',
   (format) => {
     const model = 'x status=500\n<3>forged\u001B[2J "quoted"';
     const [line = '', ...others] = linesOf(format, ['info', 'request', { model }]);
@@ -59,7 +59,7 @@ test.each(['text', 'journal', 'json'] as const)(
   },
 );
 
-test('the file is for its owner, is appended to, and two of 5 MB are kept', async () => {
+test('the log file is for its owner, is appended to, and two of 5 MB are kept', async () => {
   const directory = join(temporaryDirectory(), 'logs');
   fileSink(directory)('from the run before\n');
   await expect.poll(() => readFileSync(logFile(directory), 'utf8')).toContain('the run before\n');
@@ -71,14 +71,14 @@ test('the file is for its owner, is appended to, and two of 5 MB are kept', asyn
   expect(readdirSync(directory).toSorted()).toEqual(['switchyard.log', 'switchyard.log.1']);
 });
 
-test('a reader that stands still costs at most a megabyte; later lines are lost', () => {
+test('a log reader that stops reading costs at most a megabyte, and later lines are lost', () => {
   const stalled = new PassThrough({ highWaterMark: 1 });
   const write = streamSink(stalled);
   for (let each = 0; each < 100; each += 1) write('y'.repeat(64 * 1024));
   expect(stalled.readableLength + stalled.writableLength).toBeLessThan(1.2 * 1024 * 1024);
 });
 
-test('many lines of one moment are one write', async () => {
+test('log lines of one moment are written at once', async () => {
   const writes: string[] = [];
   const sink = new Writable({
     decodeStrings: false,
@@ -93,7 +93,7 @@ test('many lines of one moment are one write', async () => {
   expect(writes).toHaveLength(1);
 });
 
-test('a program that exits at once has written its last lines', () => {
+test('a program that exits at once has written its last log lines', () => {
   const directory = temporaryDirectory();
   const program = `
     import { fileSink, streamSink } from '${pathToFileURL('main/platform/log.ts').href}';
@@ -106,7 +106,7 @@ test('a program that exits at once has written its last lines', () => {
   expect(readFileSync(logFile(directory), 'utf8')).toBe('the last words\n');
 });
 
-test('a stream that is gone takes no line, without an error', () => {
+test('a log stream that is gone takes no line, without an error', () => {
   const gone = new PassThrough();
   gone.destroy();
   expect(() => streamSink(gone)('lost\n')).not.toThrow();

@@ -18,7 +18,7 @@ for (let made = 0; made < 10_000_000; made += 1) {
 console.log(Math.round(largest / 2 ** 20));
 `;
 
-test('the nursery of the collector grows to 16 MB, of which V8 keeps two', async () => {
+test('the nursery of the garbage collector grows to 16 MB, of which V8 keeps two', async () => {
   const run = async (...args: readonly string[]) => {
     const node = [process.execPath, '--input-type=module-typescript', '-e', BUSY, ...args];
     const { stdout, stderr } = await spawnProgram(node, process.env).ended;

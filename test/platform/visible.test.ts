@@ -13,7 +13,7 @@ import { startStandIn } from '../support/owned-gateway.ts';
 const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085\u2066';
 const SEEN = 'tower⟨U+001B⟩[2J⟨U+000A⟩root: ok⟨U+202E⟩gnp.exe⟨U+0085⟩⟨U+2066⟩';
 
-test('control and direction characters of a name are seen as their codes', () => {
+test('control and direction characters of a name are shown as their codes', () => {
   expect(visible(NAME)).toBe(SEEN);
   expect(visible('\u{E0041}\u200B\uFEFF')).toBe('⟨U+E0041⟩⟨U+200B⟩⟨U+FEFF⟩');
 });
@@ -29,7 +29,7 @@ test.each([
     'all in escapes',
     `{"names":["${Array.from(NAME, (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`).join('')}"],"n":1}`,
   ],
-])('JSON for the eye is read with its hidden characters seen: %s', (_how, json) => {
+])('JSON for people is read with its hidden characters as their codes: %s', (_how, json) => {
   expect(parseVisible(json)).toEqual({ names: [SEEN], n: 1 });
 });
 
@@ -40,7 +40,7 @@ test('the window shows no hidden character of an answer or a refusal', async () 
   expect((await refusalOf(new Response(error, { status: 400 }))).message).toBe(SEEN);
 });
 
-test('the command line prints no hidden character of what a gateway says', async () => {
+test('the command line prints no hidden character of a gateway’s answer', async () => {
   const running = await startStandIn(temporaryDirectory(), (_req, res) => {
     res.writeHead(400).end(JSON.stringify({ error: { message: NAME } }));
   });

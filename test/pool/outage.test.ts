@@ -52,8 +52,8 @@ async function scene() {
 
 const databaseOf = ({ pool }: PooledRegistry) => pool.status().database;
 
-describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
-  test('a killed one: routing goes on, nothing is acknowledged, and what was heard is caught up', async () => {
+describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
+  test('routing goes on without the database, nothing is acknowledged, and what was heard is written afterwards', async () => {
     const { a, b, agent } = await scene();
     await postgres.kill();
     await beat(a, agent);
@@ -100,7 +100,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
     expect(seenAt(b)).toMatchObject({ current_model: 'm3', heartbeat_count: 2 });
   });
 
-  test('one that has stopped answering is one that is gone, and a lease on it is lost', async () => {
+  test('a database that has stopped answering counts as gone, and a lease on it is lost', async () => {
     const { a, b, agent } = await scene();
     const lease = await a.pool.lease('work');
     expect(lease).not.toBeNull();
@@ -118,7 +118,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
     expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
   });
 
-  test('what waits for one that does not answer is bounded', async () => {
+  test('the writes that wait for a database that does not answer are bounded', async () => {
     const { a } = await scene();
     postgres.pause();
     try {
@@ -136,7 +136,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
     expect(await a.store.write([document('n', '1')])).toMatchObject({ kind: 'written' });
   });
 
-  test('what could not be written is taken back before the database is read again', async () => {
+  test('writes that fail are undone before the database is read again', async () => {
     const { store, pool } = await openShared(await postgres.database(), 'gw_a', times);
     const [most, workMs] = [5000, 0.4];
     let settled = 0;
@@ -160,7 +160,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('without the database', () => {
     expect(await settledWhenRead.promise).toBe(most);
   });
 
-  test('a gateway that starts without it begins with nothing, and has everything once it is there', async () => {
+  test('a gateway that starts without the database begins with nothing, and has everything once it is there', async () => {
     const { url, agent } = await scene();
     await postgres.kill();
     const started = await startPooledRegistry(url, 'gw_late', { times });

@@ -29,7 +29,7 @@ function countTurns() {
 }
 
 describe.runIf(POSTGRES_SKIPPED === null)('a gateway with much to catch up', () => {
-  test('takes what others have written a piece at a time, and goes on to requests in between', async () => {
+  test('a gateway reads many changes of others a piece at a time, and answers requests in between', async () => {
     const url = await postgres.database();
     const [reader, writer] = [await openShared(url, 'gw_a'), await openShared(url, 'gw_b')];
     const { count, note } = countTurns();
@@ -40,7 +40,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a gateway with much to catch up', () 
     expect(count.most).toBeLessThanOrEqual(MOST.machines);
   });
 
-  test('writes what comes at the same moment in a few commits, of which each is one statement', async () => {
+  test('a gateway writes changes of the same moment in a few commits of one statement each', async () => {
     const url = await postgres.database();
     const { store } = await openShared(url);
     const commits = async () => {
@@ -55,7 +55,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a gateway with much to catch up', () 
     expect((await commits()) - before).toBeLessThanOrEqual(AT_ONCE / 50);
   });
 
-  test('answers those who wait for the database a few at a time, in the order in which they came', async () => {
+  test('a gateway answers writers that waited for the database a few at a time, in order', async () => {
     const { store } = await openShared(await postgres.database());
     const { count, note } = countTurns();
     const order: number[] = [];

@@ -29,7 +29,7 @@ async function refusal(url: string, secretDigest?: string) {
 }
 
 describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
-  test('gateways that start at the same moment on an empty one set it up once', async () => {
+  test('gateways that start at the same moment on an empty database set it up once', async () => {
     const url = await postgres.database();
     const all = await Promise.all(
       Array.from({ length: 4 }, async (_, n) => openingShared(url, `gw_${n}`)),
@@ -38,7 +38,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     expect(await versionIn(url)).toEqual([{ schema_version: MIGRATIONS.length, works_with: 1 }]);
   });
 
-  test('one that a newer version has set up is refused and left untouched', async () => {
+  test('a database that a newer version has set up is refused and left unchanged', async () => {
     const url = await postgres.database();
     await (await openShared(url)).store.close();
     const newer = { schema_version: MIGRATIONS.length + 7, works_with: MIGRATIONS.length + 1 };
@@ -55,7 +55,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     expect(await versionIn(url)).toEqual([newer]);
   });
 
-  test('the version before keeps running alongside a newer one whose step leaves it working', async () => {
+  test('the previous version keeps running alongside a newer one whose schema step leaves it working', async () => {
     const url = await postgres.database();
     const old = await openShared(url, 'gw_old');
     const next = { worksWith: 1, sql: 'ALTER TABLE switchyard.providers ADD COLUMN mood text' };
@@ -78,7 +78,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     ]);
   });
 
-  test('a step that fails leaves the schema as it was', async () => {
+  test('a schema step that fails leaves the schema as it was', async () => {
     const url = await postgres.database();
     const first = await connection(url);
     const bad = { worksWith: 2, sql: 'CREATE TABLE switchyard.half (id text); SELECT nothing' };
@@ -88,14 +88,14 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     expect(await versionIn(url)).toEqual([{ schema_version: MIGRATIONS.length, works_with: 1 }]);
   });
 
-  test('a gateway with another secret is refused, and told which file to copy', async () => {
+  test('a gateway with another secret is refused, and the message says which file to copy', async () => {
     const url = await postgres.database();
     await openShared(url);
     const { message } = await refusal(url, 'another digest');
     expect(message).toMatch(/copy the file gateway-secret from the data directory/);
   });
 
-  test('a wrong password is a warning that says what to do; no text holds a password', async () => {
+  test('a wrong database password is a warning that says what to do, and no text holds a password', async () => {
     const url = (await postgres.database()).replace(PASSWORD, 'wr0ng-w0rd');
     const { opened, lines } = await openingShared(url, 'gw_a', { times: IMPATIENT });
     expect(opened).toMatchObject({
@@ -109,7 +109,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     expect(written).toMatchObject({ message: expect.stringContaining('28P01') });
   });
 
-  test('what was committed is read even if nothing announced it', async () => {
+  test('a committed change is read even if nothing announced it', async () => {
     const url = await postgres.database();
     const { changes } = await openShared(url);
     await postgres.query(
@@ -122,7 +122,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await expect.poll(digests).toEqual(['silent']);
   });
 
-  test('a lease that was given up late does not end the one that its gateway has taken since', async () => {
+  test('a lease that is given up late does not end the one that its gateway has taken since', async () => {
     const url = await postgres.database();
     await openShared(url);
     const database = await connection(url);
@@ -138,7 +138,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     database.destroy();
   });
 
-  test('the gateways of a pool add up to its totals, whatever they count meanwhile', async () => {
+  test('the counts of the gateways of a pool add up to its totals, whatever they count meanwhile', async () => {
     const url = await postgres.database();
     await openShared(url);
     const [busy, reader] = await Promise.all([connection(url), connection(url)]);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Circuits, createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { activeExclusions } from '../../main/gateway/circuits/exclusions.ts';
-import { circuitReport, exclusionReports } from '../../main/gateway/circuits/report.ts';
+import { circuitReport, exclusionReports } from '../../main/gateway/monitoring/status.ts';
 import type { Failure } from '../../main/gateway/upstream/failure.ts';
 import { dualTimeOf } from '../../main/platform/clock.ts';
 import { createSharedCircuits } from '../../main/pool/shared-circuits.ts';
@@ -121,7 +121,7 @@ const leftAt = ({ circuits }: Peer) => circuits.exclusionOf(ID, 'm')?.waitMs ?? 
 const failure = (reason: Failure['reason'], retryAfterMs: number | null = null) =>
   ({ reason, retryAfterMs }) as Failure;
 
-test('a circuit that opens at one gateway is open at all, for as long, whatever their clocks say', () => {
+test('a circuit that opens at one gateway is open at all of them, for as long, whatever their clocks say', () => {
   const { clock, a, b, c, settle } = pool([{}, { aheadMs: 7_200_000 }, { aheadMs: 5 }]);
   open(a);
   clock.advance(700);
@@ -134,7 +134,7 @@ test('a circuit that opens at one gateway is open at all, for as long, whatever 
   expect(circuitReport(breaker, now)).toMatchObject({ open: true, lastError: 'http_503: gone' });
 });
 
-test('a skip is one everywhere, for its model and its time, and a longer one of two stays', () => {
+test('an exclusion holds at every gateway, for its model and its time, and the longer of two stays', () => {
   const { clock, a, b, c, settle } = pool();
   const of = { model: 'm', epoch: 0 };
   a.circuits.excludeAfter(ID, failure('model_not_found'), of);
@@ -152,7 +152,7 @@ test('a skip is one everywhere, for its model and its time, and a longer one of 
   }
 });
 
-test('after the cool-down one gateway probes; the others know its result', () => {
+test('one gateway probes after the cool-down, and the others know its result', () => {
   for (const result of [{ kind: 'success' } as const, FAILED]) {
     const { a, b, c, settle, pass } = pool();
     open(b);
@@ -220,7 +220,7 @@ test('the probe of a gateway that died passes to another within five seconds', (
   expect(seconds).toBeLessThanOrEqual(5);
 });
 
-test('a request never waits for the right to probe: unanswered, it leaves the probe to others', () => {
+test('a request never waits for a claim: without an answer, it leaves the probe to other gateways', () => {
   const { clock, a, b, settle, pass } = pool();
   open(b);
   settle();
@@ -230,7 +230,7 @@ test('a request never waits for the right to probe: unanswered, it leaves the pr
   expect([a, b].map((each) => admit(each).kind)).toEqual(['excluded', 'excluded']);
 });
 
-test('without the database a gateway probes by itself, and tells afterwards what it found', () => {
+test('a gateway without the database probes by itself, and reports the result afterwards', () => {
   const { clock, a, b, settle } = pool();
   open(a);
   settle();
@@ -244,7 +244,7 @@ test('without the database a gateway probes by itself, and tells afterwards what
   expect([a, b].map(stateAt)).toEqual(['closed', 'closed']);
 });
 
-test('a reset by hand is one everywhere, and no answer of before undoes it', () => {
+test('a reset by hand holds at every gateway, and no earlier answer undoes it', () => {
   const { a, b, c, settle } = pool();
   const early = admit(c);
   open(a);
@@ -276,7 +276,7 @@ test('a circuit that opens while another gateway closes it stays open', () => {
   expect([a, b].map(stateAt)).toEqual(['open', 'open']);
 });
 
-test('gateways whose upstream has another address or key keep what they learn apart', () => {
+test('gateways share no circuit of an upstream whose address or key differs between them', () => {
   const { a, b, settle } = pool();
   b.name = `${ID} of-another-key`;
   open(a);
@@ -289,7 +289,7 @@ test('gateways whose upstream has another address or key keep what they learn ap
   expect([a, b].map(stateAt)).toEqual(['open', 'open']);
 });
 
-test('whatever happens in whatever order, all gateways agree in the end, and one at a time has probed', () => {
+test('all gateways agree in the end, whatever happens in whatever order, and only one at a time has probed', () => {
   const step = fc.oneof(
     {
       weight: 5,

@@ -61,7 +61,7 @@ const targetsAt = ({ registry }: PooledRegistry) =>
   registry.targets().map(({ id, address }) => ({ id, address }));
 
 describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => {
-  test('a machine that joins at one is known at the other, which takes its heartbeats', async () => {
+  test('a machine that joins at one gateway is known at the other, which takes its heartbeats', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     expect(await beat(b, agent, { current_model: 'llama-8b' })).toMatchObject({ kind: 'answered' });
@@ -71,7 +71,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(await beat(a, agent)).toMatchObject({ kind: 'answered' });
   });
 
-  test("a line to join by names all addresses of the pool, its own gateway's first; so does the answer to who joins", async () => {
+  test('a join command, and the answer to an enrolment, name all addresses of the pool, the gateway’s own first', async () => {
     const url = await postgres.database();
     const addresses = ['http://attic:47900', 'http://cellar:47900', 'http://lab:47900'];
     const gateway = await startPooledRegistry(url, 'gw_a', { addresses });
@@ -89,7 +89,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(enrolled).toMatchObject({ body: { pool: { registries: addresses } } });
   });
 
-  test('its first heartbeat may come to another gateway than its enrolment, at once', async () => {
+  test('the first heartbeat of a machine may come at once to another gateway than its enrolment', async () => {
     const { a, b } = await twoGateways();
     for (let round = 0; round < 5; round += 1) {
       const agent = createAgent(systemClock);
@@ -98,7 +98,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     }
   });
 
-  test('a token is taken at any of them, once, even by two machines at the same moment', async () => {
+  test('a join token is taken at any gateway, once, even by two machines at the same moment', async () => {
     const { a, b } = await twoGateways();
     const token = await tokenOf(a);
     const answers = await Promise.all(
@@ -113,7 +113,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     for (const { registry } of [a, b]) await expect.poll(() => registry.counts().count).toBe(0);
   });
 
-  test('a heartbeat that one has taken is refused by the other, also at the same moment', async () => {
+  test('a heartbeat that one gateway has taken is refused by the other, also at the same moment', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     for (let round = 0; round < 20; round += 1) {
@@ -132,7 +132,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     }
   });
 
-  test('a heartbeat that is signed for the pool is taken by any gateway of it, and by no other', async () => {
+  test('a heartbeat that is signed for the pool is taken by any of its gateways, and by no other', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     const answer = await beat(b, agent);
@@ -146,7 +146,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(await a.registry.handleHeartbeat(other)).toMatchObject({ code: 'other_pool' });
   });
 
-  test('what one has verified the other routes to, and does not verify again', async () => {
+  test('a machine that one gateway has verified is routed to by the other, which does not verify it again', async () => {
     const { a, b } = await twoGateways();
     const { id } = await joined(a, b);
     expect(await verify(a, id)).toMatchObject({ recorded: { kind: 'recorded' } });
@@ -158,7 +158,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(a.verifiedElsewhere).toEqual([]);
   });
 
-  test('one verifies a machine at a time, and who did not see the last result has to see it first', async () => {
+  test('one gateway at a time verifies a machine, and only one that has seen the last result', async () => {
     const { a, b } = await twoGateways();
     const { id } = await joined(a, b);
     const first = await a.registry.verifierHost.turn?.(id);
@@ -171,7 +171,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(second?.fence).toBeGreaterThan(2);
   });
 
-  test('one that is removed during a run, and joins again, is not verified before that run is over', async () => {
+  test('a machine that is removed during its verification, and joins again, is verified only after that run', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     const turn = await a.registry.verifierHost.turn?.(agent.id);
@@ -183,7 +183,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => verify(b, agent.id)).toMatchObject({ recorded: { kind: 'recorded' } });
   });
 
-  test('one that is removed elsewhere as soon as it has joined here is gone here as well', async () => {
+  test('a machine that is removed elsewhere as soon as it has joined here is gone here too', async () => {
     const { a, b } = await twoGateways();
     const agent = createAgent(systemClock);
     await b.registry.handleEnroll(agent.enroll(await tokenOf(b)));
@@ -192,7 +192,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => b.registry.get(agent.id)).toBeNull();
   });
 
-  test('a result is dropped where the machine has changed at the other gateway meanwhile', async () => {
+  test('a verification result is dropped where the machine has changed at the other gateway meanwhile', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     const { verifierHost: host } = a.registry;
@@ -214,7 +214,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => a.news.some(([, { material }]) => material)).toBe(true);
   });
 
-  test('a machine that is removed at one is gone at the other, and its heartbeats are refused', async () => {
+  test('a machine that is removed at one gateway is gone at the other, and its heartbeats are refused', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     expect(await a.registry.remove(agent.id)).toMatchObject({ kind: 'answered' });
@@ -222,7 +222,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => b.registry.get(agent.id)).toBeNull();
   });
 
-  test("the owner's note of a machine is the same at both, until it is taken away or the machine is", async () => {
+  test('the owner’s note of a machine is the same at both gateways, until the note or the machine is removed', async () => {
     const { url, a, b } = await twoGateways();
     const agent = await joined(a, b);
     const note = { name: 'Tower in the attic', note: 'Ask Kim before a restart.' };
@@ -241,7 +241,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect((await startPooledRegistry(url, 'gw_d')).registry.notes()).toEqual({ notes: {} });
   });
 
-  test('a machine that joins again has one token everywhere, and no earlier verdict', async () => {
+  test('a machine that joins again has one token at every gateway, and no earlier verdict', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     await verify(a, agent.id);
@@ -255,7 +255,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect([targetsAt(a), targetsAt(b)]).toEqual([[], []]);
   });
 
-  test("the machine that a gateway runs on is no other gateway's", async () => {
+  test('the machine that a gateway runs on is not a machine of any other gateway', async () => {
     const { a, b } = await twoGateways();
     const own = createAgent(systemClock);
     await a.registry.adoptOwn(own.publicKey);
@@ -268,7 +268,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(targetsAt(a)).toEqual([{ id: own.id, address: VERIFIED.address }]);
   });
 
-  test('a history holds what both have written', async () => {
+  test('the history of a machine holds what both gateways have written', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     await verify(b, agent.id);

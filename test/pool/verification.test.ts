@@ -66,8 +66,8 @@ function countInferences(provider: FakeProvider) {
   return count;
 }
 
-describe.runIf(POSTGRES_SKIPPED === null)('three gateways that verify', () => {
-  test('each machine is verified once, by one of them, and all of them route to it', async () => {
+describe.runIf(POSTGRES_SKIPPED === null)('three gateways of a pool that verify', () => {
+  test('each machine is verified once, by one gateway of the pool, and all of them route to it', async () => {
     const url = await postgres.database();
     const providers = await Promise.all(Array.from({ length: 12 }, () => startFakeProvider()));
     const counts = providers.map(countInferences);
@@ -82,7 +82,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('three gateways that verify', () => {
     expect(counts.map(({ asked }) => asked)).toEqual(providers.map(() => 1));
   });
 
-  test('a run that its owner asks for at all of them is made by one at a time', async () => {
+  test('a verification that is requested at all gateways of a pool runs at one at a time', async () => {
     const url = await postgres.database();
     const provider = await startFakeProvider();
     const count = countInferences(provider);

@@ -8,7 +8,7 @@ import {
   encodeExclusions,
 } from '../../main/gateway/circuits/saved-circuits.ts';
 import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
-import { circuitReport } from '../../main/gateway/circuits/report.ts';
+import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import { check, history, play, type World } from './circuit-histories.ts';
 
 const RUNS = { numRuns: 10_000 };
@@ -35,7 +35,7 @@ function last(past: Parameters<typeof play>[0]): World | null {
   return play(past).at(-1)?.after ?? null;
 }
 
-test('encode and decode are the identity while the clocks agree', () => {
+test('a saved circuit is read back as it was while the clocks agree', () => {
   const property = fc.property(history, (past) => {
     const events = past.events.filter(({ kind }) => kind !== 'wall_jump');
     const world = last({ ...past, events });
@@ -46,7 +46,7 @@ test('encode and decode are the identity while the clocks agree', () => {
   expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
-test('whatever the clocks say, what is shown outlives a restart', () => {
+test('the shown state of a circuit outlives a restart, whatever the clocks say', () => {
   const property = fc.property(history, fc.nat(1_000_000), (past, ticks) => {
     const world = last(past);
     if (world === null) return;
@@ -59,7 +59,7 @@ test('whatever the clocks say, what is shown outlives a restart', () => {
   expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
-test('time down counts, and a clock set back meanwhile adds nothing', () => {
+test('time down counts for a circuit, and a clock set back meanwhile adds nothing', () => {
   const downMs = fc.integer({ min: -10_000_000, max: 10_000_000 });
   const property = fc.property(history, downMs, fc.nat(1_000_000), (past, ms, ticks) => {
     const world = last(past);
@@ -121,12 +121,12 @@ const SAVED_SKIPS: fc.JsonValue = {
   ],
 };
 
-test('what was saved is read', () => {
+test('a saved circuit is read', () => {
   expect(decodeBreaker(SAVED_BREAKER, NOW)).not.toBeNull();
   expect(decodeExclusions(SAVED_SKIPS, NOW)).not.toBeNull();
 });
 
-test('anything else is read as nothing or as something that can be shown, without throwing', () => {
+test('any other saved value is read as nothing or as a circuit that can be shown, and nothing throws', () => {
   const anything = fc.oneof(fc.anything(), tampered(SAVED_BREAKER), tampered(SAVED_SKIPS));
   const property = fc.property(anything, (saved) => {
     const breaker = decodeBreaker(saved, NOW);
@@ -140,7 +140,7 @@ test('anything else is read as nothing or as something that can be shown, withou
   expect(() => fc.assert(property, RUNS)).not.toThrow();
 });
 
-test('a sample of the time to first content keeps its age', () => {
+test('a sample of TTFT keeps its age over a restart', () => {
   const saved = { ...SAVED_BREAKER, ttft: { value: 12, weight: 1, wallMs: NOW.wallMs - 60_000 } };
   expect(decodeBreaker(saved, NOW)?.health.ttft?.at).toBe(NOW.ticks - 60_000);
   const before = later(NOW, -120_000);

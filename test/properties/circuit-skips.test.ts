@@ -99,14 +99,18 @@ const leftMs = ({ skips, now }: World): ReadonlyMap<string, number> =>
   new Map(skips.map((skip) => [keyOf(skip), remainingMs(skip.until, now)]));
 
 const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
-  'there is one skip per reason and model': ({ after: { skips } }) =>
+  'there is one exclusion per reason and model': ({ after: { skips } }) =>
     new Set(skips.map(keyOf)).size === skips.length,
 
-  'their number is bounded': ({ after: { skips } }) =>
+  'the number of exclusions is bounded': ({ after: { skips } }) =>
     modelsOf(skips).length <= MAX_EXCLUDED_MODELS &&
     skips.length <= MAX_EXCLUDED_MODELS + EXCLUSION_REASONS.length,
 
-  'a skip never moves another one, and its own never earlier': ({ before, event: e, after }) => {
+  'an exclusion never moves another one, and its own deadline never earlier': ({
+    before,
+    event: e,
+    after,
+  }) => {
     if (e.kind !== 'skip') return true;
     const added = e.wanted.reason === 'model_not_found' ? `model ${e.model}` : e.wanted.reason;
     const was = leftMs(before);
@@ -116,7 +120,11 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     });
   },
 
-  'only what would be back soonest is dropped before its end': ({ before, event: e, after }) => {
+  'only the exclusion that ends soonest is dropped before its end': ({
+    before,
+    event: e,
+    after,
+  }) => {
     if (e.kind !== 'skip') return true;
     const kept = new Set(after.skips.map(keyOf));
     const dropped = activeExclusions(before.skips, before.now).filter(
@@ -134,7 +142,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     );
   },
 
-  'a request is kept out exactly while a skip for it or for the whole upstream holds': ({
+  'a request is refused exactly while an exclusion for it or for the whole upstream holds': ({
     after: { skips, now },
   }) =>
     ['m0', 'm1', 'other'].every((name) => {
@@ -144,14 +152,14 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
       return (findExclusion(skips, name, now) !== null) === holds;
     }),
 
-  'busy is given as the reason only where nothing firmer holds': ({ after: { skips, now } }) => {
+  'busy is the reason only where no firmer exclusion holds': ({ after: { skips, now } }) => {
     const given = findExclusion(skips, 'other', now);
     const held = activeExclusions(skips, now);
     const isAlone = held.every((s) => s.reason === 'busy' || s.reason === 'model_not_found');
     return given?.reason !== 'busy' || isAlone;
   },
 
-  'skips outlive a restart': ({ after: { skips, now } }) => {
+  'exclusions outlive a restart': ({ after: { skips, now } }) => {
     const active = activeExclusions(skips, now);
     const saved: unknown = JSON.parse(JSON.stringify(encodeExclusions(active, now)));
     const elsewhere = { ticks: 7, wallMs: now.wallMs };
@@ -162,7 +170,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
-test.each(Object.entries(PROPERTIES))('%s', (_, holds) => {
+test.each(Object.entries(PROPERTIES))('%s, after any exclusions', (_, holds) => {
   const events = fc.array(event, { maxLength: 20, size: 'max' });
   const property = fc.property(events, (past) => {
     const steps = play(past);
@@ -171,7 +179,7 @@ test.each(Object.entries(PROPERTIES))('%s', (_, holds) => {
   expect(() => fc.assert(property, { numRuns: 5000 })).not.toThrow();
 });
 
-test('a caller that invents model names is held to the bound', () => {
+test('exclusions for model names that a caller invents are bounded', () => {
   const now: DualTime = { ticks: 0, wallMs: 0 };
   let skips = NO_EXCLUSIONS;
   for (let n = 0; n < 200; n += 1) {

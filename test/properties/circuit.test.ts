@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admit, type BreakerState, record, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
 import { later, remainingMs, untilMs } from '../../main/platform/clock.ts';
-import { circuitReport } from '../../main/gateway/circuits/report.ts';
+import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import {
   check,
   history,
@@ -51,25 +51,27 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     ]);
   },
 
-  'only a success of the probe or a reset closes': (step) =>
+  'only a success of the probe or a reset closes it': (step) =>
     step.before.breaker.state.kind === 'closed' ||
     step.after.breaker.state.kind !== 'closed' ||
     step.event.kind === 'reset' ||
     isSuccessOfProbe(step),
 
-  'a success of the probe closes and clears the rows': (step) => {
+  'a success of the probe closes it and clears the rows': (step) => {
     const { state, health } = step.after.breaker;
     const isClear = health.consecutiveFails === 0 && health.consecutiveSlow === 0;
     return !isSuccessOfProbe(step) || (state.kind === 'closed' && isClear);
   },
 
-  'a reset closes and clears the rows': ({ event, after: { breaker } }) =>
+  'a reset closes it and clears the rows': ({ event, after: { breaker } }) =>
     event.kind !== 'reset' ||
     (breaker.state.kind === 'closed' &&
       breaker.health.consecutiveFails === 0 &&
       breaker.health.consecutiveSlow === 0),
 
-  'a closed breaker opens only by a result or first content of a request it let in': (step) =>
+  'a closed breaker opens only by a result or first content of a request that it admitted': (
+    step,
+  ) =>
     step.before.breaker.state.kind !== 'closed' ||
     step.after.breaker.state.kind === 'closed' ||
     (isCurrent(step) && (resultOf(step) === 'failure' || step.event.kind === 'first_content')),
@@ -139,7 +141,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     return leftMs(after) <= Math.max(0, state.until.ticks - before.now.ticks);
   },
 
-  'neither a clock set forward nor a restart closes': ({ before, event, after }) =>
+  'neither a clock set forward nor a restart closes it': ({ before, event, after }) =>
     !(event.kind === 'restart' || event.kind === 'wall_jump') ||
     (before.breaker.state.kind === 'closed') === (after.breaker.state.kind === 'closed'),
 
@@ -162,7 +164,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     return leftMs(after) === after.limits.cooldownMs;
   },
 
-  'a refused request is not let in without waiting, and is when its wait is over': ({
+  'a refused request is admitted when its wait is over and not before': ({
     after: { breaker, now },
     admission,
   }) => {
@@ -175,10 +177,10 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     );
   },
 
-  'within a cool-down nobody is let in unless forced': ({ before, event, admission }) =>
+  'only a forced request is admitted within a cool-down': ({ before, event, admission }) =>
     event.kind !== 'admit' || admission?.kind !== 'admitted' || leftMs(before) === 0,
 
-  'a closed breaker refuses nobody': ({ before, admission }) =>
+  'a closed breaker refuses no request': ({ before, admission }) =>
     before.breaker.state.kind !== 'closed' || admission?.kind !== 'refused',
 
   'a forced admission is refused only while a probe is out': ({ before, event, admission }) =>
@@ -186,7 +188,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     admission?.kind !== 'refused' ||
     before.breaker.state.kind === 'probing',
 
-  'time and one success always lead to closed': ({ after: { breaker, now, limits } }) => {
+  'time and one success always close it': ({ after: { breaker, now, limits } }) => {
     const then = later(now, waitMsOf(breaker, now));
     const admission = admit(breaker, then, 1000);
     if (admission.kind !== 'admitted') return false;
@@ -195,7 +197,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     return closed.state.kind === 'closed' && closed.health.consecutiveFails === 0;
   },
 
-  'what is shown fits together': ({ after: { breaker, now } }) => {
+  'the shown values fit together': ({ after: { breaker, now } }) => {
     const shown = circuitReport(breaker, now);
     if (!shown.open) return shown.failUntil === null && shown.cooldownRemainingMs === 0;
     const awayMs = Date.parse(shown.failUntil ?? '') - now.wallMs;
@@ -206,7 +208,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
 
 const RUNS = { numRuns: 5000 };
 
-test.each(Object.entries(PROPERTIES))('%s', (_, holds) => {
+test.each(Object.entries(PROPERTIES))('%s, in any history of a circuit', (_, holds) => {
   const property = fc.property(history, (past) => {
     for (const step of play(past)) check(holds(step), step);
   });
@@ -233,12 +235,15 @@ const REMEMBERED: readonly History[] = [
   },
 ];
 
-test.each(Object.entries(PROPERTIES))('in remembered histories: %s', (_, holds) => {
-  const steps = REMEMBERED.flatMap((past) => play(past));
-  expect(steps.filter((step) => !holds(step))).toEqual([]);
-});
+test.each(Object.entries(PROPERTIES))(
+  '%s, in the remembered histories of a circuit',
+  (_, holds) => {
+    const steps = REMEMBERED.flatMap((past) => play(past));
+    expect(steps.filter((step) => !holds(step))).toEqual([]);
+  },
+);
 
-test('the same history gives the same state', () => {
+test('the same history of a circuit gives the same state', () => {
   const property = fc.property(history, (past) => {
     check(isSame(play(past).at(-1), play(past).at(-1)), past);
   });
@@ -258,7 +263,10 @@ const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {
     step.before.breaker.state.kind === 'probing' && isCurrent(step) && resultOf(step) === 'neutral',
 };
 
-test.each(Object.entries(PLACES))('the histories often get to %s', (_, isThere) => {
-  const histories = fc.sample(history, { numRuns: 1000, seed: 1 });
-  expect(histories.flatMap(play).filter(isThere).length).toBeGreaterThan(20);
-});
+test.each(Object.entries(PLACES))(
+  'the generated histories of a circuit often get to %s',
+  (_, isThere) => {
+    const histories = fc.sample(history, { numRuns: 1000, seed: 1 });
+    expect(histories.flatMap(play).filter(isThere).length).toBeGreaterThan(20);
+  },
+);

@@ -45,7 +45,7 @@ interface World {
   readonly circuits: Circuits;
   readonly fates: { readonly atMs: number; readonly fate: Fate }[];
   /** When those were sent that the upstream let time out. */
-  readonly dear: number[];
+  readonly costly: number[];
   /** When it opened, but for failed probes. */
   readonly openedMs: readonly number[];
 }
@@ -78,7 +78,7 @@ async function live(
     check: () => Promise.resolve(world.check(isOut())),
   });
   const fates: World['fates'] = [];
-  const dear: number[] = [];
+  const costly: number[] = [];
   const openedMs: number[] = [];
 
   function ask(): void {
@@ -96,7 +96,7 @@ async function live(
     const failed = (silentMs: number, costMs: number) =>
       circuits.record(ID, entry.permit, { kind: 'failure', error: 'x', silentMs, costMs });
     if (world.fails === 'quickly') return failed(0, 1);
-    dear.push(atMs);
+    costly.push(atMs);
     clock.after(TIMEOUT_MS, () => failed(TIMEOUT_MS, UNENDING));
   }
 
@@ -107,12 +107,12 @@ async function live(
     // The result of a check arrives a few turns later.
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   }
-  return { circuits, fates, dear, openedMs };
+  return { circuits, fates, costly, openedMs };
 }
 
 const RUNS = { numRuns: 200 };
 
-test('property: an upstream that fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
+test('an upstream that fails quickly is used again within 16 s of being well, whatever the thresholds', async () => {
   const property = fc.asyncProperty(outage, async (given) => {
     const { fates } = await live(given, {
       fails: 'quickly',
@@ -126,7 +126,7 @@ test('property: an upstream that fails quickly is used again within 16 s of bein
   await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: so it is where its checks always pass, and then it costs one quick probe in 15 s at most', async () => {
+test('an upstream that fails quickly and always passes its checks is used within 16 s, for one probe in 15 s', async () => {
   const property = fc.asyncProperty(outage, async (given) => {
     const { fates } = await live(given, { fails: 'quickly', check: () => true, afterMs: 40_000 });
     const wellMs = given.fromMs + given.lastsMs;
@@ -141,9 +141,9 @@ test('property: so it is where its checks always pass, and then it costs one qui
   await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: one that hangs costs one costly probe for each doubling, however its checks go', async () => {
+test('an upstream that hangs costs one slow probe for each doubling of the cool-down, however its checks go', async () => {
   const property = fc.asyncProperty(outage, fc.boolean(), async (given, passesChecks) => {
-    const { dear, circuits, openedMs } = await live(given, {
+    const { costly, circuits, openedMs } = await live(given, {
       fails: 'silently',
       check: () => passesChecks,
       afterMs: -1000,
@@ -152,7 +152,7 @@ test('property: one that hangs costs one costly probe for each doubling, however
     const [openedAt] = openedMs;
     if (state.kind === 'closed' || openedAt === undefined) return;
     const { cooldownMs } = given.limits;
-    const probes = dear.filter((atMs) => atMs >= openedAt);
+    const probes = costly.filter((atMs) => atMs >= openedAt);
     expect(probes.length).toBeLessThanOrEqual(state.consecutiveOpens);
     let pauseMs = cooldownMs;
     for (const [n, atMs] of probes.slice(1).entries()) {
@@ -163,7 +163,7 @@ test('property: one that hangs costs one costly probe for each doubling, however
   await expect(fc.assert(property, RUNS)).resolves.toBeUndefined();
 }, 60_000);
 
-test('property: one that hung and then failed its checks is used again within 16 s of being well', async () => {
+test('an upstream that hung and then failed its checks is used again within 16 s of being well', async () => {
   const property = fc.asyncProperty(outage, async (given) => {
     // Long enough for a check to have failed: a cool-down of 1 s has to double five times before there is one.
     const lasting = { ...given, lastsMs: given.lastsMs + 400_000 };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { play, startCast } from '../mixed/play.ts';
 import { stories } from '../mixed/stories.ts';
 
-test('any upstream takes over a conversation at any turn, with all that was said, shown, called and found', async () => {
+test('any upstream takes over a conversation at any turn, with all its texts, images, calls and results', async () => {
   const cast = await startCast();
   const property = fc.asyncProperty(stories, async (story) => {
     for (const { expected, ...turn } of await play(story, cast)) {

@@ -35,7 +35,7 @@ const reading = fc.record({
 const history = fc.array(reading, { maxLength: 300, size: 'max' });
 const anyBytes = fc.oneof(fc.nat(100_000), fc.double({ min: 0, max: 2 ** 30, noNaN: true }));
 
-test('a linear machine is known to a few percent after 20 to 200 first tokens', () => {
+test('the TTFT of a linear machine is predicted to a few percent after 20 to 200 samples', () => {
   const property = fc.property(
     machine,
     count,
@@ -52,7 +52,7 @@ test('a linear machine is known to a few percent after 20 to 200 first tokens', 
   fc.assert(property, RUNS);
 });
 
-test('of 10,000 first tokens fewer than one in twenty come before the earliest that was predicted', () => {
+test('fewer than one in twenty of 10,000 first tokens come before the predicted earliest TTFT', () => {
   const given: LinearMachine = { overheadMs: 500, msPerByte: 0.05, noiseMs: 30 };
   let early = 0;
   for (let from = 0; from < 100; from += 1) {
@@ -65,7 +65,7 @@ test('of 10,000 first tokens fewer than one in twenty come before the earliest t
   expect(early).toBeLessThan(500);
 });
 
-test('an old rate is forgotten: 400 first tokens later a machine is what it is now', () => {
+test('an old rate is forgotten within 400 samples of a changed machine', () => {
   const property = fc.property(machine, machine, seed, within, (before, now, from, promptBytes) => {
     const old = learned(firstTokens(before, 200, from));
     const record = learned(firstTokens(now, 400, from + 1), old);
@@ -76,7 +76,7 @@ test('an old rate is forgotten: 400 first tokens later a machine is what it is n
   fc.assert(property, RUNS);
 });
 
-test('nothing is ever negative, endless or no number, and the parts are in order, whatever came', () => {
+test('a prediction is never negative, infinite or no number, and its parts are in order, whatever came', () => {
   const property = fc.property(history, anyBytes, (tokens, promptBytes) => {
     const record = learned(tokens);
     for (const value of Object.values(record)) expect(Number.isFinite(value)).toBe(true);
@@ -94,7 +94,7 @@ test('nothing is ever negative, endless or no number, and the parts are in order
   fc.assert(property, RUNS);
 });
 
-test('a longer prompt is never predicted to be sooner', () => {
+test('a longer prompt is never predicted to have a shorter TTFT', () => {
   const property = fc.property(history, anyBytes, anyBytes, (tokens, one, other) => {
     const record = learned(tokens);
     const [short, long] = [Math.min(one, other), Math.max(one, other)];

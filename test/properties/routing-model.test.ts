@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
 import { createModel } from './routing-model.ts';
 import { BEHAVIOURS, type Action, type Ask, type Behaviour } from './routing-table.ts';
@@ -34,7 +34,20 @@ const limits = fc.record({
 });
 /** To the edge of every deadline there is, and anywhere else. */
 const ms = fc.oneof(
-  fc.constantFrom(1, 700, 1300, 2000, 14_999, 15_000, 31_000, 59_999, 60_000, 120_000, 600_000),
+  fc.constantFrom(
+    1,
+    700,
+    1300,
+    2000,
+    14_999,
+    15_000,
+    31_000,
+    59_999,
+    60_000,
+    120_000,
+    600_000,
+    3_600_000,
+  ),
   fc.nat(130_000),
 );
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -52,6 +65,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant('force_zero'), on: fc.boolean() }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('prefer'),
+      id: fc.option(fc.constantFrom(...HOSTED_IDS), { freq: 3 }),
+    }),
   },
 );
 const configured = fc
@@ -83,7 +103,7 @@ test('calls, reason, status, circuits and exclusions are those of the model, wha
   // Fifteen hundred gateways: on a busy machine that takes its time.
 }, 300_000);
 
-test('an answer that the wait for local leaves no time for is a timeout', async () => {
+test('an answer that comes when the wait for local has used up the time is a timeout', async () => {
   const ok = {
     local: 'ok',
     hosted_a: 'ok',

@@ -1,4 +1,4 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { type HostedId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import {
   FIRST_LIMITS,
   LONGEST_WAIT_MS,
@@ -72,6 +72,7 @@ interface Walk {
 }
 
 const LONGEST_COOLDOWN_MS = 600_000;
+const PREFERRED_MS = 3_600_000;
 /** How long a start that only requests have seen is believed. */
 const SEEN_WARMING_MS = 15_000;
 
@@ -80,6 +81,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
   let now = 0;
   let limits = FIRST_LIMITS;
   let forceZero = false;
+  let preferred: { readonly id: HostedId; readonly until: number } | null = null;
   let totalRequests = 0;
   let fallbackCount = 0;
   let reachedOndemand = false;
@@ -122,7 +124,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return coolUntil > now ? { reason: 'circuit_open', backAt: coolUntil } : null;
   }
 
-  /** Only what was dear makes the cool-down grow. */
+  /** Only what was costly makes the cool-down grow. */
   function open(circuit: Circuit, isDear: boolean): void {
     if (circuit.openings === 0 || isDear) circuit.openings += 1;
     const grown = limits.cooldownMs * 2 ** (circuit.openings - 1);
@@ -159,7 +161,7 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return verdict;
   }
 
-  /** Opened by its own slow beginning: how it ends bears on nothing any more. */
+  /** Opened by its own slow beginning: how it ends no longer matters. */
   const isOver = (circuit: Circuit, letIn: LetIn) => letIn === 'as usual' && circuit.until !== null;
 
   function countSuccess(circuit: Circuit, letIn: LetIn): void {
@@ -255,6 +257,11 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     return isBarred ? { reason: 'zero_spend', backAt: 0 } : barOf(id, request.model);
   }
 
+  function order(): readonly UpstreamId[] {
+    const first = preferred !== null && preferred.until > now ? [preferred.id] : [];
+    return [...new Set([...first, ...UPSTREAM_IDS])];
+  }
+
   function walk(request: Ask): Outcome {
     const local = { spentMs: 0, backAt: null, hasReturned: false };
     const state: Walk = { request, asked: [], left: [], local };
@@ -262,19 +269,19 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
     const done = (id: UpstreamId) => outcome(200, id, left, asked);
     const isStopped = () =>
       left.some(({ verdict }) => verdict?.stops === 'at_once') || unexplained(left).length > 1;
-    const beginsAt = now;
-    for (const id of UPSTREAM_IDS) {
+    for (const id of order()) {
       if (isStopped()) break;
       const bar = skipOf(id, request);
       if (bar !== null) {
         left.push({ id, ...bar, verdict: null });
         continue;
       }
+      const calledAt = now;
       const verdict = tryOne(id, request, asked);
       if (verdict.mark === 'answer') return done(id);
       left.push({ id, reason: verdict.reason, verdict, backAt: 0 });
       if (id === 'local') {
-        state.local.spentMs = now - beginsAt;
+        state.local.spentMs = now - calledAt;
         state.local.backAt = verdict.backMs === undefined ? null : now + verdict.backMs;
       }
       if (!isStopped() && returned(false, state)) return done('local');
@@ -307,6 +314,11 @@ export function createModel(configured: ReadonlySet<UpstreamId>) {
           return null;
         case 'force_zero':
           forceZero = action.on;
+          return null;
+        case 'prefer':
+          if (action.id === null) preferred = null;
+          else if (!forceZero && configured.has(action.id))
+            preferred = { id: action.id, until: now + PREFERRED_MS };
           return null;
         case 'ask': {
           const result = walk(action);

@@ -1,4 +1,4 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import type { HostedId, UpstreamId } from '#shared/ids.ts';
 
 /** What an upstream does with a call. */
 export const BEHAVIOURS = [
@@ -48,7 +48,9 @@ export type Action =
   /** A new key: another upstream. */
   | { readonly kind: 'rekey'; readonly id: Exclude<UpstreamId, 'local'> }
   | { readonly kind: 'limits'; readonly limits: Limits }
-  | { readonly kind: 'force_zero'; readonly on: boolean };
+  | { readonly kind: 'force_zero'; readonly on: boolean }
+  /** Null ends it. Refused where it is not set up, and while no money may be spent. */
+  | { readonly kind: 'prefer'; readonly id: HostedId | null };
 
 export const TIMEOUT_MS: Readonly<Record<UpstreamId, number>> = {
   local: 2000,

@@ -223,7 +223,8 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       identity: { reader: true, control: false, authorization: null, key: null, keyName: null },
       cors: {},
     };
-    const { circuits, predictions, prefixes, warmup, logs, budgets, keyLimits } = monitor;
+    const { circuits, predictions, prefixes, warmup, logs, budgets, keyLimits, preference } =
+      monitor;
     const handled = handleChat(req, res, caller, {
       http,
       clock,
@@ -244,6 +245,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       warmup,
       budgets,
       keyLimits,
+      preference,
       observe: (about) => logs.begin(about),
       pickLocal,
       identifyLocal: () => null,
@@ -290,6 +292,11 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
           return null;
         case 'force_zero':
           config = { ...config, routing: { ...config.routing, forceZero: action.on } };
+          return null;
+        case 'prefer':
+          if (action.id === null) monitor.preference.end();
+          else if (!config.routing.forceZero && configured.has(action.id))
+            monitor.preference.begin(action.id);
           return null;
       }
     },

@@ -40,14 +40,14 @@ test.each(ROUTES)('a body in pieces of a few bytes is refused at %s', async (pat
   expect(await agent.closed).toMatch(/^HTTP\/1\.1 400 [^]*"code":"invalid_request"/);
 });
 
-test('a body in a few chunks is taken', async () => {
+test('a body in a few chunks is taken by the registry', async () => {
   const { url } = await startMessages();
   const agent = await openWire(url);
   agent.send(`${head(ENROLL, 'transfer-encoding: chunked')}1\r\n{\r\n1\r\n}\r\n0\r\n\r\n`);
   await expect(agent.received('"param":"token"')).resolves.toBeUndefined();
 });
 
-test('of too many that are waited for the oldest gives way, and a whole message still gets through', async () => {
+test('the oldest of too many bodies that are waited for gives way, and a whole message still gets through', async () => {
   const { clock, url, begin } = await startMessages();
   const idle = clock.pending();
   const oldest = await begin();
@@ -64,7 +64,7 @@ test('of too many that are waited for the oldest gives way, and a whole message 
   expect(await oldest.closed).toMatch(/^HTTP\/1\.1 503 [^]*\r\nretry-after: 1\r\n/i);
 });
 
-test('who goes on sending after a refusal is cut off', async () => {
+test('a sender that goes on after a refusal is cut off', async () => {
   const { clock, url } = await startMessages();
   const agent = await openWire(url);
   agent.send(head(ENROLL, 'transfer-encoding: chunked'));

@@ -14,11 +14,11 @@ test.each([
   ['memory_bandwidth_gbs', 20_000, 20_000],
   ['memory_bandwidth_gbs', 20_001, 20_000],
   ['memory_bandwidth_gbs', null, null],
-] as const)('%s of %j is believed as %j', (field, claimed, believed) => {
+] as const)('the field %s of %j is believed as %j', (field, claimed, believed) => {
   expect(clamped(recordOf({ [field]: claimed }))[field]).toBe(believed);
 });
 
-test('64 GPUs and 512 models are kept, and no more', () => {
+test('a record keeps 64 GPUs and 512 models, and no more', () => {
   const { gpu } = recordOf();
   const huge = recordOf({ models: models(600), gpu: { ...gpu, count: 99, devices: devices(99) } });
   expect(clamped(huge)).toMatchObject({
@@ -30,11 +30,11 @@ test('64 GPUs and 512 models are kept, and no more', () => {
   expect(capped(full)).toBe(full);
 });
 
-test('a record within the limits is as it was sent', () => {
+test('a record within the limits stays as it was sent', () => {
   expect(clamped(recordOf())).toEqual(recordOf());
 });
 
-test('raw shows the claims as they were sent, the record alongside it what is believed of them', async () => {
+test('the raw record shows the claims as they were sent, and the record what is believed of them', async () => {
   const { registry, join, beat } = startRegistry();
   const agent = await join();
   await beat(agent, { decode_tps: 9999, memory_bandwidth_gbs: 99_999, models: models(600) });

@@ -28,7 +28,7 @@ async function open(path: string) {
   return { registry, store, clock };
 }
 
-test('what was acknowledged is there after the file was closed and opened again', async () => {
+test('everything acknowledged is there after the file was closed and opened again', async () => {
   const path = join(temporaryDirectory(), 'registry.db');
   const first = await open(path);
   const agent = createAgent(first.clock);

@@ -5,8 +5,8 @@ import { createAgent, ENROLL, startRegistry, type TestAgent } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 
-describe('an enrolment token', () => {
-  test('comes with its end and the line to paste, and only its digest is kept', async () => {
+describe('enrolment tokens', () => {
+  test('an enrolment token comes with its end and the line to paste, and only its digest is kept', async () => {
     const { registry, store, clock } = startRegistry();
     const made = await registry.newEnrollment('https://gateway.example:47900');
     if (made.kind === 'refused') throw new Error(made.message);
@@ -19,7 +19,7 @@ describe('an enrolment token', () => {
     expect(JSON.stringify(store.state())).not.toContain(token);
   });
 
-  test('lets one machine in, once', async () => {
+  test('an enrolment token lets one machine in, once', async () => {
     const { registry, newToken, clock, store } = startRegistry();
     const token = await newToken();
     const [first, second] = [createAgent(clock), createAgent(clock)];
@@ -37,7 +37,7 @@ describe('an enrolment token', () => {
     expect(store.state().enrollments).toEqual([]);
   });
 
-  test('wins for exactly one of two machines that use it at the same time', async () => {
+  test('an enrolment token wins for exactly one of two machines that use it at the same time', async () => {
     const { registry, newToken, clock, store } = startRegistry();
     const token = await newToken();
     const release = store.hold();
@@ -53,7 +53,7 @@ describe('an enrolment token', () => {
   test.each([
     [HOUR_MS - 1, 'answered'],
     [HOUR_MS, 'refused'],
-  ])('of %i ms ago is %s', async (ms, kind) => {
+  ])('an enrolment token made %i ms ago is %s', async (ms, kind) => {
     const { registry, newToken, clock } = startRegistry();
     const token = await newToken();
     clock.advance(ms);
@@ -61,13 +61,13 @@ describe('an enrolment token', () => {
     expect(answer).toMatchObject({ kind });
   });
 
-  test('that nobody made is refused', async () => {
+  test('an enrolment token that nobody made is refused', async () => {
     const { registry, clock } = startRegistry();
     const answer = await registry.handleEnroll(createAgent(clock).enroll('0f'.repeat(32)));
     expect(answer).toMatchObject({ status: 401, code: 'invalid_token' });
   });
 
-  test('survives a restart', async () => {
+  test('an enrolment token survives a restart', async () => {
     const before = startRegistry();
     const token = await before.newToken();
     const after = startRegistry({ store: before.store, clock: before.clock });
@@ -75,7 +75,7 @@ describe('an enrolment token', () => {
     expect(answer).toMatchObject({ kind: 'answered' });
   });
 
-  test('is one of at most 1000 that are open; expired ones make room', async () => {
+  test('at most 1000 enrolment tokens are open, and expired ones make room', async () => {
     const { registry, newToken, clock, store } = startRegistry();
     const all = await Promise.all(Array.from({ length: 1005 }, () => registry.newEnrollment('u')));
     const refused = all.filter(({ kind }) => kind === 'refused');
@@ -86,7 +86,7 @@ describe('an enrolment token', () => {
     expect(store.state().enrollments).toHaveLength(1);
   });
 
-  test('that could not be written is not given out', async () => {
+  test('an enrolment token that could not be written is not given out', async () => {
     const { registry, store } = startRegistry();
     store.fail('the disk is full');
     expect(await registry.newEnrollment('u')).toMatchObject({
@@ -98,8 +98,8 @@ describe('an enrolment token', () => {
   });
 });
 
-describe('an enrolment', () => {
-  test('that could not be written has not happened: the token can be used again', async () => {
+describe('enrolments', () => {
+  test('an enrolment that could not be written has not happened, and its token can be used again', async () => {
     const { registry, newToken, clock, store } = startRegistry();
     const token = await newToken();
     const agent = createAgent(clock);
@@ -113,7 +113,7 @@ describe('an enrolment', () => {
     expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
   });
 
-  test('is answered only when it is on disk', async () => {
+  test('an enrolment is answered only when it is on disk', async () => {
     const { registry, newToken, clock, store } = startRegistry();
     const token = await newToken();
     const release = store.hold();
@@ -127,7 +127,7 @@ describe('an enrolment', () => {
     expect(store.state().providers.map(({ id }) => id)).toEqual([agent.id]);
   });
 
-  test('of the same key again, with a new token, replaces the gateway token', async () => {
+  test('an enrolment of the same key again, with a new token, replaces the gateway token', async () => {
     const { registry, join, newToken, beat, verify, clock, news } = startRegistry();
     const agent = createAgent(clock);
     await join(agent);
@@ -144,7 +144,7 @@ describe('an enrolment', () => {
     expect(news.at(-1)).toMatchObject([agent.id, { enrolled: true }]);
   });
 
-  test('again never lowers the sequence: what was heard before is not heard twice', async () => {
+  test('a repeated enrolment never lowers the sequence, so that no earlier heartbeat counts twice', async () => {
     const { registry, join, newToken, beat, clock } = startRegistry();
     const agent = createAgent(clock);
     await join(agent);
@@ -159,7 +159,7 @@ describe('an enrolment', () => {
     });
   });
 
-  test('gives each machine a token of its own, of which nothing is on disk', async () => {
+  test('an enrolment gives each machine a token of its own, of which nothing is on disk', async () => {
     const { registry, newToken, clock, store } = startRegistry();
     const tokens = new Set<string>();
     for (const agent of [createAgent(clock), createAgent(clock)]) {
@@ -172,7 +172,7 @@ describe('an enrolment', () => {
   });
 });
 
-describe('an enrolment message is refused', () => {
+describe('refused enrolment messages', () => {
   const send = async (
     make: (agent: TestAgent, token: string) => ReturnType<TestAgent['enroll']>,
   ) => {
@@ -197,20 +197,20 @@ describe('an enrolment message is refused', () => {
     ['no key', (_agent, token) => ({ token }), 'public_key'],
     ['a bad key', (_agent, token) => ({ token, public_key: 'x'.repeat(43) }), 'public_key'],
     ['a short key', (_agent, token) => ({ token, public_key: 'AAAA' }), 'public_key'],
-  ])('with %s, naming the field', async (_what, body, param) => {
+  ])('an enrolment message with %s is refused, and the field named', async (_what, body, param) => {
     const answer = await send((agent, token) => signedBody(agent, body(agent, token)));
     expect(answer).toMatchObject({ status: 400, code: 'invalid_request', param });
   });
 
   test.each(['', '{', 'null', '[]', '"text"', '[[[['.repeat(10_000)])(
-    'whose body is no JSON object: %.10s',
+    'an enrolment message whose body is no JSON object is refused: %.10s',
     async (text) => {
       const answer = await send((agent) => agent.message(ENROLL, Buffer.from(text)));
       expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
     },
   );
 
-  test('that is signed by another key than the one it brings', async () => {
+  test('an enrolment message that is signed by another key than its own is refused', async () => {
     const stranger = createAgent(createManualClock());
     const answer = await send((agent, token) =>
       agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
@@ -220,7 +220,7 @@ describe('an enrolment message is refused', () => {
     expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
   });
 
-  test('whose keyid is not that of the key it brings', async () => {
+  test('an enrolment message whose keyid is not that of its key is refused', async () => {
     const stranger = createAgent(createManualClock());
     const answer = await send((agent, token) =>
       agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
@@ -230,7 +230,7 @@ describe('an enrolment message is refused', () => {
     expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
   });
 
-  test('that was made for another path', async () => {
+  test('an enrolment message that was made for another path is refused', async () => {
     const answer = await send((agent, token) => {
       const body = Buffer.from(JSON.stringify({ token, public_key: agent.publicKey }));
       return { ...agent.message('/api/v1/providers/heartbeat', body), path: ENROLL };
@@ -238,13 +238,16 @@ describe('an enrolment message is refused', () => {
     expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
   });
 
-  test.each([-121, 121])('that was signed %i s from now', async (offsetS) => {
-    const answer = await send((agent, token) =>
-      agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
-        createdS: createManualClock().now() / 1000 + offsetS,
-      }),
-    );
-    expect(answer).toMatchObject({ status: 401, code: 'clock_skew' });
-    expect(answer).toMatchObject({ message: expect.stringContaining('121 s') });
-  });
+  test.each([-121, 121])(
+    'an enrolment message that was signed %i s from now is refused',
+    async (offsetS) => {
+      const answer = await send((agent, token) =>
+        agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
+          createdS: createManualClock().now() / 1000 + offsetS,
+        }),
+      );
+      expect(answer).toMatchObject({ status: 401, code: 'clock_skew' });
+      expect(answer).toMatchObject({ message: expect.stringContaining('121 s') });
+    },
+  );
 });

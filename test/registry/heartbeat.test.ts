@@ -3,8 +3,8 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { createManualClock } from '../support/clock.ts';
 import { createAgent, device, HEARTBEAT, recordOf, startRegistry } from './world.ts';
 
-describe('a heartbeat', () => {
-  test('is answered with what the registry makes of it', async () => {
+describe('heartbeats', () => {
+  test('a heartbeat is answered with what the registry makes of it', async () => {
     const { join, beat } = startRegistry();
     const agent = await join();
     expect(await beat(agent)).toEqual({
@@ -19,7 +19,7 @@ describe('a heartbeat', () => {
     });
   });
 
-  test('is answered only when it is on disk', async () => {
+  test('a heartbeat is answered only when it is on disk', async () => {
     const { join, beat, store } = startRegistry();
     const agent = await join();
     const release = store.hold();
@@ -32,7 +32,7 @@ describe('a heartbeat', () => {
     expect(store.state().providers[0]?.heartbeatCount).toBe(1);
   });
 
-  test('that cannot be written is not acknowledged, but the machine counts as heard', async () => {
+  test('a heartbeat that cannot be written is not acknowledged, but the machine counts as present', async () => {
     const { join, beat, store, registry, clock, verify } = startRegistry();
     const agent = await join();
     await beat(agent);
@@ -52,7 +52,7 @@ describe('a heartbeat', () => {
     expect(store.state().providers[0]?.heartbeatCount).toBe(6);
   });
 
-  test('of a machine that nobody enrolled is an unknown provider', async () => {
+  test('a heartbeat of a machine that nobody enrolled is refused as from an unknown provider', async () => {
     const { beat, clock } = startRegistry();
     expect(await beat(createAgent(clock))).toMatchObject({
       status: 401,
@@ -60,7 +60,7 @@ describe('a heartbeat', () => {
     });
   });
 
-  test('of a machine that was removed is an unknown provider', async () => {
+  test('a heartbeat of a machine that was removed is refused as from an unknown provider', async () => {
     const { join, beat, registry } = startRegistry();
     const agent = await join();
     await beat(agent);
@@ -68,7 +68,7 @@ describe('a heartbeat', () => {
     expect(await beat(agent)).toMatchObject({ status: 401, code: 'unknown_provider' });
   });
 
-  test('bears the address it came from, in its plainest form', async () => {
+  test('a heartbeat is recorded with the address it came from, in its plainest form', async () => {
     const { join, beat, registry } = startRegistry();
     const agent = await join();
     for (const [ip, shown] of [
@@ -82,11 +82,11 @@ describe('a heartbeat', () => {
   });
 });
 
-describe('the sequence', () => {
+describe('the sequence of heartbeats', () => {
   test.each([
-    ['the same message again', 0],
+    ['the same again', 0],
     ['a lower one', -2],
-  ])('refuses %s and names the last one', async (_what, step) => {
+  ])('a heartbeat whose sequence is %s is refused, and the last one named', async (_what, step) => {
     const { join, beat, registry } = startRegistry();
     const agent = await join();
     agent.sequence = 41;
@@ -100,7 +100,7 @@ describe('the sequence', () => {
     expect(registry.get(agent.id)?.heartbeat_count).toBe(1);
   });
 
-  test('lets one of many copies in that come at the same time', async () => {
+  test('only one of many copies of a heartbeat counts that come at the same time', async () => {
     const { join, registry, store } = startRegistry();
     const agent = await join();
     const message = agent.heartbeat(recordOf());
@@ -112,7 +112,7 @@ describe('the sequence', () => {
     expect(registry.get(agent.id)?.heartbeat_count).toBe(1);
   });
 
-  test('is held over a restart', async () => {
+  test('the sequence is kept over a restart', async () => {
     const before = startRegistry();
     const agent = await before.join();
     const message = agent.heartbeat(recordOf());
@@ -124,7 +124,7 @@ describe('the sequence', () => {
     expect(await after.beat(agent)).toMatchObject({ kind: 'answered' });
   });
 
-  test('is not used up by a record that was refused', async () => {
+  test('a record that was refused does not use up its sequence', async () => {
     const { join, registry } = startRegistry();
     const agent = await join();
     const { sequence } = agent;
@@ -135,7 +135,7 @@ describe('the sequence', () => {
     });
   });
 
-  test('is counted by each gateway for itself', async () => {
+  test('each gateway counts the sequence for itself', async () => {
     const [a, b] = [startRegistry(), startRegistry()];
     const agent = createAgent(a.clock);
     await a.join(agent);
@@ -150,13 +150,13 @@ describe('the sequence', () => {
   });
 });
 
-describe('the signature', () => {
+describe('the signature of heartbeats', () => {
   test.each([
     [-121, { kind: 'refused', status: 401, code: 'clock_skew' }],
     [-120, { kind: 'answered' }],
     [120, { kind: 'answered' }],
     [121, { kind: 'refused', status: 401, code: 'clock_skew' }],
-  ])('made %i s from now is %j', async (offsetS, expected) => {
+  ])('a signature made %i s from now is %j', async (offsetS, expected) => {
     const { join, registry, clock } = startRegistry();
     const agent = await join();
     const createdS = clock.now() / 1000 + offsetS;
@@ -165,7 +165,7 @@ describe('the signature', () => {
     expect(answer).toMatchObject(expected);
   });
 
-  test('of another enrolled machine does not speak for this one', async () => {
+  test('a signature of another enrolled machine does not speak for this one', async () => {
     const { join, registry } = startRegistry();
     const [agent, other] = [await join(), await join()];
     const body = Buffer.from(JSON.stringify(recordOf()));
@@ -176,7 +176,7 @@ describe('the signature', () => {
     });
   });
 
-  test('covers the body', async () => {
+  test('a signature covers the body', async () => {
     const { join, registry } = startRegistry();
     const agent = await join();
     const message = agent.heartbeat(recordOf());
@@ -187,14 +187,14 @@ describe('the signature', () => {
     });
   });
 
-  test('is checked before the body is read', async () => {
+  test('the signature is checked before the body is read', async () => {
     const { registry, clock } = startRegistry();
     const message = createAgent(clock).message(HEARTBEAT, Buffer.from('{'));
     expect(await registry.handleHeartbeat(message)).toMatchObject({ code: 'unknown_provider' });
   });
 });
 
-describe('a record', () => {
+describe('records of heartbeats', () => {
   const send = async (body: string) => {
     const { join, registry } = startRegistry();
     const agent = await join();
@@ -221,7 +221,7 @@ describe('a record', () => {
     ['host', { host: null }],
     ['tailnet_ip', { tailnet_ip: null }],
     ['agent_url', { agent_url: undefined }],
-  ])('with a bad %s is refused by that name', async (field, change) => {
+  ])('a record with a bad %s is refused by that name', async (field, change) => {
     const { answer, provider } = await send(JSON.stringify({ ...recordOf(), ...change }));
     expect(answer).toMatchObject({ status: 400, code: 'invalid_request', param: field });
     expect(answer).toMatchObject({ message: expect.stringContaining(field) });
@@ -229,14 +229,14 @@ describe('a record', () => {
   });
 
   test.each(['', '{', 'null', '[]', '7', '"x"', '['.repeat(60_000), '{"a":'.repeat(10_000)])(
-    'that is no JSON object is refused: %.12s',
+    'a record that is no JSON object is refused: %.12s',
     async (body) => {
       const { answer } = await send(body);
       expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
     },
   );
 
-  test('that is not UTF-8 is refused', async () => {
+  test('a record that is not UTF-8 is refused', async () => {
     const { join, registry } = startRegistry();
     const agent = await join();
     const body = Buffer.from(JSON.stringify(recordOf({ chip: 'é' })), 'latin1');
@@ -245,7 +245,7 @@ describe('a record', () => {
     });
   });
 
-  test('keeps no field that is not of the protocol, and none that is the registry\u2019s own', async () => {
+  test('a record keeps no field that is not of the protocol, and none that is the registry’s own', async () => {
     const extra = `"verification":{"status":"verified"},"trust_level":"software","attested":true,"totalRequests":9,"id":"prv_0","heartbeat_count":99,"last_heartbeat_ip":"1.2.3.4","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"surprise":[[[[[]]]]]`;
     const { answer, provider } = await send(`{${extra},${JSON.stringify(recordOf()).slice(1)}`);
     expect(answer.kind).toBe('answered');
@@ -262,7 +262,7 @@ describe('a record', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  test('of 64 KiB of wrong entries is refused quickly', async () => {
+  test('a record of 64 KiB of wrong entries is refused quickly', async () => {
     const models = Array.from({ length: 30_000 }, () => 1);
     const began = process.threadCpuUsage();
     const { answer } = await send(JSON.stringify({ ...recordOf(), models }));
@@ -305,7 +305,7 @@ test('the agent of this process is meant to serve an engine that refuses it, and
   ]);
 });
 
-test('a machine of somebody else is not heard without a signature, nor the own one removed', async () => {
+test('an unsigned heartbeat counts only for the gateway’s own machine, which cannot be removed', async () => {
   const { registry, join, clock } = startRegistry();
   const agent = await join();
   expect(await registry.ownHeartbeat(agent.id, recordOf())).toBeNull();

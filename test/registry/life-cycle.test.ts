@@ -33,14 +33,17 @@ test.each<[silentMs: number, status: ProviderStatus, isTarget: boolean]>([
   [89_999, 'stale', false],
   [90_000, 'offline', false],
   [DAY_MS, 'offline', false],
-])('after %i ms of silence a machine is %s, a target: %j', async (ms, status, isTarget) => {
-  const world = await withMachine();
-  world.clock.advance(ms);
-  expect([world.status(), world.registry.targets().length > 0]).toEqual([status, isTarget]);
-});
+])(
+  'a machine after %i ms of silence is %s, and may get requests: %j',
+  async (ms, status, isTarget) => {
+    const world = await withMachine();
+    world.clock.advance(ms);
+    expect([world.status(), world.registry.targets().length > 0]).toEqual([status, isTarget]);
+  },
+);
 
 test.each(['serving', 'idle', 'paused', 'draining', 'degraded', 'offline'] as const)(
-  'a machine that says it is %s is that, and a target only when it serves or is idle',
+  'a machine that reports %s has that status, and gets requests only when it serves or is idle',
   async (status) => {
     const world = await withMachine();
     await world.beat(world.agent, { status });
@@ -50,7 +53,7 @@ test.each(['serving', 'idle', 'paused', 'draining', 'degraded', 'offline'] as co
   },
 );
 
-test('a goodbye is believed at once, and stays one: off is not late', async () => {
+test('a goodbye is believed at once, and a machine that left does not become stale', async () => {
   const world = await withMachine();
   await world.beat(world.agent, { status: 'offline' });
   world.clock.advance(50_000);
@@ -66,7 +69,7 @@ test('one heartbeat brings a machine back', async () => {
   expect(world.news.at(-1)).toMatchObject([world.agent.id, { returned: true, material: false }]);
 });
 
-test('after a sleep of the gateway the first heartbeat of a machine counts as its return, and no other', async () => {
+test('only the first heartbeat of a machine counts as its return after the gateway slept', async () => {
   const world = await withMachine();
   world.registry.resumed();
   const { length } = world.news;
@@ -95,7 +98,7 @@ test('a machine leaves the default list after 24 h and is forgotten after 30 day
   expect(await world.beat(agent)).toMatchObject({ code: 'unknown_provider' });
 });
 
-test('the history tells each change of status once, silence included', async () => {
+test('the history reports each change of status once, silence included', async () => {
   const world = await withMachine();
   const { agent, clock } = world;
   await world.beat(agent);
@@ -114,7 +117,7 @@ test('the history tells each change of status once, silence included', async () 
   ]);
 });
 
-test('silence is announced to the window without anybody asking', async () => {
+test('a machine’s silence reaches the dashboard without anybody asking', async () => {
   const world = await withMachine();
   world.changed.length = 0;
   const before = world.registry.revision();
@@ -123,13 +126,13 @@ test('silence is announced to the window without anybody asking', async () => {
   expect(world.registry.revision()).toBeGreaterThan(before);
 });
 
-test('stopping leaves no timer behind', async () => {
+test('a stopped registry leaves no timer behind', async () => {
   const { clock, registry } = await withMachine();
   await registry.stop();
   expect(clock.pending()).toBe(0);
 });
 
-describe('a restart', () => {
+describe('restarts of the registry', () => {
   const restart = async (world: World, downMs: number) => {
     await world.registry.stop();
     const { store } = world;
@@ -139,7 +142,7 @@ describe('a restart', () => {
   };
 
   test.each([1000, HOUR_MS, 40 * DAY_MS])(
-    'of %i ms counts against nobody: who was there has a whole window to be heard',
+    'a restart of %i ms counts against no machine: each has a whole interval to be heard',
     async (downMs) => {
       const before = await withMachine();
       before.clock.advance(30_000);
@@ -156,7 +159,7 @@ describe('a restart', () => {
     },
   );
 
-  test('does not bring back who was gone before', async () => {
+  test('a restart does not bring back a machine that was gone before', async () => {
     const before = await withMachine();
     before.clock.advance(60_000);
     const after = await restart(before, HOUR_MS);
@@ -164,7 +167,7 @@ describe('a restart', () => {
     expect(after.registry.targets()).toEqual([]);
   });
 
-  test('without a stop, as after kill -9, is no different', async () => {
+  test('a restart without a stop, as after kill -9, is no different', async () => {
     const before = await withMachine();
     before.clock.advance(60_000);
     await written();
@@ -172,13 +175,13 @@ describe('a restart', () => {
     expect(after.registry.get(before.agent.id)?.status).toBe('stale');
   });
 
-  test('with a clock that was set back keeps everybody', async () => {
+  test('a restart with a clock that was set back keeps every machine', async () => {
     const before = await withMachine();
     const after = await restart(before, -HOUR_MS);
     expect(after.registry.targets()).toHaveLength(1);
   });
 
-  test('tells the history nothing that it had', async () => {
+  test('a restart repeats nothing in the history', async () => {
     const before = await withMachine();
     const after = await restart(before, HOUR_MS);
     const events = await eventsOf(before, before.agent.id);
@@ -190,7 +193,7 @@ describe('a restart', () => {
     expect((await eventsOf(after, before.agent.id)).at(-1)).toBe('status stale');
   });
 
-  test('finds every provider as it was, and in the same order', async () => {
+  test('a restart finds every provider as it was, and in the same order', async () => {
     const before = startRegistry();
     for (let count = 0; count < 5; count += 1) {
       await before.beat(await before.join());
@@ -219,13 +222,13 @@ function createJumpingClock() {
   };
 }
 
-describe('a jump of time', () => {
+describe('jumps of time', () => {
   test.each([
     ['a suspend that the monotonic clock counts', { ticks: HOUR_MS, wallMs: HOUR_MS }],
     ['a suspend that it does not count', { ticks: 0, wallMs: HOUR_MS }],
     ['a wall clock that is set forward', { ticks: 0, wallMs: 365 * DAY_MS }],
     ['a wall clock that is set back', { ticks: 0, wallMs: -365 * DAY_MS }],
-  ])('by %s makes nobody stale who was there', async (_what, jump) => {
+  ])('a jump of time by %s makes no machine stale that was present', async (_what, jump) => {
     const clock = createJumpingClock();
     const world = await withMachine(clock);
     clock.advance(20_000);
@@ -238,7 +241,7 @@ describe('a jump of time', () => {
     expect(world.status()).toBe('stale');
   });
 
-  test('neither brings back nor forgets who was gone', async () => {
+  test('a jump of time neither brings back nor forgets a machine that was gone', async () => {
     const clock = createJumpingClock();
     const world = await withMachine(clock);
     clock.advance(60_000);

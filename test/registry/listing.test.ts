@@ -90,7 +90,7 @@ async function withProviders(providers: readonly StoredProvider[]) {
   return startRegistry({ store });
 }
 
-test('a record has every field that is promised, and no other', async () => {
+test('a listed record has every field that is promised, and no other', async () => {
   const traffic = {
     ewmaTtft: 120.5,
     ewmaLatency: 900,
@@ -115,7 +115,7 @@ test('an empty tailnet address is null in the record and empty in raw', async ()
   expect(registry.get(agent.id)).toMatchObject({ tailnet_ip: null, raw: { tailnet_ip: '' } });
 });
 
-test('nobody is an empty list', () => {
+test('the list without a machine is empty', () => {
   expect(listed(startRegistry().registry)).toEqual({
     object: 'list',
     data: [],
@@ -135,7 +135,7 @@ test('a machine that has not sent a heartbeat yet is not listed', async () => {
   expect(registry.servingState()).toBe('expected');
 });
 
-test('the states sum up to the count, whatever is filtered, and the page is a slice of it', async () => {
+test('the counts by state sum up to the total, whatever is filtered, and the page is a slice of it', async () => {
   const provider = fc.record({
     state: fc.constantFrom('pending', 'verified', 'failed'),
     silentMs: fc.constantFrom(0, 50_000, 100_000, 90_000_000),
@@ -202,7 +202,7 @@ test.each<[name: string, value: unknown]>([
   });
 });
 
-test('the ids for the status report are the first of the default list', async () => {
+test('the ids in the status report are the first of the default list', async () => {
   const day = 86_400_000;
   const silent = { ...kept(1), lastHeartbeatAt: Date.UTC(2026, 0, 1) - 2 * day };
   const { registry } = await withProviders([silent, kept(2), kept(3), kept(4)]);
@@ -212,8 +212,8 @@ test('the ids for the status report are the first of the default list', async ()
   expect(registry.ids(1000)).toEqual(shown);
 });
 
-describe('the tag of a list', () => {
-  test('is the same while nothing changes, and another after whatever changes it', async () => {
+describe('tags of lists', () => {
+  test('the tag of a list is the same while nothing changes, and another after whatever changes it', async () => {
     let traffic = NO_TRAFFIC;
     const world = startRegistry({ traffic: () => traffic });
     const { registry, join, beat, clock } = world;
@@ -238,7 +238,7 @@ describe('the tag of a list', () => {
     expect(seen[0]).toMatch(/^"[\w-]{27}"$/);
   });
 
-  test('is another one for another body: page, filter, run', async () => {
+  test('the tag of a list is another one for another body: page, filter, run', async () => {
     const providers = [kept(1, { state: 'verified' }), kept(2)];
     const [{ registry }, other] = [await withProviders(providers), await withProviders(providers)];
     const tags = [{}, { limit: '1' }, { offset: '1' }, { verification: 'verified' }].map((query) =>
@@ -248,7 +248,7 @@ describe('the tag of a list', () => {
   });
 });
 
-test('the freshest is the one that was heard last', async () => {
+test('the freshest machine is the one heard last', async () => {
   const { registry, join, beat, clock } = startRegistry();
   expect(registry.freshest()).toBeNull();
   const [first, second] = [await join(), await join()];
@@ -263,7 +263,7 @@ test('the freshest is the one that was heard last', async () => {
   expect(registry.excerpt('prv_none')).toBeNull();
 });
 
-test('a paused machine alone is a paused set-up, and nobody at all is none', async () => {
+test('a paused machine alone makes the registry paused, and an offline one does not', async () => {
   const { registry, join, beat } = startRegistry();
   const agent = await join();
   await beat(agent, { status: 'paused' });
@@ -272,8 +272,8 @@ test('a paused machine alone is a paused set-up, and nobody at all is none', asy
   expect(registry.servingState()).toBe('expected');
 });
 
-describe('targets', () => {
-  test('are the same array until something changes for routing', async () => {
+describe('machines that may get requests', () => {
+  test('the machines for routing are the same array until something changes for routing', async () => {
     const { registry, join, beat, verify, clock } = startRegistry();
     const [agent, other] = [await join(), await join()];
     await beat(agent);
@@ -305,7 +305,7 @@ describe('targets', () => {
     expect(registry.targets()).toEqual([]);
   });
 
-  test('leave out a machine at the moment that it is stale, not at the next sweep', async () => {
+  test('the machines for routing leave out one at the moment that it is stale, not at the next sweep', async () => {
     const { registry, join, beat, verify, clock } = startRegistry();
     const [early, late] = [await join(), await join()];
     await beat(early);
@@ -320,8 +320,8 @@ describe('targets', () => {
   });
 });
 
-describe('with 4,000 providers', () => {
-  test('a list of all costs little more than its JSON, a page and the counts nearly nothing', async () => {
+describe('a list of 4,000 providers', () => {
+  test('the list of all 4,000 providers costs little more than its JSON, and a page nearly nothing', async () => {
     const all = Array.from({ length: 4000 }, (_, index) => kept(index, { state: 'verified' }));
     const { registry, verify } = await withProviders(all);
     const list = (query: Record<string, string>) => {

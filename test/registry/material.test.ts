@@ -25,15 +25,15 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['offered models, one fewer', { models: ['qwen3-32b'] }],
   ['offered models, one twice instead', { models: ['qwen3-32b', 'qwen3-32b'] }],
   ['GPU count', { gpu: { ...gpu, count: 2 } }],
-])('another %s is material', (_what, change) => {
+])('a change of the %s is material', (_what, change) => {
   expect(newsOf(heard(), heard(change)).material).toBe(true);
 });
 
-test('a model that is loaded where none was is no other machine', () => {
+test('a model that is loaded where none was does not make another machine', () => {
   expect(newsOf(heard({ current_model: null }), heard()).material).toBe(false);
 });
 
-test('another address that heartbeats come from is material, but not another loopback family', () => {
+test('another source address of heartbeats is material, but another loopback family is not', () => {
   expect(newsOf(heard(), heard({}, '192.168.1.99')).material).toBe(true);
   expect(newsOf(heard({}, '127.0.0.1'), heard({}, '::1')).material).toBe(false);
 });
@@ -46,7 +46,7 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['uptime', { uptime_s: 99_999 }],
   ['the order of the models', { models: ['llama-8b', 'qwen3-32b'] }],
   ['the agent version', { agent_version: '9.9.9' }],
-])('%s is no news', (_what, change) => {
+])('a change of %s is no news', (_what, change) => {
   expect(isNews(newsOf(heard(), heard(change)))).toBe(false);
 });
 
@@ -61,7 +61,7 @@ test('another engine health is news, but not material', () => {
   expect(isNews(newsOf(heard(), heard(otherCode)))).toBe(false);
 });
 
-test('an uptime that fell is a restart', () => {
+test('a lower uptime means a restart', () => {
   const news = { ...NO_NEWS, rebooted: true, emptied: true };
   expect(newsOf(heard(), heard({ uptime_s: 5 }))).toEqual(news);
 });
@@ -70,14 +70,14 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['another of the offered models', { current_model: 'llama-8b', engine_model: 'b.gguf' }],
   ['none', { current_model: null }],
 ])(
-  'an engine that has %s in memory has lost what it had read, and nothing else is news',
+  'an engine with %s in memory has lost its cached prompts, and nothing else is news',
   (_what, change) => {
     expect(newsOf(heard(), heard(change))).toMatchObject({ rebooted: false, emptied: true });
     expect(newsOf(heard({ current_model: null }), heard()).emptied).toBe(false);
   },
 );
 
-test('another model leaves a machine where requests go, until the next look; another engine elsewhere does not', async () => {
+test('another model leaves a machine in routing until the next check, and another engine elsewhere does not', async () => {
   const { registry, join, beat, verify } = startRegistry();
   const agent = await join();
   await beat(agent);
@@ -101,7 +101,7 @@ test('a new machine takes no requests before it was verified, whatever its model
   expect(registry.targets()).toEqual([]);
 });
 
-test('a verified machine that changes its model is pending, and still said to get requests', async () => {
+test('a verified machine that changes its model is pending, and still shown as getting requests', async () => {
   const { registry, join, beat, verify } = startRegistry();
   const agent = await join();
   await beat(agent);
@@ -113,7 +113,7 @@ test('a verified machine that changes its model is pending, and still said to ge
   expect(registry.get(agent.id)?.verification).toMatchObject({ status: 'pending', routable: true });
 });
 
-test('a material change makes a verified machine pending, and no target, in the same write', async () => {
+test('a material change makes a verified machine pending in the same write, and takes it out of routing', async () => {
   const { registry, join, beat, verify, news, store } = startRegistry();
   const agent = await join();
   await beat(agent);

@@ -24,7 +24,7 @@ test('the owner’s name and note of a machine are there after a restart, until 
   expect(store.state().documents).not.toHaveProperty(`note:${id}`);
 });
 
-test('two empty texts take the note away', async () => {
+test('two empty texts remove the owner’s note', async () => {
   const { join, registry, store } = startRegistry();
   const { id } = await join();
   await registry.setNote(id, NOTE);
@@ -33,7 +33,7 @@ test('two empty texts take the note away', async () => {
   expect(store.state().documents).not.toHaveProperty(`note:${id}`);
 });
 
-test('a note that cannot be written is refused and not shown', async () => {
+test('an owner’s note that cannot be written is refused and not shown', async () => {
   const { join, registry, store } = startRegistry();
   const { id } = await join();
   store.fail('The disk is full.');
@@ -46,20 +46,20 @@ test.each([
   ['name', { name: 7, note: '' }],
   ['note', { name: '', note: 'x'.repeat(501) }],
   ['note', { name: '', note: 'a\u0000b' }],
-])('a bad %s is a 400 that names it', async (param, body) => {
+])('a bad %s in an owner’s note is a 400 that names it', async (param, body) => {
   const { join, registry } = startRegistry();
   const { id } = await join();
   expect(await registry.setNote(id, body)).toMatchObject({ status: 400, param });
 });
 
-test('a damaged note is left out, and the rest is kept', async () => {
+test('a damaged owner’s note is left out, and the rest is kept', async () => {
   const store = createTestStore();
   await store.write([{ kind: 'document', name: 'note:prv_a', json: '{"name":1}' }]);
   await store.write([{ kind: 'document', name: 'note:prv_b', json: JSON.stringify(NOTE) }]);
   expect(startRegistry({ store }).registry.notes()).toEqual({ notes: { prv_b: NOTE } });
 });
 
-test('notes are read by callers, and written with control only', async () => {
+test('owner’s notes are read by callers, and written with control only', async () => {
   const wire = await startWire();
   const { id } = await wire.join();
   const put = (headers: Readonly<Record<string, string>>) =>
@@ -74,7 +74,7 @@ test('notes are read by callers, and written with control only', async () => {
   expect(JSON.parse(read.text)).toEqual({ notes: { [id]: NOTE } });
 });
 
-test('the capacity is that of the machines that may be chosen now', async () => {
+test('the capacity counts the machines that routing may choose now', async () => {
   const { join, beat, verify, registry } = startRegistry();
   expect(registry.capacity()).toEqual({ serving: 0, models: 0, load: null });
   for (const [models, load] of [
@@ -88,7 +88,7 @@ test('the capacity is that of the machines that may be chosen now', async () => 
   const resting = await join();
   await beat(resting, { models: ['other'], status: 'paused' });
   await verify(resting.id);
-  expect(registry.capacity()).toEqual({ serving: 2, models: 2, load: 55 });
+  expect(registry.capacity()).toEqual({ serving: 2, models: 2, load: { lowest: 20, highest: 90 } });
 });
 
 function gpuAt(util_gpu: number) {

@@ -28,7 +28,7 @@ async function withMachine() {
   return { ...world, agent, id: agent.id, host, subject, verification };
 }
 
-test('a new machine is pending; every check appears as missing', async () => {
+test('a new machine is pending, and every check appears as missing', async () => {
   const { verification } = await withMachine();
   expect(verification()).toMatchObject({ status: 'pending', failure_reason: '', last_check: null });
   expect(verification().checks).toEqual(
@@ -36,7 +36,7 @@ test('a new machine is pending; every check appears as missing', async () => {
   );
 });
 
-test('a run shows as verifying, until its result is there', async () => {
+test('a running verification shows as verifying, until its result is there', async () => {
   const { id, host, subject, verification } = await withMachine();
   host.verifying(id, true);
   expect(verification().status).toBe('verifying');
@@ -44,7 +44,7 @@ test('a run shows as verifying, until its result is there', async () => {
   expect(verification().status).toBe('failed');
 });
 
-test('a verified machine stays so while it is checked again, and is of software trust', async () => {
+test('a verified machine stays so while it is checked again, and has software trust', async () => {
   const { id, host, verify, verification, registry } = await withMachine();
   expect(registry.get(id)).toMatchObject({ trust_level: 'none', attested: false });
   await verify(id);
@@ -54,7 +54,7 @@ test('a verified machine stays so while it is checked again, and is of software 
   expect(registry.targets()).toHaveLength(1);
 });
 
-test('a result is on disk before it is acknowledged, and in the history', async () => {
+test('a verification result is on disk before it is acknowledged, and in the history', async () => {
   const { id, host, subject, store } = await withMachine();
   expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({
     kind: 'recorded',
@@ -70,7 +70,7 @@ test('a result is on disk before it is acknowledged, and in the history', async 
   expect(await store.events(id, 100)).toHaveLength(before);
 });
 
-test('a result that cannot be written is in force all the same, and said to be unwritten', async () => {
+test('a verification result that cannot be written is in force all the same, and reported as unwritten', async () => {
   const { id, host, subject, store, verification } = await withMachine();
   store.fail('the disk is full');
   expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({
@@ -80,8 +80,8 @@ test('a result that cannot be written is in force all the same, and said to be u
   expect(verification().status).toBe('failed');
 });
 
-describe('a result is outdated', () => {
-  test('when the machine has changed meanwhile', async () => {
+describe('outdated verification results', () => {
+  test('a verification result is outdated when the machine has changed meanwhile', async () => {
     const { agent, id, host, subject, beat, verification } = await withMachine();
     const { materialChanges } = subject();
     host.verifying(id, true);
@@ -93,14 +93,14 @@ describe('a result is outdated', () => {
     expect(verification().status).toBe('pending');
   });
 
-  test('when it was enrolled again meanwhile', async () => {
+  test('a verification result is outdated when the machine was enrolled again meanwhile', async () => {
     const { agent, id, host, subject, newToken, registry } = await withMachine();
     const { materialChanges } = subject();
     await registry.handleEnroll(agent.enroll(await newToken()));
     expect(await host.verificationDone(id, materialChanges, FAILED)).toEqual({ kind: 'outdated' });
   });
 
-  test('when it is gone', async () => {
+  test('a verification result is outdated when the machine is gone', async () => {
     const { id, host, subject, registry, removed } = await withMachine();
     const { materialChanges } = subject();
     await registry.remove(id);
@@ -124,14 +124,14 @@ test.each<[checks: readonly Check[], reason: string]>([
     ],
     'b: y; b: z',
   ],
-])('of %j the failure reason is "%s"', async (checks, reason) => {
+])('the checks %j have the failure reason "%s"', async (checks, reason) => {
   const { id, host, subject, verification } = await withMachine();
   await host.verificationDone(id, subject().materialChanges, { ...FAILED, checks });
   expect(verification().failure_reason).toBe(reason);
 });
 
-describe('a subject', () => {
-  test('is every machine that was heard, with what a run needs', async () => {
+describe('machines to verify', () => {
+  test('every machine that was heard is there to verify, with what a run needs', async () => {
     const { agent, id, host, join, registry, verify } = await withMachine();
     await join();
     expect(host.subjects().map((each) => each.id)).toEqual([id]);
@@ -148,20 +148,23 @@ describe('a subject', () => {
     });
   });
 
-  test.each(['paused', 'offline'] as const)('that is %s is not worth a run', async (status) => {
-    const { agent, beat, subject } = await withMachine();
-    await beat(agent, { status });
-    expect(subject().isReachable).toBe(false);
-  });
+  test.each(['paused', 'offline'] as const)(
+    'a machine that is %s is not worth a verification',
+    async (status) => {
+      const { agent, beat, subject } = await withMachine();
+      await beat(agent, { status });
+      expect(subject().isReachable).toBe(false);
+    },
+  );
 
-  test('that is silent is not worth a run', async () => {
+  test('a silent machine is not worth a verification', async () => {
     const { clock, subject } = await withMachine();
     clock.advance(45_000);
     expect(subject().isReachable).toBe(false);
   });
 });
 
-test('the owner may ask for a run of any machine that was heard', async () => {
+test('the owner may have any machine verified that was heard', async () => {
   const { id, registry, news, clock } = await withMachine();
   expect(registry.requestVerification(id)).toEqual({
     kind: 'answered',

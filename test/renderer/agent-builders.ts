@@ -67,7 +67,7 @@ export function agentView(over: Partial<AgentView> = {}): AgentView {
 }
 
 export function owner(
-  wish: AgentView['owner']['wish'],
+  choice: AgentView['owner']['choice'],
   mode: AgentView['owner']['mode'],
   reasons: readonly string[] = [],
 ): AgentView['owner'] {
@@ -79,7 +79,7 @@ export function owner(
     freeMemory: false,
     idleUnloadMin: null,
   };
-  return { wish, freed: null, mode, reasons, rules, heldRules: [], unjudgeable: [] };
+  return { choice, freed: null, mode, reasons, rules, heldRules: [], unjudgeable: [] };
 }
 
 export function membership(over: Partial<AgentView['registry']> = {}): AgentView['registry'] {

@@ -1,5 +1,5 @@
 import { createCaller } from '../../renderer/api/client.ts';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAgent } from '../../renderer/api/agent.ts';
 import { startWatch } from '../../renderer/ui/use-reading.ts';
 import { agentView } from './agent-builders.ts';
@@ -22,51 +22,49 @@ function setUp(answer: () => Response) {
 const refused = (status: number, message: string) =>
   Response.json({ error: { message } }, { status });
 
-describe('the agent as the page reads it', () => {
-  test('its view is kept for the next visit', async () => {
-    const view = agentView();
-    const { agent, asked } = setUp(() => Response.json(view));
-    expect(agent.last()).toBeNull();
-    expect(await agent.read()).toEqual({ ok: true, value: { kind: 'on', view } });
-    expect(agent.last()).toEqual({ kind: 'on', view });
-    expect(asked).toEqual(['GET /api/v1/agent']);
-  });
-
-  test('one that is switched off is a standing, not a failure', async () => {
-    const { agent } = setUp(() => refused(409, 'Set SWITCHYARD_AGENT to true.'));
-    const value = { kind: 'off', message: 'Set SWITCHYARD_AGENT to true.' };
-    expect(await agent.read()).toEqual({ ok: true, value });
-    expect(agent.last()).toEqual(value);
-  });
-
-  test('a failure keeps what was read, and says what happened', async () => {
-    let isSick = false;
-    const { agent } = setUp(() => (isSick ? refused(503, 'Busy.') : Response.json(agentView())));
-    await agent.read();
-    isSick = true;
-    expect(await agent.read()).toMatchObject({ ok: false, refusal: { message: 'Busy.' } });
-    expect(agent.last()?.kind).toBe('on');
-  });
-
-  test('a gateway that is gone is an answer, not an exception', async () => {
-    const { agent } = setUp(() => {
-      throw new TypeError('network');
-    });
-    expect(await agent.read()).toMatchObject({ ok: false, status: null });
-    expect((await agent.setMode('on'))?.message).toMatch(/did not answer/);
-  });
-
-  test('a wish is sent as it is; a refusal of it is told', async () => {
-    let answer = Response.json(agentView());
-    const { agent, asked } = setUp(() => answer);
-    expect(await agent.setMode('drained')).toBeNull();
-    expect(asked).toEqual(['POST /api/v1/agent/mode {"wish":"drained"}']);
-    answer = refused(403, 'Only the owner may.');
-    expect((await agent.setMode('paused'))?.message).toBe('Only the owner may.');
-  });
+test('the dashboard keeps the agent’s view for the next visit', async () => {
+  const view = agentView();
+  const { agent, asked } = setUp(() => Response.json(view));
+  expect(agent.last()).toBeNull();
+  expect(await agent.read()).toEqual({ ok: true, value: { kind: 'on', view } });
+  expect(agent.last()).toEqual({ kind: 'on', view });
+  expect(asked).toEqual(['GET /api/v1/agent']);
 });
 
-test('a watch looks as often as it was asked to', async () => {
+test('an agent that is switched off is a state to the dashboard, not a failure', async () => {
+  const { agent } = setUp(() => refused(409, 'Set SWITCHYARD_AGENT to true.'));
+  const value = { kind: 'off', message: 'Set SWITCHYARD_AGENT to true.' };
+  expect(await agent.read()).toEqual({ ok: true, value });
+  expect(agent.last()).toEqual(value);
+});
+
+test('a failed reading keeps the agent’s last view and has the gateway’s message', async () => {
+  let isSick = false;
+  const { agent } = setUp(() => (isSick ? refused(503, 'Busy.') : Response.json(agentView())));
+  await agent.read();
+  isSick = true;
+  expect(await agent.read()).toMatchObject({ ok: false, refusal: { message: 'Busy.' } });
+  expect(agent.last()?.kind).toBe('on');
+});
+
+test('a gateway that is gone is a failed reading of the agent, not an exception', async () => {
+  const { agent } = setUp(() => {
+    throw new TypeError('network');
+  });
+  expect(await agent.read()).toMatchObject({ ok: false, status: null });
+  expect((await agent.setMode('on'))?.message).toMatch(/did not answer/);
+});
+
+test('the owner’s choice is sent to the agent as it is, and a refusal of it is returned', async () => {
+  let answer = Response.json(agentView());
+  const { agent, asked } = setUp(() => answer);
+  expect(await agent.setMode('drained')).toBeNull();
+  expect(asked).toEqual(['POST /api/v1/agent/mode {"mode":"drained"}']);
+  answer = refused(403, 'Only the owner may.');
+  expect((await agent.setMode('paused'))?.message).toBe('Only the owner may.');
+});
+
+test('a watch reads as often as it was asked to', async () => {
   const waits: number[] = [];
   const watch = startWatch({
     read: () => Promise.resolve(),

@@ -21,8 +21,8 @@ import { NOW } from './builders.ts';
 const facts = (over: Partial<AgentView> = {}) =>
   Object.fromEntries(agentFacts(agentView(over), NOW).map(({ label, value }) => [label, value]));
 
-describe('what is known of this machine', () => {
-  test('engine, model, GPU, gateway and ports, in short', () => {
+describe('the facts on this machine', () => {
+  test('the facts on this machine are its engine, model, GPU, gateway and ports, in short', () => {
     expect(facts()).toEqual({
       Engine: 'Ollama, ready, at 127.0.0.1:11434',
       Model: 'qwen3-32b',
@@ -33,7 +33,7 @@ describe('what is known of this machine', () => {
     });
   });
 
-  test('what is missing is said to be missing', () => {
+  test('a missing fact on this machine is shown as missing', () => {
     const { gpu } = agentRecord();
     const bare = facts({
       engine: null,
@@ -50,7 +50,7 @@ describe('what is known of this machine', () => {
     expect(bare).not.toHaveProperty('Model');
   });
 
-  test('several GPUs and several engines are counted', () => {
+  test('several GPUs and several engines of this machine are counted', () => {
     const { gpu } = agentRecord();
     const many = facts({
       engines: [agentEngine(), agentEngine({ kind: 'vllm' })],
@@ -60,12 +60,12 @@ describe('what is known of this machine', () => {
     expect(many['Engine']).toMatch(/\(of 2 found\)$/);
   });
 
-  test('a gateway that was joined is named', () => {
+  test('the gateway that this machine has joined is named', () => {
     const url = 'http://192.168.1.5:47900';
     expect(facts({ registry: membership({ kind: 'joined', url }) })['Reports to']).toBe(url);
   });
 
-  test('a port that could not be had is named alongside the one that could', () => {
+  test('a port that could not be bound is named alongside the one that could', () => {
     const failed = { kind: 'failed', port: 3001, message: '' } as const;
     const at = (...ports: AgentView['server']['ports']) =>
       facts({ server: { host: '0.0.0.0', ports, url: '' } })['Listens on'];
@@ -73,20 +73,20 @@ describe('what is known of this machine', () => {
     expect(at(failed)).toBe('nothing, not on 3001');
   });
 
-  test('a gateway whose clock is ahead does not make a heartbeat come from the future', () => {
+  test('a heartbeat never comes from the future, also where the gateway’s clock is ahead', () => {
     expect(facts({ registry: membership({ lastAcceptedAt: NOW + 9_000 }) })).toMatchObject({
       'Last heartbeat': '0 s ago',
     });
   });
 });
 
-describe('an engine', () => {
-  test('that nobody has a name for stands for itself', () => {
+describe('engines of this machine', () => {
+  test('an engine without a known name is shown under its own', () => {
     expect(engineName('lmstudio')).toBe('LM Studio');
     expect(engineName('brand-new')).toBe('brand-new');
   });
 
-  test('says in a word of its own how it is', () => {
+  test('each status of an engine has a word of its own', () => {
     const said = (['ok', 'loading', 'unauthorized', 'error', 'unreachable'] as const).map(
       (status) => engineHealthText({ status, code: 500 }),
     );
@@ -101,23 +101,23 @@ describe('an engine', () => {
     ['http://127.0.0.1:11434', 'http://127.0.0.1:8000', false],
     ['http://127.0.0.1:11434', null, false],
     [null, null, false],
-  ])('at %s and at %s is the same: %s', (one, other, same) => {
+  ])('an engine at %s and one at %s are the same: %s', (one, other, same) => {
     expect(isSameEngine(one, other)).toBe(same);
   });
 
-  test('has an address without what goes without saying', () => {
+  test('the address of an engine is shown without what goes without saying', () => {
     expect(plainAddress('http://127.0.0.1:11434/')).toBe('127.0.0.1:11434');
     expect(plainAddress('https://engine.test')).toBe('https://engine.test');
   });
 });
 
-describe('the modes that are offered', () => {
-  const offered = (...[wish, mode]: Parameters<typeof owner>) => {
-    const view = agentView({ owner: owner(wish, mode) });
-    return [...modeActions(view).map(({ wish: order }) => order), modeNote(view) !== null];
+describe('the modes that an owner can choose', () => {
+  const offered = (...[choice, mode]: Parameters<typeof owner>) => {
+    const view = agentView({ owner: owner(choice, mode) });
+    return [...modeActions(view).map(({ choice: order }) => order), modeNote(view) !== null];
   };
 
-  test('only what would change something is offered, with a word on what is not plain', () => {
+  test('only modes that would change something are offered, with a hint for those that are not plain', () => {
     expect(offered('on', 'on')).toEqual(['drained', 'paused', true]);
     expect(offered('on', 'paused')).toEqual(['on', 'paused', false]);
     expect(offered('on', 'draining')).toEqual(['on', 'paused', true]);
@@ -128,8 +128,8 @@ describe('the modes that are offered', () => {
   });
 });
 
-describe('problems', () => {
-  test('all that the agent says of its own parts is shown openly', () => {
+describe('the problems of this machine', () => {
+  test('every problem that the agent reports of its parts is shown', () => {
     const problems = problemsOf({
       host: '127.0.0.1',
       ports: [{ kind: 'failed', port: 3001, message: 'Port 3001 is in use.' }],
@@ -148,7 +148,7 @@ describe('problems', () => {
     expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
   });
 
-  test('each remedy stands alone: the page shows it alongside other problems', () => {
+  test('each remedy for a problem reads on its own, as the page shows several', () => {
     const damaged = { happened: 'The file was damaged.', remedy: 'Join again.' };
     const problems = problemsOf({
       host: '127.0.0.1',
@@ -160,12 +160,12 @@ describe('problems', () => {
     expect(problems).toEqual([expect.objectContaining(damaged)]);
   });
 
-  test('what a driver’s tool says is kept apart', () => {
+  test('the output of a driver’s tool is kept apart from the problem', () => {
     const tool = { tool: 'nvidia-smi', tried: 'nvidia-smi -l 5', happened: '', remedy: '' };
     expect(agentProblems({ problems: [tool] })).toEqual({ own: [], tools: [tool] });
   });
 
-  test('a remark becomes a sentence', () => {
+  test('a remark of the agent becomes a sentence', () => {
     expect(sentence('no GPU was found ')).toBe('No GPU was found.');
     expect(sentence('Is it on?')).toBe('Is it on?');
     expect(sentence('')).toBe('');

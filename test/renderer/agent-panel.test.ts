@@ -41,7 +41,7 @@ async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
   onTestFinished(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 }
 
-test('its owner pauses this machine and resumes it, and the focus stays with it', async () => {
+test('the owner pauses and resumes this machine, and the focus stays with the button', async () => {
   const { host } = await startMachine();
   const page = await openProviders(host);
   const panel = panelOf(page);
@@ -54,7 +54,7 @@ test('its owner pauses this machine and resumes it, and the focus stays with it'
   await panel.getByRole('button', { name: 'Drain this machine' }).waitFor();
 });
 
-test('an engine on a machine without a GPU is Local’s in one step, and the way there is shown', async () => {
+test('an engine on a machine without a GPU becomes Local’s in one step, and the way there is shown', async () => {
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
@@ -69,7 +69,7 @@ test('an engine on a machine without a GPU is Local’s in one step, and the way
   await page.getByRole('heading', { level: 1, name: /Local/ }).waitFor();
 });
 
-test('where the environment holds Local’s address, the offer says why it cannot be taken', async () => {
+test('the offer to use an engine says why it cannot be taken where the environment holds Local’s address', async () => {
   const { host, engine } = await startMachine({
     SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
   });
@@ -82,7 +82,7 @@ test('where the environment holds Local’s address, the offer says why it canno
   expect(await panel.getByRole('alert').innerText()).toContain('SWITCHYARD_LOCAL_ENGINE_URL');
 });
 
-test('a reader sees this machine and cannot steer it', async () => {
+test('a reader sees this machine and cannot control it', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -91,14 +91,14 @@ test('a reader sees this machine and cannot steer it', async () => {
   expect(await pause.isDisabled()).toBe(true);
 });
 
-test('an agent that is switched off says how it comes back', async () => {
+test('an agent that is switched off shows how it is switched on again', async () => {
   const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
   const panel = panelOf(await openProviders(host));
   await panel.getByText(/SWITCHYARD_AGENT/).waitFor();
   expect(await panel.locator('.mode-actions').count()).toBe(0);
 });
 
-test('an agent that is switched off is asked for once, also on the next visit', async () => {
+test('an agent that is switched off is read once, also on the next visit', async () => {
   const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
   const page = await openPage(host.controlLink());
   await page.clock.install();
@@ -117,7 +117,7 @@ test('an agent that is switched off is asked for once, also on the next visit', 
   expect(asked).toBeLessThan(2);
 });
 
-test('the checks are run from this side and shown alongside what the gateway sees', async () => {
+test('the checks run from this machine and are shown alongside what the gateway sees', async () => {
   putCardOnPath();
   const { host } = await startMachine();
   const page = await openProviders(host);
@@ -136,7 +136,7 @@ test('the checks are run from this side and shown alongside what the gateway see
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test('a reader cannot have the checks run', async () => {
+test('a reader cannot run the checks', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
@@ -145,7 +145,7 @@ test('a reader cannot have the checks run', async () => {
   expect(await run.isDisabled()).toBe(true);
 });
 
-test('a machine without a GPU that nobody added is neither listed nor missed', async () => {
+test('a machine without a GPU that nobody added is neither listed nor reported as missing', async () => {
   const { host } = await startMachine();
   const page = await openProviders(host);
   await panelOf(page).waitFor();
@@ -156,7 +156,7 @@ test('a machine without a GPU that nobody added is neither listed nor missed', a
   expect([providers?.count, status.local.failed_count]).toEqual([0, 0]);
 });
 
-test('the list calls a machine whose engine Local asks "used directly"', async () => {
+test('a machine whose engine Local calls is listed as "used directly"', async () => {
   putCardOnPath();
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());
@@ -169,7 +169,7 @@ test('the list calls a machine whose engine Local asks "used directly"', async (
   expect(await row.getByText('check failed', { exact: true }).count()).toBe(0);
 });
 
-test('its owner loads a model, frees the memory and takes it back', async () => {
+test('the owner loads a model, frees the memory and takes it back', async () => {
   const { ollama = () => null } = SCRIPTS;
   const engine = await startScripted(ollama, ['small']);
   const host = await startWindowHost({ SWITCHYARD_ENGINE_URL: engine.url });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AgentEngine, AgentView } from '#shared/agent.ts';
 import { agentWords, offWords } from '../../renderer/features/this-machine/agent-status-text.ts';
 import { NOW } from './builders.ts';
@@ -57,50 +57,48 @@ const STANDINGS: readonly (readonly [string, string, Partial<AgentView>])[] = [
   ['waiting', 'blue', { registry: membership({ standing: null }) }],
 ];
 
-describe('this machine', () => {
-  test.each(STANDINGS)('is said to be %s, in %s', (word, tone, over) => {
-    const said = words(over);
-    expect(said).toMatchObject({ word, tone });
-    expect(said.what).toMatch(/^[A-Z].*\.$/);
-  });
+test.each(STANDINGS)('this machine is shown as %s, in %s', (word, tone, over) => {
+  const said = words(over);
+  expect(said).toMatchObject({ word, tone });
+  expect(said.what).toMatch(/^[A-Z].*\.$/);
+});
 
-  test('what its owner wishes is said before what else is wrong', () => {
-    const paused = { owner: owner('paused', 'paused') };
-    for (const [, , over] of STANDINGS.filter(([, , { owner: own }]) => own === undefined)) {
-      expect(words({ ...over, ...paused }).word).toBe('paused');
-    }
-  });
+test('the owner’s choice for this machine is shown before anything else that is wrong', () => {
+  const paused = { owner: owner('paused', 'paused') };
+  for (const [, , over] of STANDINGS.filter(([, , { owner: own }]) => own === undefined)) {
+    expect(words({ ...over, ...paused }).word).toBe('paused');
+  }
+});
 
-  test('one port that listens is enough', () => {
-    expect(words(listening(taken, { kind: 'listening', port: 47_901 })).word).toBe('serving');
-  });
+test('one port that listens is enough for this machine', () => {
+  expect(words(listening(taken, { kind: 'listening', port: 47_901 })).word).toBe('serving');
+});
 
-  test('a rule that holds it back says why, and that it ends by itself', () => {
-    const { what, todo } = words({ owner: owner('on', 'draining', ['Hot.', 'On battery.']) });
-    expect(what).toBe('Hot. On battery.');
-    expect(todo).toMatch(/automatically/);
-  });
+test('an owner rule that holds this machine back is shown with its reason, and that it ends by itself', () => {
+  const { what, todo } = words({ owner: owner('on', 'draining', ['Hot.', 'On battery.']) });
+  expect(what).toBe('Hot. On battery.');
+  expect(todo).toMatch(/automatically/);
+});
 
-  test('a reader is not said to have paused it', () => {
-    const { what } = words({ owner: owner('paused', 'paused') }, { ...OWNER, isOwner: false });
-    expect(what).toBe('Paused by its owner: it takes no requests until it is resumed.');
-    expect(words({ owner: owner('paused', 'paused') }).what).toMatch(/^Paused by you:/);
-  });
+test('a reader is shown that the owner has paused this machine, and the owner that it was them', () => {
+  const { what } = words({ owner: owner('paused', 'paused') }, { ...OWNER, isOwner: false });
+  expect(what).toBe('Paused by its owner: it takes no requests until it is resumed.');
+  expect(words({ owner: owner('paused', 'paused') }).what).toMatch(/^Paused by you:/);
+});
 
-  test('an engine that Local asks directly is well, though no gateway verifies it', () => {
-    const said = words({ ...cpuOnly, registry: judged('failed') }, { ...OWNER, isDirect: true });
-    expect(said).toMatchObject({ tone: 'green', word: 'used directly' });
-    expect(words({ ...cpuOnly, registry: judged('failed') }).word).toBe('no GPU');
-  });
+test('an engine that Local calls directly is shown as well, though no gateway verifies it', () => {
+  const said = words({ ...cpuOnly, registry: judged('failed') }, { ...OWNER, isDirect: true });
+  expect(said).toMatchObject({ tone: 'green', word: 'used directly' });
+  expect(words({ ...cpuOnly, registry: judged('failed') }).word).toBe('no GPU');
+});
 
-  test('a failed check says which, and leads to its page only where that is', () => {
-    const registry = judged('failed', 'GPU count >0: none');
-    expect(words({ registry }).what).toMatch(/GPU count >0: none/);
-    expect(words({ registry }).todo).not.toBeNull();
-    expect(words({ registry: { ...registry, kind: 'joined' } }).todo).toBeNull();
-  });
+test('a failed check of this machine is named, with a link to its page only where there is one', () => {
+  const registry = judged('failed', 'GPU count >0: none');
+  expect(words({ registry }).what).toMatch(/GPU count >0: none/);
+  expect(words({ registry }).todo).not.toBeNull();
+  expect(words({ registry: { ...registry, kind: 'joined' } }).todo).toBeNull();
+});
 
-  test('switched off, it says in the gateway’s words how it comes back', () => {
-    expect(offWords('Set it to true.')).toMatchObject({ tone: 'grey', what: 'Set it to true.' });
-  });
+test('an agent that is switched off shows in the gateway’s words how it is switched on again', () => {
+  expect(offWords('Set it to true.')).toMatchObject({ tone: 'grey', what: 'Set it to true.' });
 });

@@ -37,8 +37,8 @@ async function chatted(response: Response) {
 const streamed = (text: string, headers: Record<string, string> = {}) =>
   new Response(text, { headers: { 'content-type': 'text/event-stream', ...headers } });
 
-describe('a chat completion', () => {
-  test('names no model where the gateway is to choose, and gives route, text and usage', async () => {
+describe('chat completions of the dashboard', () => {
+  test('a chat without a chosen model sends none, and shows route, text and usage of the answer', async () => {
     const { end, events, body } = await chatted(
       streamed(`${delta({ content: 'Hel' })}${delta({ content: 'lo' })}${USAGE}data: [DONE]\n\n`, {
         'x-gateway-upstream': 'hosted_a',
@@ -65,11 +65,11 @@ describe('a chat completion', () => {
       `${delta({ content: 'Hel' })}${event({ error: { message: 'out of memory' } })}`,
       { kind: 'failed', message: 'out of memory' },
     ],
-  ])('%s has failed', async (_how, text, end) => {
+  ])('a chat completion %s has failed', async (_how, text, end) => {
     expect((await chatted(streamed(text))).end).toEqual(end);
   });
 
-  test('that is refused gives the gateway’s words and the id of the request', async () => {
+  test('a chat completion that is refused shows the gateway’s words and the id of the request', async () => {
     const refusal = JSON.stringify({ error: { message: 'No upstream is configured.' } });
     const headers = { 'x-gateway-request-id': 'req_2', 'x-gateway-upstream': 'none' };
     const { end, events } = await chatted(new Response(refusal, { status: 503, headers }));
@@ -87,7 +87,7 @@ describe('a chat completion', () => {
     ]);
   });
 
-  test('keeps reasoning apart from the answer, under either of its names', async () => {
+  test('a chat completion keeps reasoning apart from the answer, under either of its names', async () => {
     const { events } = await chatted(
       streamed(`${delta({ reasoning_content: 'a' })}${delta({ reasoning: 'b' })}data: [DONE]\n\n`),
     );
@@ -96,23 +96,23 @@ describe('a chat completion', () => {
   });
 });
 
-describe('a turn', () => {
+describe('turns of a chat', () => {
   const text = (piece: string): ChatEvent => ({ kind: 'text', text: piece, isReasoning: false });
   const begun = withEvent(newTurn('hi', 1000), text('a'), 1200);
 
-  test('has a first token, and a rate over what came after it', () => {
+  test('a turn of a chat shows its TTFT, and a rate over what came after it', () => {
     const usage: ChatEvent = { kind: 'usage', prompt: 5, completion: 41 };
     const done = withEnd(withEvent(begun, usage, 2200), { kind: 'done' }, 2200);
     expect(turnFacts(done)).toEqual(['5 tokens in, 41 out', '40 tokens/s']);
   });
 
-  test('counts pieces where the upstream reports no usage, and gives no rate for an instant', () => {
+  test('a turn of a chat counts pieces where the upstream reports no usage, and shows no rate for an instant', () => {
     const done = withEnd(begun, { kind: 'stopped' }, 1201);
     expect(turnFacts(done)).toEqual(['≈ 1 token']);
     expect(turnFacts(newTurn('hi', 0))).toEqual([]);
   });
 
-  test('has the figures of its request once they are known, as every other page shows them', () => {
+  test('a turn of a chat shows the figures of its request once they are known, like every other page', () => {
     const lost = attempt({ startMs: 0, firstContentMs: 90, reason: 'outrun' });
     const won = attempt({ startMs: 100, firstContentMs: 133 });
     const tokens = { input: 6, output: 2, cached: 0, estimated: false };
@@ -121,7 +121,7 @@ describe('a turn', () => {
     expect(turnFacts(done, row)).toEqual(['6 tokens in, 2 out', 'first token 33 ms']);
   });
 
-  test('without an answer is not sent with the next question', () => {
+  test('a turn of a chat without an answer is not sent with the next question', () => {
     const failed = withEnd(newTurn('lost', 0), { kind: 'failed', message: 'no' }, 1);
     expect(messagesOf([begun, failed], 'next')).toEqual([
       { role: 'user', content: 'hi' },

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createClient, refusalOf } from '../../renderer/api/client.ts';
 
 interface Call {
@@ -28,54 +28,52 @@ function setUp(answer: (call: Call) => Response, token?: string) {
 
 const refused = () => Response.json({ error: { message: 'This code was used.' } }, { status: 401 });
 
-describe('client', () => {
-  test('a held session goes along with every call', async () => {
-    const { client, calls } = setUp(() => new Response(), 'tok');
-    await client.request('/api/v1/events');
-    expect(calls[0]?.authorization).toBe('Bearer tok');
-  });
+test('the dashboard sends its session with every call', async () => {
+  const { client, calls } = setUp(() => new Response(), 'tok');
+  await client.request('/api/v1/events');
+  expect(calls[0]?.authorization).toBe('Bearer tok');
+});
 
-  test('a refused session is dropped and the call made again without it', async () => {
-    const { client, calls } = setUp(
-      ({ authorization }) => (authorization ? refused() : new Response()),
-      'stale',
-    );
-    const response = await client.request('/api/v1/events');
-    expect(response.status).toBe(200);
-    expect(calls.map(({ authorization }) => authorization)).toEqual(['Bearer stale', null]);
-    expect(client.hasSession()).toBe(false);
-  });
+test('a refused session is dropped and the call is made again without it', async () => {
+  const { client, calls } = setUp(
+    ({ authorization }) => (authorization ? refused() : new Response()),
+    'stale',
+  );
+  const response = await client.request('/api/v1/events');
+  expect(response.status).toBe(200);
+  expect(calls.map(({ authorization }) => authorization)).toEqual(['Bearer stale', null]);
+  expect(client.hasSession()).toBe(false);
+});
 
-  test('a refusal without a session is not tried again', async () => {
-    const { client, calls } = setUp(refused);
-    expect((await client.request('/api/v1/events')).status).toBe(401);
-    expect(calls).toHaveLength(1);
-  });
+test('a refused call without a session is not made again', async () => {
+  const { client, calls } = setUp(refused);
+  expect((await client.request('/api/v1/events')).status).toBe(401);
+  expect(calls).toHaveLength(1);
+});
 
-  test('a code becomes a session', async () => {
-    const { client, calls } = setUp(() => Response.json({ token: 'fresh' }));
-    expect(await client.redeem('once')).toBeNull();
-    expect(calls[0]).toMatchObject({ path: '/api/v1/sessions', body: '{"code":"once"}' });
-    expect(client.hasSession()).toBe(true);
-  });
+test('a sign-in code becomes a session', async () => {
+  const { client, calls } = setUp(() => Response.json({ token: 'fresh' }));
+  expect(await client.redeem('once')).toBeNull();
+  expect(calls[0]).toMatchObject({ path: '/api/v1/sessions', body: '{"code":"once"}' });
+  expect(client.hasSession()).toBe(true);
+});
 
-  test("a refused code gives the server's own words and leaves the held session alone", async () => {
-    const { client } = setUp(refused, 'tok');
-    expect(await client.redeem('twice')).toBe('This code was used.');
-    expect(client.hasSession()).toBe(true);
-  });
+test('a refused sign-in code returns the gateway’s own words and keeps the session', async () => {
+  const { client } = setUp(refused, 'tok');
+  expect(await client.redeem('twice')).toBe('This code was used.');
+  expect(client.hasSession()).toBe(true);
+});
 
-  test('an unreachable gateway is an answer, not an exception', async () => {
-    const { client } = setUp(() => {
-      throw new TypeError('network');
-    });
-    expect(await client.redeem('once')).toMatch(/did not answer/);
+test('a gateway that is out of reach is a failed call, not an exception', async () => {
+  const { client } = setUp(() => {
+    throw new TypeError('network');
   });
+  expect(await client.redeem('once')).toMatch(/did not answer/);
+});
 
-  test('an error without a readable body names its status', async () => {
-    expect(await refusalOf(new Response('<html>', { status: 502 }))).toEqual({
-      message: 'The gateway answered 502.',
-      param: null,
-    });
+test('an error without a readable body has its status as the message', async () => {
+  expect(await refusalOf(new Response('<html>', { status: 502 }))).toEqual({
+    message: 'The gateway answered 502.',
+    param: null,
   });
 });

@@ -1,5 +1,5 @@
 import { createCaller } from '../../renderer/api/client.ts';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createControl } from '../../renderer/api/control.ts';
 import {
   INITIAL_STATE,
@@ -28,47 +28,45 @@ function setUp(answer: (path: string, init?: RequestInit) => Response | Promise<
   return { control, heard, asked };
 }
 
-describe('control', () => {
-  test('a refusal names the setting that it is about', async () => {
-    const error = { message: 'no', param: 'local.timeoutMs' };
-    const { control, heard } = setUp(() => Response.json({ error }, { status: 400 }));
-    expect(await control.saveSettings({})).toEqual(error);
-    expect(heard).toEqual([]);
-  });
+test('a refused change of settings names the setting that it is about', async () => {
+  const error = { message: 'no', param: 'local.timeoutMs' };
+  const { control, heard } = setUp(() => Response.json({ error }, { status: 400 }));
+  expect(await control.saveSettings({})).toEqual(error);
+  expect(heard).toEqual([]);
+});
 
-  test('a gateway that is gone is an answer, not an exception', async () => {
-    const { control } = setUp(() => {
-      throw new TypeError('network');
-    });
-    expect((await control.resetCircuit('local'))?.message).toMatch(/did not answer/);
-    expect((await control.warmUp())?.message).toMatch(/did not answer/);
+test('a gateway that is gone is a failed change of settings, not an exception', async () => {
+  const { control } = setUp(() => {
+    throw new TypeError('network');
   });
+  expect((await control.resetCircuit('local'))?.message).toMatch(/did not answer/);
+  expect((await control.warmUp())?.message).toMatch(/did not answer/);
+});
 
-  test('the answer to a save is what the settings are now', async () => {
-    const { control, heard, asked } = setUp(() => Response.json(NEW));
-    expect(await control.saveSettings({ routing: { forceZero: true } })).toBeNull();
-    expect(asked).toEqual(['PATCH /api/v1/settings']);
-    expect(heard).toEqual([{ kind: 'read', view: NEW }]);
-  });
+test('the answer to a saved change is the settings as they are now', async () => {
+  const { control, heard, asked } = setUp(() => Response.json(NEW));
+  expect(await control.saveSettings({ routing: { forceZero: true } })).toBeNull();
+  expect(asked).toEqual(['PATCH /api/v1/settings']);
+  expect(heard).toEqual([{ kind: 'read', view: NEW }]);
+});
 
-  test('a reading that began before a save does not undo it', async () => {
-    const slow = Promise.withResolvers<Response>();
-    const { control, heard } = setUp((_path, init) =>
-      init?.method === 'GET' ? slow.promise : Response.json(NEW),
-    );
-    const reading = control.readSettings();
-    await control.saveSettings({});
-    slow.resolve(Response.json(OLD));
-    await reading;
-    expect(heard).toEqual([{ kind: 'read', view: NEW }]);
-  });
+test('settings that were read before a save, and arrive after it, do not undo it', async () => {
+  const slow = Promise.withResolvers<Response>();
+  const { control, heard } = setUp((_path, init) =>
+    init?.method === 'GET' ? slow.promise : Response.json(NEW),
+  );
+  const reading = control.readSettings();
+  await control.saveSettings({});
+  slow.resolve(Response.json(OLD));
+  await reading;
+  expect(heard).toEqual([{ kind: 'read', view: NEW }]);
+});
 
-  test('settings once read outlive a failure to read them again', () => {
-    const read = { kind: 'read', view: {} } as const;
-    const failed = { kind: 'unreadable', message: 'gone' } as const;
-    const first = reduceWindow(INITIAL_STATE, { kind: 'settings', settings: failed });
-    expect(first.settings).toBe(failed);
-    const known = reduceWindow(first, { kind: 'settings', settings: read });
-    expect(reduceWindow(known, { kind: 'settings', settings: failed }).settings).toBe(read);
-  });
+test('settings that were read outlive a failure to read them again', () => {
+  const read = { kind: 'read', view: {} } as const;
+  const failed = { kind: 'unreadable', message: 'gone' } as const;
+  const first = reduceWindow(INITIAL_STATE, { kind: 'settings', settings: failed });
+  expect(first.settings).toBe(failed);
+  const known = reduceWindow(first, { kind: 'settings', settings: read });
+  expect(reduceWindow(known, { kind: 'settings', settings: failed }).settings).toBe(read);
 });

@@ -16,7 +16,7 @@ const entry = (name: DoctorEntry['name'], passed = true): DoctorEntry => ({
   passed,
   tried: `trying ${name}`,
   output: passed ? 'well' : 'sick',
-  remedy: passed ? null : 'Mend it.',
+  remedy: passed ? null : 'Fix it.',
 });
 
 /** A report in which these fail and all others pass. */
@@ -36,7 +36,7 @@ const rowOf = (table: ReturnType<typeof doctorTable>, name: string) => {
 };
 
 describe('both views of a machine', () => {
-  test('have a row for each check, after what only the machine can tell', () => {
+  test('the table of checks has a row for each check, after those that only the machine can make', () => {
     const { rows } = doctorTable(report(), joined('verified'), []);
     expect(rows.map(({ name }) => name)).toEqual(NAMES);
     expect(rows.map(({ gateway }) => gateway.outcome)).toEqual([
@@ -47,7 +47,7 @@ describe('both views of a machine', () => {
     expect(rows.every(({ here }) => here.outcome === 'passed')).toBe(true);
   });
 
-  test('show what was tried, what came back and what to do', () => {
+  test('a check shows what was tried, what came back and what to do', () => {
     const { rows } = doctorTable(report('engine found'), joined('verified'), []);
     expect(rows[0]?.here).toEqual({
       outcome: 'failed',
@@ -56,14 +56,14 @@ describe('both views of a machine', () => {
           passed: false,
           tried: 'trying engine found',
           output: 'sick',
-          remedy: 'Mend it.',
+          remedy: 'Fix it.',
           latencyMs: null,
         },
       ],
     });
   });
 
-  test('a check that was not run is neither passed nor failed', () => {
+  test('a check that was not run is shown as neither passed nor failed', () => {
     const table = doctorTable(
       reportOf([], null),
       joined('failed', `${INFERENCE}: check missing; GPU count >0: no GPU reported`),
@@ -76,7 +76,7 @@ describe('both views of a machine', () => {
     });
   });
 
-  test('until the gateway has judged, nothing is said in its name', () => {
+  test('the gateway’s side of the checks is empty until the gateway has verified the machine', () => {
     for (const status of ['pending', 'verifying']) {
       const { rows, says } = doctorTable(report(), joined(status), []);
       expect(rowOf({ rows, says }, HEALTH).gateway.outcome).toBe('waiting');
@@ -87,7 +87,7 @@ describe('both views of a machine', () => {
     expect(rowOf(doctorTable(report(), unheard, []), HEALTH).gateway.outcome).toBe('waiting');
   });
 
-  test('the own gateway shows each address it has asked', () => {
+  test('the gateway on the machine itself shows each address that it has tried', () => {
     const checks: Check[] = [
       { name: HEALTH, passed: false, error: 'refused', detail: 'GET http://tower:3001/health' },
       { name: HEALTH, passed: true, latencyMs: 3, detail: 'GET http://127.0.0.1:3001/health' },
@@ -105,7 +105,7 @@ describe('both views of a machine', () => {
   });
 });
 
-test('a reason of the gateway is taken apart as it was put together', () => {
+test('the gateway’s reason for a failed verification is split into its checks as they were put together', () => {
   const error = fc
     .stringMatching(/^[a-z;: "0-9]{1,30}$/)
     .filter((text) => !/check missing/.test(text));
@@ -124,39 +124,39 @@ test('a reason of the gateway is taken apart as it was put together', () => {
   );
 });
 
-describe('where the two disagree, it is said what that usually means', () => {
+describe('checks in which the two sides differ', () => {
   const failing = (...names: readonly string[]) =>
     names.map((name) => `${name}: refused`).join('; ');
 
-  test('answers here and not there: a firewall or the address, and what rests on it waits', () => {
+  test('a check that passes on the machine only points to a firewall or the address, and later checks wait for it', () => {
     const table = doctorTable(report(), joined('failed', failing(HEALTH, INFERENCE)), []);
     expect(rowOf(table, HEALTH).note).toMatch(/firewall.+SWITCHYARD_AGENT_HOST/);
     expect(rowOf(table, INFERENCE).note).toContain('fix its health check first');
     expect(table.says).toContain('not from the gateway');
   });
 
-  test('an engine that did not do well there and does here was busy or loading', () => {
+  test('an engine that failed for the gateway and passes on the machine was busy or loading', () => {
     const table = doctorTable(report(), joined('failed', failing(INFERENCE)), []);
     expect(rowOf(table, INFERENCE).note).toMatch(/busy, or loading/);
   });
 
-  test('what the gateway knows by heartbeats is put right by the next one', () => {
+  test('a check of what heartbeats report is corrected by the next heartbeat', () => {
     const table = doctorTable(report(), joined('failed', failing('GPU count >0')), []);
     expect(rowOf(table, 'GPU count >0').note).toContain('next one');
   });
 
-  test('the own gateway has looked at another moment: no firewall is between', () => {
+  test('the gateway on the machine itself has looked at another time, and no firewall is in between', () => {
     const own = { registry: judged('failed', failing(HEALTH)) };
     expect(rowOf(doctorTable(report(), own, []), HEALTH).note).toContain('Verify now');
   });
 
-  test('sick here and well there: the gateway has not looked since', () => {
+  test('a check that fails only on the machine says when the gateway last looked', () => {
     const table = doctorTable(report(INFERENCE), joined('verified'), []);
     expect(rowOf(table, INFERENCE).note).toContain('last checked');
     expect(table.says).toBe('1 of 8 checks failed here.');
   });
 
-  test('where they agree, nothing is', () => {
+  test('checks in which the two sides agree have no note', () => {
     const well = doctorTable(report(), joined('verified'), []);
     const sick = doctorTable(report(HEALTH), joined('failed', failing(HEALTH)), []);
     expect([...well.rows, ...sick.rows].every(({ note }) => note === null)).toBe(true);

@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentEnergy } from '#shared/agent.ts';
-import {
-  breakEven,
-  electricityFacts,
-} from '../../renderer/features/this-machine/electricity-text.ts';
+import { breakEven, electricityFacts } from '../../renderer/features/this-machine/agent-facts.ts';
 
 const ENERGY: AgentEnergy = {
   watts: 210,
@@ -14,7 +11,7 @@ const ENERGY: AgentEnergy = {
   currency: 'EUR',
 };
 
-test('idle power is told with a day of it, and a token with the price from which it pays', () => {
+test('idle power is shown with its cost in a day, and a token with the price from which it pays', () => {
   expect(electricityFacts(ENERGY)).toEqual([
     { label: 'GPU when idle', value: '28 W: 0.67 kWh a day, 0.202 EUR' },
     {
@@ -24,7 +21,7 @@ test('idle power is told with a day of it, and a token with the price from which
   ]);
 });
 
-test('without a price there are no amounts, and before a measurement there is nothing', () => {
+test('electricity is shown without amounts where there is no price, and not at all before a measurement', () => {
   expect(electricityFacts({ ...ENERGY, priceKwh: null }).map(({ value }) => value)).toEqual([
     '28 W: 0.67 kWh a day',
     '2.9 J',
@@ -33,11 +30,11 @@ test('without a price there are no amounts, and before a measurement there is no
   expect(electricityFacts({ ...ENERGY, idleWatts: null, models })).toEqual([]);
 });
 
-test('what includes idle power says so', () => {
+test('electricity that includes idle power is marked so', () => {
   const [gross] = electricityFacts({ ...ENERGY, idleWatts: null, isNet: false });
   expect(gross?.label).toBe('A token of qwen3, idle power included');
 });
 
-test('a kilowatt-hour for a million tokens pays from the price of a kilowatt-hour on', () => {
+test('a kilowatt-hour for a million tokens pays from the price of a kilowatt-hour', () => {
   expect(breakEven(3.6, 0.4)).toBeCloseTo(0.4, 12);
 });

@@ -45,37 +45,37 @@ const unreachable = () => {
   throw new TypeError('network');
 };
 
-describe('feed', () => {
-  test('events arrive in order and the end of the line is a loss', async () => {
+describe('the live feed as the dashboard reads it', () => {
+  test('events of the live feed arrive in order, and its end is a loss', async () => {
     const { log, events } = await follow([stream(line(snapshot()), ': hi\n\n', line(snapshot()))]);
     expect(events).toHaveLength(2);
     expect(log).toEqual(['lost', 'wait 500']);
   });
 
-  test('no name from outside brings a hidden character into the window', async () => {
+  test('no name from outside brings a hidden character into the dashboard', async () => {
     const named = snapshot();
     const event = { ...named, told: 'tower\u202Egnp' } as LiveEvent;
     const { events } = await follow([stream(line(event))]);
     expect(events).toEqual([{ ...named, told: 'tower⟨U+202E⟩gnp' }]);
   });
 
-  test('pauses grow while nothing comes, and start over after an event', async () => {
+  test('the pauses between reconnections grow while nothing comes, and start over after an event', async () => {
     const { log } = await follow([unreachable, unreachable, stream(line(snapshot())), unreachable]);
     const waits = log.filter((entry) => entry.startsWith('wait'));
     expect(waits).toEqual(['wait 500', 'wait 1000', 'wait 500', 'wait 1000']);
   });
 
-  test('the pause has a ceiling', () => {
+  test('the pause between reconnections has a maximum', () => {
     expect(reconnectDelay(1)).toBe(500);
     expect(reconnectDelay(50)).toBe(8_000);
   });
 
-  test('a gateway that wants a key is locked, not lost', async () => {
+  test('a gateway that asks for a key is locked, not lost', async () => {
     const { log } = await follow([() => new Response('', { status: 401 })]);
     expect(log[0]).toBe('locked');
   });
 
-  test('an event that cannot be read ends the stretch, and the next one starts clean', async () => {
+  test('an event that cannot be read ends the connection, and the next one starts clean', async () => {
     const { log, events } = await follow([stream('data: {half\n\n'), stream(line(snapshot()))]);
     expect(log[0]).toBe('lost');
     expect(events).toHaveLength(1);
@@ -91,12 +91,12 @@ function read(chunks: readonly string[]): readonly string[] {
   return seen;
 }
 
-describe('event stream reader', () => {
-  test('comments and events without data are not events', () => {
+describe('the reader of event streams', () => {
+  test('comments and events without data are not events of the live feed', () => {
     expect(read([STREAM])).toEqual(['{"a":1}', 'two\nlines']);
   });
 
-  test('where the stream is cut into chunks makes no difference', () => {
+  test('an event stream is read the same wherever it is cut into chunks', () => {
     const whole = read([STREAM]);
     for (let cut = 1; cut < STREAM.length; cut += 1) {
       expect(read([STREAM.slice(0, cut), STREAM.slice(cut)])).toEqual(whole);
@@ -108,7 +108,7 @@ describe('event stream reader', () => {
     expect(read(['data: half\n'])).toEqual([]);
   });
 
-  test('eight times as many pieces of one event take no 24 times as long', () => {
+  test('eight times as many pieces of one event take less than 24 times as long', () => {
     const reading = (pieces: number) =>
       workMs(() => {
         const push = createSseReader(() => {});

@@ -59,7 +59,7 @@ const rowsOf = (id: string) =>
     ).map((row) => ({ ...row, at: (step: number) => rowTextAt(report, row, step, measure) })),
   );
 
-test('each upstream that was called has its bars, and all are on one scale', () => {
+test('each upstream that was called has its bars in the history, and all are on one scale', () => {
   const [local, hosted] = rowsOf('calls');
   expect([local?.name, hosted?.name]).toEqual(['Name of local', 'Name of hosted_a']);
   expect(local?.bars.map(({ height }) => height)).toEqual([1, 0.25]);
@@ -67,7 +67,7 @@ test('each upstream that was called has its bars, and all are on one scale', () 
   expect(rowsOf('tokens').map(({ total }) => total)).toEqual(['240', '120']);
 });
 
-test('the time to the first token is a mean over the calls, of a step and of the range', () => {
+test('the TTFT in the history is a mean over the calls, of a step and of the range', () => {
   const [local] = rowsOf('first');
   expect([local?.total, local?.at(2), local?.at(5), local?.at(3)]).toEqual([
     '400 ms',
@@ -77,12 +77,12 @@ test('the time to the first token is a mean over the calls, of a step and of the
   ]);
 });
 
-test('a row says in words what its bars show', () => {
+test('a row of the history has the text of what its bars show', () => {
   const [local] = rowsOf('calls');
   expect(local?.label).toMatch(/^Name of local: 10; highest 8 at \d\d:02$/);
 });
 
-test('machines go by their names, one that is gone by the digits of its id, and all but the busiest by one name', () => {
+test('a machine in the history has its name or the digits of its id, and all but the busiest share a name', () => {
   expect(machineSeries(report).map(({ name }) => name)).toEqual([
     'Attic',
     'machine fedcba98',
@@ -90,7 +90,7 @@ test('machines go by their names, one that is gone by the digits of its id, and 
   ]);
 });
 
-test('two machines of one name are told apart', () => {
+test('two machines of one name are told apart in the history', () => {
   const names = { prv_0123456789abcdef: 'gpu', prv_fedcba9876543210: 'gpu' };
   expect(machineSeries({ ...report, names }).map(({ name }) => name)).toEqual([
     'gpu (01234567)',

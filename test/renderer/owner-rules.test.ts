@@ -36,7 +36,7 @@ async function openRules(link: string) {
 const standing = (page: Page, word: string) =>
   page.getByRole('heading', { name: `This machine ${word}` });
 
-test('a rule is in force as soon as it is switched, and says what it did', async () => {
+test('an owner rule takes effect as soon as it is switched, and says what it did', async () => {
   const { page, rules } = await openRules((await startMachine()).controlLink());
   const battery = rules.getByLabel('Pause on battery');
   expect(await battery.isChecked()).toBe(false);
@@ -50,7 +50,7 @@ test('a rule is in force as soon as it is switched, and says what it did', async
   await standing(page, 'held back').waitFor({ state: 'detached' });
 });
 
-test('a temperature is entered alongside its switch, and a wrong one is explained', async () => {
+test('a temperature is entered next to its switch, and a wrong one is explained', async () => {
   const host = await startMachine();
   const { page, rules } = await openRules(host.controlLink());
   const limit = rules.getByLabel('Limit in °C');
@@ -72,7 +72,7 @@ test('a temperature is entered alongside its switch, and a wrong one is explaine
   expect(await field.inputValue()).toBe('72');
 });
 
-test('a rule that this machine cannot judge says so before it is switched', async () => {
+test('an owner rule that this machine cannot judge says so before it is switched', async () => {
   const { rules } = await openRules((await startMachine()).controlLink());
   await rules
     .getByText('It would have no effect here: this machine does not report when')
@@ -82,7 +82,7 @@ test('a rule that this machine cannot judge says so before it is switched', asyn
   await expect.poll(() => ineffective.count()).toBe(1);
 });
 
-test('a rule that the environment sets is shown as such and cannot be switched', async () => {
+test('an owner rule that the environment sets is shown as such and cannot be switched', async () => {
   const host = await startMachine({ SWITCHYARD_AGENT_YIELD_TO_OTHERS: 'true' });
   const { rules } = await openRules(host.controlLink());
   const rule = rules.getByLabel('Pause while another program has the GPU');
@@ -90,7 +90,7 @@ test('a rule that the environment sets is shown as such and cannot be switched',
   await rules.getByText('SWITCHYARD_AGENT_YIELD_TO_OTHERS').waitFor();
 });
 
-test('a reader sees the rules and cannot switch them', async () => {
+test('a reader sees the owner rules and cannot switch them', async () => {
   const host = await startMachine();
   const { rules } = await openRules(new URL(host.controlLink()).origin);
   expect(await rules.getByRole('checkbox').count()).toBe(6);
@@ -99,8 +99,8 @@ test('a reader sees the rules and cannot switch them', async () => {
   }
 });
 
-describe('the words of a rule', () => {
-  test('are there for every rule of the agent and for no other, with a setting of its own', () => {
+describe('the words of an owner rule', () => {
+  test('every owner rule of the agent has words and a setting of its own, and no other rule has', () => {
     expect(RULE_ROWS.map(({ key }) => key)).toEqual([
       ...OWNER_RULE_KEYS,
       // They go with rules, and can always be judged.
@@ -114,7 +114,7 @@ describe('the words of a rule', () => {
   });
 
   test.each(RULE_ROWS.filter(({ key }) => OWNER_RULE_KEYS.some((rule) => rule === key)))(
-    'of $key say that it has no effect only where it cannot be judged',
+    'the rule $key is said to have no effect only where it cannot be judged',
     (row) => {
       const { key } = row;
       const judged = owner('on', 'on');
@@ -127,7 +127,7 @@ describe('the words of a rule', () => {
     },
   );
 
-  test('a limit that is no number goes to the gateway as it was entered', () => {
+  test('a limit of an owner rule that is no number goes to the gateway as it was entered', () => {
     expect([' 72 ', '72.5', 'hot', '7e1'].map(limitOf)).toEqual([72, 72.5, 'hot', '7e1']);
   });
 });

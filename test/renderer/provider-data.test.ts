@@ -27,8 +27,8 @@ const LIST = providerList(provider());
 const MACHINES = { count: 1, data: LIST.data, notes: {} };
 const ID = LIST.data[0]?.id ?? '';
 
-describe('the registry as the page reads it', () => {
-  test('an unchanged list is neither sent nor read again', async () => {
+describe('the registry as the dashboard reads it', () => {
+  test('an unchanged list of machines is neither sent nor read again', async () => {
     const { providers, asked } = setUp((_path, { headers }) =>
       new Headers(headers).has('If-None-Match')
         ? new Response(null, { status: 304 })
@@ -41,7 +41,7 @@ describe('the registry as the page reads it', () => {
     expect(second.ok && second.value).toBe(first.ok && first.value);
   });
 
-  test('thousands are read in pages, and a machine that is in two of them is listed once', async () => {
+  test('thousands of machines are read in pages, and one that is in two pages is listed once', async () => {
     const many = Array.from({ length: 1_000 }, (_, index) => provider({ id: `prv_${index}` }));
     const { providers, asked } = setUp((path) =>
       Response.json({
@@ -58,7 +58,7 @@ describe('the registry as the page reads it', () => {
     expect(asked[1]).toBe('GET /api/v1/providers?limit=1000&offset=1000');
   });
 
-  test('a failure keeps what was read, and says what happened', async () => {
+  test('a failed reading keeps the list of machines and has the gateway’s message', async () => {
     let sick = false;
     const { providers } = setUp(() =>
       sick
@@ -75,7 +75,7 @@ describe('the registry as the page reads it', () => {
     expect(providers.lastList()).toEqual(MACHINES);
   });
 
-  test('a gateway that is gone is an answer, not an exception', async () => {
+  test('a gateway that is gone is a failed reading of machines, not an exception', async () => {
     const { providers } = setUp(() => {
       throw new TypeError('network');
     });
@@ -84,19 +84,19 @@ describe('the registry as the page reads it', () => {
     expect(await providers.enroll()).toMatchObject({ ok: false });
   });
 
-  test('an answer that is no JSON is an answer, not an exception', async () => {
+  test('an answer that is not JSON is a failed reading of machines, not an exception', async () => {
     const { providers } = setUp(() => new Response('<html>'));
     expect(await providers.readList()).toMatchObject({ ok: false });
   });
 
-  test('a machine is readable without its history, which is told apart from an empty one', async () => {
+  test('a machine is read without its history where that fails, which is told apart from an empty history', async () => {
     const { providers } = setUp((path) =>
       path.endsWith('/history') ? new Response('', { status: 500 }) : Response.json(LIST.data[0]),
     );
     expect(await providers.readOne(ID)).toMatchObject({ ok: true, value: { history: null } });
   });
 
-  test('an order may be answered without a body', async () => {
+  test('an action on a machine may be answered without a body', async () => {
     const { providers, asked } = setUp(() => new Response(null, { status: 202 }));
     expect(await providers.verify(ID)).toBeNull();
     expect(asked).toEqual([`POST /api/v1/providers/${ID}/verify`]);
@@ -115,7 +115,7 @@ describe('the registry as the page reads it', () => {
     expect(asked.at(-2)).toBe('GET /api/v1/providers?limit=1000');
   });
 
-  test('an id cannot lead to another path', async () => {
+  test('the id of a machine cannot lead to another path', async () => {
     const { providers, asked } = setUp(() => new Response(null, { status: 202 }));
     await providers.verify('../settings');
     expect(asked).toEqual(['POST /api/v1/providers/..%2Fsettings/verify']);
@@ -157,8 +157,8 @@ function watched() {
   };
 }
 
-describe('a watch', () => {
-  test('reads at once, and after a change no sooner than 2 s later', async () => {
+describe('the watch over the registry', () => {
+  test('a watch reads at once, and after a change no sooner than 2 s later', async () => {
     const it = watched();
     expect(it.readings()).toBe(1);
     await it.end();
@@ -171,7 +171,7 @@ describe('a watch', () => {
     expect(it.readings()).toBe(2);
   });
 
-  test('a change during a reading is read after it', async () => {
+  test('a change of the registry during a reading is read after it', async () => {
     const it = watched();
     it.watch.changed();
     expect(it.plannedAt()).toBeNull();
@@ -179,7 +179,7 @@ describe('a watch', () => {
     expect(it.plannedAt()).toBe(2_000);
   });
 
-  test('an order of one’s own is followed by a reading without a wait', async () => {
+  test('an action of this page is followed by a reading without a wait', async () => {
     const it = watched();
     await it.end();
     it.pass(10);
@@ -187,7 +187,7 @@ describe('a watch', () => {
     expect(it.readings()).toBe(2);
   });
 
-  test('without a change it looks again after 15 s', async () => {
+  test('a watch without a change reads again after 15 s', async () => {
     const it = watched();
     await it.end();
     it.pass(14_999);
@@ -196,7 +196,7 @@ describe('a watch', () => {
     expect(it.readings()).toBe(2);
   });
 
-  test('once closed it reads nothing, though a reading ends later', async () => {
+  test('a closed watch reads nothing, though a reading ends later', async () => {
     const it = watched();
     it.watch.close();
     await it.end();
@@ -207,7 +207,7 @@ describe('a watch', () => {
   });
 });
 
-test('the feed’s summary of the registry is kept until it changes', () => {
+test('the summary of the registry in the live feed stays the same object until it changes', () => {
   const summary = {
     revision: 3,
     count: 1,
@@ -217,7 +217,7 @@ test('the feed’s summary of the registry is kept until it changes', () => {
     failed: 0,
     serving: 1,
     models: 2,
-    load: 40,
+    load: { lowest: 0, highest: 97 },
   };
   const before = live({ providers: summary });
   expect(before.providers).toEqual(summary);

@@ -26,7 +26,7 @@ import { provider, providerCircuit } from './provider-builders.ts';
 const valueOf = (facts: readonly FactText[], label: string) =>
   facts.find((fact) => fact.label === label)?.value;
 
-describe('facts', () => {
+describe('the facts on a machine', () => {
   const blank = provider(
     {},
     {
@@ -43,7 +43,7 @@ describe('facts', () => {
     },
   );
 
-  test('what is not known is said to be unknown, never zero', () => {
+  test('an unknown fact on a machine is shown as unknown, never as zero', () => {
     const facts = [...machineFacts(blank), ...servingFacts(blank, undefined)];
     for (const label of ['Chip', 'Family', 'GPU memory', 'Bandwidth', 'GPU cores', 'Model files']) {
       expect(valueOf(facts, label)).toBe('unknown');
@@ -55,7 +55,7 @@ describe('facts', () => {
     expect(modelText(blank)).toBe('no model');
   });
 
-  test('a chip goes without its maker, and more models are counted', () => {
+  test('a chip is shown without its maker, and further models are counted', () => {
     expect(chipText(provider())).toBe('RTX 4090 · 24 GB');
     expect(modelText(provider({}, { models: ['qwen3-32b', 'b', 'c'] }))).toBe('qwen3-32b + 2');
     expect(modelText(provider({}, { current_model: null, models: ['b', 'c'] }))).toBe('2 models');
@@ -63,14 +63,14 @@ describe('facts', () => {
     expect(speedText(1234.5)).toBe('1,235');
   });
 
-  test('live latencies go before those of the record', () => {
+  test('measured latencies are shown before those of the record', () => {
     const latencies = { ewmaTtft: 200, ewmaLatency: null, lastTtftMs: 1, samples: 1 };
     const facts = servingFacts(provider({ ewmaTtft: 900, ewmaLatency: 3_000 }), latencies);
     expect(valueOf(facts, 'First token')).toBe('200 ms');
     expect(valueOf(facts, 'Whole answer')).toBe('3.0 s');
   });
 
-  test('a heartbeat is never from the future', () => {
+  test('a heartbeat of a machine is never from the future', () => {
     expect(heartbeatAge(provider(), NOW)).toBe('4 s ago');
     expect(heartbeatAge(provider(), NOW - 60_000)).toBe('0 s ago');
     expect(valueOf(networkFacts(provider(), NOW), 'Last heartbeat')).toBe('4 s ago');
@@ -81,27 +81,27 @@ describe('facts', () => {
     [60_000, '1 min ago'],
     [7_300_000, '2 h ago'],
     [200_000_000, '2 d ago'],
-  ])('%d ms is %s', (ms, text) => {
+  ])('an age of %d ms is shown as %s', (ms, text) => {
     expect(formatAge(ms)).toBe(text);
   });
 
-  test('a plural of its own is used', () => {
+  test('a noun with an irregular plural is counted with that plural', () => {
     expect(counted(2, { one: 'address', other: 'addresses' })).toBe('2 addresses');
   });
 });
 
-describe('meters', () => {
+describe('the meters of a machine', () => {
   const [device] = agentRecord().gpu.devices;
   const shown = (over: Partial<GpuDevice>) => (device ? metersOf({ ...device, ...over }) : []);
 
-  test('a figure stands alongside its part of the whole', () => {
+  test('a meter shows its figure and its share of the whole', () => {
     const [memory, busy, temperature] = shown({ memory_used_mb: 12_282 });
-    expect(memory).toEqual({ label: 'Memory', text: '12.0 of 24.0 GB', share: 0.5 });
+    expect(memory).toEqual({ label: 'Memory', text: '12 of 24 GB', share: 0.5 });
     expect(busy).toEqual({ label: 'Load', text: '3%', share: 0.03 });
-    expect(temperature).toEqual({ label: 'Temperature', text: '41 °C', share: 0.41 });
+    expect(temperature).toEqual({ label: 'Temperature', text: '41 °C', share: 0.41, isHot: false });
   });
 
-  test('unknown is a word and no bar; a total without a use is still told', () => {
+  test('a meter shows an unknown figure as a word without a bar, and a total without its use', () => {
     const unknown = {
       memory_used_mb: null,
       memory_total_mb: null,
@@ -111,36 +111,37 @@ describe('meters', () => {
     for (const meter of shown(unknown)) {
       expect(meter).toMatchObject({ text: 'unknown', share: null });
     }
-    expect(shown({ memory_used_mb: null })[0]?.text).toBe('24.0 GB, use unknown');
-    expect(shown({ memory_total_mb: null, memory_used_mb: 1024 })[0]?.text).toBe('1.0 GB used');
+    expect(shown({ memory_used_mb: null })[0]?.text).toBe('24 GB, use unknown');
+    expect(shown({ memory_total_mb: null, memory_used_mb: 1024 })[0]?.text).toBe('1 GB used');
     expect(shown({ memory_total_mb: 0, memory_used_mb: 0 })[0]?.share).toBeNull();
   });
 
-  test('no bar is longer than its room', () => {
+  test('a bar of a meter is never longer than its track', () => {
     const [memory, , temperature] = shown({ memory_used_mb: 99_999, temperature_c: 120 });
     expect([memory?.share, temperature?.share]).toEqual([1, 1]);
+    expect([memory?.isHot, temperature?.isHot]).toEqual([undefined, true]);
   });
 });
 
-describe('the breaker of a machine', () => {
+describe('the circuit of a machine', () => {
   const state = (open: boolean, cooldownRemainingMs: number, elapsedMs: number) =>
     valueOf(
       circuitFacts(providerCircuit({ open, cooldownRemainingMs }), { elapsedMs, serverNow: NOW }),
       'State',
     );
 
-  test('counts down from the report on', () => {
+  test('the cool-down of a machine counts down from the report on', () => {
     expect(state(false, 0, 0)).toBe('closed');
     expect(state(true, 42_000, 2_000)).toBe('skipped; retries in 40 s');
     expect(state(true, 42_000, 50_000)).toBe('skipped; retries next');
   });
 
-  test('one that was never used says so', () => {
+  test('a circuit of a machine that was never called is shown so', () => {
     expect(circuitFacts(undefined, { elapsedMs: 0, serverNow: NOW })).toHaveLength(1);
   });
 });
 
-describe('joining', () => {
+describe('adding a machine', () => {
   test.each([
     ['http://localhost:47900/', 'here-only'],
     ['http://127.0.0.1:47900', 'here-only'],
@@ -152,33 +153,33 @@ describe('joining', () => {
     ['http://100.64.0.9:47900', null],
     ['http://tower.tail1234.ts.net:47900', null],
     ['no address', null],
-  ])('%s: %s', (url, note) => {
+  ])('a join command for a gateway at %s has the note %s', (url, note) => {
     expect(joinNoteOf(url)).toBe(note);
   });
 
-  test('the gateway’s address is found inside the line', () => {
+  test('the gateway’s address is found inside the join command', () => {
     expect(gatewayOf('switchyard join http://192.168.1.5:47900 0f0f')).toBe(
       'http://192.168.1.5:47900',
     );
     expect(gatewayOf('switchyard join')).toBeNull();
   });
 
-  test('a line counts down and then does not work any more', () => {
+  test('a join command counts down and then no longer works', () => {
     const at = new Date(NOW + 60_000).toISOString();
     expect(validityText(at, NOW)).toBe('1 min');
     expect(validityText(at, NOW + 60_000)).toBeNull();
   });
 });
 
-describe('address', () => {
+describe('addresses of the pages on machines', () => {
   test.each(['#/providers', '#/providers/attention', '#/providers/prv_0f'])(
-    '%s leads to itself',
+    'the address %s leads to itself',
     (hash) => {
       expect(hashOf(routeOf(hash))).toBe(hash);
     },
   );
 
-  test('what is no filter is a machine', () => {
+  test('an address without a known filter leads to a machine', () => {
     expect(routeOf('#/providers/prv_0f')).toEqual({ page: 'provider', id: 'prv_0f' });
     expect(routeOf('#/providers/ready')).toEqual({ page: 'providers', filter: 'ready' });
   });

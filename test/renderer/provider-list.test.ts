@@ -8,7 +8,9 @@ import {
   sorted,
   summaryOf,
 } from '../../renderer/features/providers/provider-listing.ts';
-import { agentRecord } from '../support/agent-record.ts';
+import { gpuTexts } from '../../renderer/features/providers/provider-facts.ts';
+import { t } from '../../renderer/text/t.ts';
+import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 
 const { host } = agentRecord();
@@ -36,21 +38,55 @@ const names = (data: readonly Provider[], circuits?: Parameters<typeof entriesOf
   sorted(entries(data, circuits), 'state').map(({ name }) => name);
 
 describe('the list of machines', () => {
-  test('what needs attention comes first, then by name with numbers as numbers', () => {
+  test('machines that need attention are listed first, then all by name with numbers as numbers', () => {
     expect(names(MIXED)).toEqual(['quiet', 'gpu-9', 'gpu-10', 'asleep']);
   });
 
-  test('a machine does not change its place with the requests that it gets', () => {
+  test('a machine does not change its place in the list with the requests that it gets', () => {
     const swapped = [named('gpu-10', {}, 'idle'), named('gpu-9')];
     expect(names(swapped)).toEqual(['gpu-9', 'gpu-10']);
   });
 
-  test('an open breaker brings its machine to the top', () => {
+  test('an open circuit brings its machine to the top of the list', () => {
     const circuits = { 'prv_gpu-10': providerCircuit({ open: true, consecutiveFails: 5 }) };
     expect(names([named('gpu-9'), named('gpu-10')], circuits)).toEqual(['gpu-10', 'gpu-9']);
   });
 
-  test('by state each group has a head, and one without a machine is left out', () => {
+  test('this machine is marked in the list, and found by the words “this machine”', () => {
+    const data = [named('vm'), named('vm', { id: 'prv_here' })];
+    const marked = entriesOf({ data }, {}, { directId: null, hereId: 'prv_here' });
+    expect(marked.map(({ isHere }) => isHere)).toEqual([false, true]);
+    expect(marked.filter((one) => matchesText(one, 'this machine'))).toEqual([marked[1]]);
+  });
+
+  test('machines sorted by load begin with the busiest GPU, and one busy with one idle are not two at half', () => {
+    const loaded = (hostname: string, ...loads: (number | null)[]) => {
+      const devices = loads.map((util_gpu, index) => gpuDevice({ index, util_gpu }));
+      const gpu = { ...agentRecord().gpu, count: loads.length, devices };
+      return provider({ id: `prv_${hostname}` }, { host: { ...host, hostname }, gpu });
+    };
+    const eight = [0, 0, 97, 0, 0, 12, 0, 0];
+    const machines = [
+      loaded('steady', 60),
+      loaded('unknown', null),
+      loaded('two', 97, 0),
+      loaded('eight', ...eight),
+    ];
+    const lines = sorted(entries(machines), 'load').map(({ name, provider: { gpu } }) => [
+      name,
+      gpuTexts({ gpu }).load,
+    ]);
+    expect(lines).toEqual([
+      ['eight', '0–97%'],
+      ['two', '97 · 0%'],
+      ['steady', '60%'],
+      ['unknown', '–'],
+    ]);
+    const capacity = { serving: 1, count: 1, models: 1, load: { lowest: 0, highest: 97 } };
+    expect(t.overview.track.capacity(capacity)).toBe('1 model · GPU load 0–97%');
+  });
+
+  test('machines sorted by state have a heading for each group, and a group without a machine is left out', () => {
     const lines = linesOf(entries(MIXED), 'state');
     expect(lines.map((line) => (line.kind === 'group' ? line.group : line.entry.name))).toEqual([
       'attention',
@@ -63,7 +99,7 @@ describe('the list of machines', () => {
     ]);
   });
 
-  test('by a figure the highest comes first and the unknown last, without heads', () => {
+  test('machines sorted by a figure have the highest first, the unknown last and no headings', () => {
     const [device] = agentRecord().gpu.devices;
     const hot = (name: string, temperature_c: number | null) =>
       named(name, {
@@ -78,7 +114,7 @@ describe('the list of machines', () => {
     ]);
   });
 
-  test('the owner’s name goes before the host’s, and a machine is found by it and by its note', () => {
+  test('the owner’s name of a machine is shown before its host’s, and a search finds the name and the note', () => {
     const notes = { 'prv_gpu-9': { name: 'Attic', note: 'second fan' } };
     const [attic] = entriesOf({ data: [named('gpu-9')], notes }, {});
     expect(attic?.name).toBe('Attic');
@@ -87,14 +123,14 @@ describe('the list of machines', () => {
     }
   });
 
-  test('a filter keeps its own, and all keeps all', () => {
+  test('a filter shows its own machines, and All shows all', () => {
     const all = entries(MIXED);
     const resting = all.filter((entry) => matchesGroup(entry, 'resting'));
     expect(resting.map(({ name }) => name)).toEqual(['asleep']);
     expect(all.every((entry) => matchesGroup(entry, 'all'))).toBe(true);
   });
 
-  test('text finds names, chips, models and addresses, in any order and case', () => {
+  test('a search finds names, chips, models and addresses of machines, in any order and case', () => {
     const [entry] = entries([named('tower')]);
     const found = (text: string) => entry && matchesText(entry, text);
     for (const text of ['', 'TOWER', '4090 tower', 'qwen3', '192.168.1.20', 'prv_tow']) {
@@ -103,7 +139,7 @@ describe('the list of machines', () => {
     expect(found('tower h200')).toBe(false);
   });
 
-  test('unknown fields match nothing', () => {
+  test('a search finds nothing in unknown fields', () => {
     const [entry] = entries([provider({}, { chip: null, region: null })]);
     expect(entry && matchesText(entry, 'null')).toBe(false);
   });

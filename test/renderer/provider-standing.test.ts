@@ -61,24 +61,24 @@ const MACHINES: Readonly<Record<string, readonly [Provider, ProviderCircuit?]>> 
   resting: [provider(), providerCircuit({ open: true, consecutiveFails: 5, lastError: 'timeout' })],
 };
 
-describe('standing', () => {
-  test.each(Object.entries(MACHINES))('%s', (kind, [machine, circuit]) => {
+describe('the state of a machine', () => {
+  test.each(Object.entries(MACHINES))('a machine is shown as %s', (kind, [machine, circuit]) => {
     expect(standingOf(machine, circuit).kind).toBe(kind);
   });
 
-  test('a machine that is checked again after a change is ready while requests go to it', () => {
+  test('a machine that is verified again after a change is ready while requests go to it', () => {
     const again = verification({ status: 'pending', routable: true, checks: [] });
     expect(standingOf(provider({ verification: again }, { status: 'idle' }), undefined).kind).toBe(
       'idle',
     );
   });
 
-  test('every standing has a word of its own', () => {
+  test('every state of a machine has a word of its own', () => {
     const said = Object.values(MACHINES).map((given) => words(...given).word);
     expect(new Set(said).size).toBe(said.length);
   });
 
-  test('a colour means the same in every group', () => {
+  test('a colour means the same in every group of machines', () => {
     for (const given of Object.values(MACHINES)) {
       const group = groupOf(standingOf(...given).kind);
       const tones = {
@@ -92,7 +92,7 @@ describe('standing', () => {
     }
   });
 
-  test('a silent machine is silent, whatever was last known of it', () => {
+  test('a machine without heartbeats is silent, whatever was last known of it', () => {
     expect(standingOf({ ...failedWith(refused), status: 'offline' }, undefined).kind).toBe(
       'silent',
     );
@@ -108,7 +108,7 @@ describe('standing', () => {
     expect(standingOf(both, undefined).kind).toBe('engine-down');
   });
 
-  test('a machine that failed keeps its cause while it is checked again', () => {
+  test('a machine that failed keeps its cause while it is verified again', () => {
     const machine = failedWith(refused);
     const again = {
       ...machine,
@@ -121,14 +121,14 @@ describe('standing', () => {
     expect(fresh && isRechecked(fresh, standingOf(fresh, undefined))).toBe(false);
   });
 
-  test('one address of several that answers is enough', () => {
+  test('one of several addresses that answers is enough for a machine to be reachable', () => {
     const machine = failedWith(refused, { ...unnamed, passed: true });
     expect(standingOf(machine, undefined).kind).toBe('check-failed');
   });
 });
 
 describe('the four causes', () => {
-  test('no heartbeat says since when', () => {
+  test('a machine without heartbeats is shown with the time of the last one', () => {
     const machine = provider({
       status: 'stale',
       last_heartbeat: new Date(NOW - 70_000).toISOString(),
@@ -136,7 +136,7 @@ describe('the four causes', () => {
     expect(words(machine).what).toMatch(/^No heartbeat since \d\d:\d\d:50\.$/);
   });
 
-  test('silence since another day names the day', () => {
+  test('a machine that has been silent since another day is shown with that day', () => {
     const machine = provider({
       status: 'offline',
       last_heartbeat: new Date(NOW - 864e5).toISOString(),
@@ -144,20 +144,20 @@ describe('the four causes', () => {
     expect(words(machine).what).toMatch(/since 19 Nov, /);
   });
 
-  test('unreachable says which address, and how', () => {
+  test('an unreachable machine is shown with the address that was tried, and how it failed', () => {
     const { what, todo } = words(failedWith(refused, unnamed));
     expect(what).toContain('192.168.1.20:3001 (connection refused)');
     expect(what).toContain('tower:47901 (name not found)');
     expect(todo).toMatch(/firewall/);
   });
 
-  test('addresses beyond two are counted, those never asked are not', () => {
+  test('unreachable addresses beyond two are counted, and those that were not tried are left out', () => {
     const missing: Check = { name: HEALTH, passed: false, error: 'check missing' };
     const { what } = words(failedWith(refused, unnamed, refused, missing));
     expect(what).toMatch(/ and 1 more address\.$/);
   });
 
-  test('an engine that is down says whether it answers at all', () => {
+  test('a machine whose engine is down is shown with whether that answers at all', () => {
     expect(words(down).what).toBe('Its engine does not answer.');
     const sick = provider(
       {},
@@ -166,20 +166,20 @@ describe('the four causes', () => {
     expect(words(sick).what).toBe('Its engine answers HTTP 500 (error).');
   });
 
-  test('a failed verification names its check', () => {
+  test('a machine that failed verification is shown with the check that failed', () => {
     const { what, todo } = words(failedWith(slow));
     expect(what).toBe('The check “Test answer in time” failed: took 12 s.');
     expect(todo).toBe(checkTodo('latency <10s'));
   });
 
-  test('every check has something to do of its own', () => {
+  test('every check has its own advice', () => {
     expect(new Set(CHECK_NAMES.map(checkTodo)).size).toBe(CHECK_NAMES.length);
     expect(checkTodo('a check of a later gateway')).not.toBe('');
   });
 });
 
-describe('checks', () => {
-  test('entries of one check stand together, and one that passed is enough', () => {
+describe('the checks of a machine', () => {
+  test('entries of one check are grouped, and the check passes if one of them has', () => {
     const groups = checkGroups([refused, slow, { ...unnamed, passed: true }]);
     expect(groups.map(({ name, outcome }) => [name, outcome])).toEqual([
       [HEALTH, 'passed'],
@@ -198,13 +198,13 @@ describe('checks', () => {
     ['https://[fd00::1]:3001/v1/chat/completions', '[fd00::1]:3001'],
     ['no address', null],
     [undefined, null],
-  ])('the address of %j is %j', (detail, address) => {
+  ])('the address in %j is %j', (detail, address) => {
     const check = { name: HEALTH, passed: true };
     expect(addressOf(detail === undefined ? check : { ...check, detail })).toBe(address);
   });
 });
 
-test('a machine without a host name goes by its chip', () => {
+test('a machine without a host name is named after its chip', () => {
   const machine = provider();
   expect(providerName(machine)).toBe('tower');
   expect(providerName({ chip: 'RTX 4090', host: { ...machine.host, hostname: ' ' } })).toBe(
@@ -212,8 +212,8 @@ test('a machine without a host name goes by its chip', () => {
   );
 });
 
-describe('a machine whose engine Local asks without the agent', () => {
-  test('is used directly, whatever the check of the agent says', () => {
+describe('a machine whose engine Local calls without the agent', () => {
+  test('a machine that Local calls directly is shown so, whatever the check of its agent says', () => {
     const standing = standingOf(failedWith(slow), undefined, true);
     expect(standing).toEqual({ kind: 'direct' });
     expect(groupOf(standing.kind)).toBe('ready');
@@ -222,14 +222,14 @@ describe('a machine whose engine Local asks without the agent', () => {
     expect(isRechecked(again, standingOf(again, undefined, true))).toBe(false);
   });
 
-  test('keeps what stands against the engine itself, and a standing that is better', () => {
+  test('a machine that Local calls directly keeps a problem of its engine, and a better state', () => {
     for (const machine of [down, provider({}, { status: 'paused' }), provider()]) {
       expect(standingOf(machine, undefined, true)).toEqual(standingOf(machine, undefined));
     }
   });
 });
 
-test('a machine whose model was changed is said to have been looked at, and not to have failed', () => {
+test('a machine whose model has changed is shown as waiting for a test, and not as failed', () => {
   const failure_reason =
     'test inference returns choices: check missing; latency <10s: check missing';
   const said = (reason: string) => providerWords({ kind: 'pending', reason }, NOW).what;

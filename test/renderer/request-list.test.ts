@@ -22,7 +22,7 @@ import { handedOver, predicted, sixteen } from './request-builders.ts';
 
 const at = (id: string, seconds: number) => request(id, { startedAt: NOW + seconds * 1_000 });
 
-test('held rows keep their order and number, are brought up to date, and the new ones are counted', () => {
+test('held rows of the list keep their order and number and are updated, and new requests are counted', () => {
   const running = request('b', { startedAt: NOW, state: 'running', endMs: null });
   const standing = [running, at('a', -1)];
   const done = { ...running, state: 'done' as const };
@@ -31,12 +31,12 @@ test('held rows keep their order and number, are brought up to date, and the new
   expect(held.waiting).toBe(2);
 });
 
-test('rows that did not change are the same list', () => {
+test('rows that did not change are the same list object', () => {
   const standing = [at('b', 0), at('a', -1)];
   expect(holdRows(standing, standing).shown).toBe(standing);
 });
 
-test('each ended request is under one filter in addition to All, a resumed one under Fell back', () => {
+test('each ended request is under one filter besides All, and a continued one under Fell back', () => {
   const filters = ['first-choice', 'fell-back', 'failed'] as const;
   const under = (row: ReturnType<typeof request>) =>
     filters.filter((name) => matchesFilter(row, name));
@@ -56,7 +56,7 @@ test('requests are found by upstream, machine, model, reason and words', () => {
   expect(matchesFilter(row, 'all', { upstream: 'hosted_a' })).toBe(false);
 });
 
-test('a request and its filter survive in the address', () => {
+test('a request and its filter are kept in the address', () => {
   const route = {
     page: 'requests',
     filter: 'failed',
@@ -66,14 +66,14 @@ test('a request and its filter survive in the address', () => {
   expect(routeOf(hashOf(route))).toEqual(route);
 });
 
-test('while rows are held, older ones come behind them, and nothing comes in between', () => {
+test('older requests are appended while rows are held, and none is put in between', () => {
   const standing = [at('f', 5), at('d', 3)];
   const held = holdRows(standing, [at('g', 6), ...standing, at('e', 4), at('b', 1), at('a', 0)]);
   expect(held.shown.map(({ id }) => id)).toEqual(['f', 'd', 'b', 'a']);
   expect(held.waiting).toBe(1);
 });
 
-test('a request stands between its neighbours, also where the list does not hold it', () => {
+test('a request has its neighbours, also where the list does not hold it', () => {
   const list = [at('c', 3), at('b', 2), at('a', 0)];
   const around = (id: string, seconds: number | null) =>
     neighboursOf(list, seconds === null ? null : NOW + seconds * 1_000, id);
@@ -84,14 +84,14 @@ test('a request stands between its neighbours, also where the list does not hold
   expect(around('unknown', null)).toEqual({ newer: null, older: null });
 });
 
-test('keys stay within the list', () => {
+test('arrow and page keys stay within the list', () => {
   expect(rowAfterKey('ArrowUp', 0, 5)).toBe(0);
   expect(rowAfterKey('PageDown', 2, 5)).toBe(4);
   expect(rowAfterKey('End', 0, 0)).toBe(null);
   expect(rowAfterKey('x', 2, 5)).toBe(null);
 });
 
-test('an answer that stalled and was given up is green, then silent, then at an end', () => {
+test('an answer that stalled and was given up is shown as answering, then silent, then ended', () => {
   const stalled = attempt({
     firstContentMs: 400,
     lastContentMs: 900,
@@ -106,7 +106,7 @@ test('an answer that stalled and was given up is green, then silent, then at an 
   ]);
 });
 
-test('a browser has a name that tells it apart', () => {
+test('a browser has a name that tells it from others', () => {
   const edge =
     'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0';
   expect(browserName(edge)).toBe('Edge on Windows');
@@ -130,7 +130,7 @@ function readOlder(kept: KeptRequests, rows: readonly RequestRow[]) {
 
 const idsOf = ({ rows }: KeptRequests) => rows.map(({ id }) => id);
 
-test('page by page all that is kept is read, each request once', () => {
+test('the list reads page by page all requests that are kept, each once', () => {
   const rows = rowsTo(549);
   let kept = readNewest(NOTHING_READ, rows);
   expect([kept.rows.length, kept.isComplete]).toEqual([200, false]);
@@ -138,14 +138,14 @@ test('page by page all that is kept is read, each request once', () => {
   expect(idsOf(kept)).toEqual(rows.map(({ id }) => id));
 });
 
-test('pages have no gap between requests that began at the same time', () => {
+test('pages of requests have no gap between those that began at the same time', () => {
   const rows = rowsTo(300).map((row) => ({ ...row, startedAt: NOW + (row.startedAt - NOW) / 100 }));
   const whole = rows.map((row) => ({ ...row, startedAt: Math.floor(row.startedAt) }));
   const kept = readOlder(readNewest(NOTHING_READ, whole), whole);
   expect(new Set(idsOf(kept)).size).toBe(301);
 });
 
-test('the newest, read again, join up with what was read before, and rows stay the same objects', () => {
+test('the newest requests, read again, join up with the earlier ones, and rows stay the same objects', () => {
   const rows = rowsTo(449);
   const before = readOlder(readNewest(NOTHING_READ, rows), rows);
   const after = readNewest(before, rowsTo(499));
@@ -153,7 +153,7 @@ test('the newest, read again, join up with what was read before, and rows stay t
   expect(after.rows[60]).toBe(before.rows[10]);
 });
 
-test('where more came than a page holds, the list begins again rather than with a gap', () => {
+test('the list begins again, rather than with a gap, where more requests came than a page holds', () => {
   const before = readNewest(NOTHING_READ, rowsTo(449));
   const after = readNewest(before, rowsTo(949));
   expect(idsOf(after)).toEqual(rowsTo(949, 750).map(({ id }) => id));
@@ -168,7 +168,7 @@ test('an hour of requests leaves no more in the page than the gateway keeps', ()
   expect(kept.rows.length).toBeLessThanOrEqual(2_200);
 });
 
-test('the counts are of all that is kept, those of the feed counted as they are now', () => {
+test('the counts include all requests that are kept, and those of the feed as they are now', () => {
   const rows = rowsTo(299);
   const kept = readNewest(NOTHING_READ, rows);
   const feed = [request('new', { startedAt: NOW + 500 }), ...rows.slice(0, 100)];
@@ -176,7 +176,7 @@ test('the counts are of all that is kept, those of the feed counted as they are 
   expect(together(feed, kept.rows)).toHaveLength(201);
 });
 
-test('a facet that is chosen still offers its other values', () => {
+test('a facet with a chosen value still offers its other values', () => {
   const rows = [request('a', { model: 'qwen3' }), request('b', { model: 'llama' })];
   expect(facetsOf(rows, 'all', { model: 'qwen3' }).model).toEqual(['llama', 'qwen3']);
 });

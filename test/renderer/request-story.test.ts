@@ -35,11 +35,11 @@ describe('the story of a request', () => {
       'Groq answered HTTP 500; Together answered HTTP 500; Hosted C answered HTTP 500; ondemand answered HTTP 500; no upstream answered',
       rows.sixteen(),
     ],
-  ])('%s', (sentence, row) => {
+  ])('the story of a request reads: %s', (sentence, row) => {
     expect(story(row)).toBe(sentence);
   });
 
-  test('it is told in the order in which it happened', () => {
+  test('the story of a request has its calls in the order in which they happened', () => {
     const attempts = [
       attempt({ upstream: 'hosted_a', endMs: 6_000, reason: 'timeout' }),
       attempt({
@@ -55,7 +55,7 @@ describe('the story of a request', () => {
     );
   });
 
-  test('a machine is named only where another was asked too', () => {
+  test('the story of a request names a machine only where another one was called too', () => {
     const attempts = [
       attempt({ provider: 'prv_aaaa1111', endMs: 6, reason: 'timeout' }),
       answered({ upstream: 'hosted_a' }),
@@ -63,7 +63,7 @@ describe('the story of a request', () => {
     expect(story(request('a', { attempts }))).toBe('Local timed out; Groq answered');
   });
 
-  test('those that were not asked are named, and why', () => {
+  test('the story of a request says which upstreams were skipped, and why', () => {
     const row = request('a', {
       upstream: 'hosted_a',
       fallbackReason: 'local=predicted_slow',
@@ -72,7 +72,7 @@ describe('the story of a request', () => {
     expect(story(row)).toBe('Local was predicted to be slow; Groq answered');
   });
 
-  test('while it runs it says who is asked and what for', () => {
+  test('the story of a running request says which upstream is being called, and why', () => {
     const slow = attempt({ upstream: 'hosted_a' });
     const hedge = attempt({ upstream: 'hosted_b', cause: 'hedge', startMs: 5_000 });
     expect(story(request('a', running))).toBe('no upstream called yet');
@@ -87,7 +87,7 @@ describe('the story of a request', () => {
     expect(outcomeWords(over, 0).word).toBe('switching upstream');
   });
 
-  test('an answer that nobody could carry on stayed broken, and another answer is no rest of it', () => {
+  test('the story of a broken answer does not take another answer for its continuation', () => {
     const [broken, next] = rows.handedOver().attempts;
     if (!broken || !next) throw new Error('a hand-over has two attempts');
     expect(story(rows.handedOver({ state: 'broken', attempts: [broken] }))).toBe(
@@ -102,7 +102,7 @@ describe('the story of a request', () => {
     expect(whoOf(diverged, labels)).toBe('Groq');
   });
 
-  test('how it ended is said where the upstreams do not tell it', () => {
+  test('the story of a request says how it ended where the calls do not show it', () => {
     const attempts = [attempt({ endMs: 5, reason: 'unreachable' })];
     const failed = request('a', { state: 'failed', upstream: null, attempts });
     expect(story(failed)).toBe('Local was unreachable; no upstream answered');
@@ -126,14 +126,14 @@ describe('the story of a request', () => {
   });
 });
 
-describe('a row of the list', () => {
-  test('both who began an answer and who resumed it are named as its givers', () => {
+describe('a row of the list of requests', () => {
+  test('a row names both the upstream that began an answer and the one that continued it', () => {
     expect(whoOf(rows.handedOver(), labels)).toBe('Groq, then Together');
     expect(whoOf(rows.hedgeLost(), labels)).toBe('Groq');
     expect(whoOf(rows.hedgeWon(), labels)).toBe('Together');
   });
 
-  test('who was left before a hedge or a hand-over is named after it', () => {
+  test('a row names the upstreams that were left before a hedge or a continuation after those', () => {
     const attempts = [attempt({ endMs: 3, reason: 'unreachable' }), ...rows.handedOver().attempts];
     const fallbackReason = 'local=unreachable; hosted_c=circuit_open';
     expect(whyOf(rows.handedOver({ attempts, fallbackReason }), labels)).toBe(
@@ -141,20 +141,20 @@ describe('a row of the list', () => {
     );
   });
 
-  test('calls side by side and hand-overs have their story under the name', () => {
+  test('a row has the story of its request where calls ran side by side or an answer was continued', () => {
     expect(whyOf(rows.hedgeLost(), labels)).toBe(story(rows.hedgeLost()));
     expect(whyOf(rows.handedOver(), labels)).toBe(story(rows.handedOver()));
     expect(whyOf(request('a', { attempts: [answered()] }), labels)).toBeNull();
   });
 });
 
-describe('an attempt', () => {
+describe('an attempt in the details', () => {
   const causes = (row: ReturnType<typeof rows.hedgeWon>) =>
     row.attempts.map((each) => causeText(each, row, labels));
   const results = (row: ReturnType<typeof rows.hedgeWon>) =>
     row.attempts.map((each) => resultText(each, row));
 
-  test('says why it was made', () => {
+  test('an attempt in the details says why it was made', () => {
     expect(causes(rows.hedgeWon())).toEqual(['next in line', 'hedge: Groq was slow']);
     expect(causes(rows.hedgedAndHandedOver())).toEqual([
       'next in line',
@@ -165,7 +165,7 @@ describe('an attempt', () => {
     expect(causes(twice)).toEqual(['next in line', 'retry']);
   });
 
-  test('says what came of it', () => {
+  test('an attempt in the details says what came of it', () => {
     expect(results(rows.hedgeLost())).toEqual(['answered', 'lost the race']);
     expect(results(rows.hedgedAndHandedOver())).toEqual([
       'lost the race',

@@ -1,14 +1,12 @@
 import * as format from '../../renderer/text/format.ts';
 import { describe, expect, test } from 'vitest';
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import { firstTokenMsOf } from '#shared/figures.ts';
 import { machinesIn } from '#shared/machine-names.ts';
-import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
+import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
 import { usageText } from '../../renderer/features/requests/attempt-text.ts';
 import { bugReportOf } from '../../renderer/features/requests/bug-report.ts';
-import { appName } from '../../renderer/features/requests/app-name.ts';
 import { servedModel } from '../../renderer/features/requests/first-request.tsx';
 import { storyOf } from '../../renderer/features/requests/request-story.ts';
 import {
@@ -17,6 +15,7 @@ import {
   outcomeWords,
   whoOf,
   whyOf,
+  appName,
 } from '../../renderer/features/requests/request-text.ts';
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
@@ -26,16 +25,16 @@ import { handedOver, hedgeWon, predicted } from './request-builders.ts';
 const upstreams = [upstream('local'), upstream('hosted_a')];
 const labels = labelsOf(upstreams);
 
-test('the time to first token counts from the call that answered first, not from the request', () => {
+test('the TTFT of a request counts from the call that answered first, not from the request', () => {
   expect(firstTokenMsOf(hedgeWon())).toBe(900);
   expect(firstTokenMsOf(handedOver())).toBe(400);
 });
 
-describe('requests', () => {
+describe('the keys of requests', () => {
   const laptop = request('a', { key: 'laptop' });
   const rows = [laptop, request('b', { key: 'phone' }), request('c', { key: null })];
 
-  test('are found by the name of their key, which the address keeps', () => {
+  test('requests are found by the name of their key, which the address keeps', () => {
     expect(facetsOf(rows, 'all', {}).key).toEqual(['laptop', 'phone']);
     const by = { key: 'laptop' };
     expect(rows.filter((row) => matchesFilter(row, 'all', by))).toEqual([laptop]);
@@ -55,7 +54,7 @@ describe('figures', () => {
     [125_000, '2 min 05 s'],
     [3_840_000, '1 h 04 min'],
     [4.5 * 86_400_000, '4 days'],
-  ])('%d ms reads %s', (ms, text) => {
+  ])('a duration of %d ms is shown as %s', (ms, text) => {
     expect(format.formatDuration(ms)).toBe(text);
   });
 
@@ -66,11 +65,11 @@ describe('figures', () => {
     [60_000, '1 min'],
     [90_000, '1 min 30 s'],
     [3_600_000, '1 h'],
-  ])('a chosen length of %d ms reads %s', (ms, text) => {
+  ])('a chosen duration of %d ms is shown as %s', (ms, text) => {
     expect(format.formatSpan(ms)).toBe(text);
   });
 
-  test('a countdown reads 1 s until it is over', () => {
+  test('a countdown shows at least 1 s until it is over', () => {
     expect(format.formatCountdown(1)).toBe('1 s');
     expect(format.formatCountdown(0)).toBe('0 s');
   });
@@ -82,18 +81,18 @@ describe('figures', () => {
 });
 
 describe('reasons', () => {
-  test('every reason has words of its own', () => {
+  test('every fallback reason has words of its own', () => {
     const words = [...SKIP_REASONS, ...FAILURE_REASONS].map(reasonText);
     expect(new Set(words).size).toBe(words.length);
     for (const text of words) expect(text).not.toContain('_');
   });
 
-  test('a status is named, and an unknown reason stands for itself', () => {
+  test('a status is named in words, and an unknown reason is shown as it is', () => {
     expect(reasonText('http_503')).toBe('HTTP 503');
     expect(reasonText('socket hang up')).toBe('socket hang up');
   });
 
-  test('the header is read entry by entry, machines of the local tier included', () => {
+  test('the fallback header is read entry by entry, machines of local included', () => {
     expect(parseFallbackReason('none')).toEqual([]);
     expect(parseFallbackReason('local/prv_1=timeout; hosted_a=http_503')).toEqual([
       { upstream: 'local', provider: 'prv_1', reason: 'timeout' },
@@ -102,14 +101,14 @@ describe('reasons', () => {
   });
 });
 
-describe('request words', () => {
-  test('who is left and why is said with the names the user gave', () => {
+describe('the words for a request', () => {
+  test('a fallback names each upstream that was left, by the user’s label, and the reason', () => {
     const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
     expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
     expect(whyOf(request('a'), labels)).toBeNull();
   });
 
-  test('a running request names the upstream that is being asked', () => {
+  test('a running request names the upstream that is being called', () => {
     const attempts = [attempt({ endMs: 4, reason: 'timeout' }), attempt({ upstream: 'hosted_a' })];
     const row = request('a', { state: 'running', upstream: null, attempts });
     expect(whoOf(row, labels)).toBe('Groq');
@@ -117,7 +116,7 @@ describe('request words', () => {
     expect(whoOf({ ...row, attempts: [] }, labels)).toBe('choosing');
   });
 
-  test('a running request answers from its first token on', () => {
+  test('a running request is shown as answering from its first token on', () => {
     const running = { state: 'running', endMs: null } as const;
     expect(outcomeWords(request('a', { ...running, attempts: [attempt()] }), 0).word).toBe(
       'waiting',
@@ -126,7 +125,7 @@ describe('request words', () => {
     expect(outcomeWords(request('a', { ...running, attempts }), 0).word).toBe('answering');
   });
 
-  test('only a streamed answer has a number of tokens', () => {
+  test('only a streamed answer shows a number of tokens', () => {
     expect(amountOf(request('a', { events: 1_200 }))).toBe('≈ 1,200 tokens');
     expect(amountOf(request('a', { events: 0, stream: false }))).toBe('not streamed');
     expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
@@ -137,7 +136,7 @@ describe('request words', () => {
     );
   });
 
-  test('a broken answer is a failure, a cancelled one is not', () => {
+  test('a broken answer is under the filter for failures, and a cancelled one is not', () => {
     expect(matchesFilter(request('a', { state: 'broken' }), 'failed')).toBe(true);
     expect(matchesFilter(request('a', { state: 'cancelled' }), 'failed')).toBe(false);
     expect(matchesFilter(request('a'), 'fell-back')).toBe(false);
@@ -145,7 +144,7 @@ describe('request words', () => {
   });
 });
 
-describe('address', () => {
+describe('addresses of the pages on requests', () => {
   test.each([
     '#/',
     '#/requests',
@@ -154,25 +153,25 @@ describe('address', () => {
     '#/settings',
     '#/settings/hosted_a',
     '#/settings/routing',
-  ])('%s leads to itself', (hash) => {
+  ])('the address %s leads to itself', (hash) => {
     expect(hashOf(routeOf(hash))).toBe(hash);
   });
 
-  test('an unknown address is the overview, an unknown filter is all', () => {
+  test('an unknown address leads to the overview, and an unknown filter to all requests', () => {
     expect(routeOf('#/elsewhere')).toEqual({ page: 'overview' });
     expect(routeOf('#/settings/no-such')).toEqual({ page: 'settings', section: null });
     expect(routeOf('#/requests?odd=1')).toEqual({ page: 'requests', filter: 'all' });
   });
 });
 
-describe('first request', () => {
-  test('it asks for a model that is there, and for none when none is known', () => {
+describe('the first request', () => {
+  test('the first request names a model that is there, or none where none is known', () => {
     expect(servedModel([missing('local'), upstream('hosted_a')])).toBe('hosted_a-model');
     expect(servedModel([missing('local')])).toBe(null);
   });
 });
 
-describe('an app', () => {
+describe('the app of a request', () => {
   test.each([
     ['OpenAI/Python 1.40.0', 'OpenAI Python'],
     ['AsyncOpenAI/JS 4.2.1', 'AsyncOpenAI JS'],
@@ -183,15 +182,15 @@ describe('an app', () => {
     ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0', 'a browser'],
     ['node', 'node'],
     ['(odd)', '(odd)'],
-  ])('that calls itself %s is shown as %s', (userAgent, name) => {
+  ])('an app that calls itself %s is shown as %s', (userAgent, name) => {
     expect(appName({ caller: { key: null, address: null, userAgent } })).toBe(name);
   });
 
-  test('has no name where it sent none', () => {
+  test('an app has no name where it sent none', () => {
     expect(appName({ caller: null })).toBe(null);
   });
 
-  test('with a named key goes by that name, and the model that answered stands in for one not named', () => {
+  test('a request is shown with the name of its key, and with the model that answered where it named none', () => {
     const attempts = [attempt({ model: 'qwen3', firstContentMs: 100, endMs: 300 })];
     const row = request('a', { model: null, key: 'Open WebUI', attempts });
     expect(whatOf(row)).toEqual({ model: 'qwen3', app: 'Open WebUI' });
@@ -201,18 +200,18 @@ describe('an app', () => {
 describe('the tokens of a call', () => {
   const tokens = { input: 12, output: 51, cached: 0, estimated: false };
 
-  test('are told with their rate from the first to the last', () => {
+  test('the tokens of a call are shown with their rate from the first to the last', () => {
     const streamed = attempt({ tokens, firstContentMs: 500, lastContentMs: 2500, endMs: 2600 });
     expect(usageText(streamed)).toBe('12 tokens in, 51 out · 25 tokens/s');
   });
 
-  test('have no rate where the answer came as a whole, and are marked where nobody counted', () => {
+  test('the tokens of a call have no rate where the answer came whole, and are marked where estimated', () => {
     const whole = attempt({ tokens: { ...tokens, estimated: true }, endMs: 2600 });
     expect(usageText(whole)).toBe('≈ 12 tokens in, 51 out');
     expect(usageText(attempt())).toBe(null);
   });
 
-  test('say what was found in a cache, of a machine by its name', () => {
+  test('the tokens of a call include those found in a cache, with the name of the machine', () => {
     const found = { ...tokens, input: 41_900, cached: 41_200 };
     const whole = { tokens: found, endMs: 2600 };
     expect(usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }))).toBe(
@@ -227,22 +226,22 @@ describe('the tokens of a call', () => {
 const TOWER = 'prv_aaaa1111';
 const ATTIC = 'prv_bbbb2222';
 
-describe('a machine in a request', () => {
+describe('the machine of a request', () => {
   const row = predicted();
   const machineLabels = labelsWith(row, labelsOf(upstreams));
 
-  test('goes by the name that it had, whether or not anybody knows it now', () => {
+  test('a machine in a request keeps the name that it had, whether or not it is still known', () => {
     expect(storyOf(row, machineLabels)).toBe(
       'Local · tower was slow; Local · attic answered first',
     );
   });
 
-  test('goes by the name that it has now, where that is known', () => {
+  test('a machine in a request has the name that it has now, where that is known', () => {
     const renamed = labelsWith(row, labelsOf(upstreams, { [TOWER]: 'den' }));
     expect(storyOf(row, renamed)).toBe('Local · den was slow; Local · attic answered first');
   });
 
-  test('is named where it did not answer, too', () => {
+  test('a machine in a request is named where it did not answer, too', () => {
     const left = request('a', {
       fallbackReason: `local/${TOWER}=timeout; local/prv_cccc33334444=http_500`,
       attempts: [attempt({ provider: TOWER, machine: 'tower', endMs: 5, reason: 'timeout' })],
@@ -252,12 +251,12 @@ describe('a machine in a request', () => {
     );
   });
 
-  test('is found by its name', () => {
+  test('a machine in a request is found by its name', () => {
     expect(matchesFilter(row, 'all', { text: 'ATTIC' })).toBe(true);
     expect(matchesFilter(row, 'all', { text: 'den' })).toBe(false);
   });
 
-  test('stands in a report with its name and its id, as the fallback reason has it', () => {
+  test('a machine in a report has its name and its id, like in the fallback reason', () => {
     const report = bugReportOf(row, machineLabels, '1.0.0');
     expect(report).toContain(`Local · tower (local/${TOWER}, model not named)`);
     expect(report).toContain(`X-Gateway-Fallback-Reason: local/${TOWER}=outrun`);
@@ -267,7 +266,7 @@ describe('a machine in a request', () => {
 describe('names of machines', () => {
   const asked = (provider: string, machine: string | null) => attempt({ provider, machine });
 
-  test('are the newest that the requests have', () => {
+  test('names of machines are the newest that the requests have', () => {
     const rows = [
       request('c', { attempts: [asked(TOWER, null), asked(ATTIC, 'attic')] }),
       request('b', { attempts: [asked(TOWER, 'den')] }),
@@ -276,7 +275,7 @@ describe('names of machines', () => {
     expect(machinesIn(rows)).toEqual({ [TOWER]: 'den', [ATTIC]: 'attic' });
   });
 
-  test('that two have are told apart by their ids', () => {
+  test('names that two machines have are told apart by their ids', () => {
     const named = labelsOf(upstreams, { [TOWER]: 'gpu', [ATTIC]: 'gpu', prv_c: 'den' });
     expect([TOWER, ATTIC, 'prv_c'].map((id) => named.get(id))).toEqual([
       'gpu (aaaa1111)',

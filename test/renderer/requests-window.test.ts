@@ -41,7 +41,7 @@ async function boxOf(part: Locator) {
 
 describe.each(SIZES)('at $width × $height', (viewport) => {
   test.each(['light', 'dark'] as const)(
-    'axe finds nothing wrong in the %s list',
+    'the %s list of requests has no accessibility fault that axe finds',
     async (scheme) => {
       const page = await open(ALL, { viewport, colorScheme: scheme });
       await page.locator('.request').last().waitFor();
@@ -49,7 +49,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     },
   );
 
-  test('calls side by side lie under each other, the hedge beginning at its mark, in its row', async () => {
+  test('calls side by side are drawn under each other, and the hedge begins at its mark, in its row', async () => {
     const page = await open([rows.hedgeWon()], { viewport });
     const slow = await boxOf(page.locator('.waterfall .stretch[data-kind="outrun"]'));
     const hedge = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
@@ -63,7 +63,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     await page.locator('.note').getByText('lost the race').waitFor();
   });
 
-  test('the joint of a hand-over spans both lines, between what broke off and what carries on', async () => {
+  test('the joint of a continuation spans both lines, between what broke off and what continues', async () => {
     const page = await open([rows.handedOver()], { viewport });
     const broken = await boxOf(page.locator('.waterfall .stretch[data-kind="broken"]').first());
     const carrying = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
@@ -76,7 +76,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     await page.getByText('continued by Together').waitFor();
   });
 
-  test('a second call changes the height of no row, and no words leave theirs', async () => {
+  test('a second call changes the height of no row, and no words leave their row', async () => {
     const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
     const page = await open([plain, ...ALL], { viewport });
     await page.locator('.request').last().waitFor();
@@ -97,7 +97,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     expect(outside).toBe(0);
   });
 
-  test('the details fit, with axe finding nothing wrong', async () => {
+  test('the details of a request fit the window and have no accessibility fault that axe finds', async () => {
     const page = await open(ALL, { viewport });
     for (const [index] of ALL.entries()) {
       await page.locator('.request').nth(index).click();
@@ -112,7 +112,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
   });
 });
 
-test('a row is read out with its story', async () => {
+test('a row of the list is read out with its story', async () => {
   const page = await open([rows.hedgeWon(), rows.handedOver()]);
   const button = (name: RegExp) => page.getByRole('button', { name });
   await button(/Groq was slow; Together answered first .*done/).waitFor();
@@ -120,7 +120,7 @@ test('a row is read out with its story', async () => {
   expect(await continued.count()).toBe(1);
 });
 
-test('the details tell the story, why each call was made, and what was predicted of it', async () => {
+test('the details tell the story of a request, why each call was made and what was predicted of it', async () => {
   const page = await open([rows.predicted()]);
   await page.locator('.request').click();
   const dialog = page.getByRole('dialog');
@@ -135,7 +135,7 @@ test('the details tell the story, why each call was made, and what was predicted
   ]);
 });
 
-test('the details name the endpoint, and the key by its name', async () => {
+test('the details of a request name the endpoint, and the key by its name', async () => {
   const caller = { key: 'sw-…f00d', address: '127.0.0.1', userAgent: 'app/1' };
   const page = await open([rows.hedgeWon({ endpoint: 'messages', key: 'laptop', caller })]);
   await page.locator('.request').click();
@@ -144,7 +144,7 @@ test('the details name the endpoint, and the key by its name', async () => {
   expect(facts).toMatch(/Key\s+laptop \(sw-…f00d\)\s/);
 });
 
-test('the details name each circuit before and after its call, and the axis its scale', async () => {
+test('the details of a request name each circuit before and after its call, and the scale of the axis', async () => {
   const attempts = rows.hedgeWon().attempts.map((each) => ({
     ...each,
     circuitBefore: 'probing' as const,
@@ -159,7 +159,7 @@ test('the details name each circuit before and after its call, and the axis its 
   expect(await circuits.count()).toBe(attempts.length);
 });
 
-test('a request that two upstreams are asked for is in flight once', async () => {
+test('a request with two running calls is in flight once', async () => {
   const attempts = rows.hedgeWon().attempts.map((each) => ({
     ...each,
     polls: 0,
@@ -173,7 +173,7 @@ test('a request that two upstreams are asked for is in flight once', async () =>
   expect((await counter.innerText()).replace(/\s+/g, ' ')).toMatch(/^(in flight 1|1 in flight)$/);
 });
 
-test('the overview shows how many requests wait, and nothing of it while none does', async () => {
+test('the overview shows how many requests wait, and nothing of it while none waits', async () => {
   const countersOf = async (queued: number) => {
     const admission = { running: 5000, queued, limit: 5000, refused: 0 };
     const report = status(

@@ -24,14 +24,14 @@ import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
 import { fieldAt, FIELDS, saved, SECTIONS, viewOf } from './settings-builders.ts';
 
 describe('the settings in the window', () => {
-  test('are all that the gateway answers, in its order', () => {
+  test('the settings page shows all settings that the gateway answers, in its order', () => {
     const paths = Object.entries(viewOf()).flatMap(([section, settings]) =>
       Object.keys(settings).map((key) => `${section}.${key}`),
     );
     expect(FIELDS.map(({ path }) => path)).toEqual(paths);
   });
 
-  test('say of each what the gateway says of it', () => {
+  test('the settings page shows what the gateway says of each setting', () => {
     const view = viewOf({ SWITCHYARD_HOSTED_A_MODEL: 'big' });
     for (const { section, key, path, label, choices, ...said } of sectionsOf(view).flatMap(
       ({ fields }) => fields,
@@ -43,7 +43,7 @@ describe('the settings in the window', () => {
     }
   });
 
-  test('show a setting and a choice of a newer gateway under their own names', () => {
+  test('a setting and a choice of a newer gateway are shown under their own names', () => {
     const choice = { ...fieldAt('routing.hedge'), choices: [{ value: 'wide', meaning: 'Wide.' }] };
     const [section] = sectionsOf({ future: { maxQueueMs: choice } });
     expect(section).toMatchObject({
@@ -62,7 +62,7 @@ describe('the settings in the window', () => {
     }
   });
 
-  test('wherever a prompt or an answer may be paid twice, the choice says so', () => {
+  test('every choice by which a prompt or an answer may be paid for twice says so', () => {
     const meaningOf = (path: string, value: string) =>
       fieldAt(path).choices.find((choice) => choice.value === value)?.meaning;
     for (const value of ['own', 'all']) expect(meaningOf('routing.hedge', value)).toMatch(/paid/);
@@ -81,15 +81,15 @@ const timeout = fieldAt('hosted_a.timeoutMs');
 const key = fieldAt('hosted_a.apiKey');
 const address = fieldAt('hosted_a.baseUrl');
 
-describe('a draft', () => {
-  test('that is what is saved anyway is none', () => {
+describe('drafts of settings', () => {
+  test('a draft that equals the saved value is no draft', () => {
     expect(withDraft({}, saved(label, 'Groq'), 'Groq')).toEqual({});
     expect(withDraft({}, saved(fieldAt('ondemand.warmup'), true), true)).toEqual({});
     expect(withDraft({}, saved(key, 'abc…wxyz'), '')).toEqual({});
     expect(withDraft({}, label, null)).toEqual({});
   });
 
-  test('typed and typed back leaves the others as they were', () => {
+  test('a draft that is typed and typed back leaves the other drafts as they were', () => {
     fc.assert(
       fc.property(anyField, fc.string({ minLength: 1 }), fc.string(), (unset, typed, value) => {
         fc.pre(unset.kind !== 'flag' && typed !== value);
@@ -104,13 +104,13 @@ describe('a draft', () => {
     );
   });
 
-  test('of a percentage is a number, with its sign or without', () => {
+  test('a draft of a percentage is a number, with or without its sign', () => {
     const budget = fieldAt('routing.hedgeBudget');
     for (const typed of ['2.5', '2.5%', '2.5 %']) expect(valueOf(budget, typed)).toBe(2.5);
     expect(valueOf(budget, 'few')).toBe('few');
   });
 
-  test('of a choice brings the words for what comes of it, as the default does', () => {
+  test('a draft of a choice shows the words for its effect, like the default does', () => {
     const resume = fieldAt('routing.resume');
     const hint = (draft: string | null | undefined) => hintOf(saved(resume, 'off'), draft);
     const words = [undefined, 'any', null].map(hint);
@@ -122,7 +122,7 @@ describe('a draft', () => {
     expect(hintOf(saved(label, 'Groq'), undefined)).toBe(label.meaning);
   });
 
-  test('is what its field shows', () => {
+  test('a draft is what its field shows', () => {
     fc.assert(
       fc.property(anyField, fc.string(), (field, typed) => {
         expect(textOf(saved(field, 'old'), typed)).toBe(typed);
@@ -130,7 +130,7 @@ describe('a draft', () => {
     );
   });
 
-  test('of a section goes with it and with no other', () => {
+  test('a draft belongs to its section and to no other', () => {
     const [local, hosted] = SECTIONS;
     if (!local || !hosted) throw new Error('there are sections');
     const drafts = { 'local.timeoutMs': '5', 'hosted_a.label': 'Groq' };
@@ -151,7 +151,7 @@ describe('what is sent', () => {
     );
   });
 
-  test('a whole number goes as a number, whatever else was typed as it is', () => {
+  test('a whole number is sent as a number, and anything else as it was typed', () => {
     fc.assert(
       fc.property(fc.integer(), (number) => {
         expect(valueOf(timeout, ` ${number} `)).toBe(number);
@@ -170,7 +170,7 @@ describe('what is sent', () => {
     expect(valueOf(fieldAt('circuit.failThreshold'), '30 s')).toBe('30 s');
   });
 
-  test('headers go as the object that they say, and as text where they say none', () => {
+  test('headers are sent as the object that they spell, and as text where they spell none', () => {
     const headers = fieldAt('hosted_a.headers');
     expect(valueOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
     expect(valueOf(headers, '{"X-Team":')).toBe('{"X-Team":');
@@ -181,8 +181,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is hidden', () => {
-  test('is never shown as if it could be edited: saving it would save the mask', () => {
+describe('hidden values', () => {
+  test('a hidden value is never shown as editable, as saving it would save the mask', () => {
     for (const [field, value] of [
       [key, 'sk-…wxyz'],
       [address, 'https://…@api.test/v1?…'],
@@ -201,14 +201,14 @@ describe('lists', () => {
   const ports = fieldAt('agent.ports');
   const keys = fieldAt('gateway.apiKeys');
 
-  test('are shown and sent item by item', () => {
+  test('a list is shown and sent item by item', () => {
     expect(textOf(saved(ports, [3001, 47_901]), undefined)).toBe('3001, 47901');
     expect(valueOf(ports, ' 3001,3002 , soon')).toEqual([3001, 3002, 'soon']);
     expect(valueOf(keys, 'one, two,')).toEqual(['one', 'two']);
     expect(placeholderOf(saved(ports, [1]), null)).toBe('default: 3001, 47901');
   });
 
-  test('of secrets are never shown as if they could be edited', () => {
+  test('a list of secrets is never shown as editable', () => {
     expect(textOf(saved(keys, ['sk-…wxyz']), undefined)).toBe('');
     expect(placeholderOf(saved(keys, ['sk-…wxyz', '…']), undefined)).toBe('sk-…wxyz, …');
   });
@@ -223,22 +223,22 @@ test('only a change to a setting that is read at the start waits for a restart',
   expect(waitsForRestart({ 'local.baseUrl': 'x' }, gateway)).toBe(false);
 });
 
-describe('words', () => {
-  test('Local without an address is served by machines where any serves, otherwise not set up', () => {
+describe('the words of the settings page', () => {
+  test('Local without an address is served by machines where any serves, and otherwise not set up', () => {
     const local = SECTIONS.find(({ upstream }) => upstream === 'local');
     if (local === undefined) throw new Error('no section of Local');
     expect(sectionSummary(local, viewOf(), 0)).toBe('not set up');
     expect(sectionSummary(local, viewOf(), 1)).toBe('served by 1 machine');
   });
 
-  test('the default is shown where it is going to be', () => {
+  test('the default is shown in a field that is going to have it', () => {
     expect(placeholderOf(saved(timeout, 5), null)).toBe('default: 30000');
     expect(placeholderOf(saved(label, 'Groq'), null)).toBe('none');
     expect(isOn(saved(fieldAt('ondemand.warmup'), false), null)).toBe(true);
     expect(isOn(saved(fieldAt('routing.forceZero'), true), null)).toBe(false);
   });
 
-  test('where a value comes from', () => {
+  test('a setting shows where its value comes from', () => {
     expect(sourceWords(saved(label, 1, 'env'))).toBe('environment');
     expect(sourceWords(saved(label, 1, 'file'))).toBe('set here');
     expect(sourceWords(saved(label, 1, 'default'))).toBe('default');
@@ -246,7 +246,7 @@ describe('words', () => {
     expect(sourceWords(saved(label, {}, 'default'))).toBe('not set');
   });
 
-  test('long times are said in words alongside their milliseconds', () => {
+  test('long times are shown in words alongside their milliseconds', () => {
     expect(unitOf(timeout, '90000')).toBe('ms = 1 min 30 s');
     expect(unitOf(timeout, '250')).toBe('ms');
     expect(unitOf(timeout, 'soon')).toBe('ms');
@@ -265,7 +265,7 @@ test.each([
   [999, 'near'],
   [1000, 'reached'],
   [1001, 'reached'],
-])('%d of 1000 is %s', (used, standing) => {
+])('a use of %d of 1000 is %s', (used, standing) => {
   expect(standingOf(use(used, 1000))).toBe(standing);
 });
 

@@ -3,7 +3,7 @@ import type { UpstreamTest } from '#shared/live.ts';
 import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
 import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
 import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
-import { completeAddress } from '../../renderer/text/address.ts';
+import { baseUrlsFor, completeAddress, completeBaseUrl } from '../../renderer/text/address.ts';
 import { agentView } from './agent-builders.ts';
 
 describe('an address as typed', () => {
@@ -16,8 +16,29 @@ describe('an address as typed', () => {
     [' http://a.test ', 'http://a.test'],
     ['ftp://nowhere', 'ftp://nowhere'],
     ['soon', 'soon'],
-  ])('%s is %s', (typed, meant) => {
+    ['tower/v1', 'http://tower/v1'],
+    ['tower.local:8000', 'http://tower.local:8000'],
+    ['gpu.lan', 'http://gpu.lan'],
+    ['api.local.example.com', 'https://api.local.example.com'],
+  ])('the typed address %s is completed to %s', (typed, meant) => {
     expect(completeAddress(typed)).toBe(meant);
+  });
+
+  test.each([
+    ['api.example.com/v1/chat/completions', 'https://api.example.com/v1'],
+    ['https://api.example.com/v1/', 'https://api.example.com/v1'],
+    ['192.168.1.20:8000', 'http://192.168.1.20:8000'],
+    ['192.168.1.20', 'http://192.168.1.20'],
+    ['https://h.test/openai/chat/completions?api-version=1', 'https://h.test/openai?api-version=1'],
+    ['soon', 'soon'],
+    ['', ''],
+  ])('the base URL typed as %s is completed to %s', (typed, meant) => {
+    expect(completeBaseUrl(typed)).toBe(meant);
+  });
+
+  test('an API is looked for under /v1 first where the base URL has no path', () => {
+    expect(baseUrlsFor('http://tower:8000')).toEqual(['http://tower:8000/v1', 'http://tower:8000']);
+    expect(baseUrlsFor('https://h.test/api')).toEqual(['https://h.test/api']);
   });
 });
 
@@ -29,13 +50,14 @@ test('every preset has an address or an example of one, and a service says where
   expect(new Set(PRESETS.map(({ name }) => name)).size).toBe(PRESETS.length);
 });
 
-test('an upstream is named after its service, and one of one’s own after its address', () => {
+test('an upstream is named after its service, and any other after its address', () => {
   const [service, program] = [PRESETS[0], PRESETS.find(({ baseUrl }) => baseUrl === null)];
   expect(service && labelFor(service, '')).toBe('OpenAI');
   expect(program && labelFor(program, 'http://tower:11434/v1')).toBe('tower:11434');
+  expect(program && labelFor(program, 'https://api.example.com/v1')).toBe('api.example.com');
 });
 
-describe('the words of a test', () => {
+describe('the words for a test of an upstream', () => {
   const passed: UpstreamTest = {
     ok: true,
     model: 'qwen3',
@@ -46,7 +68,7 @@ describe('the words of a test', () => {
     completionTokens: 8,
   };
 
-  test('that passed tell model, times and tokens, and leave out what is not known', () => {
+  test('a passed test of an upstream shows model, times and tokens, and leaves out what is not known', () => {
     const words = (over: object = {}) =>
       testWords({ kind: 'ended', result: { ...passed, ...over } }).detail;
     expect(words()).toBe('qwen3 answered in 412 ms · first token 120 ms · 20 tokens');
@@ -54,7 +76,7 @@ describe('the words of a test', () => {
     expect(words({ model: null })).toMatch(/No model is set/);
   });
 
-  test('that failed are the upstream’s own', () => {
+  test('a failed test of an upstream shows the upstream’s own words', () => {
     const result = { ok: false, reason: 'credentials', message: 'Bad key', totalMs: 9 } as const;
     expect(testWords({ kind: 'ended', result })).toMatchObject({
       tone: 'red',
@@ -63,7 +85,7 @@ describe('the words of a test', () => {
     });
   });
 
-  test('that met an engine which still loads its model say so, and what to expect', () => {
+  test('a test that meets an engine which still loads its model says so, and what to expect', () => {
     const message = 'Loading model';
     const result = { ok: false, reason: 'starting', message, totalMs: 9 } as const;
     const { tone, word, detail, brief } = testWords({ kind: 'ended', result });
@@ -72,7 +94,7 @@ describe('the words of a test', () => {
   });
 });
 
-test('what is said of the engines of this machine fits what was found', () => {
+test('the note on the engines of this machine fits what was found', () => {
   const on = (over: Parameters<typeof agentView>[0]) =>
     engineNote({ kind: 'on', view: agentView(over) });
   expect(on({ engines: [] })).toMatch(/^No engine found yet/);

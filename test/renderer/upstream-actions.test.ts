@@ -14,19 +14,23 @@ function lineWith(given: readonly UpstreamReport[], over: StatusOver = {}, after
 
 describe('reset', () => {
   test.each([
-    ['sound', upstream('local'), false],
+    ['healthy', upstream('local'), false],
     ['open', tripped('local', 9_000), true],
     ['cooled down', tripped('local', 0), true],
     ['failing', upstream('local', { circuit: circuit({ consecutiveFails: 1 }) }), true],
     ['skipped', skipped('hosted_a', 'quota', 9_000), true],
-    ['once failed, since answered', upstream('local', { circuit: circuit({ fails: 7 }) }), false],
-  ])('%s: %o', (_name, report, offered) => {
+    [
+      'answering again after failures',
+      upstream('local', { circuit: circuit({ fails: 7 }) }),
+      false,
+    ],
+  ])('a reset is offered for an upstream that is %s: %o', (_name, report, offered) => {
     expect(isResettable(report)).toBe(offered);
   });
 });
 
 describe('warm-up', () => {
-  test('is offered at the on-demand upstream alone, while it is neither warm nor warming', () => {
+  test('a warm-up is offered at ondemand alone, while that is neither warm nor warming up', () => {
     for (const state of WARMUP_STATES) {
       const given = [upstream('local'), upstream('ondemand')];
       const report = status(given, { ondemand_warmup: state });
@@ -37,22 +41,22 @@ describe('warm-up', () => {
     }
   });
 
-  test('is not offered while no money is to be spent', () => {
+  test('a warm-up is not offered while Local only is on', () => {
     const given = [upstream('ondemand')];
     const last = lineWith(given, { zero: true }).upstreams.at(-1);
     expect(last && isWarmable(last, status(given, { zero: true }))).toBe(false);
   });
 
-  test('is not offered where nothing is set up', () => {
+  test('a warm-up is not offered where ondemand is not set up', () => {
     const last = lineWith([]).upstreams.at(-1);
     expect(last && isWarmable(last, status([]))).toBe(false);
   });
 });
 
-describe('never spend money', () => {
+describe('Local only', () => {
   const given = [upstream('local'), upstream('hosted_a'), upstream('ondemand')];
 
-  test('every upstream that costs money is switched off, by word', () => {
+  test('Local only shows every upstream that costs money as switched off', () => {
     const words = lineWith(given, { zero: true }).upstreams.map(upstreamWords);
     expect(words.map(({ word }) => word)).toEqual([
       'serving',
@@ -63,12 +67,12 @@ describe('never spend money', () => {
     ]);
   });
 
-  test('what stands behind the one that serves is said to be switched off', () => {
+  test('Local only shows the upstreams behind the one that serves as switched off', () => {
     const { details } = headlineOf(lineWith(given, { zero: true }), false);
     expect(details.at(-1)).toMatch(/switched off/);
   });
 
-  test('where nobody is left, the way out is named', () => {
+  test('Local only names the way out where no upstream is left', () => {
     const out = lineWith([tripped('local', 9_000), upstream('hosted_a')], { zero: true });
     expect(headlineOf(out, true).problems.at(-1)?.todo).toMatch(/Local only/);
   });
@@ -82,23 +86,23 @@ describe('the cool-down ring', () => {
   };
   const at = (ms: number) => new Date(NOW + ms).toISOString();
 
-  test('shrinks from whole to nothing over the cool-down', () => {
+  test('the cool-down ring shrinks from whole to nothing over the cool-down', () => {
     const over = { lastFailAt: at(0), failUntil: at(60_000) };
     expect(share(over, 60_000)).toBe(1);
     expect(share(over, 60_000, 45_000)).toBeCloseTo(0.25);
     expect(share(over, 60_000, 60_000)).toBeNull();
   });
 
-  test('a doubled cool-down is whole at its own beginning', () => {
+  test('the cool-down ring is whole at the beginning of a doubled cool-down', () => {
     expect(share({ lastFailAt: at(0), failUntil: at(120_000) }, 120_000)).toBe(1);
   });
 
-  test('a failure of days ago says nothing about a breaker that slowness opened', () => {
+  test('the cool-down ring of a circuit that slowness opened ignores a failure of days ago', () => {
     const over = { consecutiveFails: 0, lastFailAt: at(-9e8), failUntil: at(30_000) };
     expect(share(over, 30_000)).toBe(0.5);
   });
 
-  test('a late failure does not make the ring grow', () => {
+  test('the cool-down ring does not grow with a late failure', () => {
     expect(share({ lastFailAt: at(0), failUntil: at(30_000) }, 30_000)).toBe(0.5);
   });
 });

@@ -35,18 +35,18 @@ function sentence(...args: Parameters<typeof line>): string {
 const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
 
 describe('the upstreams in order', () => {
-  test('the first sound upstream serves, and the current ends there', () => {
+  test('the first healthy upstream serves, and the line ends there', () => {
     const { upstreams, server } = line([upstream('local'), upstream('hosted_a')]);
     expect(server?.report.id).toBe('local');
     expect(upstreams.map(({ flow }) => flow)).toEqual(['ends', 'none', 'none', 'none', 'none']);
   });
 
-  test('the current goes round an open breaker and past one that is not set up', () => {
+  test('the line goes round an open circuit and past an upstream that is not set up', () => {
     const { upstreams } = line([tripped('local', 9_000), upstream('hosted_b')]);
     expect(upstreams.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
   });
 
-  test('a failing upstream is still asked, but somebody sound serves', () => {
+  test('a failing upstream is still called, but a healthy one serves', () => {
     const { upstreams, server } = line([failing, upstream('hosted_a')]);
     expect(upstreams[0]?.flow).toBe('through');
     expect(server?.report.id).toBe('hosted_a');
@@ -59,27 +59,27 @@ describe('the upstreams in order', () => {
     expect(kind(9_000)).toEqual({ kind: 'probe', cause: 'failures', isRunning: false });
   });
 
-  test('a skip counts down to nothing, until the gateway says what comes after it', () => {
+  test('an exclusion counts down to nothing, until the gateway reports what comes after it', () => {
     const busy = [skipped('hosted_a', 'busy', 2_000)];
     const at = (afterMs: number) => line(busy, {}, afterMs).upstreams[1]?.condition;
     expect(at(500)).toMatchObject({ kind: 'skipped', remainingMs: 1_500 });
     expect(at(2_001)).toMatchObject({ kind: 'skipped', remainingMs: 0 });
   });
 
-  test('a skip of another model does not take the upstream out', () => {
+  test('an exclusion for another model does not take the upstream out', () => {
     const until = new Date(NOW + 60_000).toISOString();
     const skips = [{ reason: 'model_not_found', until, model: 'other' }];
     const { upstreams } = line([upstream('hosted_a', { healthy: false, skips })]);
     expect(upstreams[1]?.condition.kind).toBe('closed');
   });
 
-  test('zero-spend leaves only the local tier', () => {
+  test('Local only leaves only local', () => {
     const { upstreams } = line([upstream('hosted_a'), upstream('ondemand')], { zero: true });
     expect(upstreams[1]?.condition.kind).toBe('zero-spend');
     expect(upstreams[4]?.condition.kind).toBe('zero-spend');
   });
 
-  test('machines that are known but cannot serve are not "not set up"', () => {
+  test('machines that are known but cannot serve are not shown as “not set up”', () => {
     const { upstreams } = line([], { standing: absent('silent') });
     expect(upstreams[0]?.condition).toEqual({ kind: 'no-provider', cause: 'silent' });
   });
@@ -89,7 +89,7 @@ describe('the upstreams in order', () => {
     standing: absent(null),
   };
 
-  test('a machine that nobody expects to serve is "not set up", and nobody is out for it', () => {
+  test('a machine that nobody expects to serve is “not set up”, and no upstream is out because of it', () => {
     const { upstreams } = line([upstream('hosted_a')], bare);
     expect(upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
     expect(upstreams[0] && upstreamWords(upstreams[0]).word).toBe('not set up');
@@ -98,7 +98,7 @@ describe('the upstreams in order', () => {
     expect(isUnconfigured(line([], bare))).toBe(true);
   });
 
-  test('one that has served is missed', () => {
+  test('a machine that has served is shown as missing', () => {
     const served = upstream('local', {
       baseUrl: null,
       healthy: false,
@@ -110,7 +110,7 @@ describe('the upstreams in order', () => {
     });
   });
 
-  test('machines that are all excluded are out as their circuits are', () => {
+  test('machines that are all excluded are out in the way that their circuits are', () => {
     const pool = upstream('local', { baseUrl: null, healthy: false });
     const hindered = (reason: string) =>
       line([pool], { standing: { kind: 'present', hindrance: { reason, waitMs: 6_000 } } });
@@ -124,19 +124,19 @@ describe('the upstreams in order', () => {
   });
 });
 
-describe('a budget', () => {
+describe('money budgets', () => {
   const problemsOf = (report: ReturnType<typeof upstream>) =>
     headlineOf(line([report]), false).problems.map(({ what }) => what);
   const budget = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
 
-  test('is warned about from 80 % on', () => {
+  test('a money budget is warned about from 80 %', () => {
     expect(problemsOf(upstream('hosted_a', { budget: budget(7.9) }))).toEqual([]);
     expect(problemsOf(upstream('hosted_a', { budget: budget(8) }))).toEqual([
       'Groq has spent over 80% of its budget for the day.',
     ]);
   });
 
-  test('that is spent keeps its upstream out until it begins again, and leads to what raises it', () => {
+  test('a used-up money budget skips its upstream until it begins again, and leads to the setting', () => {
     const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
     const drawn = line([out, upstream('hosted_b')]);
     const [, view] = drawn.upstreams;
@@ -155,7 +155,7 @@ describe('a budget', () => {
   });
 });
 
-describe('sentence', () => {
+describe('the verdict', () => {
   test.each([
     ['Nothing is set up yet.', []],
     ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
@@ -171,11 +171,11 @@ describe('sentence', () => {
     ['Local is retried with the next request.', [tripped('local', 0, { consecutiveFails: 0 })]],
     ['Nothing can answer now.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
     ['RunPod is next (cold start).', [upstream('ondemand')]],
-  ])('%s', (words, given) => {
+  ])('the verdict reads: %s', (words, given) => {
     expect(sentence(given)).toBe(words);
   });
 
-  test('an on-demand upstream that warms up is said to start', () => {
+  test('an ondemand upstream that warms up is shown as starting', () => {
     expect(sentence([upstream('ondemand')], { ondemand_warmup: 'warming' })).toBe(
       'RunPod is starting up.',
     );
@@ -184,7 +184,7 @@ describe('sentence', () => {
     );
   });
 
-  test('a cold start says how long it has gone on, and how long it usually takes', () => {
+  test('a cold start shows how long it has gone on, and how long one usually takes', () => {
     const detail = (elapsedMs: number, usualMs: number | null) => {
       const { ondemand_warmup_detail: before } = status([]);
       const report = {
@@ -222,27 +222,27 @@ describe('sentence', () => {
     expect(problems[2]?.what).toContain('hosted_b-model');
   });
 
-  test('nothing in the sentence ticks: it is read aloud when it changes', () => {
+  test('the verdict has no countdown, as it is read aloud when it changes', () => {
     const given = [tripped('local', 60_000), upstream('hosted_a')];
     expect(headlineOf(line(given), false)).toEqual(headlineOf(line(given, {}, 1_000), false));
   });
 
-  test('in the demo the remedy is the switch', () => {
+  test('the remedy in the demo is the switch', () => {
     expect(headlineOf(line([tripped('local', 9_000)]), true).problems[0]?.todo).toContain(
       'healthy',
     );
   });
 
-  test('the page is bare only while nothing at all is set up', () => {
+  test('the overview is bare only while nothing at all is set up', () => {
     expect(isUnconfigured(line([]))).toBe(true);
     expect(isUnconfigured(line([upstream('hosted_c')]))).toBe(false);
   });
 });
 
-describe('upstream words', () => {
+describe('the words for an upstream', () => {
   const words = (...args: Parameters<typeof line>) => line(...args).upstreams.map(upstreamWords);
 
-  test('green is said of the one that serves and of no other', () => {
+  test('only the upstream that serves is green', () => {
     const tones = words([upstream('local'), upstream('hosted_a')]).map(({ tone }) => tone);
     expect(tones).toEqual(['green', 'grey', 'grey', 'grey', 'grey']);
   });
@@ -264,20 +264,20 @@ describe('upstream words', () => {
       said: 'amber: rate limited, back in 1 min 15 s',
     },
     { report: upstream('ondemand'), said: 'blue: next, cold start' },
-  ])('$said', ({ report, said }) => {
+  ])('the words for an upstream read: $said', ({ report, said }) => {
     const view = line([report]).upstreams.find(({ report: { id } }) => id === report.id);
     if (!view) throw new Error('the upstream is not in the list');
     const { tone, word, detail } = upstreamWords(view);
     expect(`${tone}: ${word}, ${detail}`).toBe(said);
   });
 
-  test('an upstream with an address but no key says what it needs', () => {
+  test('an upstream with an address but no key shows what it needs', () => {
     const keyless = upstream('hosted_a', { hasKey: false, healthy: false });
     expect(words([keyless])[1]?.word).toBe('needs a key');
   });
 });
 
-describe('what was seen of an upstream', () => {
+describe('sightings of an upstream', () => {
   const seen = (
     given: readonly UpstreamReport[],
     sightings: Partial<Record<UpstreamId, Sighting>>,
@@ -296,7 +296,7 @@ describe('what was seen of an upstream', () => {
   const down: Sighting = { kind: 'failed', by: 'check', reason: 'unreachable' };
   const checked: Sighting = { kind: 'answered', by: 'check' };
 
-  test('an upstream that nobody has asked is untested, and never green', () => {
+  test('an upstream that has not been called is untested, and never green', () => {
     const { sentence: text, tone, words } = said([upstream('local')], { local: untested });
     expect([text, tone]).toEqual(['Local is next, but untested.', 'grey']);
     expect(words[0]).toMatchObject({ tone: 'grey', word: 'untested' });
@@ -304,7 +304,7 @@ describe('what was seen of an upstream', () => {
     expect(server && isSure(server)).toBe(false);
   });
 
-  test('one that a check found down is red at once, and the next one serves', () => {
+  test('an upstream that a check found down is red at once, and the next one serves', () => {
     const both = said([upstream('local'), upstream('hosted_a')], { local: down });
     expect(both.sentence).toBe('Serving from Groq. Local is down.');
     expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
@@ -314,7 +314,7 @@ describe('what was seen of an upstream', () => {
     });
   });
 
-  test('one that a check found well is green without a request, open circuit or not', () => {
+  test('an upstream that a check found well is green without a request, with an open circuit or not', () => {
     expect(said([failing], { local: checked }).sentence).toBe('Serving from Local');
     expect(said([tripped('local', 0)], { local: checked }).sentence).toBe('Serving from Local');
     expect(said([upstream('local')], { local: checked }).words[0]).toMatchObject({
@@ -330,7 +330,7 @@ describe('what was seen of an upstream', () => {
     expect(seen([cooling], { local: checked }).upstreams[0]?.condition.kind).toBe('cooling');
   });
 
-  test('a rejected key that a check met says where to set a new one', () => {
+  test('a rejected key that a check met leads to the setting for a new one', () => {
     const key: Sighting = { kind: 'failed', by: 'check', reason: 'credentials' };
     const { problems } = headlineOf(seen([upstream('hosted_a')], { hosted_a: key }), false);
     expect(problems[0]?.what).toBe('Groq rejected the API key.');
@@ -354,7 +354,7 @@ describe('what was seen of an upstream', () => {
     expect(headlineOf(found, false).tone).toBe('green');
   });
 
-  test('nobody is told to start an engine while a machine of Local is verified', () => {
+  test('the advice is not to start an engine while a machine of Local is verified', () => {
     const error = 'unreachable: connect ECONNREFUSED';
     for (const report of [
       upstream('local', { circuit: circuit({ consecutiveFails: 2, lastError: error }) }),
@@ -369,7 +369,7 @@ describe('what was seen of an upstream', () => {
     }
   });
 
-  test('where nothing can answer, each cause is told, even one that passes by itself', () => {
+  test('every cause is shown where nothing can answer, even one that passes by itself', () => {
     const found = line([
       failing,
       skipped('hosted_a', 'rate_limited', 16_000),
@@ -385,7 +385,7 @@ describe('what was seen of an upstream', () => {
     expect(firstBack(found)).toEqual({ label: 'Groq', remainingMs: 16_000, isPromised: true });
   });
 
-  test('a rejected key is not said to be back, and after failures an upstream is only tried again', () => {
+  test('a rejected key is not shown as coming back, and an upstream after failures only as tried again', () => {
     const rejected = skipped('hosted_a', 'credentials', 16_000);
     expect(firstBack(line([rejected]))).toBeNull();
     expect(firstBack(line([rejected, tripped('local', 41_000)]))).toMatchObject({
@@ -394,7 +394,7 @@ describe('what was seen of an upstream', () => {
     });
   });
 
-  test('while the probe is running, other requests pass it by', () => {
+  test('an upstream is skipped by other requests while its probe is running', () => {
     const report = status([tripped('local', 0)]);
     const { verdict, upstreams } = upstreamList(live({ status: report, probing: ['local'] }), NOW);
     expect(verdict).toEqual({ kind: 'stuck', tries: null });

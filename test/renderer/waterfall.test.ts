@@ -18,7 +18,7 @@ const kinds = (...args: Parameters<typeof segmentsOf>) =>
   segmentsOf(...args).map(({ kind }) => kind);
 
 describe('time axis', () => {
-  test('the axis starts at nought, grows, and never runs out of the picture', () => {
+  test('the time axis starts at zero, grows, and never leaves the picture', () => {
     expect(axisPercent(0)).toBe(0);
     const places = [1, 100, 1_000, 10_000, 100_000, 1e6, 1e9].map(axisPercent);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
@@ -28,7 +28,7 @@ describe('time axis', () => {
 });
 
 describe('waterfall', () => {
-  test('waiting ends where the first token comes', () => {
+  test('the waiting part of a waterfall ends at the first token', () => {
     const row = request('a', {
       attempts: [attempt({ firstContentMs: 300, endMs: 900 })],
     });
@@ -37,7 +37,7 @@ describe('waterfall', () => {
     expect(answering).toMatchObject({ kind: 'answering', left: axisPercent(300) });
   });
 
-  test('stretches never overlap and never leave the axis, however many and short they are', () => {
+  test('segments of a waterfall never overlap and never leave the axis, however many and short they are', () => {
     const attempts = Array.from({ length: 16 }, (_, index) =>
       attempt({ startMs: 179_000 + index, endMs: 179_001 + index, reason: 'unreachable' }),
     );
@@ -50,7 +50,7 @@ describe('waterfall', () => {
     }
   });
 
-  test('the stretches drawn so far stay where they are while the request runs', () => {
+  test('segments of a waterfall stay where they are while the request runs', () => {
     const row = request('a', {
       state: 'running',
       endMs: null,
@@ -63,7 +63,7 @@ describe('waterfall', () => {
     expect(segmentsOf(row, 9_000)[1]?.left).toBe(segmentsOf(row, 500)[1]?.left);
   });
 
-  test('every failure is drawn as one, and every skip not at all', () => {
+  test('every failure is drawn in a waterfall, and no skip is', () => {
     for (const reason of [...FAILURE_REASONS, 'http_503' as const]) {
       expect(kinds(request('a', { attempts: [attempt({ endMs: 9, reason })] }), 9)).toEqual([
         'failed',
@@ -74,19 +74,19 @@ describe('waterfall', () => {
     }
   });
 
-  test('an answer that broke off does not look complete', () => {
+  test('an answer that broke off does not look complete in a waterfall', () => {
     const attempts = [attempt({ firstContentMs: 5, endMs: 90 })];
     expect(kinds(request('a', { state: 'broken', attempts }), 90)).toEqual(['waiting', 'broken']);
   });
 
-  test('waiting for an on-demand machine looks like nothing else', () => {
+  test('waiting for ondemand looks like nothing else in a waterfall', () => {
     const attempts = [attempt({ upstream: 'ondemand' })];
     expect(kinds(request('a', { state: 'running', endMs: null, attempts }), 90)).toEqual([
       'starting',
     ]);
   });
 
-  test('a running request is as old as the clock of the gateway says', () => {
+  test('the age of a running request goes by the gateway’s clock', () => {
     const row = request('a', { startedAt: NOW - 4_000, endMs: null });
     expect(elapsedOf(row, NOW)).toBe(4_000);
   });
@@ -191,7 +191,7 @@ describe('the lines of a waterfall', () => {
     );
   });
 
-  test('calls one after the other stay on one line', () => {
+  test('calls one after the other are on one line of a waterfall', () => {
     expect(lanesOf(rows.sixteen().attempts)).toEqual(Array.from({ length: 16 }, () => 0));
   });
 
@@ -200,7 +200,7 @@ describe('the lines of a waterfall', () => {
     expect(lanesOf(rows.hedgedAndHandedOver().attempts)).toEqual([0, 1, 0]);
   });
 
-  test('a call that was outrun is not what broke off, whatever came of it in the same moment', () => {
+  test('a call that lost the race is not what broke off, whatever came of it in the same moment', () => {
     const [first, , last] = rows.hedgedAndHandedOver().attempts;
     if (!first || !last) throw new Error('there are three attempts');
     const answered = {
@@ -218,7 +218,7 @@ describe('the lines of a waterfall', () => {
     expect(lanesOf([answered, attempt({ cause: 'hedge', ...hedge }), last])).toEqual([0, 1, 1]);
   });
 
-  test('on its line no stretch overlaps another, and none leaves the axis', () => {
+  test('segments on one line neither overlap nor leave the axis', () => {
     fc.assert(
       fc.property(history, (row) => {
         const segments = segmentsOf(row, ELAPSED_MS);
@@ -235,7 +235,7 @@ describe('the lines of a waterfall', () => {
     );
   });
 
-  test('what came after something else is drawn after it, on the other line too', () => {
+  test('a call that came after another is drawn after it, on the other line too', () => {
     fc.assert(
       fc.property(history, (row) => {
         const segments = segmentsOf(row, ELAPSED_MS);
@@ -252,7 +252,7 @@ describe('the lines of a waterfall', () => {
     );
   });
 
-  test('a call that starts moves nothing that is drawn already', () => {
+  test('a call that starts moves no segment that is drawn already', () => {
     const { attempts } = rows.hedgedAndHandedOver();
     const running = { state: 'running', endMs: null } as const;
     const before = segmentsOf(request('a', { ...running, attempts: attempts.slice(0, 2) }), 12_000);
@@ -268,7 +268,7 @@ const startOf = (row: RequestRow, index: number) =>
   drawn(row).find((segment) => segment.attempt === index)?.left;
 
 describe('the marks of a waterfall', () => {
-  test('a hedge is marked and named where it begins, whichever came first', () => {
+  test('a hedge is marked and named where it begins, whichever call came first', () => {
     for (const row of [rows.hedgeWon(), rows.hedgeLost()]) {
       expect(marks(row)).toEqual([{ kind: 'hedge', attempt: 1, lane: 1, at: startOf(row, 1) }]);
       const [note] = notes(row).filter(({ about }) => about === 'next');
@@ -277,7 +277,7 @@ describe('the marks of a waterfall', () => {
     }
   });
 
-  test('the slower one ends as such, and says so', () => {
+  test('the call that lost the race is drawn and named so', () => {
     const laned = (row: RequestRow) => drawn(row).map(({ kind, lane }) => `${lane} ${kind}`);
     expect(laned(rows.hedgeWon())).toEqual(['0 outrun', '1 waiting', '1 answering']);
     expect(laned(rows.hedgeLost())).toEqual(['0 waiting', '0 answering', '1 outrun']);
@@ -289,12 +289,12 @@ describe('the marks of a waterfall', () => {
     );
   });
 
-  test('an outrun call whose content came in the same moment shows none', () => {
+  test('a call that lost the race with content in the same moment shows no content', () => {
     const attempts = [attempt({ firstContentMs: 50, endMs: 50, reason: 'outrun' })];
     expect(drawn(request('a', { attempts })).map(({ kind }) => kind)).toEqual(['outrun']);
   });
 
-  test('a hand-over is a joint where the carrying call begins, named on the line of what broke off', () => {
+  test('a continuation is a joint where its call begins, named on the line of what broke off', () => {
     const row = rows.handedOver();
     expect(marks(row)).toEqual([{ kind: 'handover', attempt: 1, lane: 1, at: startOf(row, 1) }]);
     expect(notes(row)).toEqual([
@@ -302,7 +302,7 @@ describe('the marks of a waterfall', () => {
     ]);
   });
 
-  test('who could not carry an answer on is not said to have done so', () => {
+  test('an upstream that could not continue an answer is not shown as having done so', () => {
     const [broken, next] = rows.handedOver().attempts;
     if (!broken || !next) throw new Error('a hand-over has two attempts');
     const refused = { ...next, firstContentMs: null, endMs: 3_000, reason: 'http_400' as const };
@@ -314,7 +314,7 @@ describe('the marks of a waterfall', () => {
     expect(notes(nobody)).toEqual([]);
   });
 
-  test('a predicted first token is marked where it was to be expected, seen or not', () => {
+  test('a predicted first token is marked where it was expected, whether or not it came', () => {
     const row = rows.predicted();
     const ticks = marks(row).filter(({ kind }) => kind === 'predicted');
     expect(ticks.map(({ lane }) => lane)).toEqual([0, 1]);
@@ -323,7 +323,7 @@ describe('the marks of a waterfall', () => {
     expect(first?.at).toBeLessThan(startOf(row, 1) ?? 0);
   });
 
-  test('words stand where their line is empty', () => {
+  test('the notes of a waterfall stand where their line is empty', () => {
     fc.assert(
       fc.property(history, (row) => {
         const segments = drawn(row);

@@ -5,12 +5,12 @@ import { APP, delta, live, NOW, perUpstream, request, snapshot, status } from '.
 
 const connected = reduceWindow(INITIAL_STATE, { kind: 'event', event: snapshot(), now: NOW });
 
-describe('window state', () => {
-  test('an event makes the page live', () => {
+describe('the state of the window', () => {
+  test('an event makes the window live', () => {
     expect(connected.connection).toEqual({ kind: 'live' });
   });
 
-  test('a lost line keeps what was known and says since when', () => {
+  test('a lost connection keeps what was known and says since when', () => {
     const lost = reduceWindow(connected, { kind: 'lost', now: NOW + 10 });
     expect(lost.connection).toEqual({ kind: 'lost', since: NOW + 10 });
     expect(lost.data).toBe(connected.data);
@@ -27,18 +27,18 @@ describe('window state', () => {
     expect(back.connection).toEqual({ kind: 'live' });
   });
 
-  test('a delta on a live line leaves the connection object alone', () => {
+  test('a delta on a live connection leaves the connection object alone', () => {
     const event = delta({ upsert: [request('a')] });
     const next = reduceWindow(connected, { kind: 'event', event, now: NOW + 1 });
     expect(next.connection).toBe(connected.connection);
   });
 
-  test('losing the session keeps the notice of why it was never had', () => {
+  test('losing the session keeps the notice of why there was none', () => {
     const refused = reduceWindow(connected, { kind: 'session', control: false, notice: 'used' });
     expect(reduceWindow(refused, { kind: 'session', control: false }).notice).toBe('used');
   });
 
-  test('a locked gateway is shown as locked whatever was known', () => {
+  test('a locked gateway is shown as locked, whatever was known', () => {
     expect(reduceWindow(connected, { kind: 'locked' }).connection).toEqual({ kind: 'locked' });
   });
 });
@@ -95,7 +95,7 @@ describe('live data', () => {
     expect(ids(after)).toEqual(['b']);
   });
 
-  test('what a delta leaves out does not change', () => {
+  test('a delta does not change what it leaves out', () => {
     const before = live({ inFlight: { ...perUpstream(0), local: 3 } });
     const after = applyEvent(before, delta({ upsert: [request('a')] }), NOW + 1);
     expect(after?.inFlight).toBe(before.inFlight);
@@ -109,7 +109,7 @@ describe('live data', () => {
     expect(applyEvent(before, delta({ status: status() }), NOW + 500)?.statusAt).toBe(NOW + 500);
   });
 
-  test("the gateway's clock is told from the page's", () => {
+  test('the gateway’s clock is told apart from the page’s', () => {
     const ahead = status([], { timestamp: new Date(NOW + 7_000).toISOString() });
     expect(live({ status: ahead }).skewMs).toBe(7_000);
   });

@@ -1,7 +1,7 @@
 import { readFileSync, globSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseSync } from 'vite';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 const RENDERER = join(import.meta.dirname, '../../renderer');
 
@@ -36,7 +36,7 @@ const NOT_WORDS = new Set(
   .add('input, textarea, select, dialog, [contenteditable]')
   .add(':is(input, select, textarea):not(:disabled, [readonly])');
 
-/** What is for machines or for those who mend the program, and so the same in every language. */
+/** What is for machines or for its developers, and so the same in every language. */
 const NOT_SHOWN: readonly string[] = [
   'features/requests/bug-report.ts',
   'features/requests/code-samples.ts',
@@ -109,34 +109,32 @@ function isVisible({ type }: Node, text: string, attribute: string | null): bool
   return type === 'TemplateElement' ? WORD_IN_TEMPLATE.test(text) : READS_AS_WORDS.test(text);
 }
 
-describe('words', () => {
-  const files = globSync('**/*.{ts,tsx}', { cwd: RENDERER })
-    .filter((path) => !path.startsWith('text') && path !== 'vite.config.ts')
-    .filter((path) => !NOT_SHOWN.includes(path));
+const files = globSync('**/*.{ts,tsx}', { cwd: RENDERER })
+  .filter((path) => !path.startsWith('text') && path !== 'vite.config.ts')
+  .filter((path) => !NOT_SHOWN.includes(path));
 
-  test('no visible literal stands outside the catalogue', () => {
-    const found = files.flatMap((path) => {
-      const file = join(RENDERER, path);
-      return visibleLiterals(file, readFileSync(file, 'utf8'));
-    });
-    expect(found).toEqual([]);
+test('no visible text stands outside the catalogue of texts', () => {
+  const found = files.flatMap((path) => {
+    const file = join(RENDERER, path);
+    return visibleLiterals(file, readFileSync(file, 'utf8'));
   });
-
-  test.each([
-    ['an element', '<p>Serving</p>'],
-    ['a label', '<a title="again" />'],
-    ['a choice in an element', '<p>{on ? "Switched on" : null}</p>'],
-    ['a sentence', 'say("It does not answer.")'],
-    ['a word in an element', '<p>{isOn ? "on" : null}</p>'],
-    ['a template', 'say(`${name} answered`)'],
-  ])('a literal in %s is seen', (_, code) => {
-    expect(visibleLiterals('a.tsx', code)).toHaveLength(1);
-  });
-
-  test.each(['<a className="no words">{kind === "open" && mark}</a>', 'get(`/api/v1/${id}`)'])(
-    '%s shows no literal',
-    (code) => {
-      expect(visibleLiterals('a.tsx', code)).toEqual([]);
-    },
-  );
+  expect(found).toEqual([]);
 });
+
+test.each([
+  ['an element', '<p>Serving</p>'],
+  ['a label', '<a title="again" />'],
+  ['a choice in an element', '<p>{on ? "Switched on" : null}</p>'],
+  ['a sentence', 'say("It does not answer.")'],
+  ['a word in an element', '<p>{isOn ? "on" : null}</p>'],
+  ['a template', 'say(`${name} answered`)'],
+])('visible text in %s is found', (_, code) => {
+  expect(visibleLiterals('a.tsx', code)).toHaveLength(1);
+});
+
+test.each(['<a className="no words">{kind === "open" && mark}</a>', 'get(`/api/v1/${id}`)'])(
+  'code without visible text is passed: %s',
+  (code) => {
+    expect(visibleLiterals('a.tsx', code)).toEqual([]);
+  },
+);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { zipOf } from '../../renderer/api/zip.ts';
+import { zipOf } from '../../renderer/api/access.ts';
 import { unzipped } from '../support/unzipped.ts';
 
 test('an archive gives back its files, with names and words in any script', async () => {

@@ -14,7 +14,7 @@ function typesOf(folders: string): (readonly [name: string, file: string])[] {
 }
 
 test.each(['{main,shared}', '{renderer,shared}'])(
-  'no two exported types of %s have one name',
+  'no two exported types of %s have the same name',
   (folders) => {
     const files = Map.groupBy(typesOf(folders), ([name]) => name);
     const shared = [...files.values()].filter((places) => places.length > 1);

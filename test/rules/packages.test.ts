@@ -22,7 +22,7 @@ const RUNS = [
   'scripts/{build,pack,setup,start,switchyard,tree}.mjs',
 ];
 
-/** Whoever uses a tool names it: by an import, a command, or in a configuration. */
+/** Code that uses a tool names it: by an import, a command, or in a configuration. */
 const USERS = [
   '{bench,test,scripts,renderer,main}/**/*.{ts,tsx,mjs,json}',
   '*.{ts,json}',
@@ -56,7 +56,7 @@ test('the program and its window import only packages of package.json, so that a
   expect(new Set(imported.map(([name]) => name))).toEqual(new Set(Object.keys(PROGRAM)));
 });
 
-test('each package of tools/development has a user', () => {
+test('each package of tools/development is used', () => {
   const texts = textsOf(USERS).map(([, text]) => text);
   const isUsed = (name: string) => {
     if (name === 'typescript') return manifest.scripts['types'] === 'tsc -b';

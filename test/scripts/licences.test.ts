@@ -39,7 +39,7 @@ const production = Object.entries(packages).filter(
 const PERMISSIVE =
   'MIT ISC BSD-2-Clause BSD-3-Clause Apache-2.0 0BSD Python-2.0 BlueOak-1.0.0'.split(' ');
 
-describe('what a release brings along', () => {
+describe('the bill of materials of a release', () => {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-licences-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   execFileSync(process.execPath, ['scripts/licences.ts', folder], { cwd: ROOT });
@@ -61,7 +61,7 @@ describe('what a release brings along', () => {
     .parse(JSON.parse(readFileSync(join(folder, 'sbom.cdx.json'), 'utf8')));
   const listed = bill.components.map((component) => component['bom-ref']);
 
-  test('the bill of a release holds every production dependency, what program and window are built from, and Electron', () => {
+  test('the bill of materials of a release holds all production dependencies, what the build adds, and Electron', () => {
     const names = new Set(listed.map((ref) => ref.slice(0, ref.lastIndexOf('@'))));
     for (const [path] of production)
       expect(names).toContain(
@@ -82,7 +82,7 @@ describe('what a release brings along', () => {
     expect(needed.filter((ref) => !known.has(ref))).toEqual([]);
   });
 
-  test('each package of the bill is in the list with its licence, and all are permissive', () => {
+  test('the list of licences has each package of the bill of materials, and all licences are permissive', () => {
     for (const { 'bom-ref': ref, licenses } of bill.components) {
       const [id] = licenses.map(({ license }) => license.id);
       expect(PERMISSIVE).toContain(id);
@@ -91,7 +91,7 @@ describe('what a release brings along', () => {
     expect(list.match(/Permission (is hereby granted|to use, copy)/g)?.length).toBeGreaterThan(50);
   });
 
-  test('bill and licences are written before a release is packed, and packed with it', () => {
+  test('the bill of materials and the licences are written before a release is packed, and packed with it', () => {
     expect(manifest.scripts['dist']).toMatch(/npm run licences && node scripts\/dist\.mjs$/);
     const packing = readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8');
     expect(packing).toMatch(/^extraResources:\n {2}- from: dist\/licences\n {4}to: licences$/m);

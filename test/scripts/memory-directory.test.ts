@@ -14,7 +14,7 @@ function runThat(end: string): string {
   return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout;
 }
 
-test('the files of a run go with it, and those of one that was killed with the next', () => {
+test('the files of a test run go with it, and those of a killed run with the next', () => {
   const directories = [runThat("process.kill(process.pid, 'SIGKILL')"), runThat('undefined')];
   expect(directories.every(isAbsolute)).toBe(true);
   // Where memory has no room the files lie where all do.

@@ -86,8 +86,8 @@ function setUp(tree: string, names: readonly string[] = [], version: 'this' | '2
 
 const DONE = { status: 0, stderr: '' };
 
-describe.runIf(process.platform !== 'win32')('the dependencies', () => {
-  test('dependencies are not installed again after an npm ci of one’s own', () => {
+describe.runIf(process.platform !== 'win32')('the set-up of a checkout', () => {
+  test('set-up does not install dependencies again after an npm ci', () => {
     const all = { ...ROOT_ONLY, ...LINKS, 'node_modules/fast-check': FAST_CHECK };
     expect(setUp(checkout(all))).toEqual({ ...DONE, asked: [] });
     expect(setUp(checkout(all), ['development'])).toEqual({ ...DONE, asked: [] });
@@ -117,25 +117,25 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
       'a package has other contents',
       { 'node_modules/left-pad': { ...LEFT_PAD, integrity: 'sha512-x' } },
     ],
-  ])('dependencies are installed where %s', (_why, installed) => {
+  ])('set-up installs dependencies where %s', (_why, installed) => {
     const asked = ['install --no-save --no-workspaces'];
     expect(setUp(checkout(installed))).toEqual({ ...DONE, asked });
   });
 
-  test('dependencies are installed where npm has only written down that they are', () => {
+  test('set-up installs dependencies that npm has listed as installed but that are not there', () => {
     const tree = checkout(ROOT_ONLY);
     rmSync(join(tree, 'node_modules/left-pad'), { recursive: true });
     expect(setUp(tree)).toEqual({ ...DONE, asked: ['install --no-save --no-workspaces'] });
   });
 
-  test('tools that are there already are kept up to date by a start, so that the next one finds all in order', () => {
+  test('a start keeps tools that are already there up to date, so that the next one installs nothing', () => {
     const old = { ...FAST_CHECK, version: '4.10.1' };
     const tree = checkout({ ...ROOT_ONLY, ...LINKS, 'node_modules/fast-check': old });
     const tools = '--include-workspace-root --workspace=tools/development';
     expect(setUp(tree)).toEqual({ ...DONE, asked: [`install --no-save ${tools}`] });
   });
 
-  test('Node 24 is installed where an older one runs, and it is said if npm has none for this system', () => {
+  test('set-up installs Node 24 where an older one runs, and says so if npm has none for this system', () => {
     const { status, stderr, asked } = setUp(checkout(ROOT_ONLY), [], '20');
     expect([status, asked]).toEqual([
       1,
@@ -144,7 +144,7 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
     expect(stderr).toMatch(/^npm has no Node 24 for .+: install it \(https:\/\/nodejs.org\)/);
   });
 
-  test('scripts of npm run on the Node 24 that was installed, whether npm links it or not', () => {
+  test('scripts of npm run on the Node 24 that was installed, whether or not npm links it', () => {
     const tree = checkout(ROOT_ONLY);
     const program = join(tree, 'node_modules', packagedNode(process.platform, process.arch));
     mkdirSync(dirname(program), { recursive: true });
@@ -156,7 +156,7 @@ describe.runIf(process.platform !== 'win32')('the dependencies', () => {
   });
 });
 
-test('there is a package of Node for each system that the program runs on', () => {
+test('npm has a package of Node for each system that the program runs on', () => {
   const { optionalDependencies } = readJson('tools/node/package.json');
   const systems = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'];
   const names = systems.map((system) => {
@@ -166,7 +166,7 @@ test('there is a package of Node for each system that the program runs on', () =
   expect(new Set(names)).toEqual(new Set(Object.keys(optionalDependencies ?? {})));
 });
 
-test('no install script runs at setup, as it would want a compiler or the network', () => {
+test('set-up runs no install script, as that would need a compiler or the network', () => {
   const scripted = Object.entries(readJson('package-lock.json')['packages'] as Packages)
     // With such a file npm runs a compiler by itself.
     .filter(([at, it]) => 'hasInstallScript' in it || existsSync(join(ROOT, at, 'binding.gyp')))

@@ -26,7 +26,7 @@ export const CARD: GpuDevice = {
 /** Telemetry that a test sets. */
 interface SetTelemetry extends TelemetryWatch {
   now: Telemetry;
-  /** How often it was to be read anew at once. */
+  /** How often it was to be read again at once. */
   looks: number;
   /** Replaces fields of the one GPU. */
   card(part: Partial<GpuDevice>): void;

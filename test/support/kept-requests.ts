@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
+import { storedRow } from '../../main/gateway/usage/messages.ts';
 import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
 import { temporaryDirectory } from './gateway.ts';
 
@@ -10,7 +11,7 @@ export function directoryWith(rows: readonly RequestRow[], others: readonly stri
   const opened = openUsageDatabase(join(directory, 'usage.db'), 0);
   if (opened.kind === 'unusable') throw new Error(opened.message);
   const { db } = opened;
-  createUsageQueries(db).write({ nowMs: 0, increments: [], asked: [], rows });
+  createUsageQueries(db).write({ nowMs: 0, increments: [], asked: [], rows: rows.map(storedRow) });
   const add = db.prepare('INSERT INTO requests (done, json) VALUES (0, ?)');
   for (const text of others) add.run(text);
   db.close();

@@ -1,4 +1,4 @@
-/** Waits for what is only there later; whoever changes something that is waited for calls `look`. */
+/** Waits for what is only there later; code that changes something awaited calls `look`. */
 export interface Looks {
   readonly look: () => void;
   /** Resolves with the first result of `found` that is not undefined: now, or at a later look. */

@@ -112,13 +112,13 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
       zeroSpend: false,
       chatForm: null,
       native: () => request,
-      translator: null,
       volatileParts: [],
       chain: () => null,
       prefix: null,
     },
     config,
     remotes: remoteUpstreams(config),
+    preferred: null,
     epoch: 0,
     observer,
     signal: new AbortController().signal,
@@ -147,7 +147,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
   return { clock, monitor, ...upstreams, context, deps, routed: route(context, deps) };
 }
 
-/** Whoever sends the answer writes down that it goes out. */
+/** The sender of the answer records that it goes out. */
 export async function answered(routed: Promise<RouteResult>): Promise<RouteResult> {
   const end = await routed;
   if (end.kind === 'answered') end.answer.attempt.answering(end.answer.seen.contentAt);

@@ -13,7 +13,7 @@ import { createLooks } from './looks.ts';
 interface StubRun {
   readonly command: string;
   readonly args: readonly string[];
-  /** Resolves with the first output, after whoever started it has heard it. */
+  /** Resolves with the first output, after its parent has read it. */
   readonly printed: Promise<string>;
   readonly ended: Promise<ToolEnd>;
 }

@@ -62,7 +62,7 @@ export function storedMachine(
   address: string,
   { record, verification }: MachineGiven = {},
 ): StoredProvider {
-  // Neither name nor address to be found by: whoever looks for it again finds nobody.
+  // Neither name nor address to be found by: a second search finds nothing.
   const nowhere = { ...recordOf().host, hostname: '' };
   return storedProvider({
     id,

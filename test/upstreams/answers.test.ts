@@ -81,9 +81,9 @@ function tokensOf(manner: Manner): Partial<Tokens> {
     : { input: 12, output: 7, cached: 0, estimated: false };
 }
 
-describe('whatever a model says reaches its caller', () => {
+describe('what a model says', () => {
   test.each(CASES)(
-    'of $name, $way, in $protocol',
+    'what a model says reaches its caller: from $name, $way, in $protocol',
     async ({ place, settings, manner, protocol, way }) => {
       const { gateway, url, system } = await startBetween(place, saying(SAID, manner), settings);
       const seen: Record<string, unknown> = {};
@@ -112,9 +112,9 @@ const CUT = CASES.filter(({ way, manner }) => way !== 'whole' && manner.coding =
 
 const CUTS: readonly Cut[] = ['reset', 'closed', 'done'];
 
-describe('an answer that is cut off is never told as whole', () => {
+describe('answers that are cut off', () => {
   test.each(CUT)(
-    'by $name, $way, in $protocol',
+    'an answer that is cut off is never passed on as whole: from $name, $way, in $protocol',
     async ({ place, settings, manner, protocol, way }) => {
       const said = { ...SAID, text: 'Transfer the money only if' };
       const { url, system } = await startBetween(place, saying(said, manner), {

@@ -5,7 +5,7 @@ import { answers, type Script, startUpstream, type Upstream } from '../support/u
 import { at } from '../support/words.ts';
 import type { System } from './system.ts';
 
-/** The answer of whoever stands behind the system. */
+/** The answer of the upstream behind the system. */
 export const NEXT = 'from the next';
 
 /** How an answer comes to its caller. `assembled`: whole, while the system is asked for a stream. */

@@ -19,7 +19,7 @@ const minding =
     (minds(call.json) ? json(status, body) : saying(SAID, manner))(call);
 
 test.each(CASES)(
-  'a request for $wanted is taken by $name, which does not take $about, and it learns once',
+  'a request for $wanted is adjusted, once, for $name, which does not take $about',
   async ({ place, manner, wanted, ...field }) => {
     const { from: protocol = 'chat', request: more, minds, sent, isNeverSent } = field;
     const { url, system, next } = await startBetween(place, minding(field, manner));

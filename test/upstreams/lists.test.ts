@@ -25,13 +25,16 @@ async function startListing(place: System['place'], body: unknown) {
   return { upstream, url, list };
 }
 
-test.each(CASES)('the models that $name lists are listed', async ({ place, body, model }) => {
-  const { list } = await startListing(place, body);
-  const owned = { ...model, owned_by: place };
-  await expect.poll(list).toEqual([expect.objectContaining(owned)]);
-});
+test.each(CASES)(
+  'the models that $name lists are listed by the gateway',
+  async ({ place, body, model }) => {
+    const { list } = await startListing(place, body);
+    const owned = { ...model, owned_by: place };
+    await expect.poll(list).toEqual([expect.objectContaining(owned)]);
+  },
+);
 
-test('a list that is missing is no outage, and its upstream takes any name', async () => {
+test('a missing list of models is not an outage, and its upstream takes any name', async () => {
   // github.com/kvcache-ai/ktransformers/issues/123
   const upstream = await startUpstream(answers('hi'));
   const { url } = await startGateway(at({ local: upstream.url }));
@@ -40,7 +43,7 @@ test('a list that is missing is no outage, and its upstream takes any name', asy
   expect(upstream.calls[0]?.json['model']).toBe('any');
 });
 
-test('Docker Model Runner is asked under the long name that it lists', async () => {
+test('Docker Model Runner is sent the long model name that it lists', async () => {
   const { body } = CASES.find(({ name }) => name === 'Docker Model Runner') ?? { body: null };
   const { upstream, url, list } = await startListing('local', body);
   await expect.poll(list).toHaveLength(1);

@@ -67,21 +67,24 @@ function parsed(json: string): unknown {
   }
 }
 
-describe.each(PROTOCOLS)('a caller in %s gets what it is, if it comes', (protocol) => {
-  test.each(CASES)('$way from $name, which says $says', async (each) => {
-    const { place, settings, manner, way, tokens } = each;
-    const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
-    const told = await ask(url, { protocol, isStream: way === 'streamed' });
-    const kept = await keptOf(url, place);
-    const calls = told.calls.map(({ name, arguments: json }) => ({
-      name,
-      arguments: parsed(json),
-    }));
-    expect({ ...told, calls, fails: kept.fails }).toMatchObject(expectedOf(each));
-    expect(told.faults).toEqual([]);
-    const counted = gateway.host.snapshot().requests[0]?.tokens;
-    expect(counted).toEqual(tokens ?? counted);
-  });
+describe.each(PROTOCOLS)('answers that differ from the format, in %s', (protocol) => {
+  test.each(CASES)(
+    'a caller gets what an odd answer means, if it comes: $way from $name, which says $says',
+    async (each) => {
+      const { place, settings, manner, way, tokens } = each;
+      const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
+      const told = await ask(url, { protocol, isStream: way === 'streamed' });
+      const kept = await keptOf(url, place);
+      const calls = told.calls.map(({ name, arguments: json }) => ({
+        name,
+        arguments: parsed(json),
+      }));
+      expect({ ...told, calls, fails: kept.fails }).toMatchObject(expectedOf(each));
+      expect(told.faults).toEqual([]);
+      const counted = gateway.host.snapshot().requests[0]?.tokens;
+      expect(counted).toEqual(tokens ?? counted);
+    },
+  );
 });
 
 test('an error in the middle of a stream keeps the code that clients act on', async () => {

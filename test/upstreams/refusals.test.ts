@@ -43,21 +43,24 @@ function skipsAfter({ reason, waitMs }: Refusal) {
 const isFailure = (reason: FailureReason) =>
   reason === 'bad_response' || reason.startsWith('http_5');
 
-describe.each(PROTOCOLS)('a request in %s is taken by the next upstream', (protocol) => {
-  test.each(CASES)('where $name says $status: $says', async (refusal) => {
-    const { place, reason } = refusal;
-    const clock = createManualClock();
-    const { url, system } = await startBetween(place, refusing(refusal), {}, clock);
-    const told = await ask(url, { protocol, isStream: true });
-    expect(told).toMatchObject({ status: 200, upstream: 'hosted_b', text: NEXT, faults: [] });
-    expect(told.reason).toBe(`${place}=${reason}`);
-    expect(system.calls).toHaveLength(1);
-    const { fails, skips } = await keptOf(url, place);
-    expect(fails).toBe(isFailure(reason) ? 1 : 0);
-    expect(skips).toEqual(
-      skipsAfter(refusal).map((skip) => ({ ...skip, ms: expect.closeTo(skip.ms, -1) as number })),
-    );
-  });
+describe.each(PROTOCOLS)('refusals with a next upstream, in %s', (protocol) => {
+  test.each(CASES)(
+    'a request is answered by the next upstream where $name says $status: $says',
+    async (refusal) => {
+      const { place, reason } = refusal;
+      const clock = createManualClock();
+      const { url, system } = await startBetween(place, refusing(refusal), {}, clock);
+      const told = await ask(url, { protocol, isStream: true });
+      expect(told).toMatchObject({ status: 200, upstream: 'hosted_b', text: NEXT, faults: [] });
+      expect(told.reason).toBe(`${place}=${reason}`);
+      expect(system.calls).toHaveLength(1);
+      const { fails, skips } = await keptOf(url, place);
+      expect(fails).toBe(isFailure(reason) ? 1 : 0);
+      expect(skips).toEqual(
+        skipsAfter(refusal).map((skip) => ({ ...skip, ms: expect.closeTo(skip.ms, -1) as number })),
+      );
+    },
+  );
 });
 
 const LAST_WORDS: Readonly<Record<string, number>> = {
@@ -79,17 +82,20 @@ function lastStatus({ reason, status }: Refusal): number {
 }
 
 describe.each(['chat', 'messages'] as const)(
-  'a caller in %s that nobody else can serve is told',
+  'refusals without a next upstream, in %s',
   (protocol) => {
-    test.each(CASES)('what $name said with $status: $says', async (refusal) => {
-      const { place, says } = refusal;
-      const alone = { HOSTED_B_BASE_URL: '' };
-      const { url } = await startBetween(place, refusing(refusal), alone, createManualClock());
-      const { status, error } = await ask(url, { protocol, isStream: false });
-      expect(status).toBe(lastStatus(refusal));
-      // Clients of OpenAI's protocols get the system's own bytes.
-      const told = protocol === 'messages' ? error['message'] : says;
-      expect(told).toContain(says === UNREAD ? '' : says);
-    });
+    test.each(CASES)(
+      'a caller that nothing else can serve gets what $name said with $status: $says',
+      async (refusal) => {
+        const { place, says } = refusal;
+        const alone = { HOSTED_B_BASE_URL: '' };
+        const { url } = await startBetween(place, refusing(refusal), alone, createManualClock());
+        const { status, error } = await ask(url, { protocol, isStream: false });
+        expect(status).toBe(lastStatus(refusal));
+        // Clients of OpenAI's protocols get the system's own bytes.
+        const told = protocol === 'messages' ? error['message'] : says;
+        expect(told).toContain(says === UNREAD ? '' : says);
+      },
+    );
   },
 );

@@ -25,7 +25,7 @@ const isEverybodys = ({ reason }: Refusal) =>
 const TEXT = { text: SAID.text };
 
 test.each(REFUSALS.filter((refusal) => !isEverybodys(refusal)))(
-  'a request that $name refuses with $status as $reason leaves it to others',
+  'a request that $name refuses with $status as $reason does not keep other requests away',
   async ({ place, status, body, headers }) => {
     const { url, system } = await startBetween(place, json(status, body, headers));
     await ask(url, { protocol: 'chat', isStream: true });
@@ -38,7 +38,7 @@ test.each(REFUSALS.filter((refusal) => !isEverybodys(refusal)))(
 test.each(
   REFUSALS.filter((refusal) => isEverybodys(refusal) || refusal.reason === 'model_not_found'),
 )(
-  '$name, which refused with $status as $reason, is asked again when that is over, and not before',
+  '$name, which refused with $status as $reason, is called again when that is over, and not before',
   async ({ place, status, body, headers, waitMs, reason }) => {
     const clock = createManualClock();
     const { url, system } = await startBetween(place, json(status, body, headers), {}, clock);
@@ -54,7 +54,7 @@ test.each(
   },
 );
 
-test('NVIDIA NIM, which falls silent if it is asked for its usage, is not asked for it again', async () => {
+test('NVIDIA NIM, which falls silent if it is asked for usage, is not asked for it again', async () => {
   const clock = createManualClock();
   const { url, system } = await startBetween(
     'hosted_a',
@@ -103,10 +103,10 @@ const RESPONSE = {
 };
 const NATIVE_WHOLE = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };
 
-describe('a conversation with an engine of one’s own goes on at a hosted API that checks what it gets', () => {
+describe('conversations that go on at a hosted API', () => {
   const thinks = saying({ ...SAID, reasoning: 'Hm.' }, {});
 
-  test('in messages, with thoughts that it would not have signed', async () => {
+  test('a Messages conversation with a local engine goes on at a hosted API that checks signatures', async () => {
     const engine = await startUpstream();
     const refusal = json(
       400,
@@ -134,7 +134,7 @@ describe('a conversation with an engine of one’s own goes on at a hosted API t
     expect([second.status, second.upstream, host.calls.length]).toEqual([200, 'hosted_a', 1]);
   });
 
-  test('in responses, with reasoning that it did not encrypt', async () => {
+  test('a Responses conversation with a local engine goes on at a hosted API that checks encrypted reasoning', async () => {
     const engine = await startUpstream();
     const refusal = json(400, openAi('The encrypted content could not be verified.', null));
     const host = await startUpstream();
@@ -158,7 +158,7 @@ describe('a conversation with an engine of one’s own goes on at a hosted API t
   });
 });
 
-describe('an upstream that speaks Messages itself', () => {
+describe('upstreams that speak the Messages API', () => {
   const asked = { protocol: 'messages', isStream: true } as const;
   const overloaded = typed('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
 
@@ -174,9 +174,9 @@ describe('an upstream that speaks Messages itself', () => {
   test.each([
     // github.com/davidmigloz/langchain_dart/issues/778: Kimi.
     ['without blanks', spoken.replaceAll(': ', ':')],
-    ['in lines that end with CR and LF', spoken.replaceAll('\n', '\r\n')],
-    ['and then says [DONE]', `${spoken}data: [DONE]\n\n`],
-  ])('%s is understood', async (_how, bytes) => {
+    ['whose lines end with CR and LF', spoken.replaceAll('\n', '\r\n')],
+    ['that ends with [DONE]', `${spoken}data: [DONE]\n\n`],
+  ])('a stream of the Messages API %s is understood', async (_how, bytes) => {
     const native = { HOSTED_A_PROTOCOLS: 'native' };
     const { url } = await startBetween('hosted_a', sse(bytes), native);
     const whole = { upstream: 'hosted_a', end: 'whole', finish: 'stop', faults: [], ...TEXT };
@@ -186,20 +186,23 @@ describe('an upstream that speaks Messages itself', () => {
 
   test.each([
     ['first', [overloaded]],
-    ['behind a ping', [typed('ping'), overloaded]],
+    ['after a ping', [typed('ping'), overloaded]],
     [
-      'behind the start',
+      'after the start',
       [typed('message_start', { message: { ...MESSAGE, content: [] } }), overloaded],
     ],
-  ])('and is overloaded behind a 200, %s, is followed by the next', async (_where, events) => {
-    const native = { HOSTED_A_PROTOCOLS: 'native' };
-    // github.com/BerriAI/litellm/issues/4562
-    const { url } = await startBetween('hosted_a', sse(...events), native);
-    expect(await ask(url, asked)).toMatchObject({ upstream: 'hosted_b', text: NEXT });
-  });
+  ])(
+    'an overloaded error in a 200 of the Messages API, %s, is followed by the next upstream',
+    async (_where, events) => {
+      const native = { HOSTED_A_PROTOCOLS: 'native' };
+      // github.com/BerriAI/litellm/issues/4562
+      const { url } = await startBetween('hosted_a', sse(...events), native);
+      expect(await ask(url, asked)).toMatchObject({ upstream: 'hosted_b', text: NEXT });
+    },
+  );
 
   test.each([true, false])(
-    'and refuses without a word is an answer (streamed: %s)',
+    'a refusal without words in the Messages API is an answer (streamed: %s)',
     async (isStream) => {
       // github.com/vercel/ai, map-anthropic-stop-reason.ts
       const events = [
@@ -215,7 +218,7 @@ describe('an upstream that speaks Messages itself', () => {
     },
   );
 
-  test('is told the version of the protocol if its caller did not', async () => {
+  test('an upstream of the Messages API is sent a protocol version if the caller named none', async () => {
     // github.com/InternLM/lmdeploy, serve/anthropic
     const native = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };
     const { url, system } = await startBetween('hosted_a', json(200, MESSAGE), native);
@@ -225,7 +228,7 @@ describe('an upstream that speaks Messages itself', () => {
 });
 
 test.each(['messages', 'responses'] as const)(
-  'LM Studio, which answers 200 to paths that it does not know, is asked for %s as chat completions',
+  'LM Studio, which answers 200 to paths that it does not know, gets %s requests as chat completions',
   async (protocol) => {
     // github.com/OpenHands/OpenHands/issues/419
     const unknown = { error: 'Unexpected endpoint or method. Returning 200 anyway' };
@@ -237,7 +240,7 @@ test.each(['messages', 'responses'] as const)(
   },
 );
 
-test('five answers that are rightly empty leave an engine to others', async () => {
+test('five answers that are rightly empty leave an engine in use', async () => {
   const empty = { ...SAID, text: '', finish: 'length' as const };
   const { url, system } = await startBetween('local', saying(empty, {}));
   for (let n = 0; n < 5; n += 1) {

@@ -1,9 +1,10 @@
+import type { OwnerChoice } from '#shared/agent.ts';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/state-file.ts';
-import type { MemoryWish } from '../memory/memory-state.ts';
+import type { MemoryGoal } from '../memory/memory-state.ts';
 import type { Inference } from '../server/inference.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { HostActivity } from './host-activity.ts';
@@ -19,14 +20,6 @@ import {
   type Signals,
 } from './rules.ts';
 
-/** The mode that the owner wants; rules can pause the machine only while it is `on`. */
-export type OwnerWish =
-  | 'on'
-  /** At once: running requests are ended. */
-  | 'paused'
-  /** Running requests may finish. */
-  | 'drained';
-
 /** The owner has freed the memory of the machine's models; it takes no requests meanwhile. */
 export interface MemoryRelease {
   /** Milliseconds since the epoch; null: until the owner says so. */
@@ -35,7 +28,7 @@ export interface MemoryRelease {
 
 /** The mode that the owner wants, and which rules hold at the moment. */
 export interface OwnerState {
-  readonly wish: OwnerWish;
+  readonly choice: OwnerChoice;
   /** Null unless the owner has freed the memory of the machine's models. */
   readonly freed: MemoryRelease | null;
   readonly holding: readonly OwnerRuleKey[];
@@ -46,7 +39,7 @@ export interface OwnerState {
 
 /** Before the owner has chosen a mode, and before the first observation. */
 export const INITIAL_STATE: OwnerState = {
-  wish: 'on',
+  choice: 'on',
   freed: null,
   holding: [],
   overruled: [],
@@ -71,9 +64,9 @@ export function afterObservation(
  * The state after the owner has chosen a mode; `on` takes the memory back and overrides the rules that hold at this
  * moment.
  */
-export function afterWish(state: OwnerState, wish: OwnerWish): OwnerState {
-  if (wish !== 'on') return { ...state, wish, overruled: [] };
-  return { ...state, wish, freed: null, overruled: state.holding };
+export function afterChoice(state: OwnerState, choice: OwnerChoice): OwnerState {
+  if (choice !== 'on') return { ...state, choice, overruled: [] };
+  return { ...state, choice, freed: null, overruled: state.holding };
 }
 
 /** The state at a time: what was freed until then comes back. */
@@ -93,11 +86,11 @@ export interface OwnerMode {
 export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): OwnerMode {
   const ending = inFlight > 0 ? 'draining' : 'paused';
   if (state.freed !== null) {
-    const mode = state.wish === 'paused' ? 'paused' : ending;
+    const mode = state.choice === 'paused' ? 'paused' : ending;
     return { mode, reasons: ['Its owner has freed its memory for other programs.'] };
   }
-  if (state.wish === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
-  if (state.wish === 'drained') {
+  if (state.choice === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
+  if (state.choice === 'drained') {
     return {
       mode: ending,
       reasons: ['Its owner lets running requests finish and takes no new ones.'],
@@ -117,9 +110,9 @@ function causesOf({ holding, overruled }: OwnerState) {
 const FREE_GRACE_MS = 30_000;
 
 /** What this state means for the models in memory; `rulesFree`: rules free it too, instead of only pausing. */
-export function memoryWishOf(state: OwnerState, rulesFree: boolean): MemoryWish {
+export function memoryGoalOf(state: OwnerState, rulesFree: boolean): MemoryGoal {
   if (state.freed !== null) return { kind: 'freed', graceMs: FREE_GRACE_MS };
-  const isFreed = rulesFree && state.wish === 'on' && causesOf(state).some(({ frees }) => frees);
+  const isFreed = rulesFree && state.choice === 'on' && causesOf(state).some(({ frees }) => frees);
   return isFreed ? { kind: 'freed', graceMs: null } : { kind: 'kept' };
 }
 
@@ -160,22 +153,22 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
   }
 
   function set(next: OwnerState): void {
-    const shown = ({ wish, freed, holding, overruled }: OwnerState) =>
-      JSON.stringify([wish, freed, holding, overruled]);
+    const shown = ({ choice, freed, holding, overruled }: OwnerState) =>
+      JSON.stringify([choice, freed, holding, overruled]);
     const hasChanged = shown(state) !== shown(next);
     state = next;
     if (hasChanged) changed();
   }
 
   return {
-    wish: () => state.wish,
+    choice: () => state.choice,
     freed: () => state.freed,
-    memoryWish: () => memoryWishOf(state, deps.rulesFree()),
+    memoryGoal: () => memoryGoalOf(state, deps.rulesFree()),
     rules,
     mode: (inFlight: number) => modeOf(state, rules(), inFlight),
     /** Resolves once it is on disk. */
-    setWish(wish: OwnerWish) {
-      set(afterWish(state, wish));
+    setChoice(choice: OwnerChoice) {
+      set(afterChoice(state, choice));
       watchTime();
       return file.save();
     },
@@ -193,10 +186,14 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
   };
 }
 
+const choiceSchema = z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerChoice>;
+
 /** Earlier versions also saved rules here, which nobody could set; rules are settings now. */
 const fileSchema = z.object({
   version: z.literal(1),
-  wish: z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerWish>,
+  choice: choiceSchema.optional(),
+  /** Its name in earlier versions. */
+  wish: choiceSchema.optional(),
   freed: z.object({ untilMs: z.number().nullable() }).nullable().default(null),
 });
 
@@ -204,16 +201,17 @@ const FILE = 'agent-owner.json';
 
 function createOwnerFile(
   directory: string,
-  state: () => Pick<OwnerState, 'wish' | 'freed'>,
+  state: () => Pick<OwnerState, 'choice' | 'freed'>,
   edges: { readonly clock: Clock; readonly log: Log },
 ) {
-  const content = () => ({ version: 1, wish: state().wish, freed: state().freed });
+  const content = () => ({ version: 1, choice: state().choice, freed: state().freed });
   const file = createStateFile(join(directory, FILE), content, edges);
   return {
     /** `on` if nothing readable was saved. */
-    load(): Pick<OwnerState, 'wish' | 'freed'> {
-      const { wish, freed } = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
-      return { wish, freed };
+    load(): Pick<OwnerState, 'choice' | 'freed'> {
+      const saved = fileSchema.safeParse(file.load()).data;
+      const choice = saved?.choice ?? saved?.wish ?? INITIAL_STATE.choice;
+      return { choice, freed: saved?.freed ?? INITIAL_STATE.freed };
     },
     /** Resolves once the state is on disk, or the write has failed and that is logged. */
     save() {

@@ -18,7 +18,7 @@ import {
   type ProbedPlace,
   type ProbeEdges,
 } from './agent-checks.ts';
-import { type WindowCut, windowRemedy } from './window.ts';
+import { type WindowCut, windowRemedy } from './context-window.ts';
 import { type DoctorEntry, type DoctorReport, reportOf, shown } from './report.ts';
 
 interface DoctorDeps extends ProbeEdges {

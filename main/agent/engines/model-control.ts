@@ -1,7 +1,7 @@
 import type { EngineKind } from '../../engines/adapters/engine-view.ts';
 
-/** A request by which an engine is told to load or to unload a model. */
-export interface ModelOrder {
+/** A request that makes an engine load or unload a model. */
+export interface ModelCommand {
   readonly path: string;
   /** Sent with POST; left out for a GET. */
   readonly json?: unknown;
@@ -12,8 +12,8 @@ export interface ModelOrder {
 /** How engines of one kind are told which models to hold in memory. */
 export interface ModelControl {
   /** One after the other until one is accepted. */
-  load(model: string): readonly ModelOrder[];
-  unload(model: string): readonly ModelOrder[];
+  load(model: string): readonly ModelCommand[];
+  unload(model: string): readonly ModelCommand[];
   /** What the owner has to do if the engine has no such route. */
   readonly remedy: string;
   /** Whether a request for a model that is not loaded loads it. */
@@ -23,7 +23,7 @@ export interface ModelControl {
 }
 
 /**
- * Empty for engines that hold their one model as long as they run. Whether an order had an effect is read from the
+ * Empty for engines that hold their one model as long as they run. Whether a command had an effect is read from the
  * engine afterwards: some answer before it is done, and LM Studio answers 200 to paths that it does not know.
  */
 const CONTROLS: Partial<Record<EngineKind, ModelControl>> = {

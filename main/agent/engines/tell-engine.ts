@@ -4,7 +4,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
-import { controlOf, type ModelOrder } from './model-control.ts';
+import { controlOf, type ModelCommand } from './model-control.ts';
 
 /** An engine of this machine as last read, and where it is. */
 export interface ReachableEngine {
@@ -101,20 +101,20 @@ export function holds(loaded: readonly string[], model: string): boolean {
   );
 }
 
-type OrderAnswer =
+type CommandAnswer =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'unknown_route' }
   | { readonly kind: 'refused'; readonly why: string };
 
 async function sendFirstAccepted(
-  orders: readonly ModelOrder[],
+  commands: readonly ModelCommand[],
   { origin, basePath, authorization }: EngineAddress,
   timeoutMs: number,
   edges: Pick<TellEdges, 'http' | 'clock' | 'signal'>,
-): Promise<OrderAnswer> {
-  let last: OrderAnswer = { kind: 'unknown_route' };
+): Promise<CommandAnswer> {
+  let last: CommandAnswer = { kind: 'unknown_route' };
   const credentials = authorization === null ? [] : ['authorization', authorization];
-  for (const { path, json, headers = [] } of orders) {
+  for (const { path, json, headers = [] } of commands) {
     const result = await fetchBody(
       {
         origin,
@@ -126,7 +126,7 @@ async function sendFirstAccepted(
       },
       edges,
     );
-    last = orderAnswer(result);
+    last = commandAnswer(result);
     if (last.kind === 'accepted') return last;
   }
   return last;
@@ -136,7 +136,7 @@ async function sendFirstAccepted(
 const UNKNOWN_ROUTE: ReadonlySet<number> = new Set([404, 405, 501]);
 const MAX_WHY_CHARS = 200;
 
-function orderAnswer(result: FetchResult): OrderAnswer {
+function commandAnswer(result: FetchResult): CommandAnswer {
   if (result.kind === 'too_large') return { kind: 'accepted' };
   if (result.kind !== 'response') return { kind: 'refused', why: result.detail };
   if (result.status < 400) return { kind: 'accepted' };

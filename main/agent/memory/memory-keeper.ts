@@ -1,10 +1,13 @@
 import type { AgentProblem } from '#shared/agent.ts';
 import { createTurns } from '../../platform/async.ts';
-import { idleModels } from './idle-models.ts';
-import { createMemoryFile } from './memory-file.ts';
 import type { HeldModel, MemoryHolder, MemoryState } from './memory-state.ts';
 import { createMemoryWork, type MemoryDeps } from './memory-work.ts';
-import { createResidency } from './residency.ts';
+import { createResidency, idleModels } from './residency.ts';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { createStateFile } from '../../platform/state-file.ts';
 
 interface MemoryKeeperDeps extends Omit<MemoryDeps, 'signal'> {
   readonly dataDirectory: string;
@@ -54,7 +57,7 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
     }
   }
 
-  const isFreeWanted = () => deps.wish().kind === 'freed';
+  const isFreeWanted = () => deps.goal().kind === 'freed';
 
   function idleNow() {
     const limitMs = deps.idleUnloadMs();
@@ -96,12 +99,40 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
     freeNow: () => (isFreeWanted() ? inTurn(() => work.free()) : Promise.resolve()),
     /** Resolves once nothing is being loaded or unloaded. */
     settled: () => takeTurn(() => Promise.resolve()),
-    load: (model: string) => inTurn(() => work.order('load', model)),
-    unload: (model: string) => inTurn(() => work.order('unload', model)),
+    load: (model: string) => inTurn(() => work.change('load', model)),
+    unload: (model: string) => inTurn(() => work.change('unload', model)),
     problems: () => problems,
     /** The models that are loaded before requests return. */
     toLoad: () => toLoad,
     since: (engine: string, model: string) => residency.since(engine, model)?.wallMs ?? null,
     stop: () => stopping.abort(),
+  };
+}
+
+const FILE = 'agent-memory.json';
+
+const fileSchema = z.object({
+  version: z.literal(1),
+  toLoad: z.array(z.object({ engine: z.string(), model: z.string() })),
+});
+
+/** The models that were unloaded to free the memory, so that they come back after a restart too. */
+function createMemoryFile(
+  directory: string,
+  toLoad: () => readonly HeldModel[],
+  edges: { readonly clock: Clock; readonly log: Log },
+) {
+  const file = createStateFile(
+    join(directory, FILE),
+    () => ({ version: 1, toLoad: toLoad() }),
+    edges,
+  );
+  return {
+    load: (): readonly HeldModel[] => fileSchema.safeParse(file.load()).data?.toLoad ?? [],
+    /** Resolves once they are on disk, or the write has failed and that is logged. */
+    save() {
+      file.changed();
+      return file.flush();
+    },
   };
 }

@@ -9,7 +9,7 @@ export type MemoryState =
   | { readonly kind: 'loading' | 'unloading'; readonly model: string };
 
 /** What the owner and the owner's rules want. */
-export type MemoryWish =
+export type MemoryGoal =
   | { readonly kind: 'kept' }
   /** Running requests are ended after `graceMs`; null: they may finish. */
   | { readonly kind: 'freed'; readonly graceMs: number | null };
@@ -21,8 +21,8 @@ export interface HeldModel {
   readonly model: string;
 }
 
-/** What became of an owner's order. */
-export type OrderResult =
+/** What became of a change that the owner asked for. */
+export type ModelChangeResult =
   | TellResult
   | {
       readonly kind: 'refused';

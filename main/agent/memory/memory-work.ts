@@ -17,14 +17,13 @@ import type {
   HeldModel,
   MemoryHolder,
   MemoryState,
-  MemoryWish,
-  OrderResult,
+  MemoryGoal,
+  ModelChangeResult,
 } from './memory-state.ts';
-import { type ModelPlace, placesOf } from './model-places.ts';
 
 export interface MemoryDeps {
   readonly engines: Pick<EngineWatch, 'reachable' | 'readNow' | 'looked'>;
-  readonly wish: () => MemoryWish;
+  readonly goal: () => MemoryGoal;
   /** Requests of gateways that this machine's engines are answering. */
   readonly inFlight: () => number;
   readonly endRunning: () => void;
@@ -35,13 +34,13 @@ export interface MemoryDeps {
 }
 
 const POLL_MS = 100;
-/** How long an order waits for running requests; new ones are answered elsewhere meanwhile. */
+/** How long a change waits for running requests; new ones are answered elsewhere meanwhile. */
 const ORDER_WAIT_MS = 60_000;
 
 /** Pieces of work on the memory; one runs at a time. None loads or unloads anything while a request runs. */
 export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
   const { engines, clock, log, signal } = deps;
-  const isFreeWanted = () => deps.wish().kind === 'freed';
+  const isFreeWanted = () => deps.goal().kind === 'freed';
   const engineAt = (baseUrl: string) =>
     engines.reachable().find(({ view }) => view.baseUrl === baseUrl) ?? null;
 
@@ -99,8 +98,8 @@ export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
     async free(): Promise<void> {
       held.become({ kind: 'freeing' });
       await engines.looked();
-      const wish = deps.wish();
-      const graceMs = wish.kind === 'freed' ? (wish.graceMs ?? Infinity) : 0;
+      const goal = deps.goal();
+      const graceMs = goal.kind === 'freed' ? (goal.graceMs ?? Infinity) : 0;
       const isQuiet = await isQuietWithin(graceMs, isFreeWanted);
       if (signal.aborted) return;
       if (!isFreeWanted()) {
@@ -122,7 +121,7 @@ export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
       for (const { engine: baseUrl, model } of held.toLoad()) {
         if (signal.aborted) return;
         if (isFreeWanted()) {
-          // Freeing starts anew, because some are loaded by now.
+          // Freeing starts again, because some are loaded by now.
           held.become({ kind: 'kept' });
           return;
         }
@@ -139,7 +138,7 @@ export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
       held.become({ kind: 'kept' });
     },
 
-    async order(action: ModelAction, asked: string): Promise<OrderResult> {
+    async change(action: ModelAction, asked: string): Promise<ModelChangeResult> {
       if (held.state().kind !== 'kept' || isFreeWanted()) return FREED;
       await engines.readNow();
       const found = placesOf(engines.reachable(), action, asked);
@@ -163,20 +162,20 @@ export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
   };
 }
 
-const FREED: OrderResult = {
+const FREED: ModelChangeResult = {
   kind: 'refused',
   code: 'freed',
   message:
     'The memory of this machine is freed. Take requests again first ("switchyard resume"): that also loads what was loaded before.',
 };
 
-const BUSY: OrderResult = {
+const BUSY: ModelChangeResult = {
   kind: 'refused',
   code: 'requests_running',
   message: `Requests still run on this machine after ${ORDER_WAIT_MS / 1000} s, and nothing is loaded or unloaded under them; try again later.`,
 };
 
-function notFound(asked: string, offered: readonly string[]): OrderResult {
+function notFound(asked: string, offered: readonly string[]): ModelChangeResult {
   const known =
     offered.length === 0 ? 'No engine here lists a model.' : `Here are: ${offered.join(', ')}.`;
   const message = `No engine of this machine offers "${asked}". ${known}`;
@@ -200,4 +199,34 @@ function problemOf(
 ): AgentProblem {
   const todo = remedy ?? 'Try again, or restart the engine.';
   return { tool: 'engine', tried, happened, remedy: todo };
+}
+
+export interface ModelPlace {
+  readonly engine: ReachableEngine;
+  /** As that engine names it. */
+  readonly model: string;
+}
+
+type ModelPlaces =
+  /** None where the model is loaded already, or unloaded. */
+  | { readonly kind: 'known'; readonly places: readonly ModelPlace[] }
+  | { readonly kind: 'unknown'; readonly offered: readonly string[] };
+
+/** Where a change has something to do: at the first engine that offers the model, or at all that hold it. */
+function placesOf(
+  engines: readonly ReachableEngine[],
+  action: ModelAction,
+  asked: string,
+): ModelPlaces {
+  const offered = engines.flatMap(({ view }) => [...view.models, ...(view.loaded ?? [])]);
+  if (!holds(offered, asked)) return { kind: 'unknown', offered: [...new Set(offered)] };
+  const held = engines.flatMap((engine) =>
+    (engine.view.loaded ?? [])
+      .filter((model) => holds([model], asked))
+      .map((model) => ({ engine, model })),
+  );
+  if (action === 'unload') return { kind: 'known', places: held };
+  const engine = engines.find(({ view }) => holds(view.models, asked));
+  const isThere = held.length > 0 || engine === undefined;
+  return { kind: 'known', places: isThere ? [] : [{ engine, model: asked }] };
 }

@@ -1,12 +1,15 @@
 import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
+import { controlOf } from '../engines/model-control.ts';
+import type { ReachableEngine } from '../engines/tell-engine.ts';
+import type { ModelPlace } from './memory-work.ts';
 
 interface Use {
   readonly generatedTokens: number | null;
   readonly usedTicks: number;
 }
 
-export type Residency = ReturnType<typeof createResidency>;
+type Residency = ReturnType<typeof createResidency>;
 
 /** Since when each engine holds each model, and when it last worked, as far as this agent has seen. */
 export function createResidency(clock: Clock) {
@@ -40,4 +43,38 @@ function useOf({ metrics }: EngineView, before: Use | undefined, ticks: number):
   const generatedTokens = metrics?.generatedTokens ?? null;
   const isAtWork = (metrics?.running ?? 0) > 0 || generatedTokens !== before?.generatedTokens;
   return before === undefined || isAtWork ? { generatedTokens, usedTicks: ticks } : before;
+}
+
+interface IdleRule {
+  readonly limitMs: number;
+  readonly nowTicks: number;
+  /** When the last request of a gateway ended; null if there was none. */
+  readonly lastEndedTicks: number | null;
+}
+
+/**
+ * The models that have been idle for `limitMs`, at engines that do not unload them by themselves and that load them
+ * when they are asked for again.
+ */
+export function idleModels(
+  engines: readonly ReachableEngine[],
+  residency: Pick<Residency, 'since' | 'usedTicks'>,
+  { limitMs, nowTicks, lastEndedTicks }: IdleRule,
+): readonly ModelPlace[] {
+  return engines.flatMap((engine) => {
+    const { kind, baseUrl, loaded } = engine.view;
+    const control = controlOf(kind);
+    if (control === null || control.unloadsIdle || !control.loadsOnRequest) return [];
+    const usedTicks = Math.max(
+      lastEndedTicks ?? -Infinity,
+      residency.usedTicks(baseUrl) ?? nowTicks,
+    );
+    if (nowTicks - usedTicks < limitMs) return [];
+    return (loaded ?? [])
+      .filter((model) => {
+        const sinceTicks = residency.since(baseUrl, model)?.ticks ?? nowTicks;
+        return nowTicks - sinceTicks >= limitMs;
+      })
+      .map((model) => ({ engine, model }));
+  });
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import type { Counters } from './counters.ts';
@@ -166,10 +166,10 @@ async function bodyOf(
   const { clock, bodies } = deps;
   const maxBytes = Math.min(deps.maxBodyBytes(), bodies.largestBytes());
   const body = await readBody(req, { maxBytes, share, clock });
-  if (body.kind === 'body') return body.bytes;
-  if (body.kind !== 'aborted') {
-    const maxRestBytes = MAX_REST_AFTER[body.kind];
-    sendErrorEarly(req, res, refusalOf(body.kind, maxBytes), { clock, maxRestBytes });
+  if (typeof body !== 'string') return body;
+  if (body !== 'aborted') {
+    const maxRestBytes = MAX_REST_AFTER[body];
+    sendErrorEarly(req, res, refusalOf(body, maxBytes), { clock, maxRestBytes });
   }
   return null;
 }
@@ -199,8 +199,6 @@ function meterFor(path: string, status: number, headers: ResponseHeaders): Meter
   const isStream = typeof type === 'string' && type.startsWith('text/event-stream');
   return isStream ? createStreamMeter() : createWholeMeter();
 }
-
-type BodyRefusal = Exclude<BodyRead['kind'], 'body' | 'aborted'>;
 
 const MAX_REST_AFTER: Readonly<Record<BodyRefusal, number>> = {
   too_large: Infinity,

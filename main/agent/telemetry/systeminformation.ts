@@ -14,7 +14,7 @@ import { createPollCollector, type Poll } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
 import { runTool, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
 
-export const LIBRARY = 'systeminformation';
+const LIBRARY = 'systeminformation';
 
 /** Facts that do not change while the machine runs; null if systeminformation does not report them. */
 interface MachineFacts {

@@ -3,8 +3,7 @@ import type { Request, Response } from 'express';
 import type { GpuFigures } from '#shared/agent.ts';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import { FACETS, REQUEST_FILTERS } from '#shared/request-filter.ts';
-import type { RequestsWanted } from '#shared/request-page.ts';
+import { FACETS, REQUEST_FILTERS, type RequestsWanted } from '#shared/request-filter.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
@@ -28,10 +27,13 @@ import type { LocalChoice } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { modelList } from '../upstream/model-list.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import { ASKED_DAYS } from '../usage/asked.ts';
-import { askedModels } from './asked-models.ts';
-import type { Budgets, KeyLimits } from '../usage/limits.ts';
+import { ASKED_DAYS, type AskedAt } from '../usage/asked.ts';
+import type { Budgets, KeyLimits } from '../usage/budgets.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
+import type { AskedModel, AskedModels } from '#shared/models.ts';
+import { isUpstreamId } from '#shared/ids.ts';
+import { useByName } from '../../engines/model-facts.ts';
+import { aliased } from '../protocols/aliases.ts';
 
 interface AppDeps {
   readonly clock: Clock;
@@ -251,4 +253,42 @@ function wholeNumber(given: Query[string]): number | null {
 function notFound(id: string): GatewayError {
   const message = `There is no request "${id.slice(0, 100)}", or it is no longer stored.`;
   return { status: 404, code: 'not_found', message };
+}
+
+interface Known {
+  /** Names of models that upstreams list. */
+  readonly listed: readonly string[];
+  readonly aliases: readonly string[];
+  /** The display name of a machine; null if the machine is unknown. */
+  readonly nameOf: (id: string) => string | null;
+}
+
+/** A longer list is no help in choosing. */
+const MAX_MODELS = 1000;
+
+/** What apps asked for, by name, with where it went and where it would go by an alias. */
+function askedModels(
+  asked: readonly AskedAt[],
+  { listed, aliases, nameOf }: Known,
+): Pick<AskedModels, 'names' | 'models'> {
+  const own = new Set(listed);
+  const isOwn = (name: string) => own.has(name) || own.has(`${name}:latest`);
+  const names = [...Map.groupBy(asked, ({ name }) => name)].map(([name, places]): AskedModel => ({
+    name,
+    calls: places.reduce((sum, { calls }) => sum + calls, 0),
+    lastAt: Math.max(...places.map(({ lastAt }) => lastAt)),
+    destinations: places.map(({ upstream, provider, model, calls }) => ({
+      upstream: isUpstreamId(upstream) ? upstream : null,
+      provider: provider || null,
+      machine: provider === '' ? null : nameOf(provider),
+      model: model || null,
+      calls,
+    })),
+    aliasOf: aliased(aliases, { name, isOwn, keepsModel: false }),
+    isListed: isOwn(name),
+  }));
+  return {
+    names: names.toSorted((a, b) => b.calls - a.calls),
+    models: listed.filter((id) => useByName(id) === null).slice(0, MAX_MODELS),
+  };
 }

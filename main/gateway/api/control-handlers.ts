@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import {
   HOSTED_IDS,
   type HostedId,
+  isHostedId,
   isUpstreamId,
   UPSTREAM_IDS,
   type UpstreamId,
@@ -25,9 +26,10 @@ import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
+import { type Preference, preferredReport } from '../routing/preference.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { KeyLimits } from '../usage/limits.ts';
+import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
 
 /** The live settings, as their routes use them. */
@@ -43,10 +45,17 @@ interface ControlDeps {
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly warmup: WarmupRunner;
+  readonly preference: Preference;
   readonly circuits: Circuits;
   readonly sightings: Pick<SightingsMonitor, 'view' | 'changed'>;
   readonly isProvider: (id: string) => boolean;
 }
+
+const NO_MONEY = {
+  status: 409,
+  code: 'zero_spend',
+  message: 'The gateway is set to spend no money; switch routing.forceZero off first.',
+} as const satisfies GatewayError;
 
 const NO_WARMUP = {
   not_configured: {
@@ -54,15 +63,11 @@ const NO_WARMUP = {
     code: 'not_configured',
     message: 'There is no on-demand GPU; set SWITCHYARD_ONDEMAND_BASE_URL first.',
   },
-  zero_spend: {
-    status: 409,
-    code: 'zero_spend',
-    message: 'The gateway is set to spend no money; switch routing.forceZero off first.',
-  },
+  zero_spend: NO_MONEY,
 } as const satisfies Record<string, GatewayError>;
 
 export function controlHandlers(deps: ControlDeps) {
-  const { settings, circuits, sightings, isProvider } = deps;
+  const { settings, circuits, sightings, isProvider, preference } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings.view()[id].kind === 'failed';
     circuits.reset(id);
@@ -87,6 +92,18 @@ export function controlHandlers(deps: ControlDeps) {
       if (state === 'not_configured' || state === 'zero_spend') sendError(res, NO_WARMUP[state]);
       else sendJson(res, 202, { state });
     },
+    prefer: (req: Request, res: Response) => {
+      const { id } = (req.body ?? {}) as { readonly id?: unknown };
+      const problem = id === null ? null : notPreferable(id, deps);
+      if (problem !== null) {
+        sendError(res, problem);
+        return;
+      }
+      if (isHostedId(id)) preference.begin(id);
+      else preference.end();
+      const preferred = preference.view();
+      sendJson(res, 200, { preferred: preferred === null ? null : preferredReport(preferred) });
+    },
     resetCircuit: (req: Request, res: Response) => {
       const id = String(req.params['id']);
       if (!isUpstreamId(id) && !isProvider(id)) {
@@ -100,15 +117,13 @@ export function controlHandlers(deps: ControlDeps) {
   };
 }
 
-/** Whoever saves an upstream expects it to be tried, even where what was wrong is not among the settings. */
+/** An owner who saves an upstream expects it to be tried, even if the fault was not in its settings. */
 function savedUpstreams(tree: unknown): readonly UpstreamId[] {
   return UPSTREAM_IDS.filter((id) => isObject(tree) && id in tree);
 }
 
-const isHostedId = (id: unknown): id is HostedId => HOSTED_IDS.some((each) => each === id);
-
 function notHosted(id: string): GatewayError {
-  const message = `"${id.slice(0, 100)}" has no place to exchange; use one of ${HOSTED_IDS.join(', ')}.`;
+  const message = `"${id.slice(0, 100)}" is no hosted upstream; use one of ${HOSTED_IDS.join(', ')}.`;
   return { status: 404, code: 'not_found', message };
 }
 
@@ -128,6 +143,17 @@ function startWarmup({
   if (config().routing.forceZero) return 'zero_spend';
   warmup.start(upstream);
   return warmup.view().state;
+}
+
+/** Why requests cannot try it first. */
+function notPreferable(id: unknown, { config, remotes }: ControlDeps): GatewayError | null {
+  if (!isHostedId(id))
+    return invalidParam('id', `must be one of ${HOSTED_IDS.join(', ')}, or null`);
+  if (!remotes().some((remote) => remote.id === id)) {
+    const message = `'${id}.baseUrl' is not set.`;
+    return { status: 409, code: 'not_configured', message };
+  }
+  return config().routing.forceZero ? NO_MONEY : null;
 }
 
 function noCircuit(id: string): GatewayError {

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { InstallLines } from '#shared/install.ts';
 import { sendBody, sendJson } from '../../platform/http/responses.ts';
-import { askedUrl, isAskedOnLoopback } from '../http/asked-url.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import {
@@ -12,6 +11,7 @@ import {
   windowsInstaller,
   windowsLine,
 } from '../install/scripts.ts';
+import { isLoopbackHost } from '../../platform/http/server.ts';
 
 /** The npm package of this program. */
 export type OwnPackage =
@@ -82,4 +82,15 @@ export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDep
 
 function sendFile(res: Response, type: string, body: Buffer): void {
   sendBody(res, 200, body, { 'content-type': type, 'x-content-type-options': 'nosniff' });
+}
+
+/** The address that a request was sent to; a proxy that terminates TLS says so in a header. */
+export function askedUrl(req: Request): string {
+  const scheme = req.get('x-forwarded-proto') === 'https' ? 'https' : req.protocol;
+  return `${scheme}://${req.get('host') ?? ''}`;
+}
+
+/** Whether a request was sent to a loopback name, which other machines cannot use. */
+export function isAskedOnLoopback(req: Request): boolean {
+  return isLoopbackHost((req.get('host') ?? '').replace(/:\d*$/, ''));
 }

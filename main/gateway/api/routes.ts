@@ -1,5 +1,10 @@
 import { statusReportSchema } from '#shared/status.ts';
-import { settingsChangeSchema, settingsViewSchema } from '../../config/settings-schemas.ts';
+import {
+  settingsChangeSchema,
+  settingsViewSchema,
+  requestPageSchema,
+  requestRowSchema,
+} from './schemas.ts';
 import type { Access, Route, RouteSchemas } from '../../platform/http/routes.ts';
 import { handleChat } from '../chat/handler.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
@@ -11,7 +16,6 @@ import type {
   sharingHandlers,
 } from './control-handlers.ts';
 import type { appHandlers, requestHandlers } from './app-handlers.ts';
-import { requestPageSchema, requestRowSchema } from './request-schemas.ts';
 import type { installHandlers } from './install-handlers.ts';
 import type { upstreamHandlers } from './upstream-handlers.ts';
 
@@ -82,6 +86,7 @@ export function routeTable({
     route('GET', ['/api/v1/sharing'], 'control', sharing.view),
     route('PUT', ['/api/v1/sharing'], 'control', sharing.change),
     route('POST', ['/api/v1/warmup'], 'control', control.warmUp),
+    route('PUT', ['/api/v1/preference'], 'control', control.prefer),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', control.resetCircuit),
     route('POST', ['/api/v1/upstreams/:id/test'], 'control', upstreams.test),
     route('POST', ['/api/v1/upstreams/:id/swap'], 'control', control.swapUpstreams),

@@ -219,7 +219,7 @@ function standInFor(
   const { estimate } = request.endpoint;
   if (estimate !== undefined) return estimated(request, estimate);
   const form = chatForm?.() ?? null;
-  return form === null || form.kind === 'chat' ? null : form;
+  return form !== null && 'kind' in form ? form : null;
 }
 
 function estimated(

@@ -9,13 +9,14 @@ import { maskSecret } from '../../config/mask.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import { Cancellation } from '../../platform/clock.ts';
-import { type BodyRead, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
+import type { Preference } from '../routing/preference.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemory } from '../protocols/responses/item-memory.ts';
 import type { ChatCall } from '../upstream/call.ts';
@@ -35,8 +36,7 @@ import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, AdmissionView, Place } from './admission.ts';
-import type { NoteDropped } from './dropped-fields.ts';
-import { answerChat, NOT_ROUTED } from './respond.ts';
+import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
 import type { Prefills } from './resume/prefills.ts';
 import { isoTime } from '../../platform/dates.ts';
 
@@ -48,6 +48,7 @@ export interface ChatDeps extends RouterDeps {
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
+  readonly preference: Pick<Preference, 'id'>;
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (asked: Asked & TracedCall) => RequestObserver;
 }
@@ -106,8 +107,8 @@ async function answer(
     refusedAtHead(req, caller) ??
     requestFrom(await readBody(req, limits), req, caller.endpoint, limit);
   const read = reading instanceof Promise ? await reading : reading;
-  if (read.kind === 'aborted') return;
-  if (read.kind === 'refused') {
+  if (read === 'aborted') return;
+  if ('error' in read) {
     const headers = { ...base, ...NOT_ROUTED };
     if (isRestShort(req, read)) sendError(res, read.error, headers);
     else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
@@ -129,8 +130,9 @@ async function answer(
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const remotes = deps.remotesIn(config);
+  const preferred = deps.preference.id();
   const epoch = deps.circuits.epoch();
-  const request = withoutAlias(read.request, config.routing.modelAliases, (name) =>
+  const request = withoutAlias(read, config.routing.modelAliases, (name) =>
     isOwnModel(name, remotes, deps.pickLocal()),
   );
   const volatileParts = fixVolatileParts(request);
@@ -152,7 +154,7 @@ async function answer(
   const { headers } = req;
   const observer = deps.observe({
     id,
-    model: read.request.model,
+    model: read.model,
     stream: request.stream,
     caller: from,
     key,
@@ -165,6 +167,7 @@ async function answer(
     call,
     config,
     remotes,
+    preferred,
     epoch,
     signal: gone,
     reserveCopy,
@@ -200,7 +203,6 @@ function callOf(
     ...asked,
     zeroSpend: routing.forceZero || headers['x-gateway-force-zero'] === '1',
     native: nativeForm(request, items, volatileParts),
-    translator: null,
     chain: () => (chain ??= chainOf(request, headers)),
     prefix: null,
   };
@@ -213,64 +215,58 @@ function isRestShort(req: IncomingMessage, { error }: { readonly error: GatewayE
   return req.complete || (error.status !== 413 && error.status !== 408 && isShort);
 }
 
-type RequestRead =
-  | { readonly kind: 'request'; readonly request: ChatRequest }
-  | { readonly kind: 'refused'; readonly error: GatewayError; readonly rest?: RestOfBody }
-  | { readonly kind: 'aborted' };
+interface Refusal {
+  readonly error: GatewayError;
+  readonly rest?: RestOfBody;
+}
 
 /** Before any of the body is read; null if it may be read. */
 function refusedAtHead(
   { headers }: IncomingMessage,
   { endpoint, identity }: Caller,
-): Extract<RequestRead, { readonly kind: 'refused' }> | null {
-  if (!identity.reader) return { kind: 'refused', error: keyError(headers), rest: SHORT_REST };
+): Refusal | null {
+  if (!identity.reader) return { error: keyError(headers), rest: SHORT_REST };
   const type = headers['content-type'] ?? '';
   const coding = headers['content-encoding'] ?? 'identity';
   if (BODY_TYPES[endpoint.body].test(type) && coding === 'identity') return null;
-  return { kind: 'refused', error: UNSUPPORTED_MEDIA[endpoint.body] };
+  return { error: UNSUPPORTED_MEDIA[endpoint.body] };
 }
 
 /** A large body is read in several turns of the event loop. */
 function requestFrom(
-  body: BodyRead,
+  body: Awaited<ReturnType<typeof readBody>>,
   req: IncomingMessage,
   endpoint: ApiEndpoint,
   limit: Limit,
-): RequestRead | Promise<RequestRead> {
-  if (body.kind === 'aborted') return body;
-  if (body.kind !== 'body') return refusalOf(body.kind, limit);
-  const { bytes } = body;
-  if (endpoint.body === 'multipart') {
-    const request = formRequest(bytes, endpoint, req.headers['content-type'] ?? '');
-    return { kind: 'request', request };
-  }
-  if (bytes.length <= MAX_BYTES_AT_ONCE) return judged(parseChatRequest(bytes, endpoint), req);
-  return parseInTurns(bytes, endpoint).then((parsed) => judged(parsed, req));
+): ReturnType<typeof judged> | Promise<ReturnType<typeof judged>> {
+  if (body === 'aborted') return body;
+  if (typeof body === 'string') return refusalOf(body, limit);
+  if (endpoint.body === 'multipart')
+    return formRequest(body, endpoint, req.headers['content-type'] ?? '');
+  if (body.length <= MAX_BYTES_AT_ONCE) return judged(parseChatRequest(body, endpoint), req);
+  return parseInTurns(body, endpoint).then((parsed) => judged(parsed, req));
 }
 
 function judged(
   parsed: ReturnType<typeof parseChatRequest>,
   { socket }: IncomingMessage,
-): RequestRead {
+): ChatRequest | Refusal | 'aborted' {
   // Nothing listens for the socket's close yet, and it may have closed while the body was read.
-  if (socket.destroyed) return { kind: 'aborted' };
-  if (!isBadRequest(parsed)) return { kind: 'request', request: parsed };
-  return { kind: 'refused', error: { status: 400, code: 'invalid_request', ...parsed } };
+  if (socket.destroyed) return 'aborted';
+  if (!isBadRequest(parsed)) return parsed;
+  return { error: { status: 400, code: 'invalid_request', ...parsed } };
 }
 
-function refusalOf(
-  kind: Exclude<BodyRead['kind'], 'body' | 'aborted'>,
-  limit: Limit,
-): Extract<RequestRead, { readonly kind: 'refused' }> {
-  switch (kind) {
+function refusalOf(refusal: BodyRefusal, limit: Limit): Refusal {
+  switch (refusal) {
     case 'too_large':
-      return { kind: 'refused', error: tooLarge(limit) };
+      return { error: tooLarge(limit) };
     case 'no_room':
-      return { kind: 'refused', error: OVERLOADED, rest: SHORT_REST };
+      return { error: OVERLOADED, rest: SHORT_REST };
     case 'tiny_pieces':
-      return { kind: 'refused', error: TINY_PIECES, rest: { maxRestBytes: 0 } };
+      return { error: TINY_PIECES, rest: { maxRestBytes: 0 } };
     case 'too_slow':
-      return { kind: 'refused', error: TOO_SLOW, rest: { maxRestBytes: 0 } };
+      return { error: TOO_SLOW, rest: { maxRestBytes: 0 } };
   }
 }
 

@@ -16,13 +16,14 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
-import { droppedHeader, type NoteDropped } from './dropped-fields.ts';
 import { finalResponse } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
 import { keepItems, record, relayToEnd } from './stream.ts';
+import type { Log } from '../../platform/log.ts';
+import type { DroppedFields } from '../protocols/translation/translation.ts';
 
-export interface AnswerContext {
+interface AnswerContext {
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
   readonly context: RoutedRequest;
@@ -238,3 +239,29 @@ const STATE_AFTER = {
   diverged: 'broken',
   cancelled: 'cancelled',
 } as const satisfies Record<RelayEnd['kind'], string>;
+
+/** `X-Gateway-Dropped`; absent if nothing was. */
+function droppedHeader({ named, others }: DroppedFields): OutgoingHttpHeaders {
+  const all = others === 0 ? named : [...named, `+${others}`];
+  return all.length === 0 ? {} : { 'x-gateway-dropped': all.join(', ') };
+}
+
+/** Names a protocol by its path. */
+export type NoteDropped = (fields: DroppedFields, protocol: string) => void;
+
+/** Callers can send any number of fields; further ones are not logged. */
+const MAX_LOGGED = 100;
+
+/** A client sends a field in every request, so the log names each once. */
+export function logDroppedFields(log: Log): NoteDropped {
+  const logged = new Set<string>();
+  return ({ named }, protocol) => {
+    for (const path of named) {
+      const field = path.replaceAll(/\[\d+\]/g, '[]');
+      const entry = `${protocol} ${field}`;
+      if (logged.has(entry) || logged.size >= MAX_LOGGED) continue;
+      logged.add(entry);
+      log('info', 'field_dropped', { field, protocol });
+    }
+  };
+}

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
-import { type BodyRead, readBody } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody } from '../../platform/http/server.ts';
 import { type GatewayError, TINY_PIECES } from './errors.ts';
 import { sendErrorEarly } from './responses.ts';
 
@@ -9,8 +9,6 @@ export interface SmallBodyReader {
   /** Null if an error was sent, or the sender has disconnected. */
   read(req: IncomingMessage, res: ServerResponse): Promise<Buffer | null>;
 }
-
-type ReadEnd = BodyRead | { readonly kind: 'late' };
 
 /** No message of an agent or of the window is longer. */
 export const MAX_SMALL_BODY_BYTES = 64 * 1024;
@@ -27,7 +25,7 @@ const LATE: GatewayError = {
   message: 'The body did not arrive in time; send it right after the headers.',
 };
 
-const REFUSALS: Readonly<Record<Exclude<ReadEnd['kind'], 'body' | 'aborted'>, GatewayError>> = {
+const REFUSALS: Readonly<Record<BodyRefusal | 'late', GatewayError>> = {
   too_large: {
     status: 413,
     code: 'body_too_large',
@@ -49,18 +47,18 @@ const REFUSALS: Readonly<Record<Exclude<ReadEnd['kind'], 'body' | 'aborted'>, Ga
  * lock out all senders.
  */
 export function createSmallBodyReader(clock: Clock): SmallBodyReader {
-  const pending = new Set<(end: ReadEnd) => void>();
+  const pending = new Set<(refusal: 'no_room') => void>();
 
-  function readWithLimits(req: IncomingMessage): Promise<ReadEnd> {
-    return new Promise((resolve) => {
-      const settle = (end: ReadEnd) => {
+  function readWithLimits(req: IncomingMessage) {
+    return new Promise<Buffer | BodyRefusal | 'late' | 'aborted'>((resolve) => {
+      const settle = (end: Parameters<typeof resolve>[0]) => {
         cancelTimer();
         pending.delete(settle);
         resolve(end);
       };
-      const cancelTimer = clock.after(MAX_ARRIVAL_MS, () => settle({ kind: 'late' }));
+      const cancelTimer = clock.after(MAX_ARRIVAL_MS, () => settle('late'));
       const [oldest] = pending;
-      if (pending.size >= MAX_PENDING) oldest?.({ kind: 'no_room' });
+      if (pending.size >= MAX_PENDING) oldest?.('no_room');
       pending.add(settle);
       void readBody(req, { maxBytes: MAX_SMALL_BODY_BYTES, clock }).then(settle);
     });
@@ -69,11 +67,11 @@ export function createSmallBodyReader(clock: Clock): SmallBodyReader {
   return {
     async read(req, res) {
       const end = await readWithLimits(req);
-      if (end.kind === 'body') return end.bytes;
-      if (end.kind === 'aborted') return null;
+      if (typeof end !== 'string') return end;
+      if (end === 'aborted') return null;
       // The rest of a body in tiny pieces is not read.
-      const maxRestBytes = end.kind === 'tiny_pieces' ? 0 : MAX_REST_BYTES;
-      sendErrorEarly(req, res, REFUSALS[end.kind], { headers: {}, clock, maxRestBytes });
+      const maxRestBytes = end === 'tiny_pieces' ? 0 : MAX_REST_BYTES;
+      sendErrorEarly(req, res, REFUSALS[end], { headers: {}, clock, maxRestBytes });
       return null;
     },
   };

@@ -5,7 +5,7 @@ import { VERIFICATION_STATES } from '#shared/provider.ts';
 import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import type { ProcessUsage } from '../../platform/process.ts';
 import type { BreakerState } from '../circuits/breaker.ts';
-import type { BudgetAt, KeyLimitAt } from '../usage/limits.ts';
+import type { BudgetAt, KeyLimitAt } from '../usage/budgets.ts';
 import type { StatsView } from './counters.ts';
 import { type Histogram, OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
 

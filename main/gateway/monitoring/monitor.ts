@@ -1,8 +1,8 @@
-import { judge, type NoProviderCause } from '#shared/condition.ts';
-import { PROVIDER_PREFIX } from '#shared/ids.ts';
+import { judge, type NoProviderCause, type LocalStanding } from '#shared/condition.ts';
+import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import type { RequestsWanted } from '#shared/request-page.ts';
+import type { RequestsWanted } from '#shared/request-filter.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
@@ -10,17 +10,28 @@ import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/state-file.ts';
-import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
+import {
+  type Circuits,
+  type CircuitsDeps,
+  createCircuits,
+  type Excluded,
+} from '../circuits/circuits.ts';
 import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
+import { createPreference } from '../routing/preference.ts';
 import { createPrefixes, type Prefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
+import {
+  circuitIdOf,
+  type LocalTarget,
+  type RemoteUpstream,
+  localModel,
+} from '../upstream/upstreams.ts';
 import { keptRows } from '../usage/kept-rows.ts';
-import { createBudgets, createKeyLimits } from '../usage/limits.ts';
+import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
 import type { JoulesPerToken } from '../usage/electricity.ts';
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
@@ -29,15 +40,15 @@ import { createLatencies, createOutcomes, createStats } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import { localStanding, machineExclusion, probingIn } from './local-standing.ts';
 import {
   createSightings,
   type MachineFacts,
   type SightingsMonitor,
   type VerificationProof,
 } from './sightings.ts';
-import { type ProvidersKnown, statusReport, type StatusScope } from './status.ts';
+import { type ProvidersKnown, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
 import { createTraffic } from './traffic.ts';
+import { poolExclusion } from '../routing/local-pool.ts';
 
 interface MonitorDeps {
   readonly config: () => Config;
@@ -117,6 +128,7 @@ export function createMonitor(deps: MonitorDeps) {
     state.changed();
     feed.changed();
   });
+  const preference = createPreference(clock, () => feed.changed());
   const counting = createCounting(deps, () => feed.changed());
   const { budgets, usage } = counting;
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
@@ -142,6 +154,7 @@ export function createMonitor(deps: MonitorDeps) {
       forceZeroHeader,
       admission: deps.admission(),
       budgetAt: (id) => budgets.at(id),
+      preferred: preference.view(),
     });
   };
   const traffic = createTraffic();
@@ -166,6 +179,7 @@ export function createMonitor(deps: MonitorDeps) {
     prefixes,
     stats,
     warmup,
+    preference,
     feed,
     ...counting,
     /** Counts since the start. */
@@ -278,4 +292,39 @@ function* machinesIn(
     const id = circuitIdOf(target);
     yield { id, health: circuits.at(id).breaker.health, proof: proof(id) };
   }
+}
+
+/* What the status report does not say of the upstreams, for the judgement. */
+
+function localStanding(
+  choice: LocalChoice,
+  {
+    circuits,
+    absence,
+  }: { readonly circuits: Circuits; readonly absence: () => NoProviderCause | null },
+): LocalStanding {
+  switch (choice.kind) {
+    case 'none':
+      return { kind: 'absent', cause: absence() };
+    case 'target':
+      return { kind: 'present', hindrance: null };
+    case 'tier': {
+      const { targets } = choice;
+      const exclusionOf = (target: LocalTarget) => machineExclusion(target, circuits);
+      if (targets.some((target) => exclusionOf(target) === null))
+        return { kind: 'present', hindrance: null };
+      const { reason, waitMs } = poolExclusion(targets, exclusionOf);
+      return { kind: 'present', hindrance: { reason, waitMs: waitMs ?? 0 } };
+    }
+  }
+}
+
+/** What keeps a request that names no model from a machine now; null: nothing. */
+function machineExclusion(target: LocalTarget, circuits: Circuits): Excluded | null {
+  return circuits.exclusionOf(circuitIdOf(target), localModel(target, NO_REQUEST) ?? '');
+}
+
+/** The upstreams whose probe is running. */
+function probingIn(circuits: Circuits): ReadonlySet<string> {
+  return new Set(UPSTREAM_IDS.filter((id) => circuits.at(id).breaker.state.kind === 'probing'));
 }

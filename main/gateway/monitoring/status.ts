@@ -10,16 +10,16 @@ import type {
 import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/mask.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { waitMsOf } from '../circuits/breaker.ts';
+import { waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
-import type { DualTime } from '../../platform/clock.ts';
-import { activeExclusions } from '../circuits/exclusions.ts';
-import { circuitReport, providerCircuitReport, exclusionReports } from '../circuits/report.ts';
+import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
+import { activeExclusions, type Exclusions } from '../circuits/exclusions.ts';
+import { type Preferred, preferredReport } from '../routing/preference.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
-import { type BudgetAt, isUsedUp } from '../usage/limits.ts';
+import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
 import type { Latency, StatsView } from './counters.ts';
 
 export interface ProvidersKnown {
@@ -54,11 +54,13 @@ interface StatusParts {
   readonly forceZeroHeader: string;
   readonly admission: StatusReport['admission'];
   readonly budgetAt: (id: UpstreamId) => BudgetAt | null;
+  readonly preferred: Preferred | null;
 }
 
 /** See docs/reference/http-api.md#status-report. */
 export function statusReport(parts: StatusParts): StatusReport {
-  const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
+  const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader, preferred } =
+    parts;
   const { forceZero } = config.routing;
   const zero = forceZero || forceZeroHeader === '1';
   const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
@@ -113,6 +115,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       env_hint: ENV_HINTS,
     },
     hint: 'Each chat response says in X-Gateway-Upstream which upstream served it and in X-Gateway-Fallback-Reason why others did not.',
+    ...(preferred === null ? {} : { preferred: preferredReport(preferred) }),
     ...(providers.pool === null ? {} : { pool: providers.pool }),
   };
 }
@@ -251,4 +254,49 @@ function isAdmitted(id: string, { circuitAt, now }: StatusParts): boolean {
     waitMsOf(breaker, now) === 0 &&
     activeExclusions(exclusions, now).every(({ reason }) => reason === 'model_not_found')
   );
+}
+
+/** A provider's circuit record (docs/reference/http-api.md#status-report). */
+type ProviderCircuitReport = Omit<CircuitReport, 'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'>;
+
+export function providerCircuitReport(
+  { health, state }: Breaker,
+  now: DualTime,
+): ProviderCircuitReport {
+  const isOpen = state.kind !== 'closed';
+  return {
+    fails: health.fails,
+    successes: health.successes,
+    failUntil: isOpen ? isoTime(endsAtMs(state.until, now)) : null,
+    lastError: health.lastError,
+    lastFailAt: timeOrNull(health.lastFailAt),
+    lastSuccessAt: timeOrNull(health.lastSuccessAt),
+    consecutiveFails: health.consecutiveFails,
+    open: isOpen,
+    // Rounded up: 0 means that the next request is admitted.
+    cooldownRemainingMs: isOpen ? Math.ceil(remainingMs(state.until, now)) : 0,
+  };
+}
+
+export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
+  const { ttft, lastTtftMs, consecutiveSlow } = breaker.health;
+  return {
+    ...providerCircuitReport(breaker, now),
+    ewmaTtft: ttft === null ? null : Math.round(ttft.value),
+    lastTtftMs,
+    consecutiveSlow,
+  };
+}
+
+/** The exclusions in force, as `upstreams[].skips` shows them. */
+export function exclusionReports(exclusions: Exclusions, now: DualTime): UpstreamReport['skips'] {
+  return activeExclusions(exclusions, now).map((each) => ({
+    reason: each.reason,
+    until: isoTime(endsAtMs(each.until, now)),
+    ...(each.reason === 'model_not_found' ? { model: each.model } : {}),
+  }));
+}
+
+function timeOrNull(wallMs: number | null): string | null {
+  return wallMs === null ? null : isoTime(wallMs);
 }

@@ -1,8 +1,7 @@
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 import { parseJson } from '../../platform/json.ts';
-import { substanceOf, TEXT_FIELDS } from './chat/content.ts';
+import { substanceOf, TEXT_FIELDS, type Substance } from './chat/content.ts';
 import { endOf } from './chat/finish.ts';
-import type { Substance } from './substance.ts';
 
 /** Judges a whole answer while it arrives, without parsing it, so that its size does not matter. */
 export interface AnswerScan {
@@ -10,6 +9,8 @@ export interface AnswerScan {
   push(piece: Buffer): boolean;
   /** As `substanceOf` judges the parsed answer; null if it is not JSON. */
   substance(): Substance['kind'] | null;
+  /** The answer, where it was small enough to be parsed for that; else undefined. */
+  value?(): unknown;
 }
 
 const QUOTE = 0x22;
@@ -25,14 +26,21 @@ const LETTER_N = 0x6e;
 /** V8 parses a small answer, which mostly comes in one piece, in a quarter of the time that scanning it takes. */
 const MAX_PARSED_BYTES = 16 * 1024;
 
+interface SmallAnswer {
+  readonly piece: Buffer;
+  readonly answer: unknown;
+  readonly substance: Substance['kind'];
+}
+
 export function createAnswerScan(): AnswerScan {
-  let whole: { readonly piece: Buffer; readonly substance: Substance['kind'] } | null = null;
+  let whole: SmallAnswer | null = null;
   let scan: AnswerScan | null = null;
   return {
     push(piece) {
       if (scan === null && whole === null) {
         const answer = piece.length > MAX_PARSED_BYTES ? undefined : objectIn(piece);
-        whole = answer === undefined ? null : { piece, substance: substanceOf(answer).kind };
+        whole =
+          answer === undefined ? null : { piece, answer, substance: substanceOf(answer).kind };
         if (whole !== null) return true;
       }
       scan ??= scanOf(whole);
@@ -40,6 +48,7 @@ export function createAnswerScan(): AnswerScan {
       return scan.push(piece);
     },
     substance: () => (whole === null ? (scan?.substance() ?? null) : whole.substance),
+    value: () => whole?.answer,
   };
 }
 
@@ -152,4 +161,59 @@ function isFilled(name: string, first: number, isEmpty: boolean): boolean {
   }
   if (name === 'tool_calls') return first === OPEN_BRACE || (first === OPEN_BRACKET && !isEmpty);
   return (name === 'function_call' || name === 'audio') && first === OPEN_BRACE;
+}
+
+/** The kind of value that makes an object an answer, by its first byte, and whether it may be empty. */
+interface Wanted {
+  readonly first: RegExp;
+  readonly mayBeEmpty: boolean;
+}
+
+export const LIST: Wanted = { first: /\[/, mayBeEmpty: false };
+export const ANY_LIST: Wanted = { first: /\[/, mayBeEmpty: true };
+export const TEXT: Wanted = { first: /"/, mayBeEmpty: true };
+export const NUMBER: Wanted = { first: /\d/, mayBeEmpty: true };
+
+/**
+ * Takes an object for an answer by one of its outermost members, without parsing it: an answer has one of the
+ * `wanted` members, and no error.
+ */
+export function createMemberScan(wanted: Readonly<Record<string, Wanted>>): AnswerScan {
+  let isObject = false;
+  let hasError = false;
+  let name = '';
+  let first = 0;
+  const found = new Set<string>();
+  const listener: JsonListener = {
+    onName(depth, text) {
+      if (depth === 1) name = text ?? '';
+    },
+    onBegin(depth, byte) {
+      if (depth === 0) isObject = byte === OPEN_BRACE;
+      if (depth !== 1) return;
+      first = byte;
+      if (name === 'error') hasError = byte !== LETTER_N && byte !== LETTER_F;
+    },
+    onEnd(depth, _end, isEmpty) {
+      const want = depth === 1 && Object.hasOwn(wanted, name) ? wanted[name] : undefined;
+      if (want === undefined) return;
+      const isAnswer = want.first.test(String.fromCharCode(first)) && (want.mayBeEmpty || !isEmpty);
+      if (isAnswer) found.add(name);
+      else found.delete(name);
+    },
+  };
+  const scanner = createJsonScanner(listener, 2);
+  return {
+    push: (piece) => scanner.push(piece),
+    substance() {
+      if (!scanner.end()) return null;
+      if (!isObject || hasError) return 'error';
+      return found.size > 0 ? 'content' : 'nothing';
+    },
+  };
+}
+
+/** For an endpoint that answers no JSON. */
+export function createNoScan(): AnswerScan {
+  return { push: () => true, substance: () => 'error' };
 }

@@ -1,12 +1,12 @@
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
-import { badResponse } from './translation/errors.ts';
 import type { BegunBlocks } from './messages/chunks.ts';
-import type {
-  DroppedFields,
-  ProtocolTranslation,
-  TranslatedExchange,
-  TranslatedStream,
+import {
+  type DroppedFields,
+  type ProtocolTranslation,
+  type TranslatedExchange,
+  type TranslatedStream,
+  badResponse,
 } from './translation/translation.ts';
 import { CHAT_STREAM } from './chat/endpoint.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from './sse.ts';

@@ -2,7 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
 import { standardReason } from './chat/finish.ts';
-import type { ChunkText } from './usual-text.ts';
+import type { ChunkText } from './stream-inspector.ts';
 
 type Json = Record<string, unknown>;
 

@@ -9,20 +9,10 @@ import type {
   ProtocolTranslation,
   TranslatedExchange,
 } from './translation/translation.ts';
-import { type AnswerTranslator, createAnswerTranslator } from './answer-translation.ts';
+import { createAnswerTranslator } from './answer-translation.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
 
-/** A request to another endpoint as a chat completion. */
-export type ChatForm =
-  | {
-      readonly kind: 'chat';
-      readonly request: ChatRequest;
-      /** `model` is named where the upstream names none. */
-      readonly translator: (model: string) => AnswerTranslator;
-    }
-  | Untranslatable;
-
-/** `unsupported`: an upstream that speaks the protocol could serve it; `bad_request`: nobody could. */
+/** Why a request has no chat form. `unsupported`: an upstream that speaks the protocol could serve it; `bad_request`: nobody could. */
 export interface Untranslatable {
   readonly kind: 'bad_request' | 'unsupported';
   readonly message: string;
@@ -34,11 +24,17 @@ interface ExchangeFacts {
   readonly nowMs: number;
 }
 
-/** Makes the form when it is first asked for; null if chat completions cannot stand in. */
-export function chatFormOf(request: ChatRequest, facts: ExchangeFacts): (() => ChatForm) | null {
+/**
+ * A request to another endpoint as a chat completion, made when it is first asked for; null if chat completions
+ * cannot stand in.
+ */
+export function chatFormOf(
+  request: ChatRequest,
+  facts: ExchangeFacts,
+): (() => ChatRequest | Untranslatable) | null {
   const { translation } = request.endpoint;
   if (translation === undefined) return null;
-  let made: ChatForm | null = null;
+  let made: ChatRequest | Untranslatable | null = null;
   return () => {
     if (made !== null) return made;
     const asked = translated(parsedOf(request), translation, facts);
@@ -52,7 +48,7 @@ export async function chatFormInTurns(
   request: ChatRequest,
   facts: ExchangeFacts,
   nextTurn: () => Promise<unknown> = () => setImmediate(),
-): Promise<(() => ChatForm) | null> {
+): Promise<ReturnType<typeof chatFormOf>> {
   const { translation } = request.endpoint;
   if (translation === undefined) return null;
   const body = parsedOf(request);
@@ -95,7 +91,7 @@ function translated(
   if (asked.kind === 'bad_request') return asked;
   const exchange = {
     request: withoutPrompt(body),
-    // Whoever knows an item's id may refer to it, so ids must not be guessable.
+    // Any caller that knows an item's id can refer to it, so ids must not be guessable.
     id: randomUUID(),
     createdAt: Math.floor(nowMs / 1000),
     items,
@@ -106,11 +102,11 @@ function translated(
 function formOf(
   { translation, exchange, dropped }: Asked,
   request: ReturnType<typeof parseChatRequest>,
-): ChatForm {
+): ChatRequest | Untranslatable {
   if (isBadRequest(request)) return { kind: 'bad_request', ...request };
   const translator = (model: string) =>
     createAnswerTranslator(translation, { ...exchange, model }, dropped);
-  return { kind: 'chat', request, translator };
+  return { ...request, translator };
 }
 
 /** Answers repeat settings only; the prompt would be kept in memory until the last event. */

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ModelNeeds } from '#shared/models.ts';
 import { isObject } from '#shared/objects.ts';
 import { aliased } from './aliases.ts';
+import type { AnswerTranslator } from './answer-translation.ts';
 import type { ItemSource } from './responses/item-memory.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
 import {
@@ -14,10 +15,10 @@ import {
   smallValuesOf,
   topLevelMembers,
   withMembers,
+  type Span,
 } from './json-members.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
 import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';
-import { formField, withFormField } from './form-fields.ts';
 
 /** A request as the caller sent it, with the fields that routing reads. */
 export interface ChatRequest {
@@ -37,6 +38,8 @@ export interface ChatRequest {
   readonly followsToolResult: () => boolean;
   /** What its model should be able to do, as far as a look at its bytes tells. */
   readonly needs: () => ModelNeeds;
+  /** Of its answer, if this is the chat form of another request; `model` is named where the upstream names none. */
+  readonly translator: ((model: string) => AnswerTranslator) | null;
 }
 
 /** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
@@ -150,6 +153,7 @@ function toRequest(
     isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
     followsToolResult,
     needs: () => (needs ??= needsOf(bytes, members)),
+    translator: null,
   };
 }
 
@@ -171,6 +175,7 @@ export function formRequest(
     isAssemblable: () => false,
     followsToolResult: () => false,
     needs: () => NO_NEEDS,
+    translator: null,
   };
 }
 
@@ -248,7 +253,7 @@ export function withoutAlias(
 }
 
 /** `anthropic`: Anthropic's own, which gets the volatile parts. */
-export type FormKind = 'local' | 'remote' | 'anthropic';
+type FormKind = 'local' | 'remote' | 'anthropic';
 
 export type NativeForm = (kind: FormKind) => ChatRequest;
 
@@ -271,4 +276,38 @@ export function nativeForm(
 
 function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {
   return bytes === request.bytes ? request : { ...request, bytes, members: topLevelMembers(bytes) };
+}
+
+/** Fields stand before or behind the file; the file itself, which may be large, is not searched. */
+const SEARCHED_BYTES = 64 * 1024;
+const MAX_VALUE_BYTES = 200;
+
+/** The value of a short field in a form (RFC 7578); null if it is not found near either end. */
+export function formField(bytes: Buffer, name: string): string | null {
+  const found = valueOf(bytes, name);
+  return found === null ? null : bytes.toString('utf8', found.start, found.end);
+}
+
+/** The form with another value of a field, which it has. */
+function withFormField(bytes: Buffer, name: string, value: string): Buffer {
+  const found = valueOf(bytes, name);
+  if (found === null) return bytes;
+  const [before, behind] = [bytes.subarray(0, found.start), bytes.subarray(found.end)];
+  return Buffer.concat([before, Buffer.from(value), behind]);
+}
+
+function valueOf(bytes: Buffer, name: string): Span | null {
+  const tail = Math.max(0, bytes.length - SEARCHED_BYTES);
+  return valueIn(bytes, 0, name) ?? valueIn(bytes, tail, name);
+}
+
+function valueIn(bytes: Buffer, from: number, name: string): Span | null {
+  const field = new RegExp(
+    `\\r\\ncontent-disposition: *form-data; *name="?${name}"?[ \\t]*\\r\\n(?:[^\\r\\n]+\\r\\n)*\\r\\n([^\\r\\n]{1,${MAX_VALUE_BYTES}})\\r\\n--`,
+    'di',
+  );
+  // One character for each byte, so that positions are those of the bytes.
+  const found = field.exec(bytes.toString('latin1', from, from + SEARCHED_BYTES));
+  const [start, end] = found?.indices?.[1] ?? [];
+  return start === undefined || end === undefined ? null : { start: from + start, end: from + end };
 }

@@ -5,8 +5,8 @@ import type { ProtocolTranslation } from './translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
 import type { Assembly } from './assembly.ts';
 import type { EmptyAnswer } from './chat/finish.ts';
-import type { Substance } from './substance.ts';
-import type { Member } from './json-members.ts';
+import type { Substance } from './chat/content.ts';
+import { type Member, isText } from './json-members.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 
 /** What the caller did wrong, and in which field. */
@@ -70,8 +70,11 @@ export interface Asked {
 export interface AnswerFormat {
   /** Judges a whole JSON answer of any size as it arrives, without parsing it. */
   readonly createScan: () => AnswerScan;
-  /** Puts right in a whole answer what clients stumble over; the same bytes if nothing was wrong. */
-  readonly repaired?: (body: Buffer) => Buffer;
+  /**
+   * Puts right in a whole answer what clients stumble over; the same bytes if nothing was wrong. `value` is the body
+   * parsed; undefined if nobody has.
+   */
+  readonly repaired?: (body: Buffer, value: unknown) => Buffer;
   /** Null if the endpoint has no streams. */
   readonly stream: StreamFormat | null;
   /** Bodies that are not JSON are answers too: audio, subtitles. Their first byte is content. */
@@ -119,3 +122,52 @@ export const WITHOUT_STREAMS = {
   support: 'optional',
   vendor: 'openai',
 } as const satisfies Partial<ApiEndpoint>;
+
+type CheckBody = ApiEndpoint['checkBody'];
+
+const find = (members: readonly Member[], key: string) =>
+  members.find((member) => member.key === key);
+
+export const anyBody: CheckBody = () => null;
+
+/** The first problem that one of them finds. */
+export function all(...checks: readonly CheckBody[]): CheckBody {
+  return (bytes, members) => {
+    for (const check of checks) {
+      const problem = check(bytes, members);
+      if (problem !== null) return problem;
+    }
+    return null;
+  };
+}
+
+export function requiresList(key: string): CheckBody {
+  return (_bytes, members) =>
+    (find(members, key)?.last ?? null) === null ? missing(key, 'must be a non-empty array.') : null;
+}
+
+export function requiresText(key: string): CheckBody {
+  return (bytes, members) => {
+    const member = find(members, key);
+    return member !== undefined && isFullText(bytes, member)
+      ? null
+      : missing(key, 'must be a non-empty string.');
+  };
+}
+
+export function requiresTextOrList(key: string): CheckBody {
+  return (bytes, members) => {
+    const member = find(members, key);
+    const isGiven = member !== undefined && (member.last !== null || isText(bytes, member));
+    return isGiven ? null : missing(key, 'must be a string or a non-empty array.');
+  };
+}
+
+/** More than its two quotes. */
+function isFullText(bytes: Buffer, member: Member): boolean {
+  return isText(bytes, member) && member.end - member.start > 2;
+}
+
+function missing(key: string, rule: string): BadRequest {
+  return { message: `'${key}' ${rule}`, param: key };
+}

@@ -230,7 +230,7 @@ export function errorFieldOf(event: Buffer): string | null {
 }
 
 /** The lines that are neither blank nor `data`, each with LF. */
-export function otherLines(event: Buffer): Buffer {
+function otherLines(event: Buffer): Buffer {
   const others = Buffer.allocUnsafe(event.length + 1);
   let length = 0;
   for (let start = 0; start < event.length;) {

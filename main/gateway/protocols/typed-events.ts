@@ -1,5 +1,5 @@
 import { isObject } from '#shared/objects.ts';
-import { CONTENT, NOTHING, type Substance } from './substance.ts';
+import { CONTENT, NOTHING, type Substance } from './chat/content.ts';
 import { describedError, errorIn, type UpstreamError, wordsOnly } from './upstream-error.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { smallValueOf, topLevelMembers } from './json-members.ts';

@@ -2,7 +2,7 @@ import type { Member } from './json-members.ts';
 
 /**
  * Parts of a system prompt that differ in every request and say nothing to a model: an engine's cache ends where they
- * stand. Their values are replaced by a constant of the same length for all but whoever wants them.
+ * stand. Their values are replaced by a constant of the same length for every upstream but the one that wants them.
  */
 interface VolatileKind {
   readonly name: string;

@@ -4,12 +4,13 @@ import type { Tokens } from '#shared/usage.ts';
 import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Permit, type Result } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
 import type { PendingCall } from '../upstream/exchange.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { EngineCall } from './hung-engines.ts';
-import type { AttemptEnd, AttemptObserver, AttemptTarget, RequestObserver } from './observer.ts';
+import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
 import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts';
 import type { Prefixes } from './prefixes.ts';
 import type { Cut, Windows } from './windows.ts';
@@ -48,7 +49,7 @@ export type CallEnd =
   /** Another call's content came first. To be told before the call is aborted. */
   | { readonly kind: 'outrun' };
 
-/** What an end means for the circuits and for whoever watches. */
+/** What an end means for the circuits and for observers. */
 type Judged = Pick<AttemptEnd, 'reason'> &
   Partial<Pick<AttemptEnd, 'error' | 'verdict' | 'isRecalled' | 'endedAt'>> & {
     readonly result: Result;
@@ -64,7 +65,7 @@ type Pending = Pick<PendingCall, 'sentAt' | 'hasLeft'>;
  * observer is notified. Later ends are ignored.
  */
 export class Attempt {
-  readonly target: AttemptTarget;
+  readonly target: UpstreamCall;
   readonly observer: AttemptObserver;
   /** Null if no engine's silence is watched. */
   readonly engineCall: EngineCall | null;
@@ -86,7 +87,7 @@ export class Attempt {
 
   constructor(
     start: {
-      readonly target: AttemptTarget;
+      readonly target: UpstreamCall;
       readonly permits: Permits;
       readonly cause: AttemptCause;
       readonly engineCall: EngineCall | null;

@@ -324,7 +324,7 @@ function usedBy(seen: Seen, pending: PendingCall): Tokens | null {
   const { call } = pending.plan;
   switch (seen.kind) {
     case 'answer':
-      return tokensOf(seen.body, call);
+      return tokensOf(seen, call);
     // Its prompt is read and paid for, though nothing of the answer came.
     case 'cancelled':
     case 'timeout':

@@ -1,4 +1,4 @@
-import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { type HostedId, mapUpstreams, type UpstreamId, walkOrder } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
 import {
@@ -35,6 +35,8 @@ export interface RoutedRequest {
   readonly call: ChatCall;
   readonly config: Config;
   readonly remotes: readonly RemoteUpstream[];
+  /** The upstream that its owner wants to be asked before the others; null: none. */
+  readonly preferred: HostedId | null;
   /** The circuits' epoch at the moment when `config` and `remotes` were read. */
   readonly epoch: number;
   /** Aborted when the caller leaves. */
@@ -124,7 +126,7 @@ export function localCandidate(
  */
 function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): PromptChain | null {
   const { keepsModel: isForVectors, answer } = call.request.endpoint;
-  // Vectors are computed anew each time, and a prompt whose tokens are counted is not read.
+  // Vectors are computed again each time, and a prompt whose tokens are counted is not read.
   const isReused = !isForVectors && answer.stream !== null;
   return isReused && config.routing.affinity === 'auto' ? call.chain() : null;
 }
@@ -206,6 +208,12 @@ interface ModelAsked {
   readonly config: Config;
 }
 
+/** What decides about the order. */
+interface OrderAsked extends ModelAsked {
+  readonly remotes: readonly RemoteUpstream[];
+  readonly preferred: HostedId | null;
+}
+
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
 export function keepsModel({ request, config }: ModelAsked): boolean {
   return request.endpoint.keepsModel || config.routing.modelFallback === 'same';
@@ -214,22 +222,23 @@ export function keepsModel({ request, config }: ModelAsked): boolean {
 /**
  * The upstreams in the order in which they are asked. A name that the owner gave a meaning, as the model of an alias
  * or in an upstream's list of models, chooses: those that have it come first. Any other name is what an app was
- * made with, and must not lead past `local` to an upstream that is paid.
+ * made with, and must not lead past `local` to an upstream that is paid. What the owner prefers for now comes before the
+ * others of its kind: those that have a chosen model, or all.
  */
 export function orderFor(
-  { request: { model }, config }: ModelAsked,
-  remotes: readonly RemoteUpstream[],
+  { request: { model }, config, remotes, preferred }: OrderAsked,
   pickLocal: () => LocalChoice,
 ): readonly UpstreamId[] {
-  if (model === null || !isChosen(model, config, remotes)) return UPSTREAM_IDS;
+  const order = walkOrder(preferred);
+  if (model === null || !isChosen(model, config, remotes)) return order;
   const local = pickLocal();
   const has = (id: UpstreamId) => {
     if (id === 'local') return hasLocally(local, model);
     const upstream = remotes.find((remote) => remote.id === id);
     return upstream !== undefined && servesModel(upstream, model);
   };
-  const first = UPSTREAM_IDS.filter(has);
-  return [...first, ...UPSTREAM_IDS.filter((id) => !first.includes(id))];
+  const first = order.filter(has);
+  return [...first, ...order.filter((id) => !first.includes(id))];
 }
 
 /** Whether the owner has a model of that name: in an engine, or in an upstream's list. */
@@ -292,10 +301,7 @@ function allChat(targets: readonly LocalTarget[]): boolean {
 }
 
 /** The request as the upstream takes it: as it is, or as a chat completion. */
-export function formForRemote(
-  asked: SuitabilityRequest,
-  upstream: RemoteUpstream,
-): ChatCall | Unsuitable {
+function formForRemote(asked: SuitabilityRequest, upstream: RemoteUpstream): ChatCall | Unsuitable {
   const { call, support } = asked;
   const { endpoint, model } = call.request;
   if (isForAll(asked)) return call;
@@ -306,7 +312,7 @@ export function formForRemote(
 }
 
 /** As for a remote upstream; the window must be large enough. */
-export function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
+function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
   const form = localForm(asked, target);
   if (typeof form === 'string') return form;
   return asked.windows.exceeds(target, form.request) ? 'context_length' : form;

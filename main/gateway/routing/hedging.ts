@@ -6,7 +6,7 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { Turn } from './step.ts';
-import { hedgeAfterMs, hedgeDelayMs } from './predictions.ts';
+import { hedgeDelayMs, type Prediction } from './predictions.ts';
 import type { Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
@@ -17,11 +17,11 @@ export interface HedgeDeps extends CallDeps {
 
 /**
  * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
- * cost money, because `local` was slow.
+ * cost money, because `local` was slow; where `local` comes after a hosted one, it may always help.
  */
 function mayHedge(hedge: Hedge, from: UpstreamId, to: UpstreamId): boolean {
   if (hedge === 'off') return false;
-  return hedge === 'all' || (from === 'local') === (to === 'local');
+  return hedge === 'all' || from !== 'local' || to === 'local';
 }
 
 /** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */
@@ -199,4 +199,11 @@ export function createHedgeBudget(): HedgeBudget {
       spent += 1;
     },
   };
+}
+
+/** When a second machine may be called beside this one: a long prompt must not be read twice because it is long. */
+function hedgeAfterMs(prediction: Prediction | null, delayMs: number): number {
+  if (prediction === null) return delayMs;
+  const { ttftMs, latestMs } = prediction;
+  return Math.max(delayMs, latestMs === Infinity ? ttftMs : latestMs);
 }

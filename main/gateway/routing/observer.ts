@@ -3,33 +3,13 @@ import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
-import type { AnswerMode } from '../upstream/body-readers.ts';
-import type { CachedPrefix } from '../protocols/prompt-chain.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
 // with or without one.
 
-/** The upstream, or the machine of the local pool, that an attempt calls. */
-export interface AttemptTarget {
-  readonly upstream: UpstreamId;
-  /** The machine of the local pool; null elsewhere. */
-  readonly provider: string | null;
-  /** Empty if the upstream chooses. */
-  readonly model: string;
-  readonly promptBytes: number;
-  /** What the machine has of the prompt; null if it was not looked up. */
-  readonly prefix: CachedPrefix | null;
-  /** Names of the volatile parts of the prompt that it is not sent. */
-  readonly fixedParts: readonly string[];
-  readonly mode: AnswerMode;
-  readonly request: ChatRequest;
-  /** Of the model, in tokens, as its engine says. */
-  readonly window: number | null;
-}
-
 export interface AttemptStart {
-  readonly target: AttemptTarget;
+  readonly target: UpstreamCall;
   readonly cause: AttemptCause;
   /** In clock ticks. */
   readonly startedAt: number;

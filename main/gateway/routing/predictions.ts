@@ -195,13 +195,6 @@ export interface Predictions {
  */
 const FRESH_MS = 60_000;
 
-/** When a second machine may be called beside this one: a long prompt must not be read twice because it is long. */
-export function hedgeAfterMs(prediction: Prediction | null, delayMs: number): number {
-  if (prediction === null) return delayMs;
-  const { ttftMs, latestMs } = prediction;
-  return Math.max(delayMs, latestMs === Infinity ? ttftMs : latestMs);
-}
-
 /** A call without content for this long is slow. */
 export function hedgeDelayMs({ routing, circuit }: Pick<Config, 'routing' | 'circuit'>): number {
   return routing.hedgeMs ?? circuit.ttftThresholdMs;

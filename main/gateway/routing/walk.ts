@@ -71,8 +71,9 @@ export class Walk {
     this.#deps = deps;
     this.#localLost = localLost;
     this.#local = isLocalTooSlow(request, deps) ? 'deferred' : 'in_turn';
-    const { call, config, remotes } = request;
-    const order = orderFor({ request: call.request, config }, remotes, deps.pickLocal);
+    const { call, config, remotes, preferred } = request;
+    const asked = { request: call.request, config, remotes, preferred };
+    const order = orderFor(asked, deps.pickLocal);
     this.#steps = order.map((id) => this.#stepOf(this.#candidateAt(id)));
   }
 

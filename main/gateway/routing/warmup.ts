@@ -197,7 +197,7 @@ export const COLD: Warmup = {
   coldStartsMs: [],
 };
 
-export const COLD_STARTS_KEPT = 5;
+const COLD_STARTS_KEPT = 5;
 
 /** `ready` and `failed` return to `idle` after this long without use. */
 const FADE_MS = 300_000;
@@ -209,7 +209,7 @@ const ROUTING_PAUSE_HOSTED_OK_MS = 600_000;
 const SEEN_MS = 15_000;
 
 /** The state at `now`, with expired states back at `idle`. */
-export function warmupAt(warmup: Warmup, now: number): Warmup {
+function warmupAt(warmup: Warmup, now: number): Warmup {
   if (warmup.state === 'warming' && warmup.seenUntil !== null && now >= warmup.seenUntil) {
     return { ...warmup, state: 'idle', seenUntil: null, coldSince: null };
   }
@@ -218,7 +218,7 @@ export function warmupAt(warmup: Warmup, now: number): Warmup {
   return now - since >= FADE_MS ? { ...warmup, state: 'idle' } : warmup;
 }
 
-export function mayStartFromRouting(warmup: Warmup, now: number, hostedAnswers: boolean): boolean {
+function mayStartFromRouting(warmup: Warmup, now: number, hostedAnswers: boolean): boolean {
   const { state } = warmupAt(warmup, now);
   if (state === 'warming' || state === 'ready') return false;
   const pause = hostedAnswers ? ROUTING_PAUSE_HOSTED_OK_MS : ROUTING_PAUSE_MS;

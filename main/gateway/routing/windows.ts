@@ -208,7 +208,7 @@ export function withSample({ samples, mean, variance }: Rate, rate: number): Rat
 }
 
 /** Three standard deviations below the mean, and a margin for texts of another kind. */
-export function lowestOf({ samples, mean, variance }: Rate): number {
+function lowestOf({ samples, mean, variance }: Rate): number {
   if (samples < MIN_SAMPLES) return 0;
   return SHARE * Math.max(0, mean - 3 * Math.sqrt(variance));
 }

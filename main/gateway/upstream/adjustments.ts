@@ -6,6 +6,8 @@ import {
   topLevelMembers,
   withMembers,
   withoutMembers,
+  editedList,
+  elementsOf,
 } from '../protocols/json-members.ts';
 import {
   withAnswersToResults,
@@ -31,7 +33,7 @@ import {
   withoutLoneThoughts,
   withToldThoughts,
 } from '../protocols/responses/history.ts';
-import { withNotesAsUser } from '../protocols/system-notes.ts';
+import { isObject } from '#shared/objects.ts';
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
@@ -112,7 +114,7 @@ const renamed =
     const old = members.find(({ key }) => key === from);
     if (old === undefined) return null;
     const left = withoutMembers(bytes, members, (member) => member === old);
-    // Whoever sends both means the newer name.
+    // A caller that sends both means the newer name.
     if (members.some(({ key }) => key === to)) return left;
     return withMembers(left, topLevelMembers(left), {
       [to]: bytes.toString('utf8', old.start, old.end),
@@ -332,7 +334,7 @@ const RULES: readonly Rule[] = [
 const WANTED = /missing|required|must be (passed|provided|included|present)/i;
 
 /** A request that was refused: its body as it was sent. */
-export interface Refused {
+interface Refused {
   readonly status: number;
   readonly error: UpstreamError;
   readonly path: string;
@@ -457,3 +459,27 @@ export function createAdjustments(clock: Clock): Adjustments {
 }
 
 const keyOf = (id: string, model: string) => `${id} ${model}`;
+
+const SYSTEM: readonly unknown[] = ['system', 'developer'];
+/** As they stand in a body. */
+const WORDS = SYSTEM.map((role) => JSON.stringify(role));
+
+/**
+ * The body, of any protocol, with what the system says in the middle of a conversation as the user's words; null if it
+ * says nothing there. Codex and Claude Code tell the model so of changes.
+ */
+function withNotesAsUser(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  const list = members.find(({ key }) => key === 'messages' || key === 'input');
+  if (list === undefined) return null;
+  const [first] = elementsOf(bytes, list);
+  const opening = first === undefined ? '' : bytes.toString('utf8', first.start, first.end);
+  const hasOpened = members.some(({ key }) => key === 'system' || key === 'instructions');
+  let mayOpen = !hasOpened && WORDS.some((word) => opening.includes(word));
+  const edited = editedList(bytes, list, WORDS, (each) => {
+    const isOpening = mayOpen;
+    mayOpen = false;
+    const isNote = isObject(each) && SYSTEM.includes(each['role']) && !isOpening;
+    return isNote ? { ...each, role: 'user' } : each;
+  });
+  return edited === null ? null : withMembers(bytes, members, { [list.key]: edited });
+}

@@ -1,4 +1,3 @@
-import { createUsualText } from '../protocols/usual-text.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
@@ -24,7 +23,7 @@ import {
   isNamedError,
   MAX_EVENT_BYTES,
 } from '../protocols/sse.ts';
-import { errorOutsideOfData } from '../protocols/stream-inspector.ts';
+import { errorOutsideOfData, createUsualText } from '../protocols/stream-inspector.ts';
 
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {
@@ -44,8 +43,16 @@ export type Progress =
   | CommittedStart
   /** The first bytes of an answer that is not JSON. */
   | { readonly kind: 'bytes'; readonly first: Buffer }
-  /** A whole JSON answer, validated, or a whole error body. `isAssembled`: it came as a stream. */
-  | { readonly kind: 'whole'; readonly body: Buffer; readonly isAssembled: boolean }
+  /**
+   * A whole JSON answer, validated, or a whole error body. `value`: what the upstream sent, where it was parsed; else
+   * undefined. `isAssembled`: it came as a stream.
+   */
+  | {
+      readonly kind: 'whole';
+      readonly body: Buffer;
+      readonly value: unknown;
+      readonly isAssembled: boolean;
+    }
   | Fault;
 
 /** Why a body is no answer. */
@@ -347,7 +354,7 @@ export function createAssemblingReader(
 
   function whole(): Progress {
     const body = assembly.result();
-    if (body !== null) return { kind: 'whole', body, isAssembled: true };
+    if (body !== null) return { kind: 'whole', body, value: undefined, isAssembled: true };
     return bad(assembly.problem() ?? 'an answer that cannot be written');
   }
 
@@ -386,8 +393,9 @@ export function createAnswerReader(
 
   /** An answer for a stream has to become one. */
   function answer(told: Buffer): Progress {
-    const body = format.repaired?.(told) ?? told;
-    if (!forStream) return wholeOf(body);
+    const value = scan.value?.();
+    const body = format.repaired?.(told, value) ?? told;
+    if (!forStream) return wholeOf(body, value);
     return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
   }
 
@@ -420,7 +428,7 @@ export function createAnswerReader(
 }
 
 /** For an answer that is not JSON: its first byte is content. */
-export function createBytesReader(): BodyReader {
+function createBytesReader(): BodyReader {
   return {
     push: (chunk) => (chunk.length === 0 ? MORE : { kind: 'bytes', first: chunk }),
     end: () => bad('an empty body'),
@@ -428,8 +436,8 @@ export function createBytesReader(): BodyReader {
   };
 }
 
-function wholeOf(body: Buffer): Progress {
-  return { kind: 'whole', body, isAssembled: false };
+function wholeOf(body: Buffer, value?: unknown): Progress {
+  return { kind: 'whole', body, value, isAssembled: false };
 }
 
 function asEvent(body: Buffer): Progress {

@@ -6,7 +6,7 @@ import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, type Adjustment } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/answer-translation.ts';
 import type { AnswerMode } from './body-readers.ts';
-import type { ChatForm } from '../protocols/chat-form.ts';
+import type { chatFormOf } from '../protocols/chat-form.ts';
 import { bodyFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { VolatilePart } from '../protocols/volatile-parts.ts';
@@ -44,9 +44,7 @@ export interface ChatCall {
   /** By the setting or by this request's header, only `local` may be called (docs/reference/routing-rules.md#local-only). */
   readonly zeroSpend: boolean;
   /** For upstreams that speak only chat completions; null if those cannot stand in. */
-  readonly chatForm: (() => ChatForm) | null;
-  /** Of the answer, if this is the chat form of another request. */
-  readonly translator: ((model: string) => AnswerTranslator) | null;
+  readonly chatForm: ReturnType<typeof chatFormOf>;
   /** The request for upstreams that speak its protocol, without what translation put into earlier answers. */
   readonly native: NativeForm;
   /** Of the system prompt; those that answer get a constant in place of their values. */
@@ -59,9 +57,9 @@ export interface ChatCall {
 
 /** As a chat completion; null if it cannot be one. */
 export function inChat(call: ChatCall): ChatCall | null {
-  const form = call.chatForm?.() ?? null;
-  if (form?.kind !== 'chat') return null;
-  return { ...call, ...form, native: () => form.request, chatForm: null };
+  const request = call.chatForm?.() ?? null;
+  if (request === null || 'kind' in request) return null;
+  return { ...call, request, native: () => request, chatForm: null };
 }
 
 /** A request prepared for one upstream. */
@@ -89,7 +87,7 @@ export interface UpstreamCall {
   readonly asksForUsage: boolean;
   /** Whether it is asked which stop sequence ended the answer. */
   readonly asksForStop: boolean;
-  /** Credentials of ours that the request bears; they must not come back to the caller. */
+  /** Credentials of ours that the request carries; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;
@@ -115,11 +113,11 @@ export function localCall(
   const model = modelAt(target, request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
-  const forStop = target.ownedBy === 'llamacpp' && isStopNamed(call);
+  const forStop = target.ownedBy === 'llamacpp' && isStopNamed(request);
   return {
     endpoint: request.endpoint,
     request,
-    translator: call.translator?.(model ?? '') ?? null,
+    translator: request.translator?.(model ?? '') ?? null,
     inChat: () => {
       const other = config.local.protocols === 'auto' ? inChat(call) : null;
       return other === null ? null : localCall(other, target, config, peers);
@@ -153,7 +151,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
   return {
     endpoint: request.endpoint,
     request,
-    translator: call.translator?.(model ?? request.model ?? '') ?? null,
+    translator: request.translator?.(model ?? request.model ?? '') ?? null,
     inChat: () => {
       const other = upstream.protocols === 'auto' ? inChat(call) : null;
       return other === null ? null : remoteCall(other, upstream);
@@ -212,8 +210,8 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
 }
 
 /** Messages name the stop sequence that ended them, chat completions do not. */
-function isStopNamed({ translator, request }: ChatCall): boolean {
-  return translator !== null && request.members.some(({ key }) => key === 'stop');
+function isStopNamed({ translator, members }: ChatRequest): boolean {
+  return translator !== null && members.some(({ key }) => key === 'stop');
 }
 
 function requestTo(

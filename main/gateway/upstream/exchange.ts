@@ -78,6 +78,8 @@ export interface AnswerSeen {
   /** Time of the first content, in clock ticks; null if the answer was not streamed. */
   readonly contentAt: number | null;
   readonly body: Buffer;
+  /** What the upstream sent, where it was parsed to judge it; else undefined. */
+  readonly value: unknown;
 }
 
 export type Answered = StreamSeen | BytesSeen | AnswerSeen;
@@ -220,7 +222,8 @@ export class PendingCall implements ResponseListener {
           this.#settle({ kind: 'status', status: this.#status, headers, body: progress.body });
         } else {
           const contentAt = this.#contentAt;
-          this.#settle({ kind: 'answer', headers, contentAt, body: progress.body });
+          const { body, value } = progress;
+          this.#settle({ kind: 'answer', headers, contentAt, body, value });
         }
         break;
       case 'bad':

@@ -46,7 +46,6 @@ export async function testUpstream(
     zeroSpend: false,
     chatForm: null,
     native: () => REQUEST,
-    translator: null,
     volatileParts: [],
     chain: () => null,
     prefix: null,

@@ -1,3 +1,4 @@
+import { basePathOf } from '#shared/base-url.ts';
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { Config } from '../../config/schema.ts';
@@ -69,10 +70,13 @@ export function upstreamPath(id: UpstreamId, path: string): string {
   return isEngineAddress(id) ? `/v1${path}` : path;
 }
 
-/** Splits a base address. People give an engine's with or without `/v1`; it is dropped, `upstreamPath` adds it. */
+/**
+ * Splits a base address. An endpoint behind it is dropped. People give an engine's with or without `/v1`; it is dropped, too,
+ * `upstreamPath` adds it.
+ */
 export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
   const url = new URL(baseUrl);
-  const path = url.pathname.replace(/\/+$/, '');
+  const path = basePathOf(url.pathname);
   const userinfo = userinfoOf(url);
   return {
     origin: url.origin,

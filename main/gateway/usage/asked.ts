@@ -38,20 +38,22 @@ const MAX_PLACES = 1000;
 
 /** Sums what was asked for since the last write. */
 export function createAskedTally() {
-  let places = new Map<string, AskedAt>();
+  let places = new Map<string, { readonly asked: AskedAt; calls: number; lastAt: number }>();
   return {
     add(asked: AskedAt): void {
-      const { name, upstream, provider, model, calls } = asked;
+      const { name, upstream, provider, model, calls, lastAt } = asked;
       // With its length, because callers choose the name.
       const key = `${upstream}\n${provider}\n${name.length}\n${name}\n${model}`;
       const before = places.get(key);
-      if (before === undefined && places.size >= MAX_PLACES) return;
-      places.set(key, { ...asked, calls: calls + (before?.calls ?? 0) });
+      if (before !== undefined) {
+        before.calls += calls;
+        before.lastAt = lastAt;
+      } else if (places.size < MAX_PLACES) places.set(key, { asked, calls, lastAt });
     },
     take(): readonly AskedAt[] {
       const taken = [...places.values()];
       places = new Map();
-      return taken;
+      return taken.map(({ asked, calls, lastAt }) => ({ ...asked, calls, lastAt }));
     },
   };
 }

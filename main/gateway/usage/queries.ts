@@ -1,8 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
-import { countsOf, FACETS, facetsOf, matchesFilter } from '#shared/request-filter.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import {
+  countsOf,
+  FACETS,
+  facetsOf,
+  matchesFilter,
+  type RequestPage,
+  type RequestsWanted,
+} from '#shared/request-filter.ts';
 import {
   FIGURE_NAMES,
   type HistoryRange,
@@ -60,7 +66,7 @@ function requestQueries(db: Database) {
     .pluck();
   return {
     add(ended: UsageWrite['rows']) {
-      for (const each of ended) add.run(each.state === 'done' ? 1 : 0, JSON.stringify(each));
+      for (const { isDone, json } of ended) add.run(Number(isDone), json);
       for (const done of ended.length === 0 ? [] : [0, 1]) drop.run(done, done);
     },
     rows: (limit: number) => rows.all(limit),

@@ -2,7 +2,7 @@ import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import { outcomeOf } from '#shared/outcome.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import type { RequestsWanted } from '#shared/request-page.ts';
+import type { RequestsWanted } from '#shared/request-filter.ts';
 import type {
   HistoryMachine,
   HistoryPoint,
@@ -14,8 +14,8 @@ import type {
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { askedOf, createAskedTally } from './asked.ts';
-import type { Budgets, KeyLimits } from './limits.ts';
-import type { HistoryQuery, HistoryRows } from './messages.ts';
+import type { Budgets, KeyLimits } from './budgets.ts';
+import { type HistoryQuery, type HistoryRows, storedRow } from './messages.ts';
 import { MAX_REQUESTS, queryOf } from './queries.ts';
 import { energyFigures, type JoulesPerToken } from './electricity.ts';
 import type { UsageStore } from './store.ts';
@@ -76,12 +76,17 @@ export function createUsageRecorder(
     cancelTimer = null;
     const [increments, rows] = [tally.take(), buffered.take()];
     if (increments.length === 0 && rows.length === 0) return;
-    store.write({ nowMs: clock.now(), increments, rows, asked: asked.take() });
+    store.write({
+      nowMs: clock.now(),
+      increments,
+      rows: rows.map(storedRow),
+      asked: asked.take(),
+    });
   }
 
   function add(atMs: number, ...counts: readonly Count[]): void {
     const at = minuteOf(atMs);
-    for (const [place, figures] of counts) tally.add({ ...place, at }, figures);
+    for (const [place, figures] of counts) tally.add(at, place, figures);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
 

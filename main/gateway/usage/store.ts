@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { AskedAt } from './asked.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-page.ts';
+import type { RequestPage, RequestsWanted } from '#shared/request-filter.ts';
 import {
   type HistoryQuery,
   type HistoryRows,

@@ -1,4 +1,4 @@
-import { type FigureName, FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
+import type { FigureName, UsageFigures } from '#shared/usage.ts';
 
 /** What figures are counted for: a minute, and what was called during it. */
 export interface UsagePlace {
@@ -13,6 +13,8 @@ export interface UsagePlace {
   /** Name of the key, for requests with that key; empty for all requests. */
   readonly key: string;
 }
+
+type PlaceOfMinute = Omit<UsagePlace, 'at'>;
 
 export interface Increment {
   readonly place: UsagePlace;
@@ -50,19 +52,22 @@ const OTHERS = 'others';
 export function createTally() {
   let increments = new Map<string, Counted>();
 
-  function countedAt(given: UsagePlace): Counted {
-    const isSurplus = increments.size >= MAX_PLACES && !increments.has(keyOf(given));
+  function countedAt(at: number, given: PlaceOfMinute): Counted {
+    const known = increments.get(keyOf(at, given));
+    if (known !== undefined) return known;
+    const isSurplus = increments.size >= MAX_PLACES;
     const place = isSurplus ? { ...given, provider: '', model: OTHERS } : given;
-    const key = keyOf(place);
-    const counted = increments.get(key) ?? { place, figures: { ...NO_USAGE } };
+    const key = keyOf(at, place);
+    const counted = increments.get(key) ?? { place: { ...place, at }, figures: { ...NO_USAGE } };
     increments.set(key, counted);
     return counted;
   }
 
   return {
-    add(place: UsagePlace, added: Partial<UsageFigures>) {
-      const { figures } = countedAt(place);
-      for (const name of FIGURE_NAMES) figures[name] += added[name] ?? 0;
+    /** `at`: the start of the minute. */
+    add(at: number, place: PlaceOfMinute, added: Partial<UsageFigures>) {
+      const { figures } = countedAt(at, place);
+      for (const name in added) figures[name as FigureName] += added[name as FigureName] ?? 0;
     },
     /** Everything added since the last call; resets the counts. */
     take() {
@@ -79,5 +84,5 @@ interface Counted {
 }
 
 /** The model comes last, because callers choose it. */
-const keyOf = ({ at, upstream, provider, key, model }: UsagePlace) =>
+const keyOf = (at: number, { upstream, provider, key, model }: PlaceOfMinute) =>
   `${at}\n${upstream}\n${provider}\n${key}\n${model}`;

@@ -9,8 +9,7 @@ import type { Socket } from 'node:net';
 import { isObject } from '#shared/objects.ts';
 import type { Clock } from '../clock.ts';
 import { canonicalIp, isLoopback, networkOf } from '../network-guard.ts';
-import { MeteredRequest } from './metered-request.ts';
-import { closeUnread } from './server.ts';
+import { closeUnread, MeteredRequest } from './server.ts';
 
 /** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
 const KEEP_ALIVE_MS = 75_000;

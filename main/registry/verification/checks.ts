@@ -59,11 +59,11 @@ export interface RunEdges {
  * Whether to run a test inference. `carry` keeps the last result if it passed; `if_loaded` does so if the machine
  * reports that no model is loaded; `spare` runs none, because the last one was run very recently.
  */
-export type InferenceOrder = 'run' | 'if_loaded' | 'carry' | 'spare';
+export type InferencePlan = 'run' | 'if_loaded' | 'carry' | 'spare';
 
-export interface RunOrder {
+export interface RunRequest {
   readonly subject: VerificationSubject;
-  readonly inference: InferenceOrder;
+  readonly inference: InferencePlan;
   /** Ends the run without a result. */
   readonly signal: AbortSignal;
 }
@@ -73,21 +73,21 @@ const RUN_TIMEOUT_MS = 60_000;
 
 /** Runs all checks of a provider (docs/reference/agent-protocol.md); null if it was aborted. */
 export async function runChecks(
-  order: RunOrder,
+  request: RunRequest,
   edges: RunEdges,
 ): Promise<readonly Finding[] | null> {
-  if (order.signal.aborted) return null;
+  if (request.signal.aborted) return null;
   const timeout = new AbortController();
   const cancelTimeout = edges.clock.after(RUN_TIMEOUT_MS, () => timeout.abort());
-  const signal = AbortSignal.any([order.signal, timeout.signal]);
+  const signal = AbortSignal.any([request.signal, timeout.signal]);
   try {
-    const { engine_health: engineHealth, gpu } = order.subject.record;
+    const { engine_health: engineHealth, gpu } = request.subject.record;
     const findings = [
-      ...(await overNetwork(order, edges, signal)),
+      ...(await overNetwork(request, edges, signal)),
       findingOf(CHECKS.engineHealth, judgeEngine(engineHealth)),
       findingOf(CHECKS.gpuCount, judgeGpus(gpu.count)),
     ];
-    return order.signal.aborted ? null : completed(findings);
+    return request.signal.aborted ? null : completed(findings);
   } finally {
     cancelTimeout();
   }
@@ -95,7 +95,7 @@ export async function runChecks(
 
 /** The checks that send requests to the machine. */
 async function overNetwork(
-  { subject, inference }: RunOrder,
+  { subject, inference }: RunRequest,
   edges: RunEdges,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -192,10 +192,7 @@ const INFERENCE_TIMEOUT_MS = 10_000;
 /**
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
  */
-export async function probeHealth(
-  candidate: AddressCandidate,
-  probing: Probing,
-): Promise<HealthProbe> {
+async function probeHealth(candidate: AddressCandidate, probing: Probing): Promise<HealthProbe> {
   const { subject, key, policy, clock, signal } = probing;
   const detail = healthDetail(candidate);
   const judged = (judgement: CheckJudgement): HealthProbe => ({
@@ -229,25 +226,25 @@ export async function probeHealth(
 }
 
 /** For a provider whose stored key is malformed. */
-export function healthWithoutKey(candidate: AddressCandidate): Finding {
+function healthWithoutKey(candidate: AddressCandidate): Finding {
   const error = 'the key that was enrolled cannot be used; enrol the machine again';
   return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
 
 /** For a provider that reported no address. */
-export const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
+const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
 function healthDetail({ origin, source }: AddressCandidate): string {
   return origin === null ? source : `GET ${origin}/health`;
 }
 
 /** The target of a test inference, as shown in its entry. */
-export function inferenceDetail(origin: string): string {
+function inferenceDetail(origin: string): string {
   return origin + CHAT_PATH;
 }
 
 /** Runs the test inference and measures its latency; nothing if the machine reports no model. */
-export async function probeInference(
+async function probeInference(
   { origin, to, reached }: ProvedCandidate,
   probing: Probing,
 ): Promise<readonly Finding[]> {
@@ -275,7 +272,7 @@ function judgeLatency({ result, error }: CheckJudgement, latencyMs: number): Che
 }
 
 /** Checks that a candidate lists the model that the machine reports. */
-export async function probeModels(
+async function probeModels(
   { origin, to, reached }: ProvedCandidate,
   probing: Probing,
 ): Promise<Finding> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { StoredVerification } from '../store/store.ts';
 import type { VerificationSubject, VerifierNews } from '../verifier-port.ts';
-import type { InferenceOrder } from './checks.ts';
+import type { InferencePlan } from './checks.ts';
 import type { RunEnding } from './verdict.ts';
 
 /** What this process remembers of a provider's runs; times are clock ticks. */
@@ -31,7 +31,7 @@ export interface RunMemory {
 interface Plan {
   /** Never negative. */
   readonly dueInMs: number;
-  readonly inference: InferenceOrder;
+  readonly inference: InferencePlan;
 }
 
 const LIGHT_MS = 300_000;
@@ -68,7 +68,7 @@ function inferenceAt(
   nowTicks: number,
   { state, failedRuns, address }: StoredVerification,
   memory: RunMemory,
-): InferenceOrder {
+): InferencePlan {
   // A loading machine without an address may not be used, so its next test is urgent.
   const isUrgent = memory.deferred && address === null;
   if (state === 'pending' && !isUrgent && nowTicks < nextTestTicks(memory)) return 'spare';

@@ -6,7 +6,7 @@ import type {
   VerifierPort,
   VerifierHost,
 } from '../verifier-port.ts';
-import { runChecks, type RunEdges, type RunOrder } from './checks.ts';
+import { runChecks, type RunEdges, type RunRequest } from './checks.ts';
 import { createRunHistory, type RunHistory } from './schedule.ts';
 import { createTimerQueue } from './timer-queue.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
@@ -140,7 +140,7 @@ interface RunReport {
 
 /** Makes a run, unless it is no longer due because another gateway has verified the machine in the meantime. */
 async function runIfDue(
-  of: { readonly id: string } & Pick<VerificationOrder, 'signal' | 'turn'>,
+  of: { readonly id: string } & Pick<VerificationRequest, 'signal' | 'turn'>,
   history: RunHistory,
   edges: VerifyEdges,
 ): Promise<RunReport | null> {
@@ -151,11 +151,11 @@ async function runIfDue(
   const firstInference = history.isFirst(subject);
   history.begin(subject);
   const { signal, turn } = of;
-  const order = { subject, inference, firstInference, signal, turn };
-  return { subject, ending: await verifySafely(order, edges) };
+  const request = { subject, inference, firstInference, signal, turn };
+  return { subject, ending: await verifySafely(request, edges) };
 }
 
-interface VerificationOrder extends RunOrder {
+interface VerificationRequest extends RunRequest {
   readonly firstInference: boolean;
   /** Left out where no other gateway shares the store. */
   readonly turn: VerificationTurn | undefined;
@@ -164,13 +164,13 @@ interface VerificationOrder extends RunOrder {
 type VerifyEdges = RunEdges & { readonly host: VerifierHost; readonly log: Log };
 
 async function verifySafely(
-  order: VerificationOrder,
+  request: VerificationRequest,
   edges: VerifyEdges,
 ): Promise<RunEnding | null> {
   const { host, log } = edges;
-  const { id } = order.subject;
+  const { id } = request.subject;
   try {
-    return await verifyOnce(order, edges);
+    return await verifyOnce(request, edges);
   } catch (error) {
     log('error', 'verification_broken', { provider: id, error: nameOf(error) });
     host.verifying(id, false);
@@ -180,19 +180,22 @@ async function verifySafely(
 }
 
 /** Verifies a provider once and stores the result; null if it was aborted. */
-async function verifyOnce(order: VerificationOrder, edges: VerifyEdges): Promise<RunEnding | null> {
+async function verifyOnce(
+  request: VerificationRequest,
+  edges: VerifyEdges,
+): Promise<RunEnding | null> {
   const { host, clock, log } = edges;
-  const { subject, inference, turn } = order;
+  const { subject, inference, turn } = request;
   const { id, materialChanges, verification }: VerificationSubject = subject;
   const startedTicks = clock.ticks();
   host.verifying(id, true);
-  const findings = await runChecks(order, edges);
+  const findings = await runChecks(request, edges);
   if (findings === null) {
     host.verifying(id, false);
     return null;
   }
   const tested = inferenceEnding(findings);
-  const outcome = verdictOf(findings, order.firstInference);
+  const outcome = verdictOf(findings, request.firstInference);
   const after = settled(verification, outcome, { findings, wallMs: clock.now() });
   const recorded = await host.verificationDone(id, materialChanges, after, turn);
   log(recorded.kind === 'unwritten' ? 'warn' : 'info', 'verification_run', {

@@ -1,7 +1,8 @@
 import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useState } from 'react';
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/reasons.ts';
 import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestRow } from '#shared/live.ts';
+import { namesMachine, withMachineNames } from '#shared/machine-names.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
@@ -245,7 +246,7 @@ function Course({ turn, row, labels }: Pick<TurnViewProps, 'turn' | 'row' | 'lab
 function Failure({ message }: { readonly message: string }) {
   const { registry } = useWindow();
   const [machines, setMachines] = useState(registry.lastList);
-  const isNaming = MACHINE_ID.test(message);
+  const isNaming = namesMachine(message);
   useEffect(() => {
     if (!isNaming) return;
     void registry.readList().then((answer) => answer.ok && setMachines(answer.value));
@@ -253,7 +254,7 @@ function Failure({ message }: { readonly message: string }) {
   const names = machines === null ? null : namesOf(machines);
   return (
     <>
-      <ErrorText text={message.replaceAll(MACHINE_ID, (id) => names?.get(id) ?? t.chat.machine)} />
+      <ErrorText text={withMachineNames(message, names ?? NO_NAMES)} />
       {isNaming && (
         <p>
           <a href={hashOf({ page: 'providers', filter: 'all' })}>{t.chat.seeMachines}</a>
@@ -263,7 +264,7 @@ function Failure({ message }: { readonly message: string }) {
   );
 }
 
-const MACHINE_ID = /prv_[0-9a-f]{32}/g;
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 /** An answer shorter than this has no meaningful rate. */
 const MIN_RATE_MS = 50;
@@ -280,7 +281,7 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
 }
 
 /** The course of a request: `Local, then Hosted A: Local dropped the stream; Hosted A resumed the answer`. */
-export function courseText(row: RequestRow, labels: Labels): string {
+function courseText(row: RequestRow, labels: Labels): string {
   const who = whoOf(row, labels, wholeNameOf);
   const why = whyOf(row, labels);
   if (why === null) return who;

@@ -60,14 +60,14 @@ function List({ ordered, start, items }: Pick<Tokens.List, 'ordered' | 'start' |
   return ordered ? <ol start={start === '' ? undefined : start}>{entries}</ol> : <ul>{entries}</ul>;
 }
 
-function Table({ header, rows }: Pick<Tokens.Table, 'header' | 'rows'>) {
+function Table({ header, rows, align }: Pick<Tokens.Table, 'header' | 'rows' | 'align'>) {
   return (
     <div className="markdown-table">
       <table>
         <thead>
           <tr>
             {header.map((cell, at) => (
-              <th key={at} scope="col">
+              <th key={at} scope="col" data-align={align[at] ?? undefined}>
                 {inline(cell.tokens)}
               </th>
             ))}
@@ -77,7 +77,9 @@ function Table({ header, rows }: Pick<Tokens.Table, 'header' | 'rows'>) {
           {rows.map((row, at) => (
             <tr key={at}>
               {row.map((cell, column) => (
-                <td key={column}>{inline(cell.tokens)}</td>
+                <td key={column} data-align={align[column] ?? undefined}>
+                  {inline(cell.tokens)}
+                </td>
               ))}
             </tr>
           ))}

@@ -30,9 +30,8 @@ import {
   netSavedNano,
   valuesOf,
 } from './history-model.ts';
-import { Plot } from './plot.tsx';
 import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
-import { StackedChart } from './stacked-chart.tsx';
+import { StackedChart, Plot } from './stacked-chart.tsx';
 
 const words = t.history;
 

@@ -1,8 +1,8 @@
 import { type PointerEvent, useId, useState } from 'react';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { distinctNames, unknownMachine } from '#shared/machine-names.ts';
 import { type HistoryReport, MACHINE_FIGURES, type MachineFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-import { distinctNames, unknownMachine } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 import { BarGraph } from './bar-graph.tsx';
 import {

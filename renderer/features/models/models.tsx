@@ -1,12 +1,13 @@
 import { useState } from 'react';
-import type { AskedDestination, AskedModel, AskedModels } from '#shared/asked-models.ts';
+import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
 import { counted, formatAge, formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
-import { aliasPairs, aliasSetting, canBeMapped, mappedTo, withAlias } from './model-aliases.ts';
+import type { SettingView } from '#shared/settings.ts';
+import type { SettingsState } from '../../api/window-state.ts';
 
 const words = t.models;
 
@@ -172,4 +173,36 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
         ))}
     </select>
   );
+}
+
+/** The owner's aliases, as far as this window may read them. */
+function aliasSetting(settings: SettingsState): SettingView | null {
+  return settings.kind === 'read' ? (settings.view['routing']?.['modelAliases'] ?? null) : null;
+}
+
+/** Each as `name=model`. */
+function aliasPairs(setting: SettingView | null): readonly string[] {
+  const value = setting?.value;
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+/** The model that a name is mapped to by itself, not by a pattern; null if it is not. */
+function mappedTo(pairs: readonly string[], name: string): string | null {
+  const pair = pairs.find((each) => each.startsWith(`${name}=`));
+  return pair === undefined ? null : pair.slice(name.length + 1);
+}
+
+/** The pairs with the name mapped to another model; null takes its alias away. */
+function withAlias(
+  pairs: readonly string[],
+  name: string,
+  model: string | null,
+): readonly string[] {
+  const others = pairs.filter((each) => !each.startsWith(`${name}=`));
+  return model === null ? others : [...others, `${name}=${model}`];
+}
+
+/** Whether a name can stand in the setting: it has no blank, comma or equals sign. */
+function canBeMapped(name: string): boolean {
+  return /^[^\s,=*]{1,200}$/.test(name);
 }

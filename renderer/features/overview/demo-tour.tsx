@@ -30,9 +30,14 @@ const STEPS: readonly {
 export function DemoTour({ faults }: { readonly faults: Readonly<Record<UpstreamId, DemoFault>> }) {
   const { actions } = useWindow();
   const [error, setError] = useState<string | null>(null);
-  const current = STEPS.find((step) =>
+  // Before anything was broken, nothing has been healed: the last step is not the one to begin with.
+  const [hasBroken, setHasBroken] = useState(false);
+  const matching = STEPS.find((step) =>
     UPSTREAM_IDS.every((id) => faults[id] === (step.faults[id] ?? 'none')),
   );
+  if (matching?.name !== 'heal' && !hasBroken) setHasBroken(true);
+  const current = hasBroken ? matching : undefined;
+  const idle = hasBroken ? words.own : words.begin;
 
   const take = async (step: (typeof STEPS)[number]): Promise<void> => {
     setError(await play(step.faults, faults, actions));
@@ -59,7 +64,7 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
         ))}
       </ol>
       <p aria-live="polite">
-        {current === undefined ? words.own : words.steps[current.name].watch}{' '}
+        {current === undefined ? idle : words.steps[current.name].watch}{' '}
         <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.overview.all}</a>
       </p>
       <Traffic />

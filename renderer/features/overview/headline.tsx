@@ -7,8 +7,11 @@ import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import type { Absence } from '../../text/en/overview.tsx';
 import { t } from '../../text/t.ts';
-import { type Remedy, RemedyButton } from './remedy.tsx';
 import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import { hashOf } from '../../route.ts';
+import { ControlButton } from '../../ui/button.tsx';
+import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
 
 interface HeadlineProps {
   readonly headline: HeadlineText;
@@ -351,4 +354,53 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
         remedy: check,
       };
   }
+}
+
+/** What ends a problem, or shows where to end it. */
+type Remedy =
+  | { readonly kind: 'settings'; readonly section: string; readonly word: string }
+  | { readonly kind: 'machines' }
+  /** Calls the upstream once: if it answers, requests go to it again. */
+  | { readonly kind: 'check'; readonly id: UpstreamId; readonly label: string };
+
+function RemedyButton({ remedy }: { readonly remedy: Remedy }) {
+  switch (remedy.kind) {
+    case 'settings':
+      return (
+        <Link hash={hashOf({ page: 'settings', section: remedy.section })} text={remedy.word} />
+      );
+    case 'machines':
+      return (
+        <Link hash={hashOf({ page: 'providers', filter: 'all' })} text={remedyWords.machines} />
+      );
+    case 'check':
+      return <CheckButton id={remedy.id} label={remedy.label} />;
+  }
+}
+
+function Link({ hash, text }: { readonly hash: string; readonly text: string }) {
+  return (
+    <a className="button remedy" href={hash}>
+      {text}
+    </a>
+  );
+}
+
+function CheckButton({ id, label }: { readonly id: UpstreamId; readonly label: string }) {
+  const { state, run } = useTest(id);
+  const isRunning = state?.kind === 'running';
+  return (
+    <>
+      <ControlButton
+        className="button remedy"
+        title={costHint(id)}
+        aria-disabled={isRunning || undefined}
+        onClick={() => void (!isRunning && run())}
+      >
+        {remedyWords.check}
+        <span className="unseen"> {label}</span>
+      </ControlButton>{' '}
+      <TestResult state={state} isBrief />
+    </>
+  );
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import type { InstallLine, InstallLines } from '#shared/install.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { Answer } from '../../api/client.ts';
-import type { Enrollment } from '../../api/providers.ts';
+import type { Enrollment, Machines } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
@@ -11,21 +11,26 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import { gatewayOf, joinNoteOf, JoinWarning, lineWith, validityText } from './join-warning.tsx';
-import { providerName, providerWords, standingOf } from './provider-standing.ts';
+import { namesOf, providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface AddMachineProps {
-  readonly known: readonly Provider[];
+  /** Null until it has been read. */
+  readonly list: Machines | null;
   readonly serverNow: number;
   readonly onClose: () => void;
 }
 
-export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
+export function AddMachine({ list, serverNow, onClose }: AddMachineProps) {
   const { enroll } = useWindow().registry;
-  const [before] = useState(() => new Set(known.map(({ id }) => id)));
+  const [before, setBefore] = useState(() => idsOf(list));
+  // A machine of a list that is read only now has not joined since.
+  if (before === null && list !== null) setBefore(idsOf(list));
   const [answer, setAnswer] = useState<Answer<Enrollment> | null>(null);
   const pageNote = joinNoteOf(location.href);
   const asksFirst = pageNote === 'plain-http';
-  const joined = known.find(({ id }) => !before.has(id));
+  const joined = list?.data.find(({ id }) => before?.has(id) === false);
+  const nameOf = (machine: Provider) =>
+    namesOf(list ?? { data: [] }).get(machine.id) ?? providerName(machine);
 
   useEffect(() => {
     if (!asksFirst) void enroll().then(setAnswer);
@@ -37,7 +42,6 @@ export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
   const note = enrollment ? joinNoteOf(gatewayOf(enrollment.join) ?? location.href) : pageNote;
   return (
     <Modal title={t.joining.title} onClose={onClose}>
-      {joined !== undefined && <Joined machine={joined} serverNow={serverNow} />}
       {joined === undefined && (
         <>
           <JoinWarning note={note} certain={enrollment !== null} />
@@ -49,14 +53,24 @@ export function AddMachine({ known, serverNow, onClose }: AddMachineProps) {
         </>
       )}
       <output className="joined">
-        {joined !== undefined && t.joining.joined(providerName(joined))}
+        {joined !== undefined && (
+          <>
+            {t.joining.joined(nameOf(joined))} {t.joining.state[joined.verification.status]}
+          </>
+        )}
         {joined === undefined && enrollment !== null && (
           <span className="waiting-for">{t.joining.waiting}</span>
         )}
       </output>
+      {joined !== undefined && (
+        <Joined machine={joined} name={nameOf(joined)} serverNow={serverNow} />
+      )}
     </Modal>
   );
 }
+
+const idsOf = (list: Machines | null) =>
+  list === null ? null : new Set(list.data.map(({ id }) => id));
 
 interface NoCommandProps {
   /** Nothing is made before the owner says so. */
@@ -85,23 +99,20 @@ function NoCommand({ asksFirst, error, onMake }: NoCommandProps) {
 
 interface JoinedProps {
   readonly machine: Provider;
+  readonly name: string;
   readonly serverNow: number;
 }
 
-/** What has become of the machine that joined; its command is used up, and no longer shown. */
-function Joined({ machine, serverNow }: JoinedProps) {
-  const { state, failure } = t.joining;
+/** What is to be done about the machine that joined; its command is used up, and no longer shown. */
+function Joined({ machine, name, serverNow }: JoinedProps) {
   const { status } = machine.verification;
   const { what, todo } = providerWords(standingOf(machine, undefined), serverNow);
   return (
     <>
-      <ol className="steps">
-        <li>{state[status]}</li>
-      </ol>
-      {status === 'failed' && <ErrorText text={failure(what ?? '', todo ?? '')} />}
-      <p>
+      {status === 'failed' && <ErrorText text={t.joining.failure(what ?? '', todo ?? '')} />}
+      <p className="modal-text">
         <a className="button" href={hashOf({ page: 'provider', id: machine.id })}>
-          {t.joining.see(providerName(machine))}
+          {t.joining.see(name)}
         </a>
       </p>
     </>

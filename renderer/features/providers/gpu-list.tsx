@@ -25,9 +25,9 @@ export function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
   );
 }
 
-function MeterLine({ label, text, share }: Meter) {
+function MeterLine({ label, text, share, isHot = false }: Meter) {
   return (
-    <div data-unknown={share === null || undefined}>
+    <div data-unknown={share === null || undefined} data-tone={isHot ? 'amber' : undefined}>
       <dt>{label}</dt>
       <dd>{text}</dd>
       {/* The words above say the same. */}

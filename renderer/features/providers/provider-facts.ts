@@ -5,6 +5,8 @@ import {
   formatCount,
   formatCountdown,
   formatDuration,
+  formatMemory,
+  formatMemoryOf,
   formatMoment,
 } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
@@ -97,9 +99,9 @@ export function networkFacts(provider: Provider, serverNow: number): readonly Fa
   const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
   return [
     { label: words.lastHeartbeat, value: heartbeatAge(provider, serverNow) },
-    { label: words.cameFrom, value: last_heartbeat_ip },
+    { label: words.cameFrom, value: last_heartbeat_ip || UNKNOWN },
     { label: words.heartbeats, value: formatCount(heartbeat_count) },
-    { label: words.agentUrl, value: provider.agent_url },
+    { label: words.agentUrl, value: provider.agent_url || UNKNOWN },
     { label: words.hostName, value: host.hostname || UNKNOWN },
     { label: words.tailnetName, value: host.tailnet_hostname ?? words.none },
     { label: words.tailnetAddress, value: provider.tailnet_ip || words.none },
@@ -107,9 +109,7 @@ export function networkFacts(provider: Provider, serverNow: number): readonly Fa
   ];
 }
 
-function formatGb(gb: number): string {
-  return words.gb(gb < 10 ? String(Number(gb.toFixed(1))) : formatCount(Math.round(gb)));
-}
+const formatGb = (gb: number): string => formatMemory(gb * 1024 ** 3);
 
 function gbOr(gb: number | null): string {
   return gb === null ? UNKNOWN : formatGb(gb);
@@ -133,6 +133,8 @@ export interface Meter {
   readonly text: string;
   /** 0 to 1; null if unknown. */
   readonly share: number | null;
+  /** Near the temperature at which a GPU slows down. */
+  readonly isHot?: boolean;
 }
 
 export function metersOf(device: GpuDevice): readonly Meter[] {
@@ -146,16 +148,25 @@ export function metersOf(device: GpuDevice): readonly Meter[] {
 function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
   const label = gpuWords.memory;
   if (total === null || total === 0) {
-    return { label, text: used === null ? UNKNOWN : gpuWords.used(gib(used)), share: null };
+    return {
+      label,
+      text: used === null ? UNKNOWN : gpuWords.used(formatMemory(used * MIB)),
+      share: null,
+    };
   }
-  if (used === null) return { label, text: gpuWords.useUnknown(gib(total)), share: null };
-  return { label, text: gpuWords.usedOf(gib(used), gib(total)), share: Math.min(1, used / total) };
+  if (used === null)
+    return { label, text: gpuWords.useUnknown(formatMemory(total * MIB)), share: null };
+  const text = formatMemoryOf(used * MIB, total * MIB);
+  return { label, text, share: Math.min(1, used / total) };
 }
 
 function percentMeter(label: string, percent: number | null): Meter {
   if (percent === null) return { label, text: UNKNOWN, share: null };
   return { label, text: gpuWords.percent(percent), share: percent / 100 };
 }
+
+/** For the eye alone: each GPU slows down at a temperature of its own, most of them not far above this one. */
+const HOT_C = 85;
 
 /** Relative to 100 °C, above the temperature at which a GPU throttles. */
 function temperatureMeter(celsius: number | null): Meter {
@@ -165,16 +176,15 @@ function temperatureMeter(celsius: number | null): Meter {
     label,
     text: gpuWords.celsius(celsius),
     share: Math.min(1, Math.max(0, celsius / 100)),
+    isHot: celsius >= HOT_C,
   };
 }
 
-function gib(mib: number): string {
-  return (mib / 1024).toFixed(1);
-}
+const MIB = 1024 ** 2;
 
-/** The GPUs of a machine combined: mean load, total memory, highest temperature. */
+/** The GPUs of a machine combined: the load of the busiest, total memory, highest temperature. */
 interface MachineGpu {
-  /** In percent. */
+  /** In percent: a mean would hide that one is busy and the others are idle. */
   readonly load: number | null;
   readonly memory: { readonly usedMb: number; readonly totalMb: number } | null;
   /** 0 to 1. */
@@ -191,7 +201,7 @@ export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): Machine
   const usedMb = used.reduce((sum, { memory_used_mb }) => sum + memory_used_mb, 0);
   const totalMb = used.reduce((sum, { memory_total_mb }) => sum + memory_total_mb, 0);
   return {
-    load: loads.length === 0 ? null : loads.reduce((sum, load) => sum + load, 0) / loads.length,
+    load: loads.length === 0 ? null : Math.max(...loads),
     memory: totalMb === 0 ? null : { usedMb, totalMb },
     memoryShare: totalMb === 0 ? null : usedMb / totalMb,
     temperatureC: heats.length === 0 ? null : Math.max(...heats),
@@ -208,12 +218,10 @@ export function gpuTexts(provider: Pick<Provider, 'gpu'>) {
   return {
     load: load === null ? gpuWords.none : gpuWords.percents(loads(provider)),
     memory:
-      memory === null ? gpuWords.none : gpuWords.usedOf(gb(memory.usedMb), gb(memory.totalMb)),
+      memory === null ? gpuWords.none : formatMemoryOf(memory.usedMb * MIB, memory.totalMb * MIB),
     temperature: temperatureC === null ? gpuWords.none : gpuWords.celsius(temperatureC),
   };
 }
-
-const gb = (mib: number): string => String(Math.round(mib / 1024));
 
 /** The gateway's clock, and the age of the report, by which its countdowns have advanced; in milliseconds. */
 export interface ReportAge {

@@ -110,7 +110,7 @@ interface ProviderRowProps {
 
 /** A machine's row, which is a link as a whole. */
 const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: ProviderRowProps) {
-  const { provider, standing, note } = entry;
+  const { provider, standing, note, isHere } = entry;
   const { tone, means, what } = providerWords(standing, serverNow);
   const again = isRechecked(provider, standing);
   return (
@@ -132,7 +132,8 @@ const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: Provi
       </span>
       <Figures entry={entry} serverNow={serverNow} />
       <span className="provider-chip" title={note === '' ? (provider.chip ?? undefined) : note}>
-        {note === '' ? chipText(provider) : t.providers.noted(chipText(provider), note)}
+        {isHere && <strong>{words.here} · </strong>}
+        {note === '' ? chipText(provider) : words.noted(chipText(provider), note)}
       </span>
       <span className="provider-what" title={what ?? undefined}>
         {what}

@@ -18,11 +18,19 @@ import {
 
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
-/** Every machine with its standing; `directId` is the one whose engine Local calls directly. */
+/** Two machines that stand out, if they are in the list. */
+interface Marked {
+  /** The one whose engine Local calls directly. */
+  readonly directId: string | null;
+  /** The gateway's own. */
+  readonly hereId: string | null;
+}
+
+/** Every machine with its standing. */
 export function entriesOf(
   machines: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>,
   circuits: Circuits,
-  directId: string | null = null,
+  { directId, hereId }: Marked = { directId: null, hereId: null },
 ): readonly ProviderEntry[] {
   const { data, notes = {} } = machines;
   const names = namesOf(machines);
@@ -31,15 +39,20 @@ export function entriesOf(
     standing: standingOf(provider, circuits[provider.id], provider.id === directId),
     name: names.get(provider.id) ?? providerName(provider),
     note: notes[provider.id]?.note ?? '',
+    isHere: provider.id === hereId,
   }));
 }
 
 /** True if every word of the text occurs in the machine's searchable text. */
-export function matchesText({ provider, name, note }: ProviderEntry, text: string): boolean {
+export function matchesText(
+  { provider, name, note, isHere }: ProviderEntry,
+  text: string,
+): boolean {
   const { id, host, chip, current_model, models, region, agent_url, last_heartbeat_ip } = provider;
   const words = [
     name,
     note,
+    isHere ? t.providers.here : '',
     id,
     host.hostname,
     host.tailnet_hostname,

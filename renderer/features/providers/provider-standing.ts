@@ -1,13 +1,13 @@
 import { assertNever } from '#shared/assert.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { MachineNames } from '#shared/ids.ts';
+import { distinctNames } from '#shared/machine-names.ts';
 import type { Check, Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Machines } from '../../api/providers.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatMoment } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
-import { distinctNames } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
@@ -45,6 +45,8 @@ export interface ProviderEntry {
   /** The owner's name for it, otherwise its host name. */
   readonly name: string;
   readonly note: string;
+  /** True for the gateway's own machine. */
+  readonly isHere: boolean;
 }
 
 const UNVERIFIED: ReadonlySet<StandingKind> = new Set([

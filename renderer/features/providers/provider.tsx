@@ -17,7 +17,13 @@ import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import { directMachine } from '../this-machine/agent-engine.ts';
 import { ProviderPanels } from './provider-panels.tsx';
-import { isRechecked, providerName, providerWords, standingOf } from './provider-standing.ts';
+import {
+  isRechecked,
+  namesOf,
+  providerName,
+  providerWords,
+  standingOf,
+} from './provider-standing.ts';
 
 interface ProviderProps {
   readonly id: string;
@@ -73,8 +79,11 @@ function Machine(props: MachineProps) {
   const isDirect = directMachine(agent.last(), data.status) === id;
   const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
   const { tone, word, means, what, todo } = providerWords(standing, serverNow);
-  const note = props.note ?? registry.lastList()?.notes[id] ?? NO_NOTE;
-  const name = note.name || providerName(provider);
+  const list = registry.lastList();
+  const note = props.note ?? list?.notes[id] ?? NO_NOTE;
+  const others = list?.data.filter((one) => one.id !== id) ?? [];
+  const names = namesOf({ data: [...others, provider], notes: { ...list?.notes, [id]: note } });
+  const name = names.get(id) ?? '';
   return (
     <>
       <div className="provider-head" data-tone={tone}>

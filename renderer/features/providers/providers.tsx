@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { hashOf } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
@@ -7,7 +7,7 @@ import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
-import { directMachine } from '../this-machine/agent-engine.ts';
+import { directMachine, ownMachine } from '../this-machine/agent-engine.ts';
 import { ThisMachine } from '../this-machine/this-machine.tsx';
 import { AddMachine } from './add-machine.tsx';
 import { ProviderList } from './provider-list.tsx';
@@ -37,8 +37,6 @@ interface ProvidersProps {
   readonly opened: string | null;
 }
 
-const TITLE = 'providers-title';
-
 /** The list of machines that report to this gateway. */
 export function Providers({ filter, joining, view, onView, opened }: ProvidersProps) {
   const { data, frozenAt, registry, agent } = useWindow();
@@ -50,13 +48,13 @@ export function Providers({ filter, joining, view, onView, opened }: ProvidersPr
     again,
   } = useReading(registry.readList, revision, registry.lastList());
   const serverNow = useServerNow();
-  useReturn(opened);
 
   const { providerCircuits } = data.status.stats;
   const directId = directMachine(agent.last(), data.status);
+  const hereId = ownMachine(agent.last());
   const all = useMemo(
-    () => entriesOf(list ?? NONE, providerCircuits, directId),
-    [list, providerCircuits, directId],
+    () => entriesOf(list ?? NONE, providerCircuits, { directId, hereId }),
+    [list, providerCircuits, directId, hereId],
   );
   const failed = list === null && frozenAt === null ? failure : null;
   return (
@@ -74,13 +72,7 @@ export function Providers({ filter, joining, view, onView, opened }: ProvidersPr
           unread={list.count - list.data.length}
         />
       )}
-      {adding && (
-        <AddMachine
-          serverNow={serverNow}
-          known={list?.data ?? []}
-          onClose={() => setAdding(false)}
-        />
-      )}
+      {adding && <AddMachine {...{ list, serverNow }} onClose={() => setAdding(false)} />}
     </>
   );
 }
@@ -90,9 +82,7 @@ function Head({ says, onAdd }: { readonly says: string; readonly onAdd: () => vo
   return (
     <div className="providers-head">
       <div>
-        <h1 id={TITLE} tabIndex={-1}>
-          {t.providers.title}
-        </h1>
+        <h1>{t.providers.title}</h1>
         <p className="quiet">{says}</p>
       </div>
       <ControlButton data-primary onClick={onAdd}>
@@ -152,15 +142,6 @@ function NoMatch({ text, onClear }: { readonly text: string; readonly onClear: (
       </p>
     </div>
   );
-}
-
-/** Moves the focus to the title if the machine whose page was open no longer exists. */
-function useReturn(opened: string | null): void {
-  const from = useRef(opened);
-  useEffect(() => {
-    if (from.current === null || document.activeElement !== document.body) return;
-    document.getElementById(TITLE)?.focus();
-  }, []);
 }
 
 const NONE = { data: [], notes: {} };

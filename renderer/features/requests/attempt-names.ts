@@ -1,8 +1,7 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { MachineNames } from '#shared/ids.ts';
-import { machinesIn } from '#shared/machine-names.ts';
+import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import { distinctNames, unknownMachine } from '../../text/machine-names.ts';
 import { t } from '../../text/t.ts';
 import type { LiveData } from '../../api/live-data.ts';
 

@@ -1,6 +1,5 @@
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { OUTRUN } from '#shared/reasons.ts';
+import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Labels, nameOf } from './attempt-names.ts';

@@ -9,8 +9,8 @@ import {
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
+  type RequestPage,
 } from '#shared/request-filter.ts';
-import type { RequestPage } from '#shared/request-page.ts';
 import { queryOf, type Requests, REQUESTS_PER_PAGE } from '../../api/requests.ts';
 import { useReading } from '../../ui/use-reading.ts';
 

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
-import type { RequestRow } from '#shared/live.ts';
+import type { RequestRow, AttemptRow } from '#shared/live.ts';
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
@@ -11,13 +11,14 @@ import { Fact } from '../../ui/facts.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsWith, wholeNameOf } from './attempt-names.ts';
-import { AttemptTable } from './attempt-table.tsx';
 import { bugReportOf } from './bug-report.ts';
 import { CodeSample } from './code-sample.tsx';
 import { codeSamples } from './code-samples.ts';
 import { storyOf } from './request-story.ts';
 import { amountOf, outcomeWords, whoOf } from './request-text.ts';
-import { elapsedOf } from './waterfall-model.ts';
+import { elapsedOf, isSkip } from './waterfall-model.ts';
+import { reasonText } from '../../text/reason-text.ts';
+import { causeText, circuitText, resultText, skippedUpstreams, usageText } from './attempt-text.ts';
 
 interface OpenRequestProps {
   readonly labels: Labels;
@@ -278,4 +279,101 @@ export function useOpenRequest(route: Route) {
       wasOpenedHere.current = false;
     },
   };
+}
+
+interface AttemptTableProps {
+  readonly row: RequestRow;
+  readonly labels: Labels;
+  readonly elapsedMs: number;
+}
+
+const attemptWords = t.attempts;
+
+/** The attempts of a request in order, after the skipped upstreams. */
+function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
+  const hidden = row.attemptCount - row.attempts.length;
+  const skips = skippedUpstreams(row);
+  if (row.attempts.length + skips.length === 0) {
+    return <p className="quiet">{attemptWords.none}</p>;
+  }
+  return (
+    <>
+      <table className="attempts">
+        <thead>
+          <tr>
+            {attemptWords.columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {skips.map(({ upstream, reason }) => (
+            <tr key={upstream} className="skip">
+              <th scope="row">{labels.get(upstream) ?? upstream}</th>
+              <td>{attemptWords.notCalled}</td>
+              <td colSpan={4}>{attemptWords.skipped(reasonText(reason))}</td>
+            </tr>
+          ))}
+          {row.attempts.map((attempt) => (
+            <Attempt
+              key={`${attempt.upstream}-${attempt.provider}-${attempt.startMs}`}
+              {...{ attempt, row, labels, elapsedMs }}
+            />
+          ))}
+        </tbody>
+      </table>
+      {hidden > 0 && <p className="quiet">{attemptWords.more(hidden)}</p>}
+    </>
+  );
+}
+
+function Attempt({
+  attempt,
+  row,
+  labels,
+  elapsedMs,
+}: AttemptTableProps & { readonly attempt: AttemptRow }) {
+  const { startMs, firstContentMs, predictedMs, endMs, model, error } = attempt;
+  const usage = usageText(attempt);
+  return (
+    <tr>
+      <th scope="row">
+        {wholeNameOf(attempt, row, labels)}
+        {model !== null && <span className="predicted"> {model}</span>}
+      </th>
+      <td>
+        {causeText(attempt, row, labels)}
+        {(attempt.circuitBefore !== 'closed' ||
+          circuitText(attempt) !== attemptWords.circuits.closed) && (
+          <span className="predicted"> {attemptWords.circuit(circuitText(attempt))}</span>
+        )}
+      </td>
+      <td>
+        {resultText(attempt, row)}
+        {error !== null && <span className="predicted attempt-error"> {error}</span>}
+        {usage !== null && <span className="predicted"> {usage}</span>}
+        {attempt.cutAtTokens !== null && (
+          <span className="predicted attempt-error"> {attemptWords.cut(attempt.cutAtTokens)}</span>
+        )}
+        {attempt.polls > 0 && (
+          <span className="predicted"> {attemptWords.polled(attempt.polls)}</span>
+        )}
+      </td>
+      <td data-label={attemptWords.started}>{attemptWords.startedAt(formatDuration(startMs))}</td>
+      <td data-label={attemptWords.firstToken}>
+        {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}
+        {predictedMs !== null && (
+          <span className="predicted">
+            {' '}
+            {attemptWords.predicted(formatDuration(predictedMs - startMs))}
+          </span>
+        )}
+      </td>
+      <td data-label={attemptWords.took}>
+        {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
+      </td>
+    </tr>
+  );
 }

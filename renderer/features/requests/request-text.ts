@@ -1,12 +1,11 @@
 import { assertNever } from '#shared/assert.ts';
-import { parseFallbackReason } from '#shared/fallback-reason.ts';
+import { parseFallbackReason } from '#shared/reasons.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration } from '../../text/format.ts';
 import { predicateText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Labels, nameOf, placeName } from './attempt-names.ts';
-import { appName } from './app-name.ts';
 import { gaveContent, tokensPerSecond } from './attempt-text.ts';
 import { briefStoryOf } from './request-story.ts';
 import { silentMsOf } from './waterfall-model.ts';
@@ -93,4 +92,25 @@ export function whatOf(row: RequestRow): { readonly model: string; readonly app:
   const asked = row.attempts.findLast((attempt) => gaveContent(attempt, row));
   const model = row.model ?? asked?.model ?? row.attempts.at(-1)?.model ?? t.requests.noModel;
   return { model, app: row.key ?? appName(row) };
+}
+
+/** Products of a user agent that name a platform or an engine, not who calls. */
+const BROWSER = /^Mozilla\//;
+
+/**
+ * The app that sent a request, as its user agent names it: `OpenAI/Python 1.40.0` is "OpenAI Python", `curl/8.5.0`
+ * "curl". Null if it did not say.
+ */
+export function appName({ caller }: Pick<RequestRow, 'caller'>): string | null {
+  const agent = caller?.userAgent?.trim() ?? '';
+  if (agent === '') return null;
+  if (BROWSER.test(agent)) return t.requests.browser;
+  // A version begins with a digit or a `v`; what stands before the first of them is the name.
+  const [name = agent] = agent.split(/[/ ]+v?\d/, 1);
+  return (
+    name
+      .replaceAll('/', ' ')
+      .replace(/\s*\(.*$/, '')
+      .trim() || agent
+  );
 }

@@ -19,9 +19,8 @@ import {
   withDraft,
   withoutSection,
 } from './draft.ts';
-import { arrangedFields, matchingFields } from './field-groups.ts';
 import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
-import type { Field, Section } from './settings-table.ts';
+import { type Field, type Section, arrangedFields, matchingFields } from './settings-table.ts';
 import { UpstreamPlace } from './upstream-place.tsx';
 
 interface SettingsSectionProps {

@@ -5,11 +5,10 @@ import { Unreadable } from '../../ui/unreadable.tsx';
 import { useWindow } from '../../window-context.ts';
 import { SharingSection } from '../sharing/sharing-section.tsx';
 import type { Drafts } from './draft.ts';
-import { matchingFields } from './field-groups.ts';
 import { KeysSection } from './keys-section.tsx';
 import { sectionTitle } from './setting-field.tsx';
 import { SettingsSection } from './settings-section.tsx';
-import { type Section, sectionsOf } from './settings-table.ts';
+import { type Section, sectionsOf, matchingFields } from './settings-table.ts';
 
 interface SettingsProps {
   /** The section named in the address. */

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
 import type { AgentState } from '../../api/agent.ts';
-import { completeAddress } from '../../text/address.ts';
+import { completeBaseUrl } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
@@ -67,7 +67,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
         aria-label={words.form}
         onSubmit={(event) => {
           event.preventDefault();
-          void put(completeAddress(address));
+          void put(completeBaseUrl(address));
         }}
       >
         <TextField

@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'react';
 import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
-import { completeAddress } from '../../text/address.ts';
+import { baseUrlsFor, completeBaseUrl } from '../../text/address.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
@@ -43,11 +43,12 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
   const [price, setPrice] = useState({ input: '', output: '' });
   const [error, setError] = useState<string | null>(null);
   const test = useTest(id);
-  const baseUrl = preset?.baseUrl ?? completeAddress(address);
-  const isAsking = baseUrl !== '' && (preset?.key === 'optional' || apiKey !== '');
+  const typed = preset?.baseUrl ?? completeBaseUrl(address);
+  const isAsking = typed !== '' && (apiKey !== '' || isKeyless(preset));
   /** How often the list was asked for again. */
   const [asked, setAsked] = useState(0);
-  const list = useModels(id, isAsking ? { baseUrl, apiKey, asked } : null, actions);
+  const list = useModels(id, isAsking ? { baseUrl: typed, apiKey, asked } : null, actions);
+  const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
 
   const save = async (of: Preset): Promise<void> => {
@@ -133,6 +134,8 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
     </form>
   );
 }
+
+const isKeyless = (preset: Preset | null) => preset?.key === 'optional';
 
 /** Tests again what is saved, after a failed test. */
 function TryAgain({
@@ -259,12 +262,20 @@ function useModels(
     const [, baseUrl, apiKey] = JSON.parse(key) as [string, string, string];
     let isOver = false;
     const ask = async (): Promise<void> => {
-      const answer = await listModels(id, { baseUrl, apiKey });
-      if (isOver) return;
-      const is: ModelList = answer.ok
-        ? { kind: 'listed', models: answer.value }
-        : { kind: 'failed', message: refusalText(answer.refusal, FIELD_LABELS) };
-      setList({ of: key, is });
+      let failed: ModelList | null = null;
+      for (const at of baseUrlsFor(baseUrl)) {
+        // One after the other: the second only where the first is no list.
+        const answer = await listModels(id, { baseUrl: at, apiKey });
+        if (isOver) return;
+        if (answer.ok) {
+          setList({ of: key, is: { kind: 'listed', models: answer.value, baseUrl: at } });
+          return;
+        }
+        const { refusal } = answer;
+        failed = { kind: 'failed', message: refusalText(refusal, FIELD_LABELS), baseUrl: at };
+        if (refusal.code !== 'upstream_bad_response') break;
+      }
+      if (failed !== null) setList({ of: key, is: failed });
     };
     const timer = setTimeout(() => void ask(), TYPING_MS);
     return () => {
@@ -273,13 +284,14 @@ function useModels(
     };
   }, [id, key, listModels]);
   if (key === null) return null;
-  return list?.of === key ? list.is : { kind: 'listing' };
+  return list?.of === key ? list.is : { kind: 'listing', baseUrl: null };
 }
 
 type ModelList =
-  | { readonly kind: 'listing' }
-  | { readonly kind: 'listed'; readonly models: readonly string[] }
-  | { readonly kind: 'failed'; readonly message: string };
+  | { readonly kind: 'listing'; readonly baseUrl: null }
+  /** `baseUrl`: where it is, with the version that the address may have lacked. */
+  | { readonly kind: 'listed'; readonly models: readonly string[]; readonly baseUrl: string }
+  | { readonly kind: 'failed'; readonly message: string; readonly baseUrl: string };
 
 interface ModelFieldProps {
   /** Null: not asked for yet. */

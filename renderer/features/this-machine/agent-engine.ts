@@ -18,6 +18,11 @@ export function plainAddress(url: string): string {
   return url.replace(/^http:\/\//, '').replace(/\/+$/, '');
 }
 
+/** The id of this machine; null without an agent. */
+export function ownMachine(seen: AgentState | null): string | null {
+  return seen?.kind === 'on' ? seen.view.id : null;
+}
+
 /** The id of this machine if Local calls its engine directly; null otherwise. */
 export function directMachine(
   seen: AgentState | null,

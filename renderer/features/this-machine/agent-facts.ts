@@ -1,9 +1,8 @@
-import type { AgentMembership, AgentView } from '#shared/agent.ts';
+import type { AgentMembership, AgentView, AgentEnergy } from '#shared/agent.ts';
 import { formatAge } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import type { FactText } from '../../ui/facts.tsx';
 import { chipText, modelText } from '../providers/provider-facts.ts';
-import { electricityFacts } from './electricity-text.ts';
 import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 
 const words = t.thisMachine.facts;
@@ -32,7 +31,7 @@ function gpuText({ record }: AgentView): string {
   const { count } = record.gpu;
   if (count === 0) return words.noneFound;
   // A no-break space keeps a figure and its unit on one line.
-  const chip = chipText(record).replace(/ GB$/, '\u00a0GB');
+  const chip = chipText(record).replace(/ (?=[MG]B$)/, '\u00a0');
   return count === 1 ? chip : words.gpus(count, chip);
 }
 
@@ -60,4 +59,51 @@ function listenText({ server: { host, ports } }: AgentView): string {
   const failed = portsOf('failed');
   const not = failed.length === 0 ? '' : words.butNot(failed);
   return (open.length === 0 ? words.nothing : words.address(host, open)) + not;
+}
+
+const electricityWords = t.thisMachine.electricity;
+
+const HOURS_A_DAY = 24;
+const W_PER_KW = 1000;
+const JOULES_PER_KWH = 3_600_000;
+const MILLION = 1e6;
+/** Before these, the first seconds of a measurement would decide. */
+const MIN_TOKENS = 50;
+
+/** What this machine's GPUs take, as far as it is known: when idle, and for a token of each model. */
+export function electricityFacts(energy: AgentEnergy): readonly FactText[] {
+  const { idleWatts, models, isNet } = energy;
+  const idle =
+    idleWatts === null
+      ? []
+      : [{ label: electricityWords.idle, value: idleText(idleWatts, energy) }];
+  const measured = models
+    .filter(({ tokens }) => tokens >= MIN_TOKENS)
+    .map(({ model, joules, tokens }) => ({
+      label: isNet ? electricityWords.perToken(model) : electricityWords.perTokenGross(model),
+      value: tokenText(joules / tokens, energy),
+    }));
+  return [...idle, ...measured];
+}
+
+/** Idle power, and what it comes to in a day. */
+function idleText(watts: number, { priceKwh, currency }: AgentEnergy): string {
+  const kwh = (watts * HOURS_A_DAY) / W_PER_KW;
+  const cost = priceKwh === null ? null : electricityWords.money(kwh * priceKwh, currency);
+  return electricityWords.idleADay(Math.round(watts), kwh, cost);
+}
+
+/** Energy of a token, and the hosted price of a million from which the own GPU pays. */
+function tokenText(joules: number, { priceKwh, currency }: AgentEnergy): string {
+  const perToken = electricityWords.joules(joules);
+  if (priceKwh === null) return perToken;
+  return electricityWords.pays(
+    perToken,
+    electricityWords.money(breakEven(joules, priceKwh), currency),
+  );
+}
+
+/** The price of a million output tokens at which a hosted upstream costs as much as the electricity here. */
+export function breakEven(joulesPerToken: number, priceKwh: number): number {
+  return ((joulesPerToken * MILLION) / JOULES_PER_KWH) * priceKwh;
 }

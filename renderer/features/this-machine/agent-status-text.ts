@@ -1,9 +1,15 @@
-import type { AgentEngine, AgentMembership, AgentView } from '#shared/agent.ts';
+import type { AgentEngine, AgentMembership, AgentView, AgentModel } from '#shared/agent.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
 import { engineName } from './agent-engine.ts';
-import { freedUntil } from './agent-models-text.ts';
+import {
+  formatAge,
+  formatCount,
+  formatFileSize,
+  formatMemory,
+  formatMinute,
+} from '../../text/format.ts';
 
 /** The agent's state in words; without ticking figures, because a live region reads it aloud. */
 export interface AgentWords extends StateText {
@@ -54,14 +60,14 @@ function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | nu
   }
   const ofMemory = memoryWords(view, bystander);
   if (ofMemory !== null) return ofMemory;
-  if (owner.wish === 'on') {
+  if (owner.choice === 'on') {
     const reasons = owner.reasons.join(' ') || says.heldBack;
     return say(['paused', 'grey', own.heldBack], reasons, says.heldBackTodo);
   }
   if (owner.mode === 'draining') {
     return say(['draining', 'grey', any.draining], says.draining(isOwner));
   }
-  return say(['paused', 'grey', any.paused], says.paused(owner.wish === 'drained', isOwner));
+  return say(['paused', 'grey', any.paused], says.paused(owner.choice === 'drained', isOwner));
 }
 
 /** While models are being changed, or the owner has freed the memory; a rule that frees it speaks for itself. */
@@ -169,4 +175,35 @@ function say(
   todo: string | null = null,
 ): AgentWords {
   return { mark, tone, ...state, what, todo };
+}
+
+const words = t.thisMachine.memory;
+
+export function modelGroups(models: readonly AgentModel[]) {
+  return {
+    loaded: models.filter(({ loaded }) => loaded === true),
+    others: models.filter(({ loaded }) => loaded !== true),
+  };
+}
+
+/** What is known of a model, in words; nothing where it is unknown. */
+export function modelDetail(model: AgentModel, nowMs: number): string {
+  const { engine, use, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
+  const parts = [
+    engineName(engine),
+    use === null || use === 'chat' ? null : words.uses[use],
+    loaded === true && loadedAt !== null
+      ? words.loaded(formatAge(Math.max(0, nowMs - loadedAt)))
+      : null,
+    vramBytes === null ? null : words.vram(formatMemory(vramBytes)),
+    vramBytes === null && sizeBytes !== null ? formatFileSize(sizeBytes) : null,
+    contextLength === null ? null : words.window(formatCount(contextLength)),
+  ];
+  return parts.filter((part) => part !== null).join(' · ');
+}
+
+/** Until when the memory is freed, for a sentence; null: until told. */
+function freedUntil({ freed }: AgentView['owner'], nowMs: number): string | null {
+  const untilMs = freed?.untilMs ?? null;
+  return untilMs === null ? null : formatMinute(untilMs, nowMs);
 }

@@ -4,7 +4,7 @@ import { t } from '../../text/t.ts';
 import { ControlButton } from '../../ui/button.tsx';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { useWindow } from '../../window-context.ts';
-import { modelDetail, modelGroups } from './agent-models-text.ts';
+import { modelDetail, modelGroups } from './agent-status-text.ts';
 
 const words = t.thisMachine.memory;
 

@@ -1,5 +1,5 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import type { AgentProblem, AgentView, AgentWish } from '#shared/agent.ts';
+import type { AgentProblem, AgentView, OwnerChoice } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
@@ -12,14 +12,14 @@ import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
-import { isSameEngine, localUrlOf } from './agent-engine.ts';
+import { isSameEngine, localUrlOf, plainAddress } from './agent-engine.ts';
 import { agentFacts } from './agent-facts.ts';
 import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
 import { Doctor } from './doctor.tsx';
-import { EngineOffer } from './engine-offer.tsx';
 import { JoinGateway } from './join-gateway.tsx';
 import { ModelsHere } from './models-here.tsx';
 import { OwnerRules } from './owner-rules.tsx';
+import { hashOf } from '../../route.ts';
 
 const READING_OPTIONS = {
   /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
@@ -174,10 +174,10 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
   const note = modeNote(view);
 
-  const choose = async ({ wish, done }: ModeAction): Promise<void> => {
+  const choose = async ({ choice, done }: ModeAction): Promise<void> => {
     if (isBusy) return;
     setBusy(true);
-    const refusal = await agent.setMode(wish);
+    const refusal = await agent.setMode(choice);
     setBusy(false);
     setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
     if (!refusal) onTaken();
@@ -187,7 +187,7 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
     <div className="machine-actions mode-actions">
       {modeActions(view).map((action) => (
         <ControlButton
-          key={action.wish}
+          key={action.choice}
           aria-disabled={isBusy || undefined}
           onClick={() => void choose(action)}
         >
@@ -205,26 +205,26 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
 
 /** A mode that the owner can choose now. */
 interface ModeAction {
-  readonly wish: AgentWish;
+  readonly choice: OwnerChoice;
   readonly word: string;
   readonly done: string;
 }
 
 const { modes } = t.thisMachine;
-const RESUME: ModeAction = { wish: 'on', ...modes.on };
-const DRAIN: ModeAction = { wish: 'drained', ...modes.drained };
-const PAUSE: ModeAction = { wish: 'paused', ...modes.paused };
+const RESUME: ModeAction = { choice: 'on', ...modes.on };
+const DRAIN: ModeAction = { choice: 'drained', ...modes.drained };
+const PAUSE: ModeAction = { choice: 'paused', ...modes.paused };
 
 /** The modes that would change something; none while the agent is leaving. */
 export function modeActions({
-  owner: { wish, mode, freed },
+  owner: { choice, mode, freed },
   memory,
 }: AgentView): readonly ModeAction[] {
   if (mode === 'leaving') return [];
   const isChanging = memory.state === 'loading' || memory.state === 'unloading';
   // It comes back by itself.
-  if (wish === 'on' && freed === null && isChanging) return [PAUSE];
-  switch (wish) {
+  if (choice === 'on' && freed === null && isChanging) return [PAUSE];
+  switch (choice) {
     case 'on':
       return mode === 'on' ? [DRAIN, PAUSE] : [RESUME, PAUSE];
     case 'drained':
@@ -234,9 +234,9 @@ export function modeActions({
   }
 }
 
-export function modeNote({ owner: { mode, wish } }: AgentView): string | null {
+export function modeNote({ owner: { mode, choice } }: AgentView): string | null {
   if (mode === 'on') return modes.both;
-  return mode === 'draining' && wish !== 'paused' ? modes.pause : null;
+  return mode === 'draining' && choice !== 'paused' ? modes.pause : null;
 }
 
 /** The agent's own problems, which prevent requests. */
@@ -288,4 +288,49 @@ export function sentence(text: string): string {
   const trimmed = text.trim();
   const whole = /[.!?…]$/.test(trimmed) || trimmed === '' ? trimmed : `${trimmed}.`;
   return whole.charAt(0).toUpperCase() + whole.slice(1);
+}
+
+const words = t.thisMachine.offer;
+
+/** Offers to make Local use an engine that no gateway can verify. */
+function EngineOffer({ address }: { readonly address: string }) {
+  const { data, actions } = useWindow();
+  const localUrl = localUrlOf(data.status);
+  const place = useRef<HTMLDivElement>(null);
+  const [error, setError] = useState<string | null>(null);
+
+  const put = async (): Promise<void> => {
+    const refusal = await actions.saveSettings({ local: { baseUrl: address } });
+    setError(refusal?.message ?? null);
+    // The button disappears once the gateway reports the change.
+    if (!refusal) place.current?.focus();
+  };
+
+  return (
+    <div className="agent-offer" ref={place} tabIndex={-1}>
+      {isSameEngine(localUrl, address) ? (
+        <p>
+          {words.used(
+            (text) => (
+              <a href={hashOf({ page: 'overview' })}>{text}</a>
+            ),
+            (text) => (
+              <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>
+            ),
+          )}
+        </p>
+      ) : (
+        <>
+          <p>
+            {words.text(<code>{plainAddress(address)}</code>)}
+            {localUrl !== null && words.instead(<code>{plainAddress(localUrl)}</code>)}
+          </p>
+          <ControlButton data-primary onClick={() => void put()}>
+            {words.use}
+          </ControlButton>
+        </>
+      )}
+      <ErrorText text={error} />
+    </div>
+  );
 }

@@ -31,7 +31,6 @@ export const chat = {
   passed: (upstream: string, reason: string) => `${upstream} ${reason}`,
   route: (served: string, passed: readonly string[]) => `${served}: ${passed.join('; ')}`,
   course: (who: string, why: string) => `${who}: ${why}`,
-  machine: 'a machine',
   seeMachines: 'See Machines',
   aboutTokens: (count: number) => `≈ ${counted(count, TOKENS)}`,
   firstToken: (duration: string) => `first token ${duration}`,

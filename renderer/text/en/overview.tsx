@@ -1,9 +1,13 @@
 import type { ReactNode } from 'react';
-import type { DemoFault, ProvidersSummary } from '#shared/live.ts';
+import type { DemoFault, LoadRange, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount, formatList } from '../format.ts';
 import { COMMITS, MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
+
+/** `97%`, `0–97%`. */
+const rangeText = ({ lowest, highest }: LoadRange) =>
+  lowest === highest ? `${highest}%` : `${lowest}–${highest}%`;
 
 /** An upstream that is passed by; `because` is null where it is down. */
 export interface Absence {
@@ -32,7 +36,7 @@ export const overview = {
     capacity: ({ serving, models, load }: Capacity) =>
       [
         ...(serving === 0 ? [] : [counted(models, MODELS)]),
-        ...(load === null ? [] : [`GPU load ${load}%`]),
+        ...(load === null ? [] : [`GPU load ${rangeText(load)}`]),
       ].join(' · '),
     inFlight: 'in flight',
     firstToken: 'avg. first token',
@@ -118,6 +122,7 @@ export const overview = {
   demo: {
     badge: 'Demo',
     text: 'The upstreams are simulated, and their answers are canned text. Break one above, or take these steps:',
+    begin: 'All is healthy, and Local answers. Begin with step 1.',
     own: 'Your own mix: the headline says who answers.',
     traffic: 'Send a request every second',
     steps: {

@@ -67,6 +67,7 @@ export const providers = {
     inFlight: { title: 'In flight', sort: 'Requests in flight', after: ' in flight' },
     heartbeat: { title: 'Heartbeat', sort: 'Longest silence', aloud: 'last heartbeat ' },
   },
+  here: 'This machine',
   noted: (chip: string, note: string) => `${chip} · ${note}`,
   note: { title: 'Name and note', name: 'Your name for it', note: 'Note' },
   noneYet: {
@@ -104,13 +105,12 @@ export const providers = {
     memory: 'Memory',
     busy: 'Load',
     temperature: 'Temperature',
-    used: (used: string) => `${used} GB used`,
-    useUnknown: (total: string) => `${total} GB, use unknown`,
-    usedOf: (used: string, total: string) => `${used} of ${total} GB`,
+    used: (used: string) => `${used} used`,
+    useUnknown: (total: string) => `${total}, use unknown`,
     percent: (percent: number) => `${percent}%`,
-    /** Of more than four GPUs the lowest and the highest. */
+    /** Of more than two GPUs the lowest and the highest. */
     percents: (all: readonly number[]) =>
-      all.length > 4 ? `${Math.min(...all)}–${Math.max(...all)}%` : `${all.join(' · ')}%`,
+      all.length > 2 ? `${Math.min(...all)}–${Math.max(...all)}%` : `${all.join(' · ')}%`,
     celsius: (celsius: number) => `${Math.round(celsius)} °C`,
   },
   checks: {
@@ -167,7 +167,6 @@ export const providers = {
     models: (count: number) => counted(count, MODELS),
     modelAndMore: (model: string, more: number) => `${model} + ${formatCount(more)}`,
     noSpeed: '–',
-    gb: (count: string) => `${count} GB`,
     unit: (value: string, unit: string) => `${value} ${unit}`,
     bandwidthUnit: 'GB/s',
     speedUnit: 'tokens/s',

@@ -54,8 +54,7 @@ export const thisMachine = {
     pending: 'Working…',
     uses: { embedding: 'embeddings', rerank: 'reranking', other: 'speech or pictures' },
     loaded: (age: string) => `loaded ${age}`,
-    size: (gigabytes: string) => `${gigabytes} GB`,
-    vram: (gigabytes: string) => `${gigabytes} GB of GPU memory`,
+    vram: (size: string) => `${size} of GPU memory`,
     window: (tokens: string) => `${tokens} tokens`,
   },
   join: {

@@ -19,6 +19,4 @@ export const usage = {
   keptOn: (machine: string, cached: string) => `kept on ${machine}: ${cached}`,
   fixed: (names: readonly string[]) => `${names.join(', ')} in its prompt held constant`,
   machineOf: (upstream: string, machine: string) => `${upstream} · ${machine}`,
-  machine: (digits: string) => `machine ${digits}`,
-  sameName: (name: string, id: string) => `${name} (${id})`,
 };

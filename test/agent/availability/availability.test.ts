@@ -1,3 +1,4 @@
+import type { OwnerChoice } from '#shared/agent.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,12 +9,11 @@ import {
 import {
   afterObservation,
   afterTime,
-  afterWish,
+  afterChoice,
   INITIAL_STATE,
-  memoryWishOf,
+  memoryGoalOf,
   modeOf,
   type OwnerState,
-  type OwnerWish,
 } from '../../../main/agent/availability/availability.ts';
 import {
   NO_RULES,
@@ -44,45 +44,48 @@ function under(part: Partial<OwnerRules>, state = INITIAL_STATE) {
       become(
         seen.reduce((now, each) => afterObservation(now, rules, { ...QUIET, ...each }), state),
       ),
-    wish: (wish: OwnerWish) => become(afterWish(state, wish)),
+    choice: (choice: OwnerChoice) => become(afterChoice(state, choice)),
     mode: (inFlight = 0) => modeOf(state, rules, inFlight).mode,
     reasons: (inFlight = 0) => modeOf(state, rules, inFlight).reasons,
   };
 }
 
-test('a machine of which nobody has said anything is on', () => {
+test('a machine with no owner rules and no choice of its owner takes requests', () => {
   const busy = { userIdleMs: 0, isOnBattery: true, gpuTemperatureC: 99, gpuUtilPercent: 100 };
   const machine = under({}).see(busy);
   expect([machine.mode(), machine.reasons()]).toEqual(['on', []]);
 });
 
-test('a pause is at once; a drain waits for what runs; both have a reason', () => {
-  expect(under({}).wish('paused').mode(3)).toBe('paused');
-  const drained = under({}).wish('drained');
+test('a pause takes effect at once, a drain lets running requests finish, and both show a reason', () => {
+  expect(under({}).choice('paused').mode(3)).toBe('paused');
+  const drained = under({}).choice('drained');
   expect([drained.mode(3), drained.mode(0)]).toEqual(['draining', 'paused']);
   expect(drained.reasons()).toHaveLength(1);
 });
 
-describe('a rule', () => {
+describe('owner rules', () => {
   test.each([
     [{ onlyWhenIdle: true }, { userIdleMs: 299_999 }, { userIdleMs: 300_000 }],
     [{ notOnBattery: true }, { isOnBattery: true }, { isOnBattery: false }],
     [{ maxGpuTemperatureC: 80 }, { gpuTemperatureC: 80 }, { gpuTemperatureC: 74 }],
-  ])('%j pauses at %j and no more at %j, and never for the unknown', (rules, bad, good) => {
-    const held = under(rules).see(bad);
-    expect([held.mode(), held.mode(1)]).toEqual(['paused', 'draining']);
-    expect(held.see(good).mode()).toBe('on');
-    expect(held.see({}).mode()).toBe('on');
-    expect(held.reasons()[0]).toMatch(/\S/);
-  });
+  ])(
+    'the owner rule %j pauses at %j, no longer at %j, and never for an unknown reading',
+    (rules, bad, good) => {
+      const held = under(rules).see(bad);
+      expect([held.mode(), held.mode(1)]).toEqual(['paused', 'draining']);
+      expect(held.see(good).mode()).toBe('on');
+      expect(held.see({}).mode()).toBe('on');
+      expect(held.reasons()[0]).toMatch(/\S/);
+    },
+  );
 
-  test('of temperature does not switch to and fro', () => {
+  test('an owner rule on temperature does not switch back and forth around its limit', () => {
     const hot = under({ maxGpuTemperatureC: 80 }).see({ gpuTemperatureC: 81 });
     expect(hot.see({ gpuTemperatureC: 76 }).mode()).toBe('paused');
     expect(hot.see({ gpuTemperatureC: 74 }, { gpuTemperatureC: 79 }).mode()).toBe('on');
   });
 
-  test('to yield holds for another program that stays, and ends when it was quiet for long', () => {
+  test('an owner rule to yield pauses for another program that keeps the GPU busy, and resumes after a long quiet', () => {
     const rule = under({ yieldToOthers: true });
     const at = (s: number, gpuUtilPercent: number, isServing = false) => ({
       ticks: s * 1000,
@@ -100,39 +103,39 @@ describe('a rule', () => {
   });
 });
 
-test('switching it on overrules what holds it back, until that has ended once', () => {
-  const overruled = under({ notOnBattery: true }).see({ isOnBattery: true }).wish('on');
+test('switching a machine on overrules a broken owner rule until that rule has been kept once', () => {
+  const overruled = under({ notOnBattery: true }).see({ isOnBattery: true }).choice('on');
   expect(overruled.mode()).toBe('on');
   expect(overruled.see({ isOnBattery: true }).mode()).toBe('on');
   expect(overruled.see({ isOnBattery: false }, { isOnBattery: true }).mode()).toBe('paused');
 });
 
-test('a pause goes before all rules, and rules do not end it', () => {
-  const held = under({ notOnBattery: true }).wish('paused').see({ isOnBattery: false });
+test('a pause goes before all owner rules, and no rule ends it', () => {
+  const held = under({ notOnBattery: true }).choice('paused').see({ isOnBattery: false });
   expect(held.mode()).toBe('paused');
 });
 
 describe('freed memory', () => {
   const freed = (untilMs: number | null) => ({ ...INITIAL_STATE, freed: { untilMs } });
 
-  test('keeps requests away until its time is over, or its owner takes it back', () => {
+  test('freed memory keeps requests away until its time is over, or its owner takes it back', () => {
     const machine = under({}, freed(1000));
     expect([machine.mode(1), machine.mode(0)]).toEqual(['draining', 'paused']);
     expect(afterTime(freed(1000), 999).freed).not.toBeNull();
     expect(afterTime(freed(1000), 1000).freed).toBeNull();
     expect(afterTime(freed(null), Number.MAX_SAFE_INTEGER).freed).not.toBeNull();
-    expect(machine.wish('on').mode()).toBe('on');
+    expect(machine.choice('on').mode()).toBe('on');
   });
 
-  test('leaves the machine paused if it was, or is, paused besides', () => {
-    const paused = afterWish(freed(1000), 'paused');
+  test('freed memory leaves a machine paused that was paused before or is paused meanwhile', () => {
+    const paused = afterChoice(freed(1000), 'paused');
     expect(under({}, paused).mode(3)).toBe('paused');
     expect(under({}, afterTime(paused, 1000)).mode()).toBe('paused');
   });
 
-  test('is what a rule wants only if it is set so, and for the sake of others', () => {
+  test('an owner rule frees memory only where the owner allows it, and only when others need the GPU', () => {
     const wishOf = (rules: Partial<OwnerRules>, seen: Partial<Observation>, rulesFree: boolean) =>
-      memoryWishOf(
+      memoryGoalOf(
         afterObservation(INITIAL_STATE, { ...NO_RULES, ...rules }, { ...QUIET, ...seen }),
         rulesFree,
       ).kind;
@@ -142,18 +145,18 @@ describe('freed memory', () => {
   });
 });
 
-test('a wish is kept over a restart, and rules are those of the settings', async () => {
+test('the owner’s choice is kept over a restart, and owner rules are those of the settings', async () => {
   const first = await startAgent({ rules: { maxGpuTemperatureC: 80 } });
   await first.agent.setMode('paused');
   await first.stop();
   const second = await startAgent({ dataDirectory: first.directory });
   expect(second.agent.view()).toMatchObject({
-    owner: { wish: 'paused', rules: expect.objectContaining(NO_RULES), mode: 'paused' },
+    owner: { choice: 'paused', rules: expect.objectContaining(NO_RULES), mode: 'paused' },
     record: { status: 'paused' },
   });
 });
 
-test('of a file that an earlier version left, the wish counts and the rules do not', async () => {
+test('the owner’s choice counts from a file that an earlier version left, and its rules do not', async () => {
   const dataDirectory = temporaryDirectory();
   const rules = { ...NO_RULES, maxGpuTemperatureC: 30 };
   writeFileSync(
@@ -161,10 +164,10 @@ test('of a file that an earlier version left, the wish counts and the rules do n
     JSON.stringify({ version: 1, wish: 'drained', rules }),
   );
   const { agent } = await startAgent({ dataDirectory });
-  expect(agent.view().owner).toMatchObject({ wish: 'drained', mode: 'paused', rules: NO_RULES });
+  expect(agent.view().owner).toMatchObject({ choice: 'drained', mode: 'paused', rules: NO_RULES });
 });
 
-test('a GPU that gets hot pauses the machine at the next look, and its owner is told why', async () => {
+test('a GPU that gets hot pauses the machine at the next reading, and its owner sees why', async () => {
   const { agent, telemetry, clock } = await startAgent({ rules: { maxGpuTemperatureC: 80 } });
   telemetry.card({ temperatureC: 85 });
   clock.advance(5000);
@@ -174,7 +177,7 @@ test('a GPU that gets hot pauses the machine at the next look, and its owner is 
   });
 });
 
-test('a rule that changes is judged at once, in both directions', async () => {
+test('a changed owner rule is judged at once, in both directions', async () => {
   const { agent, rule } = await startAgent();
   rule({ maxGpuTemperatureC: 40 });
   expect(agent.view().owner.mode).toBe('paused');
@@ -182,7 +185,7 @@ test('a rule that changes is judged at once, in both directions', async () => {
   expect(agent.view().owner.mode).toBe('on');
 });
 
-describe('what the machine must be asked for', () => {
+describe('idle time and power of the machine', () => {
   /** Surroundings that count how often each was asked. */
   function counting() {
     const asked = { idle: 0, battery: 0 };
@@ -193,7 +196,7 @@ describe('what the machine must be asked for', () => {
     return { asked, hostActivity };
   }
 
-  test('is asked once at the start, and then only for a rule that needs it', async () => {
+  test('idle time and power are asked for once at the start, and then only for a rule that needs them', async () => {
     const { asked, hostActivity } = counting();
     const { clock, rule, agent } = await startAgent({ hostActivity });
     clock.advance(20_000);
@@ -205,7 +208,7 @@ describe('what the machine must be asked for', () => {
     expect(asked).toEqual({ idle: 1, battery: 3 });
   });
 
-  test('is never asked for twice at a time', async () => {
+  test('the idle time is never asked for twice at once', async () => {
     let [asked, running, most] = [0, 0, 0];
     let answer = () => {};
     const { clock, agent } = await startAgent({
@@ -233,7 +236,7 @@ describe('what the machine must be asked for', () => {
     expect([asked, most]).toEqual([2, 1]);
   });
 
-  test('is stopped with the agent', async () => {
+  test('a question about power is stopped with the agent', async () => {
     let heard: AbortSignal | null = null;
     const { stop } = await startAgent({
       hostActivity: {
@@ -249,8 +252,8 @@ describe('what the machine must be asked for', () => {
   });
 });
 
-describe('a rule that nothing here can judge', () => {
-  test('is named, set or not, and pauses nothing', async () => {
+describe('owner rules that cannot be judged here', () => {
+  test('an owner rule that cannot be judged here is named, set or not, and pauses nothing', async () => {
     const { agent, telemetry, rule } = await startAgent();
     const byHost = OWNER_RULES.filter(({ senses }) => SENSES[senses].kind === 'host');
     await until(() => agent.view().owner.unjudgeable.length === byHost.length);
@@ -260,7 +263,7 @@ describe('a rule that nothing here can judge', () => {
     expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULE_KEYS });
   });
 
-  test('is not named before the machine was asked', async () => {
+  test('no owner rule is named as impossible to judge before the machine has been asked', async () => {
     const never = () => new Promise<null>(() => {});
     const hostActivity = { userIdleMs: never, isOnBattery: never };
     const { agent, telemetry } = await startAgent({ hostActivity });

@@ -46,17 +46,41 @@ describe('power on Linux', () => {
   const mouse = supply('hid-1', { type: 'Battery', scope: 'Device', status: 'Discharging' });
 
   test.each([
-    ['a laptop that is unplugged', { ...battery('Discharging'), ...mains('0') }, true],
-    ['a laptop that is plugged in', { ...battery('Charging'), ...mains('1') }, false],
-    ['a full battery', { ...battery('Full'), ...mains('1') }, false],
-    ['a battery drained beside the mains', { ...battery('Discharging'), ...mains('1') }, false],
-    ['a charger at a USB port', { ...battery('Discharging'), ...mains('0'), ...usb('2') }, false],
-    ['a battery that nobody knows', { ...battery('Unknown'), ...mains('0') }, false],
-    ['a laptop that tells of no mains', battery('Discharging'), true],
-    ['a desktop with the battery of a mouse', mouse, false],
-    ['a desktop', { '/sys/class/net/lo/mtu': '1500' }, false],
-    ['a machine whose kernel is hidden', {}, null],
-  ])('%s', async (_law, files, isOnBattery) => {
+    [
+      'a laptop that is unplugged is on battery',
+      { ...battery('Discharging'), ...mains('0') },
+      true,
+    ],
+    [
+      'a laptop that is plugged in is on mains power',
+      { ...battery('Charging'), ...mains('1') },
+      false,
+    ],
+    [
+      'a laptop with a full battery is on mains power',
+      { ...battery('Full'), ...mains('1') },
+      false,
+    ],
+    [
+      'a laptop whose battery drains on mains power is on mains power',
+      { ...battery('Discharging'), ...mains('1') },
+      false,
+    ],
+    [
+      'a laptop with a charger at a USB port is on mains power',
+      { ...battery('Discharging'), ...mains('0'), ...usb('2') },
+      false,
+    ],
+    [
+      'a laptop with a battery in an unknown state is not on battery',
+      { ...battery('Unknown'), ...mains('0') },
+      false,
+    ],
+    ['a laptop that reports no mains is on battery', battery('Discharging'), true],
+    ['a desktop with the battery of a mouse is not on battery', mouse, false],
+    ['a desktop is not on battery', { '/sys/class/net/lo/mtu': '1500' }, false],
+    ['a machine whose kernel is hidden has an unknown power source', {}, null],
+  ])('%s', async (_title, files, isOnBattery) => {
     expect(await machine('linux', {}, fileTree(files)).isOnBattery()).toBe(isOnBattery);
   });
 });
@@ -79,30 +103,30 @@ describe('sessions of logind', () => {
   const DESKTOP = { Type: 'wayland' };
 
   test.each([
-    ['a terminal counts from its last key', [ago(9000)], 9000],
-    ['the one touched last counts', [ago(9000), ago(400)], 400],
-    ['a terminal of the future was touched now', [ago(-5000)], 0],
+    ['a terminal is idle since its last key', [ago(9000)], 9000],
+    ['the terminal used last counts', [ago(9000), ago(400)], 400],
+    ['a terminal last used in the future counts as used now', [ago(-5000)], 0],
     ['a session in which nobody can type is no person', [{}], Infinity],
-    [
-      'an idle desktop counts from when it said so',
-      [{ ...DESKTOP, ...ago(7), IdleHint: 'yes' }],
-      7,
-    ],
+    ['an idle desktop is idle since it said so', [{ ...DESKTOP, ...ago(7), IdleHint: 'yes' }], 7],
     ['a desktop that is no longer idle is in use', [{ ...DESKTOP, ...ago(900_000) }], 0],
-    ['a desktop that has never said a word is unknown', [DESKTOP], null],
-    ['… also beside a terminal that is known', [DESKTOP, ago(7)], null],
-    ['the screen at which one logs in is no person', [{ ...DESKTOP, Class: 'greeter' }], Infinity],
+    ['a desktop that has never reported its idle time is unknown', [DESKTOP], null],
+    [
+      'a desktop that has never reported makes the idle time unknown next to a known terminal',
+      [DESKTOP, ago(7)],
+      null,
+    ],
+    ['a login screen is no person', [{ ...DESKTOP, Class: 'greeter' }], Infinity],
     [
       'the manager that starts before a login is no person',
       [{ ...ago(7), Class: 'manager-early' }],
       Infinity,
     ],
     ['a session that is closing is over', [{ ...ago(7), State: 'closing' }], Infinity],
-  ])('%s', (_law, sessions, ms) => {
+  ])('%s', (_title, sessions, ms) => {
     expect(idle(...sessions)).toBe(ms);
   });
 
-  test('are those of the list', () => {
+  test('the ids of sessions are read from logind’s list, and nothing else is taken for one', () => {
     expect(parseSessionIds(fixture('loginctl-list.txt'))).toEqual(['2', 'c1', '14']);
     expect(parseSessionIds(fixture('loginctl-list-states.txt'))).toEqual(['1', 'c2']);
     expect(parseSessionIds('')).toEqual([]);
@@ -111,7 +135,7 @@ describe('sessions of logind', () => {
 });
 
 describe('idle time on Linux', () => {
-  test('is what logind says of the people who are logged in', async () => {
+  test('the idle time on Linux is what logind says of the people who are logged in', async () => {
     const list = prints(fixture('loginctl-list.txt'));
     const show = prints(fixture('loginctl-show.txt'));
     const script = `if [ "$1" = list-sessions ]; then\n${list}\nfi\n${show}`;
@@ -120,11 +144,11 @@ describe('idle time on Linux', () => {
     expect(tools.runs[1]?.args.slice(-3)).toEqual(['2', 'c1', '14']);
   });
 
-  test('has no end where nobody is logged in', async () => {
+  test('the idle time on Linux is infinite where nobody is logged in', async () => {
     expect(await machine('linux', { loginctl: 'exit 0' }).userIdleMs()).toBe(Infinity);
   });
 
-  test('is unknown while logind hangs, which is waited for 10 s', async () => {
+  test('the idle time on Linux is unknown while logind hangs, which is waited for 10 s', async () => {
     const { userIdleMs, clock, tools } = machine('linux', { loginctl: HANGS });
     const asked = userIdleMs();
     await tools.run(1);
@@ -149,12 +173,12 @@ describe('idle time on Linux', () => {
   test.each([
     ['without logind', {}],
     ['where systemd does not run', { loginctl: 'echo "System has not been booted" >&2; exit 1' }],
-  ])('%s it is that of the terminal read last', async (_law, scripts) => {
+  ])('the idle time on Linux %s is that of the terminal read last', async (_title, scripts) => {
     const root = terminals({ ...CONSOLES, '/dev/pts/0': 61_000, '/dev/pts/ptmx': 0 });
     expect(await machine('linux', scripts, root).userIdleMs()).toBe(61_000);
   });
 
-  test('is unknown in a container, and alongside a desktop that touches no terminal', async () => {
+  test('the idle time on Linux is unknown in a container, and with a desktop that touches no terminal', async () => {
     const container = terminals({ '/dev/tty': 0, '/dev/pts/0': 61_000 });
     expect(await machine('linux', {}, container).userIdleMs()).toBeNull();
     const desktop = terminals({ ...CONSOLES, '/tmp/.X11-unix/X0': 0 });
@@ -163,7 +187,7 @@ describe('idle time on Linux', () => {
 });
 
 describe('a Mac', () => {
-  test('says what it runs on, and how long ago it was touched', async () => {
+  test('a Mac says whether it runs on battery, and when it was last used', async () => {
     const { isOnBattery, userIdleMs } = machine('darwin', {
       pmset: prints(fixture('pmset-battery.txt')),
       ioreg: prints(fixture('ioreg-hid.txt')),
@@ -172,20 +196,20 @@ describe('a Mac', () => {
     expect(await userIdleMs()).toBe(301_500);
   });
 
-  test('on the mains is on no battery, and other words are no answer', () => {
+  test('a Mac on mains power is not on battery, and unknown output is no answer', () => {
     expect(parsePmset("Now drawing from 'AC Power'\n")).toBe(false);
     expect(parsePmset("Now drawing from 'UPS Power'\n")).toBe(true);
     expect(parsePmset('')).toBeNull();
     expect(parseHidIdleMs('"IOClass" = "IOHIDSystem"')).toBeNull();
   });
 
-  test('whose tools fail tells nothing', async () => {
+  test('a Mac whose tools fail reports nothing about power and idle time', async () => {
     const { isOnBattery, userIdleMs } = machine('darwin', { pmset: 'exit 1' });
     expect([await isOnBattery(), await userIdleMs()]).toEqual([null, null]);
   });
 });
 
-test('Windows tells nothing yet', async () => {
+test('Windows reports nothing about power and idle time yet', async () => {
   const { isOnBattery, userIdleMs } = machine('win32', {});
   expect([await isOnBattery(), await userIdleMs()]).toEqual([null, null]);
 });

@@ -6,7 +6,7 @@ import type { GatewayVerdict } from '#shared/agent.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
 import type { ExpectedAgent } from '../../../main/agent/doctor/agent-checks.ts';
 import { runChecks } from '../../../main/agent/doctor/doctor.ts';
-import type { WindowCut } from '../../../main/agent/doctor/window.ts';
+import type { WindowCut } from '../../../main/agent/doctor/context-window.ts';
 import {
   DOCTOR_NAMES,
   type DoctorReport,
@@ -155,7 +155,7 @@ test('a machine on which all is well passes each of the six checks, by its name'
   expect(JSON.stringify(report)).not.toContain(GATEWAY_TOKEN);
 });
 
-test('where nothing runs every check fails, each with what was tried and what to do', async () => {
+test('every check fails where nothing runs, and says what was tried and what to do', async () => {
   const agent = { ...(await startAgent()).expected, ports: [1] };
   const gpus: GpuReading = {
     state: 'absent',
@@ -178,7 +178,7 @@ test('where nothing runs every check fails, each with what was tried and what to
   for (const name of DOCTOR_NAMES) expect(text).toContain(`FAILED ${name}`);
 });
 
-test('an engine on a machine without a GPU can be used directly, by the line that is shown', async () => {
+test('an engine on a machine without a GPU can be used directly, by the line that doctor shows', async () => {
   const gpus: GpuReading = {
     state: 'absent',
     devices: [],
@@ -192,7 +192,7 @@ test('an engine on a machine without a GPU can be used directly, by the line tha
   );
 });
 
-test('without an agent the engine itself is asked, and what failed is the agent alone', async () => {
+test('the doctor asks the engine itself where no agent runs, and only the agent’s checks fail', async () => {
   const agent = { ...(await startAgent()).expected, ports: [1] };
   const engine = await startVllm();
   const report = await diagnose({ agent, engine });
@@ -203,7 +203,7 @@ test('without an agent the engine itself is asked, and what failed is the agent 
   expect(engine.asked).toContain('POST /v1/chat/completions');
 });
 
-test('one port is enough: a name passes when one of its entries does', async () => {
+test('one bound port is enough for the agent’s checks to pass', async () => {
   const { expected, port } = await startAgent();
   const report = await diagnose({
     agent: { ...expected, ports: [1, port] },
@@ -215,9 +215,9 @@ test('one port is enough: a name passes when one of its entries does', async () 
 });
 
 test.each([
-  ['of another key', { signature: 'A'.repeat(86) + '==' }, /SWITCHYARD_DATA_DIR/],
+  ['with another key', { signature: 'A'.repeat(86) + '==' }, /SWITCHYARD_DATA_DIR/],
   ['that loads a model', { status: 'loading' }, /wait/],
-])('an agent %s is told from one that is well', async (_, said, remedy) => {
+])('the doctor fails the health check for an agent %s', async (_, said, remedy) => {
   const { expected } = await startAgent(said);
   const report = await diagnose({ agent: expected, engine: await startVllm() });
   expect(named(report, 'agent port bound')[0]?.passed).toBe(true);
@@ -226,7 +226,7 @@ test.each([
   ]);
 });
 
-test('an agent that knows another gateway is told to be joined again', async () => {
+test('an agent that knows another gateway is said to need a new join', async () => {
   const { expected } = await startAgent();
   const { id, privateKey } = expected;
   const port = await serve((req, res) => {
@@ -242,7 +242,7 @@ test('an agent that knows another gateway is told to be joined again', async () 
   expect(named(report, 'test inference returns choices')[0]?.remedy).toMatch(/join this machine/);
 });
 
-test('another program on the port is no agent, and is not shown the token', async () => {
+test('another program on the agent’s port is no agent, and is not shown the token', async () => {
   const tokens: unknown[] = [];
   const port = await serve((req, res) => {
     tokens.push(req.headers['x-gateway-token']);
@@ -258,7 +258,7 @@ test('another program on the port is no agent, and is not shown the token', asyn
   expect(tokens).toEqual([undefined]);
 });
 
-test('an engine that fails at inference is shown with what it said, cut short and harmless', async () => {
+test('an engine that fails at inference is shown with its message, cut short and harmless', async () => {
   const { expected } = await startAgent();
   const engine = await startVllm();
   const body = `\u001b[2Jout of memory ${'x'.repeat(5000)}`;
@@ -298,7 +298,7 @@ test('a list without the model fails "model id matches" alone', async () => {
   ]);
 });
 
-test('an agent on loopback that has joined a gateway elsewhere is told that it cannot be found', async () => {
+test('an agent on loopback that has joined a remote gateway is said to be out of its reach', async () => {
   const { expected } = await startAgent();
   const agent = { ...expected, registryUrl: 'http://192.168.1.10:47900' };
   const report = await diagnose({ agent, engine: await startVllm() });
@@ -308,7 +308,7 @@ test('an agent on loopback that has joined a gateway elsewhere is told that it c
   ]);
 });
 
-test('a port at which no gateway looks is not well once a gateway elsewhere was joined', async () => {
+test('an agent port that remote gateways do not search fails its check once one of them has been joined', async () => {
   const { expected, port } = await startAgent();
   const agent = { ...expected, gatewayPorts: [3001, 47_901] };
   const report = await diagnose({ agent, engine: await startVllm() });
@@ -319,7 +319,7 @@ test('a port at which no gateway looks is not well once a gateway elsewhere was 
   expect((await diagnose({ agent: second, engine: await startVllm() })).ok).toBe(true);
 });
 
-test('what the gateway has found is shown, and its no is a no', async () => {
+test('the doctor shows the gateway’s verdict, and a refusal there is a failure here', async () => {
   const { expected: agent } = await startAgent();
   const engine = await startVllm();
   const gateway = (status: string, failure_reason = '') => ({ url: null, status, failure_reason });
@@ -345,7 +345,7 @@ test.each([
   expect(named(report, 'agent port bound')[0]?.remedy).toContain('belongs to another program');
 });
 
-test('an engine that hangs is told from one that does not run', async () => {
+test('the doctor tells an engine that hangs from one that does not run', async () => {
   const { expected: agent } = await startAgent();
   const engine = await startEngine({ '*': { body: '', hangs: true } });
   const [found] = named(await diagnose({ agent, engine }), 'engine found');
@@ -353,7 +353,7 @@ test('an engine that hangs is told from one that does not run', async () => {
   expect(found?.remedy).toContain('restart it');
 });
 
-test('a window that is too small for coding agents is told, with what to set', async () => {
+test('the doctor reports a context window too small for coding agents, with the setting to change', async () => {
   const { expected: agent } = await startAgent();
   const ollamaWith = (length: number) =>
     startEngine({
@@ -375,7 +375,7 @@ test('a window that is too small for coding agents is told, with what to set', a
   expect(await remedyAt(65_536)).toBeNull();
 });
 
-test('an engine that a gateway has caught cutting prompts is named', async () => {
+test('the doctor names an engine that a gateway has caught cutting prompts', async () => {
   const { expected: agent } = await startAgent();
   const report = await diagnose({
     agent,
@@ -392,6 +392,6 @@ function serveNothing(): Promise<number> {
   return listening(createTcpServer((socket) => socket.destroy()));
 }
 
-test('output of others is one line, with hidden characters as their codes', () => {
+test('the output of other programs is shown in one line, with hidden characters as their codes', () => {
   expect(shown('a\n\tb\u0007\u001b[31mc')).toBe('a b⟨U+0007⟩⟨U+001B⟩[31mc');
 });

@@ -36,28 +36,31 @@ const SERVING: Curve = (ms) => {
   return ms > 400_000 ? 30 + (plateau - 30) * ((405_000 - ms) / 5000) : plateau;
 };
 
-describe('the energy of a known curve of power', () => {
-  test.each([1000, 2000])('is right to 1 %% with a reading every %i ms', (stepMs) => {
-    const meter = createEnergyMeter();
-    let end = (_ticks: number, _tokens: number): void => {};
-    measured(
-      SERVING,
-      { stepMs, endMs: 500_000 },
-      [
-        [100_300, () => (end = meter.began('qwen3', 100_300))],
-        [400_700, () => end(400_700, 9000)],
-      ],
-      meter,
-    );
-    const { idleWatts, isNet, models } = meter.view();
-    expect([idleWatts, isNet]).toEqual([30, true]);
-    const [{ joules, tokens, model } = { joules: 0, tokens: 0, model: '' }] = models;
-    const expected = integral(SERVING, 100_300, 400_700, 30);
-    expect(Math.abs(joules / expected - 1)).toBeLessThan(0.01);
-    expect([model, tokens]).toEqual(['qwen3', 9000]);
-  });
+describe('energy measured along a known power curve', () => {
+  test.each([1000, 2000])(
+    'the measured energy is right to 1 %% with a reading every %i ms',
+    (stepMs) => {
+      const meter = createEnergyMeter();
+      let end = (_ticks: number, _tokens: number): void => {};
+      measured(
+        SERVING,
+        { stepMs, endMs: 500_000 },
+        [
+          [100_300, () => (end = meter.began('qwen3', 100_300))],
+          [400_700, () => end(400_700, 9000)],
+        ],
+        meter,
+      );
+      const { idleWatts, isNet, models } = meter.view();
+      expect([idleWatts, isNet]).toEqual([30, true]);
+      const [{ joules, tokens, model } = { joules: 0, tokens: 0, model: '' }] = models;
+      const expected = integral(SERVING, 100_300, 400_700, 30);
+      expect(Math.abs(joules / expected - 1)).toBeLessThan(0.01);
+      expect([model, tokens]).toEqual(['qwen3', 9000]);
+    },
+  );
 
-  test('counts many short requests as it counts one long one', () => {
+  test('the energy of many short requests is counted like that of one long request', () => {
     const meter = createEnergyMeter();
     const events = Array.from({ length: 300 }, (_, n) => {
       const at = 100_300 + n * 1000;
@@ -73,7 +76,7 @@ describe('the energy of a known curve of power', () => {
     expect(Math.abs((only?.joules ?? 0) / expected - 1)).toBeLessThan(0.01);
   });
 
-  test('is divided among the requests that run at the same time', () => {
+  test('the energy is divided among the requests that run at the same time', () => {
     const meter = createEnergyMeter();
     const flat: Curve = () => 200;
     const nothing = (_ticks: number, _tokens: number): void => {};
@@ -106,8 +109,8 @@ describe('the energy of a known curve of power', () => {
   });
 });
 
-describe('what is not known', () => {
-  test('of power counts neither energy nor tokens', () => {
+describe('gaps in the power readings', () => {
+  test('a request without any power reading counts neither energy nor tokens', () => {
     const meter = createEnergyMeter();
     meter.sample(0, null);
     const end = meter.began('m', 1000);
@@ -121,7 +124,7 @@ describe('what is not known', () => {
     });
   });
 
-  test('for a while leaves out the requests of that while', () => {
+  test('a request during which the power was unknown for a while is left out', () => {
     const meter = createEnergyMeter();
     meter.sample(0, 50);
     const across = meter.began('m', 1000);
@@ -134,7 +137,7 @@ describe('what is not known', () => {
     expect(meter.view().models.map(({ tokens }) => tokens)).toEqual([20]);
   });
 
-  test('between readings that are far apart is not guessed', () => {
+  test('the energy between readings that are far apart is not guessed', () => {
     const meter = createEnergyMeter();
     meter.sample(0, 300);
     const end = meter.began('m', 1000);
@@ -159,7 +162,7 @@ test('idle power is the lowest of the last hour while nothing was served', () =>
   expect(meter.view().idleWatts).toBe(40);
 });
 
-test('a caller that names ever new models takes bounded memory', () => {
+test('a caller that keeps naming new models takes bounded memory', () => {
   const meter = createEnergyMeter();
   meter.sample(0, 100);
   for (let n = 0; n < 1000; n += 1) meter.began(`model-${n}`, n)(n + 1, 1);

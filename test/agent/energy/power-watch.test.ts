@@ -41,8 +41,8 @@ function startWatch(cards: readonly Partial<GpuDevice>[] = [{}]) {
   return { clock, telemetry, meter, tool, watch };
 }
 
-describe('while requests run', () => {
-  test('one nvidia-smi repeats itself, and the watts of all cards are added', () => {
+describe('power while requests run', () => {
+  test('a single nvidia-smi repeats its readings while requests run, and the watts of all cards are added', () => {
     const { clock, meter, tool, watch } = startWatch([{}, {}]);
     const first = meter.began('qwen3', clock.ticks());
     watch.look();
@@ -63,7 +63,7 @@ describe('while requests run', () => {
     expect(tool.starts).toHaveLength(1);
   });
 
-  test('a card that does not say its power makes all of it unknown', () => {
+  test('the power is unknown while requests run where one card does not report its own', () => {
     const { clock, meter, tool, watch } = startWatch([{}, {}]);
     meter.began('qwen3', clock.ticks());
     watch.look();
@@ -84,7 +84,7 @@ describe('while requests run', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('one that fails is not started again for ten minutes, and readings are taken instead', async () => {
+  test('an nvidia-smi that fails is restarted only after ten minutes, and plain readings stand in for it', async () => {
     const { clock, meter, telemetry, tool, watch } = startWatch([{ powerW: 80 }]);
     meter.began('qwen3', clock.ticks());
     watch.look();
@@ -95,7 +95,7 @@ describe('while requests run', () => {
     expect(tool.starts).toHaveLength(2);
   });
 
-  test('cards of other vendors are read every five seconds', () => {
+  test('cards of other vendors are read every five seconds while requests run', () => {
     const { clock, meter, telemetry, tool, watch } = startWatch([{ vendor: 'amd', powerW: 90 }]);
     meter.sample(clock.ticks(), 30);
     clock.advance(1);
@@ -108,7 +108,7 @@ describe('while requests run', () => {
   });
 });
 
-test('while nothing runs readings are taken as they come, and no tool is started', () => {
+test('an idle machine takes power readings as they come, and starts no tool', () => {
   const { clock, meter, tool, watch } = startWatch([{ powerW: 28 }]);
   for (let n = 0; n < 5; n += 1) {
     clock.advance(5000);
@@ -118,7 +118,7 @@ test('while nothing runs readings are taken as they come, and no tool is started
   expect([tool.starts.length, clock.pending()]).toEqual([0, 0]);
 });
 
-test('the power of a machine is unknown where one of its cards does not say it', () => {
+test('the power of a machine is unknown where one of its cards does not report its own', () => {
   const gpus = (...devices: GpuDevice[]) => ({
     gpus: { state: 'reading', devices, problems: [] } as const,
   });

@@ -4,7 +4,7 @@ import { startModelServer, startServing, until } from '../../support/agent.ts';
 import { postJson } from '../../support/http.ts';
 import { json } from '../../support/upstream.ts';
 
-test('answers that an agent passes on are measured, and its heartbeats say so', async () => {
+test('the energy of answers that an agent passes on is measured, and its heartbeats report it', async () => {
   let print = (_text: string): void => {};
   const startTool: StartTool = (_command, _args, onData) => {
     print = (text) => onData(Buffer.from(text));

@@ -166,7 +166,7 @@ async function look(engine: FakeEngine, isPinned = false) {
 }
 
 describe.each(Object.entries(SAMPLES))('%s', (kind, { routes, headers, expected }) => {
-  test('is known by what it answers on any port, asked by GET alone', async () => {
+  test(`${kind} is recognised on any port by its answers to GET requests alone`, async () => {
     const engine = await startEngine(routes, headers);
     const seen = await look(engine);
     expect(seen).toMatchObject({ kind: 'found', found: { kind, detail: expected } });
@@ -183,7 +183,7 @@ test('Docker Model Runner is served under its own path', async () => {
 test.each([
   ['vllm-mlx', listed('vllm-mlx', 'a'), ['a']],
   ['oMLX', listed('omlx', 'a', 'b'), ['b']],
-])('%s is an MLX server and tells what is loaded', async (_name, list, loaded) => {
+])('the server %s is recognised as MLX and reports what is loaded', async (_name, list, loaded) => {
   const status = ok({
     models: [
       { id: 'a', loaded: false },
@@ -194,7 +194,7 @@ test.each([
   expect(await look(engine)).toMatchObject({ found: { kind: 'mlx', detail: { loaded } } });
 });
 
-test('a llama.cpp that loads is known and not healthy yet', async () => {
+test('a llama.cpp that is loading its model is recognised and not healthy yet', async () => {
   const loading = { status: 503, body: { error: { message: 'Loading model', code: 503 } } };
   const engine = await startEngine({ '*': loading }, { server: 'llama.cpp' });
   expect(await look(engine)).toMatchObject({
@@ -202,7 +202,7 @@ test('a llama.cpp that loads is known and not healthy yet', async () => {
   });
 });
 
-test('a llama.cpp with a key says that it wants one, although it answers health and models without', async () => {
+test('a llama.cpp with a key is reported as wanting one, although health and models answer without', async () => {
   const refused = { status: 401, body: { error: { message: 'Invalid API Key', code: 401 } } };
   const routes = { '/props': refused, '/metrics': refused, '/health': ok({ status: 'ok' }) };
   const engine = await startEngine({ ...routes, '/v1/models': listed('llamacpp', 'gemma') });
@@ -230,7 +230,7 @@ test('a llama.cpp router is asked about a model that is loaded, and about none t
   expect(engine.asked.filter((asked) => asked.includes('model='))).toEqual([]);
 });
 
-test('a llama.cpp with several models tells which of them is loaded', async () => {
+test('a llama.cpp with several models reports which of them is loaded', async () => {
   const entry = (id: string, value: string) => ({ id, owned_by: 'llamacpp', status: { value } });
   const data = [entry('a', 'unloaded'), entry('b', 'loaded')];
   const engine = await startEngine({ ...HEALTHY, '/v1/models': ok({ object: 'list', data }) });
@@ -239,7 +239,7 @@ test('a llama.cpp with several models tells which of them is loaded', async () =
   });
 });
 
-test('a vLLM that wants a key is known, and not healthy by its list', async () => {
+test('a vLLM that wants a key is recognised, and its list of models makes it unhealthy', async () => {
   const engine = await startEngine({
     ...SAMPLES['vllm']?.routes,
     '/v1/models': { status: 401, body: { error: 'Unauthorized' } },
@@ -247,7 +247,7 @@ test('a vLLM that wants a key is known, and not healthy by its list', async () =
   expect(await look(engine)).toMatchObject({ found: { kind: 'vllm', detail: { models: [] } } });
 });
 
-describe('a server that is no engine', () => {
+describe('servers that are no engine', () => {
   test.each<[string, FakeEngine['routes']]>([
     ['a web page', { '*': '<!doctype html><title>dev server</title>' }],
     ['a JSON API', { '*': ok({ hello: 'world' }) }],
@@ -258,17 +258,17 @@ describe('a server that is no engine', () => {
     ],
     ['a page about Ollama', { '*': 'How to see whether Ollama is running' }],
     ['JSON of the wrong shape', { '*': ok({ data: [null, 1, { id: 5 }], models: 'x', info: [] }) }],
-  ])('%s is not taken for one', async (_what, routes) => {
+  ])('%s is not taken for an engine', async (_what, routes) => {
     expect((await look(await startEngine(routes))).kind).toBe('stranger');
   });
 
-  test('is not asked for paths of engines that its port does not suggest', async () => {
+  test('a server that is no engine is not asked for paths that its port does not suggest', async () => {
     const server = await startEngine({ '*': '<!doctype html>' });
     await look(server);
     expect(server.asked).toEqual(['GET /v1/models']);
   });
 
-  test('is taken when its owner has pinned it and it lists models', async () => {
+  test('a server of an unknown kind is taken for an engine when its owner has pinned it and it lists models', async () => {
     const engine = await startEngine({ '/v1/models': listed('me', 'mine') });
     expect(await look(engine, true)).toMatchObject({
       found: { kind: 'other', detail: { models: ['mine'], health: { status: 'ok', code: 200 } } },
@@ -276,13 +276,13 @@ describe('a server that is no engine', () => {
   });
 });
 
-test('a server that never answers costs a second', async () => {
+test('a server that never answers is given up after one request', async () => {
   const engine = await startEngine({ '*': { body: '', hangs: true } });
   expect(await look(engine)).toEqual({ kind: 'silent', isLate: true });
   expect(engine.asked).toHaveLength(1);
 });
 
-test('a body of ten megabytes is not kept', async () => {
+test('an answer of ten megabytes from an engine is not kept', async () => {
   const engine = await startEngine({ '*': 'x'.repeat(10_000_000) });
   expect((await look(engine)).kind).toBe('silent');
 });
@@ -301,11 +301,11 @@ test.each([
     '/home/ada/.cache/huggingface/hub/models--Qwen--Qwen3-32B/snapshots/9216db5781bf21249d130ec9da846c4624c16137',
     'Qwen/Qwen3-32B',
   ],
-])('of where a model lies, %s, only %s is shown', (location, shown) => {
+])('the model at %s is shown as %s', (location, shown) => {
   expect(shownLocation(location)).toBe(shown);
 });
 
-test('samples are read over all labels; buckets, comments and what is no number are left out', () => {
+test('metrics are summed over all labels, without buckets, comments and values that are no number', () => {
   const samples = parsePrometheus(
     'a{x="1"} 2\na{x="2"} 4 1700000000\n# b 1\nc NaN\nd -1\ne_bucket{le="1"} 5\nno line\n=\nf{l="} 9"} 1',
   );
@@ -314,7 +314,7 @@ test('samples are read over all labels; buckets, comments and what is no number 
   expect(sumOf(samples, 'missing', 'f')).toBe(1);
 });
 
-test('the metrics of one engine are not those of another', () => {
+test('the metrics of one engine are not read as those of another', () => {
   expect(parseMetrics('vllm', fixture('sglang-metrics.txt'))).toBeNull();
   expect(parseMetrics('sglang', fixture('vllm-metrics.txt'))).toBeNull();
   expect(parseMetrics('llama.cpp', '<html>')).toBeNull();
@@ -339,14 +339,14 @@ test.each([
     { kind: 'tps', tps: 0.8371284457403783 },
   ],
 ] as const)(
-  '%s: of %s what is there is read, and nothing is made up',
+  'metrics of %s are read from %s as far as they are there, and nothing is made up',
   (kind, page, told, decode) => {
     const metrics = { ...NOTHING, ...told };
     expect(parseMetrics(kind, fixture(page))).toEqual({ metrics, decode });
   },
 );
 
-test('the speed is that since the last look, and of all time at the first', () => {
+test('the speed is that since the last reading, and of all time at the first', () => {
   const count = (tokens: number, seconds: number) => ({ tokens, seconds });
   expect(decodeSpeed(null, count(1000, 25))).toBe(40);
   expect(decodeSpeed(count(1000, 25), count(1100, 30))).toBe(20);

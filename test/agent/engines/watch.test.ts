@@ -112,7 +112,7 @@ async function timesOf(engine: FakeEngine, { clock, rested }: Started, seconds: 
   return times;
 }
 
-test('an engine is found at once and its change is told', async () => {
+test('an engine is found at once, and its change is reported', async () => {
   const engine = await startEngine(VLLM);
   const world = started({ ports: [engine.port] });
   await world.rested();
@@ -120,7 +120,7 @@ test('an engine is found at once and its change is told', async () => {
   expect(world.changes()).toBe(1);
 });
 
-test('our own ports are never asked', async () => {
+test('the agent’s own ports are never searched for engines', async () => {
   const own = await startEngine(VLLM);
   const world = started({ ports: [own.port], ownPorts: [own.port] });
   await world.rested();
@@ -128,15 +128,15 @@ test('our own ports are never asked', async () => {
   expect(world.watch.engine()).toBeNull();
 });
 
-describe('the cadence', () => {
-  test('of looking for engines goes from 5 s to 60 s', async () => {
+describe('intervals of looking for engines', () => {
+  test('the interval of looking for engines grows from 5 s to 60 s', async () => {
     const server = await startEngine({ '*': '<!doctype html>' });
     const world = started({ ports: [server.port] });
     await world.rested();
     expect(await timesOf(server, world, 200)).toEqual([5, 15, 35, 75, 135, 195]);
   });
 
-  test('of reading an engine goes from 5 s to 15 s and is short again after a change', async () => {
+  test('the interval of reading an engine grows from 5 s to 15 s, and is short again after a change', async () => {
     const engine = await startEngine(VLLM);
     const world = started({ ports: [engine.port] });
     await world.rested();
@@ -146,7 +146,7 @@ describe('the cadence', () => {
     expect(world.changes()).toBe(2);
   });
 
-  test('is not outrun by somebody who hurries it', async () => {
+  test('an engine is not read more often however often a reading is asked for', async () => {
     const engine = await startEngine(VLLM);
     const world = started({ ports: [engine.port] });
     await world.rested();
@@ -161,7 +161,7 @@ describe('the cadence', () => {
   });
 });
 
-test('of two engines the one that can answer is served, and it stays so between equals', async () => {
+test('the engine that can answer is served of two, and stays in service when both can', async () => {
   const [first, second] = [await startEngine(VLLM), await startEngine(LLAMA)];
   first.routes = { ...VLLM, '/health': { status: 503, body: '' } };
   const world = started({ ports: [first.port, second.port] });
@@ -175,7 +175,7 @@ test('of two engines the one that can answer is served, and it stays so between 
   ]);
 });
 
-test('an engine that gives way to another on its port is known again', async () => {
+test('an engine that replaces another on its port is recognised', async () => {
   const engine = await startEngine(VLLM);
   const world = started({ ports: [engine.port] });
   await world.rested();
@@ -221,7 +221,7 @@ async function lateRounds(engine: FakeEngine, world: Started, rounds: number) {
   return states;
 }
 
-test('an engine that does not answer in a second is asked again at once, and is unresponsive the third time', async () => {
+test('an engine that misses a second is asked again at once, and is unresponsive the third time', async () => {
   const engine = await startEngine(VLLM);
   const world = started({ ports: [engine.port] });
   await world.rested();
@@ -233,7 +233,7 @@ test.each([
   ['vllm', VLLM, true],
   ['mlx', { '/v1/models': listed(null, 'a'), '/health': ok({ status: 'ok' }) }, false],
 ])(
-  'an engine that is silent for ten seconds is stuck, unless it is one that computes and answers in turn (%s)',
+  'an engine that is silent for ten seconds is stuck, unless it computes and answers by turns (%s)',
   async (_kind, routes, isStuck) => {
     const engine = await startEngine(routes);
     const world = started({ pinned: addressOf(engine.url) });
@@ -248,8 +248,8 @@ test.each([
   },
 );
 
-describe('a pinned engine', () => {
-  test('is the only one asked, with its key, which is nowhere shown', async () => {
+describe('pinned engines', () => {
+  test('a pinned engine is the only one asked, with its key, which is shown nowhere', async () => {
     const [pinned, other] = [await startEngine(VLLM), await startEngine(LLAMA)];
     const world = started({
       ports: [other.port],
@@ -262,7 +262,7 @@ describe('a pinned engine', () => {
     expect(JSON.stringify(world.watch.engines())).not.toContain('secret');
   });
 
-  test('is shown although it does not answer, and found once it does', async () => {
+  test('a pinned engine is shown although it does not answer, and recognised once it does', async () => {
     const engine = await startEngine({ '*': { status: 401, body: {} } });
     const world = started({ pinned: addressOf(engine.url) });
     await world.rested();
@@ -281,14 +281,14 @@ describe('a pinned engine', () => {
     ['http://127.0.0.1:8000/?key=sk-secret', 'no query'],
     ['file:///etc/passwd', 'begin with http'],
     ['http://me%4:1b-secret@engines.test', 'write it as %25'],
-  ])('may not be %s', (url, words) => {
+  ])('the address %j may not be pinned as an engine', (url, words) => {
     const { kind, ...rest } = pinnedAddress(url, null);
     expect(kind).toBe('invalid');
     expect(JSON.stringify(rest)).toContain(words);
     expect(JSON.stringify(rest)).not.toContain('secret');
   });
 
-  test('may have a user and a path, and the user is not shown', () => {
+  test('a pinned address may have a user and a path, and the user is not shown', () => {
     expect(pinnedAddress('https://me:sk%40x@engines.test/llm/v1', null)).toEqual({
       kind: 'address',
       address: {
@@ -300,7 +300,7 @@ describe('a pinned engine', () => {
   });
 });
 
-test('nothing is asked after a stop', async () => {
+test('the watch asks no engine after a stop', async () => {
   const engine = await startEngine(VLLM);
   const world = started({ ports: [engine.port] });
   await world.rested();
@@ -313,31 +313,29 @@ test('nothing is asked after a stop', async () => {
   expect(engine.asked).toHaveLength(before);
 });
 
-describe('looking elsewhere', () => {
-  test('forgets what was found, and what was under way counts for nothing', async () => {
-    const former = await startEngine(VLLM);
-    const next = await startEngine(LLAMA);
-    const { watch, clock, rested } = started({ ports: [former.port] });
+test('a new engine address makes the watch forget what it found, and ignore what was under way', async () => {
+  const former = await startEngine(VLLM);
+  const next = await startEngine(LLAMA);
+  const { watch, clock, rested } = started({ ports: [former.port] });
+  await rested();
+  expect(watch.engine()?.baseUrl).toBe(former.url);
+  const address = pinnedAddress(next.url, null);
+  if (address.kind !== 'address') throw new Error(address.message);
+  const before = former.asked.length;
+  clock.advance(5000);
+  // Its answer is on the way.
+  while (former.asked.length === before) await turn();
+  watch.seek({ pinned: address.address, ports: [] });
+  expect(watch.engines()).toEqual([]);
+  await rested();
+  for (let rounds = 0; rounds < 4; rounds += 1) {
+    clock.advance(1000);
     await rested();
-    expect(watch.engine()?.baseUrl).toBe(former.url);
-    const address = pinnedAddress(next.url, null);
-    if (address.kind !== 'address') throw new Error(address.message);
-    const before = former.asked.length;
-    clock.advance(5000);
-    // Its answer is on the way.
-    while (former.asked.length === before) await turn();
-    watch.seek({ pinned: address.address, ports: [] });
-    expect(watch.engines()).toEqual([]);
-    await rested();
-    for (let rounds = 0; rounds < 4; rounds += 1) {
-      clock.advance(1000);
-      await rested();
-    }
-    expect(watch.engines().map(({ baseUrl }) => baseUrl)).toEqual([next.url]);
-    expect(watch.engine()?.health.status).toBe('ok');
-    const asked = former.asked.length;
-    clock.advance(60_000);
-    await rested();
-    expect(former.asked).toHaveLength(asked);
-  });
+  }
+  expect(watch.engines().map(({ baseUrl }) => baseUrl)).toEqual([next.url]);
+  expect(watch.engine()?.health.status).toBe('ok');
+  const asked = former.asked.length;
+  clock.advance(60_000);
+  await rested();
+  expect(former.asked).toHaveLength(asked);
 });

@@ -64,7 +64,7 @@ describe.each([
     ],
   },
 ] as const)('$kind', ({ kind, model, orders }) => {
-  test('unloads and loads a model on order, and says so in its list', async () => {
+  test(`${kind} unloads and loads a model on order, and its list says so`, async () => {
     const { agent, engine, wait } = await startWith(kind, ['small', 'large']);
     expect(await wait(agent.changeModel('unload', model))).toEqual({ kind: 'done' });
     expect(engine.loaded.has(model)).toBe(false);
@@ -76,7 +76,7 @@ describe.each([
     expect(engine.orders).toEqual(orders);
   });
 
-  test('holds nothing once its memory is freed, and what it held once requests return', async () => {
+  test(`${kind} holds nothing once its memory is freed, and the same models again once requests return`, async () => {
     const { agent, engine, wait, memory, mode } = await startWith(kind, [model]);
     await wait(agent.free(null));
     expect([...engine.loaded]).toEqual([]);
@@ -104,7 +104,7 @@ test('an engine that cannot unload is named, and the machine takes no requests a
   expect(agent.view().problems).toContainEqual(expect.objectContaining({ tool: 'engine' }));
 });
 
-test('a vLLM without sleep mode says how it gets one', async () => {
+test('a vLLM without sleep mode comes with advice on how to enable it', async () => {
   const { vllm = () => null } = SCRIPTS;
   const engine = await startScripted(
     (asked, loaded) => (asked.method === 'GET' ? vllm(asked, loaded) : null),
@@ -120,7 +120,7 @@ test('a vLLM without sleep mode says how it gets one', async () => {
   });
 });
 
-test('a model that no engine has is refused with those that there are', async () => {
+test('an order for a model that no engine has is refused with the models that there are', async () => {
   const { agent, wait } = await startWith('ollama', []);
   expect(await wait(agent.changeModel('load', 'huge'))).toEqual({
     kind: 'refused',
@@ -129,7 +129,7 @@ test('a model that no engine has is refused with those that there are', async ()
   });
 });
 
-test('nothing is loaded on order while the memory is freed', async () => {
+test('no model is loaded on order while the memory is freed', async () => {
   const { agent, engine, wait } = await startWith('ollama', ['small']);
   await wait(agent.free(null));
   expect(await wait(agent.changeModel('load', 'small'))).toMatchObject({
@@ -177,7 +177,7 @@ test('freeing again unloads what others have loaded meanwhile, and brings back a
   expect([...engine.loaded]).toEqual(['small', 'large']);
 });
 
-test('an engine that was stopped meanwhile keeps nobody waiting', async () => {
+test('an engine that was stopped meanwhile does not delay the return of requests', async () => {
   const { agent, engine, wait, mode } = await startWith('ollama', ['small']);
   await wait(agent.free(null));
   await engine.close();
@@ -186,7 +186,7 @@ test('an engine that was stopped meanwhile keeps nobody waiting', async () => {
   expect(agent.view().memory.toLoad).toEqual([]);
 });
 
-test('a rule frees the memory where its owner wants that, and only a rule for others’ sake', async () => {
+test('an owner rule frees memory only if the owner allows it, and only to make room for others', async () => {
   const given = {
     memory: { freeMemory: true },
     rules: { maxGpuTemperatureC: 80, yieldToOthers: true },
@@ -222,7 +222,7 @@ test('a model that nobody uses is unloaded where the engine does not do it itsel
   expect([...ollama.engine.loaded]).toEqual(['small']);
 });
 
-describe('a request that runs', () => {
+describe('requests that run meanwhile', () => {
   /** An Ollama that holds a model and does not come to an end with a chat. */
   async function startBusy() {
     const machine = await startWith('ollama', ['small']);
@@ -234,7 +234,7 @@ describe('a request that runs', () => {
     return { ...machine, running };
   }
 
-  test('may finish for 30 s when the memory is freed, and is ended then', async () => {
+  test('a running request may finish for 30 s when the memory is freed, and is then ended', async () => {
     const { agent, clock, running, engine, memory, mode, wait } = await startBusy();
     const freeing = agent.free(null);
     await until(() => memory().state === 'freeing' && clock.pending() > 0);
@@ -246,7 +246,7 @@ describe('a request that runs', () => {
     expect([...engine.loaded]).toEqual([]);
   });
 
-  test('keeps an order waiting for a minute, and refuses it then', async () => {
+  test('a running request delays an order for a minute, and the order is then refused', async () => {
     const { agent, running, engine, mode, wait } = await startBusy();
     const refused = { kind: 'refused', code: 'requests_running' };
     expect(await wait(agent.changeModel('unload', 'small'))).toMatchObject(refused);
@@ -254,7 +254,7 @@ describe('a request that runs', () => {
     running.leave();
   });
 
-  test('is not met by freed memory that its owner has taken back while it ran', async () => {
+  test('a running request goes on where the owner has taken back the freed memory meanwhile', async () => {
     const { agent, running, engine, memory, mode, wait } = await startBusy();
     const freeing = agent.free(null);
     await until(() => memory().state === 'freeing');

@@ -70,8 +70,8 @@ const refuse =
 
 const lineTo = (url: string, token: string) => ({ url, others: [], token });
 
-describe('at a real registry', () => {
-  test('a machine joins, is listed with what it is, and says goodbye', async () => {
+describe('machines at a real registry', () => {
+  test('a machine joins a real registry, is listed with its hardware, and says goodbye', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const { agent, stop } = await startAgent({ clock });
@@ -87,7 +87,7 @@ describe('at a real registry', () => {
     expect(wire.registry.get(id)?.status).toBe('offline');
   });
 
-  test('it is the same after a restart, and its sequence rises', async () => {
+  test('a machine is the same after a restart, and its heartbeat count goes on', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const first = await startAgent({ clock });
@@ -100,7 +100,7 @@ describe('at a real registry', () => {
     expect(wire.registry.get(second.agent.view().id)?.heartbeat_count).toBe(3);
   });
 
-  test('a used token changes nothing and says what to do', async () => {
+  test('a used token changes nothing at its machine, and the error says what to do', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const ownRegistry = hearingRegistry();
@@ -115,7 +115,7 @@ describe('at a real registry', () => {
     expect(agent.view().registry).toMatchObject({ kind: 'own', state: 'connected' });
   });
 
-  test('one whose count was lost counts on from what the registry says', async () => {
+  test('a machine that lost its heartbeat count takes it up again from what the registry says', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const { agent, directory, stop } = await startAgent({ clock });
@@ -128,7 +128,7 @@ describe('at a real registry', () => {
     expect(second.agent.view().registry.problem).toBeNull();
   });
 
-  test('one that leaves goes back to the registry of its own process', async () => {
+  test('a machine that leaves a registry goes back to that of its own process', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const ownRegistry = hearingRegistry();
@@ -142,7 +142,7 @@ describe('at a real registry', () => {
   });
 });
 
-test('a token of the settings is used once, over restarts too', async () => {
+test('a token from the settings is used once, over restarts too', async () => {
   const registry = await scriptedRegistry(accept);
   const given = { registryUrl: registry.url, enrollToken: TOKEN };
   const first = await startAgent(given);
@@ -153,7 +153,7 @@ test('a token of the settings is used once, over restarts too', async () => {
   expect(registry.enrolled).toHaveLength(1);
 });
 
-describe('a registry that', () => {
+describe('registries that fail', () => {
   const cases: readonly (readonly [string, (told: Told, res: ServerResponse) => void])[] = [
     ['answers 401', refuse(401, 'invalid_signature')],
     ['answers 413', refuse(413, 'body_too_large')],
@@ -164,7 +164,7 @@ describe('a registry that', () => {
     ['redirects', (_told, res) => void res.writeHead(302, { location: 'http://x.test' }).end()],
     ['breaks off', (_told, res) => void res.destroy()],
   ];
-  test.each(cases)('%s does not disturb serving', async (_what, answer) => {
+  test.each(cases)('a registry that %s does not disturb serving', async (_what, answer) => {
     const registry = await scriptedRegistry(answer);
     const engine = await startModelServer(json(200, completion('still here')));
     const { agent, url } = await startServing(engine, {
@@ -177,7 +177,7 @@ describe('a registry that', () => {
     expect(agent.view().problems.some(({ tool }) => tool === 'registry')).toBe(true);
   });
 
-  test('never answers is given up after 10 s, and at a stop after 1 s', async () => {
+  test('a registry that never answers is given up after 10 s, and at a stop after 1 s', async () => {
     const registry = await scriptedRegistry(() => {});
     const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
     await until(() => registry.beats.length === 1);
@@ -190,7 +190,7 @@ describe('a registry that', () => {
     expect(registry.beats[1]?.json['status']).toBe('offline');
   });
 
-  test('does not know the machine is asked once a minute, and the owner told what to do', async () => {
+  test('a registry that does not know the machine is asked once a minute, and the owner sees what to do', async () => {
     const registry = await scriptedRegistry(refuse(401, 'unknown_provider'));
     const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
     await until(() => agent.view().registry.state === 'failing');
@@ -202,7 +202,7 @@ describe('a registry that', () => {
     await until(() => registry.beats.length === 2);
   });
 
-  test('has another time is followed', async () => {
+  test('a registry whose clock differs has its time adopted, and the difference is reported', async () => {
     const now = Date.UTC(2027, 0, 1);
     const registry = await scriptedRegistry((told, res) => {
       const created = Number(/created=(\d+)/.exec(String(told.headers['signature-input']))?.[1]);
@@ -216,13 +216,13 @@ describe('a registry that', () => {
   });
 });
 
-describe('a heartbeat', () => {
-  test('comes 250 ms after a change, and a swarm of changes is one', async () => {
+describe('times of a heartbeat', () => {
+  test('a heartbeat comes 250 ms after a change, and one covers many changes', async () => {
     const ownRegistry = hearingRegistry();
     const { agent, clock } = await startAgent({ ownRegistry });
     await until(() => ownRegistry.statuses.length === 1);
     clock.advance(5000);
-    for (const wish of ['paused', 'on', 'paused'] as const) await agent.setMode(wish);
+    for (const choice of ['paused', 'on', 'paused'] as const) await agent.setMode(choice);
     clock.advance(249);
     await turn();
     expect(ownRegistry.statuses).toHaveLength(1);
@@ -231,7 +231,7 @@ describe('a heartbeat', () => {
     expect(ownRegistry.statuses[1]).toBe('paused');
   });
 
-  test('follows another no closer than 750 ms, however much changes', async () => {
+  test('a heartbeat follows another no closer than 750 ms, however much changes', async () => {
     const ownRegistry = hearingRegistry();
     const { agent, clock } = await startAgent({ ownRegistry });
     await until(() => ownRegistry.statuses.length === 1);
@@ -243,7 +243,7 @@ describe('a heartbeat', () => {
     expect(ownRegistry.statuses.length).toBeLessThanOrEqual(1 + Math.ceil(4000 / 750));
   });
 
-  test('tells within a second of a change that comes right behind the one before', async () => {
+  test('a change reaches the registry within a second, although a heartbeat has only just left', async () => {
     const ownRegistry = hearingRegistry();
     const { agent, clock } = await startAgent({ ownRegistry });
     await until(() => ownRegistry.statuses.length === 1);
@@ -253,7 +253,7 @@ describe('a heartbeat', () => {
     expect(ownRegistry.statuses[1]).toBe('paused');
   });
 
-  test('comes at once after a suspend', async () => {
+  test('a heartbeat comes at once after a suspend', async () => {
     const ownRegistry = hearingRegistry();
     const clock = createManualClock();
     let sleptMs = 0;
@@ -267,7 +267,7 @@ describe('a heartbeat', () => {
   });
 });
 
-test('a heartbeat comes at once when the system says that it has woken, and the GPU is read again', async () => {
+test('a wake-up event of the system sends a heartbeat at once and has the GPU read again', async () => {
   const ownRegistry = hearingRegistry();
   const { agent, clock, telemetry } = await startAgent({ ownRegistry });
   await until(() => ownRegistry.statuses.length === 1);
@@ -278,7 +278,7 @@ test('a heartbeat comes at once when the system says that it has woken, and the 
   expect(telemetry.looks).toBe(1);
 });
 
-describe('the pause after', () => {
+describe('the pause after a heartbeat', () => {
   const pause = (outcome: BeatOutcome, random: number, failures = 1) =>
     pauseAfter(outcome, { heartbeatMs: 15_000, random, failures });
   const standing = { status: 'idle', verification: { status: 'pending', failure_reason: '' } };
@@ -286,26 +286,26 @@ describe('the pause after', () => {
     ({ kind: 'accepted', standing, heartbeatMs, pool: null }) as const;
   const away = { kind: 'unreachable', message: '' } as const;
 
-  test('a good heartbeat is the usual one, give or take a tenth', () => {
+  test('the pause after a good heartbeat is the usual one, give or take a tenth', () => {
     expect([0, 0.5, 1].map((random) => pause(accepted(15_000), random))).toEqual([
       13_500, 15_000, 16_500,
     ]);
   });
 
-  test('a wish of the registry is kept within reason', () => {
+  test('the pause that a registry asks for is kept within reason', () => {
     expect([1, 5000, 3_600_000].map((asked) => pause(accepted(asked), 0.5))).toEqual([
       1000, 5000, 15_000,
     ]);
   });
 
-  test('a failure grows from 1 s to 60 s, with full jitter', () => {
+  test('the pause after failures grows from 1 s to 60 s, with full jitter', () => {
     for (const failures of [1, 3, 6, 50, 5000]) expect(pause(away, 0, failures)).toBe(1000);
     expect([1, 2, 3, 6, 5000].map((failures) => pause(away, 1, failures))).toEqual([
       2000, 4000, 8000, 60_000, 60_000,
     ]);
   });
 
-  test('a busy registry is at least what it asked for, up to a minute', () => {
+  test('the pause for a busy registry is at least what it asked for, up to a minute', () => {
     const busy = (retryAfterMs: number) => ({ kind: 'busy', message: '', retryAfterMs }) as const;
     expect([30_000, 9_999_999].map((ms) => pause(busy(ms), 0))).toEqual([30_000, 60_000]);
   });

@@ -75,7 +75,7 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
   return { link, clock, announced, enroll, beat: () => link.beat(agentRecord(), limits) };
 }
 
-test('while its gateway does not answer, heartbeats go to the next; a minute later they come back', async () => {
+test('heartbeats go to the next gateway while their own does not answer, and come back a minute later', async () => {
   const [a, b, c] = [await gateway(), await gateway(), await gateway()];
   const { link, clock, beat } = await agentOf(a, [b.url, c.url]);
   a.mode = 'away';
@@ -91,7 +91,7 @@ test('while its gateway does not answer, heartbeats go to the next; a minute lat
   expect(link.url).toBe(a.url);
 });
 
-test('one that takes messages and says nothing is skipped after four seconds', async () => {
+test('a gateway that accepts a heartbeat and stays silent is skipped after four seconds', async () => {
   const [a, b] = [await gateway(), await gateway()];
   const { clock, beat, link } = await agentOf(a, [b.url]);
   a.mode = 'silent';
@@ -103,7 +103,7 @@ test('one that takes messages and says nothing is skipped after four seconds', a
   expect(link.url).toBe(b.url);
 });
 
-test('one without its database is gone on from, and what it said stands if no other takes the heartbeat', async () => {
+test('a gateway without its database is skipped, and its answer stands if no other takes the heartbeat', async () => {
   const [a, b] = [await gateway(), await gateway()];
   const { beat } = await agentOf(a, [b.url]);
   a.mode = 'unwritten';
@@ -112,7 +112,7 @@ test('one without its database is gone on from, and what it said stands if no ot
   expect(await beat()).toMatchObject({ kind: 'unwritten' });
 });
 
-test('what the pool announces is kept and used: its addresses, and its name in each signature', async () => {
+test('the pool’s announced addresses are kept and used, and its name is in each signature', async () => {
   const [a, b] = [await gateway(), await gateway()];
   a.pool = { id: 'pool_a', registries: [a.url, `${b.url}/`, 'no address'] };
   const { beat, link, announced } = await agentOf(a);
@@ -126,7 +126,7 @@ test('what the pool announces is kept and used: its addresses, and its name in e
   expect(b.signedFor).toEqual(['pool_a']);
 });
 
-test('a gateway alone is asked as ever: once, for as long as it takes, by messages for nobody else', async () => {
+test('a gateway outside any pool is asked once, for the whole timeout, by messages that name no pool', async () => {
   const a = await gateway();
   const { clock, beat } = await agentOf(a);
   a.mode = 'silent';
@@ -140,7 +140,7 @@ test('a gateway alone is asked as ever: once, for as long as it takes, by messag
   expect(a.signedFor).toEqual([undefined]);
 });
 
-test('a machine that joins asks the next where the first is silent or without its database, and reports there', async () => {
+test('a joining machine asks the next gateway where one is silent or has no database, and reports there', async () => {
   const [a, b, c] = [await gateway(), await gateway(), await gateway()];
   const { enroll, beat, link } = await agentOf(a, [b.url, c.url]);
   a.mode = 'away';
@@ -159,7 +159,7 @@ test('a token that one gateway of the pool refuses is shown to no other', async 
   expect(b.signedFor).toEqual([]);
 });
 
-test('all that is announced with the enrolment is known to the first heartbeat, whichever gateway takes it', async () => {
+test('what a pool announces at enrolment is known to the first heartbeat, whichever gateway takes it', async () => {
   const [a, b] = [await gateway(), await gateway()];
   a.pool = { id: 'pool_a', registries: [a.url, b.url] };
   const { enroll, beat, link, announced } = await agentOf(a);

@@ -30,7 +30,7 @@ function looking(engines: Promise<void>, state: GpuReading['state']) {
 }
 
 test.each(['reading', 'absent', 'failing'] as const)(
-  'a machine whose GPUs are %s is known as soon as its engines are',
+  'a machine whose GPUs are %s is ready as soon as its engines are known',
   async (state) => {
     const engines = Promise.withResolvers<void>();
     const look = looking(engines.promise, state);
@@ -42,7 +42,7 @@ test.each(['reading', 'absent', 'failing'] as const)(
   },
 );
 
-test('GPUs whose tool has not spoken yet are waited for', async () => {
+test('a machine whose GPU tool has not answered yet waits for it before its first heartbeat', async () => {
   const look = looking(Promise.resolve(), 'starting');
   await turn();
   look.clock.advance(50);
@@ -57,8 +57,8 @@ test('GPUs whose tool has not spoken yet are waited for', async () => {
 test.each([
   ['an engine that hangs', NEVER, 'reading'],
   ['a driver that hangs', Promise.resolve(), 'starting'],
-  ['both', NEVER, 'starting'],
-] as const)('%s is not waited for longer than 3 s', async (_, engines, state) => {
+  ['an engine and a driver that hang', NEVER, 'starting'],
+] as const)('the first heartbeat waits no longer than 3 s for %s', async (_, engines, state) => {
   const look = looking(engines, state);
   for (let ms = 0; ms < 2950; ms += 50) {
     await turn();
@@ -71,7 +71,7 @@ test.each([
   expect([look.isOver, look.clock.pending()]).toEqual([true, 0]);
 });
 
-test('who stops is not kept waiting', async () => {
+test('a stop ends the wait for the first heartbeat at once', async () => {
   const look = looking(NEVER, 'starting');
   await turn();
   look.stopping.abort();
@@ -79,7 +79,7 @@ test('who stops is not kept waiting', async () => {
   expect([look.isOver, look.clock.pending()]).toEqual([true, 0]);
 });
 
-test('the first heartbeat tells of the engine: a registry never hears of a machine without it', async () => {
+test('the first heartbeat reports the engine, so that no registry hears of the machine without it', async () => {
   const engine = await startModelServer(answers('hi'));
   const own = hearingRegistry();
   await startAgent({ engineUrl: engine.url, ownRegistry: own });

@@ -8,7 +8,7 @@ const JSON_PATHS = ENDPOINTS.filter(({ body }) => body === 'json').flatMap(({ pa
   paths.filter((path) => path.startsWith('/v1/')),
 );
 
-test.each(JSON_PATHS)('%s, which gateways serve, is forwarded', async (path) => {
+test.each(JSON_PATHS)('the agent forwards %s, which gateways serve', async (path) => {
   const engine = await startModelServer(json(200, { data: [] }));
   const { url } = await startServing(engine);
   expect((await postJson(url + path, { model: 'm', input: 'x' })).status).toBe(200);
@@ -31,7 +31,7 @@ const ASK = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 
 const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code;
 
-test('an engine that hangs is checked 5 s into a request, gets no more, and the request is given up', async () => {
+test('a request whose engine hangs has it checked after 5 s, and is given up', async () => {
   const registry = hearingRegistry();
   const engine = await startUpstream(hang);
   let asked = 0;

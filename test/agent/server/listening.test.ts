@@ -13,10 +13,10 @@ import { send } from '../../support/http.ts';
 import { listening } from '../../support/listening.ts';
 import { chunk, stall, STOP } from '../../support/upstream.ts';
 
-describe('the ports', () => {
+describe('the agent’s ports', () => {
   const takenPort = (): Promise<number> => listening(createServer());
 
-  test('one that is in use is reported, and the other serves', async () => {
+  test('a port that is in use is reported, and the other one serves', async () => {
     const taken = await takenPort();
     const { agent } = await startAgent({ address: { host: '127.0.0.1', ports: [taken, 0] } });
     const { server, problems } = agent.view();
@@ -27,7 +27,7 @@ describe('the ports', () => {
     expect(port?.remedy).toContain('still serves');
   });
 
-  test('one that becomes free is used, however late, and the problem goes', async () => {
+  test('a port that becomes free is used, however late, and its problem goes', async () => {
     const other = createServer();
     const taken = await listening(other);
     const { agent, clock } = await startAgent({ address: { host: '127.0.0.1', ports: [taken] } });
@@ -42,7 +42,7 @@ describe('the ports', () => {
     expect((await send(`http://127.0.0.1:${taken}/health`)).status).toBe(200);
   });
 
-  test('with both in use heartbeats continue', async () => {
+  test('heartbeats continue with both ports in use', async () => {
     const ownRegistry = hearingRegistry();
     const address = { host: '127.0.0.1', ports: [await takenPort(), await takenPort()] };
     const { agent } = await startAgent({ address, ownRegistry });
@@ -51,7 +51,7 @@ describe('the ports', () => {
     expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toHaveLength(2);
   });
 
-  test('can be replaced while a stream continues', async () => {
+  test('the ports can be replaced while a stream continues', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent } = await startServing(engine);
     const { res } = await begin(url);
@@ -66,8 +66,8 @@ describe('the ports', () => {
   });
 });
 
-describe('a stop', () => {
-  test('lets a running stream finish', async () => {
+describe('stops of the agent', () => {
+  test('a stop lets a running stream finish', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent } = await startServing(engine);
     const { res } = await begin(url);
@@ -78,7 +78,7 @@ describe('a stop', () => {
     await stopped;
   });
 
-  test('waits no longer than its grace', async () => {
+  test('a stop waits no longer than its grace', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent, clock } = await startServing(engine);
     const { res } = await begin(url);

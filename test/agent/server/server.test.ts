@@ -36,8 +36,8 @@ const STREAM = { ...ASK, stream: true };
 
 const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code;
 
-describe('what is forwarded', () => {
-  test('a request goes to the engine byte by byte and its answer comes back so', async () => {
+describe('what the agent forwards', () => {
+  test('a request goes to the engine byte by byte, and its answer comes back the same way', async () => {
     const engine = await startModelServer(json(200, completion('Hello')));
     const { url } = await startServing(engine);
     const answer = await postJson(url + CHAT, ASK);
@@ -45,7 +45,7 @@ describe('what is forwarded', () => {
     expect(engine.calls[0]).toMatchObject({ path: CHAT, json: ASK });
   });
 
-  test('a stream comes event by event, not at its end', async () => {
+  test('a stream arrives event by event, not at its end', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'first' })));
     const { url } = await startServing(engine);
     const { res } = await begin(url);
@@ -53,7 +53,7 @@ describe('what is forwarded', () => {
     expect(piece.toString()).toContain('first');
   });
 
-  test("the list of models is the engine's", async () => {
+  test('the agent’s list of models is the engine’s', async () => {
     const { url } = await startServing(await startModelServer(hang));
     const answer = await send(`${url}/v1/models`);
     expect(JSON.parse(answer.text)).toEqual({ object: 'list', data: [{ id: 'm' }] });
@@ -67,7 +67,7 @@ describe('what is forwarded', () => {
     expect(answer.text).toContain('slow down');
   });
 
-  test('of the headers only those on the list go on, and back', async () => {
+  test('only listed headers go to the engine and back', async () => {
     const engine = await startModelServer(
       json(
         200,
@@ -91,7 +91,7 @@ describe('what is forwarded', () => {
     expect(engine.calls[0]?.headers.authorization).toBe('Bearer caller');
   });
 
-  test("the engine's own key replaces the caller's", async () => {
+  test('the engine’s own key replaces the caller’s', async () => {
     const engine = await startModelServer(json(200, {}));
     const { url } = await startServing(engine, {
       engineUrl: engine.url.replace('http://', 'http://me:key@'),
@@ -102,15 +102,15 @@ describe('what is forwarded', () => {
   });
 });
 
-describe('what may go wrong', () => {
-  test('without an engine the answer says what to do', async () => {
+describe('what can go wrong at the agent', () => {
+  test('the answer without an engine says what to do', async () => {
     const { url } = await startAgent();
     for (const answer of [await postJson(url + CHAT, ASK), await send(`${url}/v1/models`)]) {
       expect([answer.status, codeOf(answer.text)]).toEqual([503, 'no_engine']);
     }
   });
 
-  test('an engine that breaks before its answer is a 502', async () => {
+  test('an engine that breaks off before its answer gives a 502', async () => {
     const { url } = await startServing(await startModelServer(reset));
     const answer = await postJson(url + CHAT, ASK);
     expect([answer.status, codeOf(answer.text)]).toEqual([502, 'engine_unreachable']);
@@ -124,7 +124,7 @@ describe('what may go wrong', () => {
     expect(answer.headers.location).toBeUndefined();
   });
 
-  test('an answer that is cut does not look whole', async () => {
+  test('an answer that is cut short does not look whole', async () => {
     const { url, agent } = await startServing(await startModelServer(cut(chunk({ content: 'a' }))));
     const { res } = await begin(url);
     await over(res);
@@ -225,7 +225,7 @@ describe('what may go wrong', () => {
     ['GET', '/', 404, 'not_found'],
     ['POST', '/v1/chat/completions/', 404, 'not_found'],
     ['GET', '//v1/models', 404, 'not_found'],
-  ])('%s %s is %i', async (method, path, status, code) => {
+  ])('the agent answers %s %s with %i', async (method, path, status, code) => {
     const { url } = await startAgent();
     const answer = await send(url + path, { method });
     expect([answer.status, codeOf(answer.text)]).toEqual([status, code]);
@@ -248,7 +248,7 @@ test('an engine that gave no answer is checked at once, and the registry gets th
   await until(() => registry.statuses.at(-1) === 'degraded');
 });
 
-describe('who may ask', () => {
+describe('who may ask the agent', () => {
   const asks = async (headers: Record<string, string>) => {
     const machine = await startAgent({ ownRegistry: hearingRegistry() });
     await until(() => machine.agent.view().registry.state === 'connected');
@@ -271,7 +271,7 @@ describe('who may ask', () => {
     ['a cross-site fetch', { 'sec-fetch-site': 'cross-site' }, 403],
     ['a rebound name', { host: 'evil.test' }, 403],
     ['the name of the machine', { host: 'tower:47901' }, 200],
-    ['its name on the local network', { host: 'TOWER.local:47901' }, 200],
+    ['the name of the machine on the local network', { host: 'TOWER.local:47901' }, 200],
     ['localhost', { host: 'localhost:3001' }, 200],
     ['a name that only begins like it', { host: 'tower.evil.test' }, 403],
   ])('%s with %j gets %i', async (_who, headers, status) => {
@@ -280,21 +280,24 @@ describe('who may ask', () => {
     expect(answer.headers['x-gateway-agent']).toBe(status === 200 ? undefined : 'unauthorized');
   });
 
-  test.runIf(OUTER_ADDRESS !== undefined)('a machine elsewhere needs the token', async () => {
-    const machine = await startAgent({
-      address: { host: OUTER_ADDRESS ?? '', ports: [0] },
-      ownRegistry: hearingRegistry(),
-    });
-    await until(() => machine.agent.view().registry.state === 'connected');
-    const url = `${machine.agent.view().server.url}/health`;
-    expect(url).toContain(OUTER_ADDRESS);
-    expect((await send(url)).status).toBe(401);
-    expect((await send(url, { headers: { 'x-gateway-token': GATEWAY_TOKEN } })).status).toBe(200);
-  });
+  test.runIf(OUTER_ADDRESS !== undefined)(
+    'a request from another machine needs the token',
+    async () => {
+      const machine = await startAgent({
+        address: { host: OUTER_ADDRESS ?? '', ports: [0] },
+        ownRegistry: hearingRegistry(),
+      });
+      await until(() => machine.agent.view().registry.state === 'connected');
+      const url = `${machine.agent.view().server.url}/health`;
+      expect(url).toContain(OUTER_ADDRESS);
+      expect((await send(url)).status).toBe(401);
+      expect((await send(url, { headers: { 'x-gateway-token': GATEWAY_TOKEN } })).status).toBe(200);
+    },
+  );
 
   const STRANGER = { 'x-forwarded-for': '10.0.0.9' };
 
-  test('a stranger gets the proof of the key for its nonce, and nothing else', async () => {
+  test('a caller without the token gets the proof of identity for its nonce, and nothing else', async () => {
     const { url, agent } = await startServing(await startModelServer(hang));
     const health = await send(`${url}/health?nonce=00ff`, { headers: STRANGER });
     expect(JSON.parse(health.text)).toEqual({
@@ -317,8 +320,8 @@ describe('who may ask', () => {
   });
 });
 
-describe('/health', () => {
-  test('reports agent, engine and model, and proves its identity', async () => {
+describe('the agent’s /health', () => {
+  test('the agent’s /health reports engine and model, and proves the identity of the machine', async () => {
     const { url, agent, directory, clock } = await startServing(await startModelServer(hang));
     clock.advance(4000);
     const answer = await send(`${url}/health?nonce=00ff`);
@@ -338,14 +341,14 @@ describe('/health', () => {
     expect(key && verifyHealth(key, { nonce: '00ff', ...body })).toBe(true);
   });
 
-  test('names no model when there is none, and signs nothing but a nonce', async () => {
+  test('the agent’s /health names no model when there is none, and signs nothing but a nonce', async () => {
     const { url } = await startAgent();
     expect(JSON.parse((await send(`${url}/health`)).text)).toMatchObject({ model: null });
     expect((await send(`${url}/health?nonce=hello`)).status).toBe(400);
   });
 });
 
-describe('the owner', () => {
+describe('pause and drain', () => {
   test('a pause aborts the running requests and refuses new ones', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent } = await startServing(engine);
@@ -381,8 +384,8 @@ describe('the owner', () => {
   });
 });
 
-describe('the counts', () => {
-  test('of requests and tokens come from the usage, and outlive a restart', async () => {
+describe('the agent’s counts', () => {
+  test('the counts of requests and tokens come from the usage, and outlive a restart', async () => {
     const usage = { usage: { completion_tokens: 7 } };
     const engine = await startModelServer(json(200, { ...completion('x'), ...usage }));
     const first = await startServing(engine);
@@ -397,14 +400,14 @@ describe('the counts', () => {
     });
   });
 
-  test('of a stream without usage is one token for each event with content', async () => {
+  test('the count of tokens in a stream without usage is one for each event with content', async () => {
     const { url, agent } = await startServing(await startModelServer(answers('one two three')));
     await postJson(url + CHAT, STREAM);
     await until(() => agent.view().record.requests_served === 1);
     expect(agent.view().record.tokens_generated).toBe(3);
   });
 
-  test('do not hold errors', async () => {
+  test('the counts leave out errors', async () => {
     const { url, agent } = await startServing(await startModelServer(error(500)));
     await postJson(url + CHAT, ASK);
     await until(() => agent.view().inFlight === 0);

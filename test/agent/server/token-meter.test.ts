@@ -10,17 +10,17 @@ function streamed(pieces: readonly (string | Buffer)[], msBetween = 100) {
   return meter;
 }
 
-describe('a stream', () => {
-  test('of eleven tokens in a second has ten tokens a second: the first ends the prompt', () => {
+describe('the tokens of a stream', () => {
+  test('a stream of eleven tokens in a second has ten tokens a second: the first ends the prompt', () => {
     expect(streamed([...WORDS, STOP, DONE]).count()).toEqual({ tokens: 11, decodeTps: 10 });
   });
 
-  test('with usage has as many tokens as that says', () => {
+  test('a stream with usage has as many tokens as that says', () => {
     const usage = 'data: {"choices":[],"usage":{"completion_tokens":101}}\n\n';
     expect(streamed([...WORDS, usage, DONE]).count()).toEqual({ tokens: 101, decodeTps: 100 });
   });
 
-  test('counts the same in whatever pieces it comes', () => {
+  test('a stream has the same count in whatever pieces it comes', () => {
     const bytes = Buffer.from(answerChunks('a b c d').join('').replaceAll('\n', '\r\n'));
     for (let size = 1; size < 40; size += 1) {
       const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
@@ -30,14 +30,14 @@ describe('a stream', () => {
     }
   });
 
-  test('that came all at once, or was slowed by its caller, measures nothing', () => {
+  test('a stream that came all at once, or was slowed by its caller, measures no speed', () => {
     expect(streamed(WORDS, 0).count().decodeTps).toBeNull();
     const meter = streamed(WORDS);
     meter.slowed();
     expect(meter.count()).toEqual({ tokens: 11, decodeTps: null });
   });
 
-  test('with a line without end is not kept', () => {
+  test('a line without end in a stream is not kept', () => {
     expect(streamed([Buffer.alloc(1_000_000, 'x'), '\n', ...WORDS]).count().tokens).toBe(11);
   });
 });
@@ -47,7 +47,7 @@ test.each([
   ['{"usage":{"completion_tokens":-5}}', 0],
   ['{"usage":null}', 0],
   ['no JSON', 0],
-])('a whole answer of %s has %i tokens', (text, tokens) => {
+])('the answer %s has %i tokens', (text, tokens) => {
   const meter = createWholeMeter();
   meter.see(Buffer.from(text), 0);
   expect(meter.count().tokens).toBe(tokens);

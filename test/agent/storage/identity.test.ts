@@ -23,7 +23,7 @@ test('a key is made once, for its owner only, and stays', () => {
 });
 
 test.each(['', 'no key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'])(
-  'a damaged key (%j) is set aside, a new one made, and its owner told',
+  'a damaged key (%j) is set aside, a new one made, and the owner informed',
   (text) => {
     const directory = temporaryDirectory();
     const { id } = open(directory).identity;
@@ -42,7 +42,7 @@ test.each(['', 'no key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KE
   },
 );
 
-test('a key that others could read is closed to them', () => {
+test('a key that others can read is closed to them', () => {
   const directory = temporaryDirectory();
   open(directory);
   const path = join(directory, 'agent-key.pem');
@@ -67,7 +67,7 @@ test('a disk that takes no key is reported, and ends nothing', () => {
   ]);
 });
 
-test('an enrolment is kept as a secret; a damaged one is set aside', async () => {
+test('an enrolment is kept as a secret, and a damaged one is set aside', async () => {
   const directory = temporaryDirectory();
   const file = createEnrollmentFile(directory, clock, 'linux');
   const enrolment = {
@@ -90,7 +90,7 @@ test('an enrolment is kept as a secret; a damaged one is set aside', async () =>
   expect(file.load()).toEqual({ enrolment: null, warning: null });
 });
 
-test('a sequence counts on from what a registry has accepted, and from no nonsense', async () => {
+test('a sequence continues from what a registry has accepted, and ignores impossible values', async () => {
   const sequence = createSequence(temporaryDirectory(), silentLog);
   expect(await sequence.next()).toBe(1);
   for (const last of [5000, 17, -1, 0.5, NaN, Number.MAX_SAFE_INTEGER]) sequence.countOnFrom(last);
@@ -118,7 +118,7 @@ function killedAfter(directory: string, lines: number): Promise<number[]> {
   });
 }
 
-test('a number is never used twice, wherever the agent is killed', async () => {
+test('a sequence number is never used twice, wherever the agent is killed', async () => {
   const directory = temporaryDirectory();
   const all: number[] = [];
   for (const lines of [1, 900, 2500, 1]) all.push(...(await killedAfter(directory, lines)));

@@ -63,8 +63,8 @@ const RADEON = {
     'simd_count 192\nsimd_per_cu 2\nlocation_id 768\ndomain 0',
 };
 
-describe('AMD', () => {
-  test('is read from the files of its driver, and zero stays zero', async () => {
+describe('cards of AMD', () => {
+  test('an AMD card is read from the files of its driver, and zero stays zero', async () => {
     const there = world({}, { ...RADEON, '/sys/class/drm/card0/device/product_name': 'W7900' });
     expect((await afterRound(amd(there))).devices).toEqual([
       {
@@ -87,14 +87,14 @@ describe('AMD', () => {
     expect(there.tools.runs).toEqual([]);
   });
 
-  test('is named by its tool where the driver does not name it', async () => {
+  test('an AMD card is named by its tool where the driver does not name it', async () => {
     const names =
       '[{"gpu":0,"asic":{"market_name":"Radeon RX 7900 XTX"},"bus":{"bdf":"0000:03:00.0"}}]';
     const there = world({ 'amd-smi': prints(names) }, RADEON);
     expect((await afterRound(amd(there))).devices[0]?.name).toBe('Radeon RX 7900 XTX');
   });
 
-  test('is read through its tool where there are no files', async () => {
+  test('an AMD card is read through its tool where there are no driver files', async () => {
     const there = world({
       'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static-mi300x.json'))};; esac\n${prints(fixture('amd-smi-metric-mi300x.json'))}`,
     });
@@ -105,7 +105,7 @@ describe('AMD', () => {
     ]);
   });
 
-  test('is named although warnings stand before what its tool tells', async () => {
+  test('an AMD card is named although warnings precede the output of its tool', async () => {
     const there = world({
       'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.txt'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
     });
@@ -123,13 +123,13 @@ describe('AMD', () => {
     ]);
   });
 
-  test('is read from the bare list that its tool printed before ROCm 7', () => {
+  test('an AMD card is read from the bare list that its tool printed before ROCm 7', () => {
     expect(parseAmdSmiMetric(fixture('amd-smi-usage.json'))).toMatchObject([
       { key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null },
     ]);
   });
 
-  test('which does not tell how busy it is keeps its memory', async () => {
+  test('an AMD card that does not report how busy it is keeps its memory readings', async () => {
     const device = '/sys/class/drm/card0/device';
     const there = world(
       {},
@@ -144,7 +144,7 @@ describe('AMD', () => {
     ]);
   });
 
-  test('is read through the older tool where there is only that', async () => {
+  test('an AMD card is read through the older tool where there is only that', async () => {
     const there = world({ 'rocm-smi': prints(fixture('rocm-smi-warning.txt')) });
     const { devices } = await afterRound(amd(there));
     expect(devices).toMatchObject([
@@ -157,17 +157,20 @@ describe('AMD', () => {
     ['rocm-smi-mi100.json', 'Instinct MI100', [32_752, 0, 53]],
     ['rocm-smi-7900xt.json', 'Radeon RX 7900 XT', [20_464, null, null]],
     ['rocm-smi-unnamed.json', null, [12_272, 0, 45]],
-  ])('as %s has it is %s', (file, name, [memoryTotalMb, utilMemory, temperatureC]) => {
-    const [card] = parseRocmSmi(fixture(file)) ?? [];
-    expect(card).toMatchObject({ name, memoryTotalMb, utilGpu: 0, utilMemory, temperatureC });
-  });
+  ])(
+    'the output %s of rocm-smi describes the card %s',
+    (file, name, [memoryTotalMb, utilMemory, temperatureC]) => {
+      const [card] = parseRocmSmi(fixture(file)) ?? [];
+      expect(card).toMatchObject({ name, memoryTotalMb, utilGpu: 0, utilMemory, temperatureC });
+    },
+  );
 
-  test('without card and tool is absent', async () => {
+  test('no AMD card is there without driver files and tool', async () => {
     const there = world({});
     expect((await afterRound(amd(there))).state).toBe('absent');
   });
 
-  test('with a tool that prints nonsense is a problem in plain words', async () => {
+  test('an AMD tool that prints nonsense is reported in plain words', async () => {
     const there = world({ 'rocm-smi': "printf 'no \\033[31mJSON\\033[0m'" });
     const { state, problems } = await afterRound(amd(there));
     expect(state).toBe('failing');
@@ -177,7 +180,7 @@ describe('AMD', () => {
     );
   });
 
-  test('with a tool that hangs is reported, and no second one is started alongside it', async () => {
+  test('an AMD tool that hangs is reported, and no second one is started alongside it', async () => {
     const there = world({ 'amd-smi': HANGS });
     const collector = amd(there);
     collector.start();
@@ -190,14 +193,17 @@ describe('AMD', () => {
     expect(there.tools.runs).toHaveLength(1);
   });
 
-  test.each([parseAmdSmiMetric, parseRocmSmi])('%o takes nothing but its own', (parse) => {
+  test.each([
+    ['amd-smi', parseAmdSmiMetric],
+    ['rocm-smi', parseRocmSmi],
+  ] as const)('text that is no output of %s is refused', (_tool, parse) => {
     for (const text of ['', '{}', '[]', 'null', '[1, null]', '{"card0', 'text'])
       expect(parse(text)).toBeNull();
   });
 });
 
-describe('Apple', () => {
-  test('is read from ioreg; its memory is that of the machine', () => {
+describe('GPUs of Apple', () => {
+  test('an Apple GPU is read from ioreg, and its memory is that of the machine', () => {
     expect(parseIoreg(fixture('ioreg.txt'))).toMatchObject({
       name: 'Apple M4',
       gpuCores: 10,
@@ -208,24 +214,24 @@ describe('Apple', () => {
     });
   });
 
-  test('is not seen in what is no Apple chip', () => {
+  test('an Apple GPU is not found in the output for another one', () => {
     expect(parseIoreg('+-o AMDRadeonX6000\n "model" = "AMD Radeon Pro"')).toBeNull();
     expect(parseIoreg('')).toBeNull();
   });
 });
 
-describe('Intel', () => {
+describe('cards of Intel', () => {
   const intel = ({ clock, tools, files }: World) =>
     createIntelCollector({ clock, startTool: tools.startTool }, files, INTERVAL_MS);
 
-  test('is read from xpu-smi; what needs root is unknown', () => {
+  test('an Intel card is read from xpu-smi, and what needs root is unknown', () => {
     expect(parseXpuSmi(fixture('xpu-smi.csv'))).toMatchObject([
       { memoryTotalMb: 24480, utilGpu: null, temperatureC: 51 },
       { memoryUsedMb: 0, utilGpu: 0, temperatureC: null },
     ]);
   });
 
-  test('cards are seen without its tool, but not the GPU inside a processor', async () => {
+  test('Intel cards are found without their tool, but not the GPU inside a processor', async () => {
     const there = world(
       {},
       {
@@ -269,7 +275,7 @@ function cardOf(key: string, part: Partial<GpuDevice>): GpuDevice {
   return readBy('sysfs', { key, vendor: 'amd', name: key, ...part });
 }
 
-test('next to another card, one that only drives a screen does not count', () => {
+test('an Intel card that only drives a screen does not count next to another one', () => {
   const names = (...devices: GpuDevice[]) =>
     mergedReading(ABSENT, [reading(...devices)]).devices.map(({ key }) => key);
   const screen = cardOf('screen', { memoryTotalMb: 512 });
@@ -285,7 +291,7 @@ describe('two sources of one card', () => {
     return mergedReading(reading(library), [reading(cardOf('own', { ...at, ...own }))]);
   };
 
-  test('that disagree are reported, and the first one counts', () => {
+  test('the first of two sources that disagree about a card counts, and the difference is reported', () => {
     const { devices, problems } = merged(
       { memoryTotalMb: 24560, temperatureC: 45 },
       { memoryTotalMb: 16384, temperatureC: 80 },
@@ -299,7 +305,7 @@ describe('two sources of one card', () => {
     expect(readingsText(devices[0] ?? cardOf('none', {}))).toContain(said.join('; '));
   });
 
-  test('that differ by noise agree', () => {
+  test('two sources of a card agree if they differ by noise only', () => {
     const { problems } = merged(
       { memoryTotalMb: 24560, temperatureC: 45, utilGpu: 3 },
       { memoryTotalMb: 24576, temperatureC: 47, utilGpu: 90 },
@@ -307,7 +313,7 @@ describe('two sources of one card', () => {
     expect(problems).toEqual([]);
   });
 
-  test('complete each other, and each value is shown with its own', () => {
+  test('two sources of a card complete each other, and each value is shown with its own', () => {
     const [device] = merged({ temperatureC: 45 }, { utilGpu: 0, powerW: 25 }).devices;
     expect(device && readingsText(device)).toBe(
       'busy 0 %, power 25 W (sysfs); temperature 45 °C (systeminformation)',
@@ -322,18 +328,18 @@ test.each([
   ['000f:01:00.0', '000f:01:00.0'],
   ['[N/A]', null],
   [null, null],
-])('the PCI address %j is %j', (text, address) => {
+])('the PCI address %j is read as %j', (text, address) => {
   expect(parsePciAddress(text)).toBe(address);
 });
 
-test('where no GPU is found, a person is told what was tried', () => {
+test('a machine without a GPU reports what was tried to find one', () => {
   expect(mergedReading(ABSENT, [ABSENT, ABSENT])).toMatchObject({
     state: 'absent',
     problems: [{ happened: 'no GPU was found', tried: expect.stringContaining('nvidia-smi') }],
   });
 });
 
-test('where a card is on the bus and no driver reads it, a person is told to install one', () => {
+test('a card on the bus that no driver reads comes with advice to install one', () => {
   const library = reading(readBy('systeminformation', { key: '0000:01:00.0', vendor: 'nvidia' }));
   expect(mergedReading(library, [ABSENT])).toMatchObject({
     state: 'absent',

@@ -38,7 +38,7 @@ const rows = (name: string, columns = FULL) =>
     .split('\n')
     .map((line) => parse(line, columns));
 
-test('a consumer card is read whole, and each value has its source', () => {
+test('an NVIDIA consumer card is read completely, and each value has its source', () => {
   const [card] = rows('nvidia-consumer.csv');
   expect(card).toEqual({
     key: 'GPU-00000000-0000-0000-0000-000000000001',
@@ -62,7 +62,7 @@ test('a consumer card is read whole, and each value has its source', () => {
   expect(card?.sources).not.toHaveProperty('powerW');
 });
 
-test('a measured zero stays zero', () => {
+test('a measured zero of an NVIDIA card stays zero', () => {
   expect(rows('nvidia-idle-h200.csv')[0]).toMatchObject({
     memoryUsedMb: 0,
     utilGpu: 0,
@@ -70,14 +70,14 @@ test('a measured zero stays zero', () => {
   });
 });
 
-test('cards of one name are told apart', () => {
+test('NVIDIA cards of one name are told apart', () => {
   const [first, second] = rows('nvidia-datacenter.csv');
   expect(first?.name).toBe(second?.name);
   expect(first?.key).not.toBe(second?.key);
   expect([first?.utilGpu, second?.utilGpu]).toEqual([100, 0]);
 });
 
-test('what a card with MIG may not tell is unknown, and its memory is its own', () => {
+test('a card with MIG has its own memory, and what it may not report is unknown', () => {
   const hidden = { utilGpu: null, utilMemory: null, isUnified: false, fault: null };
   expect(rows('nvidia-mig.csv')).toMatchObject([
     { ...hidden, memoryTotalMb: 81559, memoryUsedMb: 59, temperatureC: 42 },
@@ -85,7 +85,7 @@ test('what a card with MIG may not tell is unknown, and its memory is its own', 
   ]);
 });
 
-test('a lost card has a fault and no readings; the one alongside it is well', () => {
+test('a lost NVIDIA card has a fault and no readings, and the other card is well', () => {
   const [well, lost] = rows('nvidia-lost.csv');
   expect(well?.fault).toBeNull();
   expect(lost).toMatchObject({
@@ -110,13 +110,16 @@ test.each(['NVIDIA GB10', 'Orin (nvgpu)', 'NVIDIA Thor'])(
   },
 );
 
-test.each(['nvidia-basic.csv', 'nvidia-old.csv'])('%s: older drivers are read as well', (name) => {
-  expect(rows(name, BASIC)[0]).toMatchObject({
-    memoryUsedMb: 0,
-    computeCapability: null,
-    fault: null,
-  });
-});
+test.each(['nvidia-basic.csv', 'nvidia-old.csv'])(
+  'the output %s of older drivers is read as well',
+  (name) => {
+    expect(rows(name, BASIC)[0]).toMatchObject({
+      memoryUsedMb: 0,
+      computeCapability: null,
+      fault: null,
+    });
+  },
+);
 
 test('what an older driver does not support is unknown', () => {
   expect(rows('nvidia-old.csv', BASIC)[0]).toMatchObject({
@@ -125,7 +128,7 @@ test('what an older driver does not support is unknown', () => {
   });
 });
 
-test('a name may hold a comma', () => {
+test('the name of an NVIDIA card may hold a comma', () => {
   const row = fixture('nvidia-consumer.csv').trim();
   expect(parse(`${row}, Special`)?.name).toBe('NVIDIA GeForce RTX 4080 SUPER, Special');
 });
@@ -138,7 +141,7 @@ test.each([
   'a, b, c, d, e, f, g, h, i, j, k, l',
   '1, 2, 3',
   '\u0000\u0001\u0002',
-])('%j is no row', (line) => {
+])('the line %j is no row of nvidia-smi', (line) => {
   expect(parse(line)).toBeNull();
 });
 
@@ -187,7 +190,7 @@ function started(script: string | null, ...known: readonly GpuDevice[]) {
 
 const IDENTITY = 'index,uuid,pci.bus_id,mig.mode.current,compute_cap';
 
-test('what systeminformation has told is not asked again', async () => {
+test('values that systeminformation has reported are not asked of nvidia-smi again', async () => {
   const { collector, round, asked } = started(smi(CARD), { ...LIBRARY_CARD, utilGpu: 7 });
   await round();
   expect(asked(1)).toBe(IDENTITY);
@@ -196,7 +199,7 @@ test('what systeminformation has told is not asked again', async () => {
   ]);
 });
 
-test('a value that it leaves out is asked once, and again when another one is left out', async () => {
+test('a value that systeminformation leaves out is asked once, and again when another one is left out', async () => {
   const { tools, clock, collector, library, round, asked } = started(smi(CARD), LIBRARY_CARD);
   await round();
   expect(asked(1)).toBe(`${IDENTITY},utilization.gpu`);
@@ -210,7 +213,7 @@ test('a value that it leaves out is asked once, and again when another one is le
   expect(asked(2)).toBe(`${IDENTITY},utilization.memory`);
 });
 
-test('an answer is renewed after five minutes', async () => {
+test('values asked of nvidia-smi are renewed after five minutes', async () => {
   const { tools, clock, round } = started(smi(CARD), LIBRARY_CARD);
   await round();
   for (let rounds = 0; rounds < 20; rounds += 1) {
@@ -221,7 +224,7 @@ test('an answer is renewed after five minutes', async () => {
   expect(tools.runs).toHaveLength(2);
 });
 
-test('a look asks at once, whatever is known', async () => {
+test('a requested reading asks nvidia-smi at once, whatever is known', async () => {
   const { tools, collector, round } = started(smi(CARD), LIBRARY_CARD);
   await round();
   collector.look();
@@ -229,7 +232,7 @@ test('a look asks at once, whatever is known', async () => {
   expect(tools.runs).toHaveLength(2);
 });
 
-test('where systeminformation sees no card, or not all, everything is asked in each round', async () => {
+test('every round asks nvidia-smi for everything where systeminformation sees no card, or not all', async () => {
   const { tools, clock, collector, library, round, asked } = started(smi(CARD, SECOND));
   await round();
   expect(asked(1)).toMatch(/memory\.total,.+power\.draw,name$/);
@@ -242,7 +245,7 @@ test('where systeminformation sees no card, or not all, everything is asked in e
   expect(collector.read().devices).toHaveLength(2);
 });
 
-test('systeminformation that hangs is waited for 2 s, then everything is asked', async () => {
+test('nvidia-smi is asked for everything after systeminformation has hung for 2 s', async () => {
   const { tools, clock, asked, library } = started(smi(CARD));
   await until(() => tools.runs.length === 1);
   library.settled = new Promise(() => {});
@@ -255,7 +258,7 @@ test('systeminformation that hangs is waited for 2 s, then everything is asked',
   expect(asked(2)).toMatch(/memory\.total,.+name$/);
 });
 
-test('a tool that hangs is killed after 45 s, reported, and not started twice', async () => {
+test('an nvidia-smi that hangs is killed after 45 s, reported, and not started twice', async () => {
   const { tools, clock, collector } = started(HANGS);
   const { ended } = await tools.run(1);
   clock.advance(45_000);
@@ -269,7 +272,7 @@ test('a tool that hangs is killed after 45 s, reported, and not started twice', 
   expect(tools.runs).toHaveLength(1);
 });
 
-test('a tool that hangs after it was well leaves the card known and its numbers unknown', async () => {
+test('an nvidia-smi that hangs after it was well leaves the card known and its numbers unknown', async () => {
   const { tools, clock, collector, round } = started(smi(CARD));
   await round();
   tools.install('nvidia-smi', HANGS);
@@ -292,7 +295,7 @@ test.each([
   ['ten megabytes in one line', '/usr/bin/head -c 10000000 /dev/zero\n/bin/sleep 1000'],
   ['ten megabytes of lines', `/usr/bin/yes no such thing | /usr/bin/head -c 10000000\n${HANGS}`],
   ['noise without end', `/bin/cat /dev/urandom`],
-])('%s end a tool and are not kept', async (_what, script) => {
+])('%s from a tool end it and are not kept', async (_what, script) => {
   const { collector } = started(script);
   await until(() => collector.read().state === 'failing');
   const { devices, problems } = collector.read();
@@ -303,7 +306,7 @@ test.each([
 test.each([
   ['Failed to initialize NVML: Driver/library version mismatch', 'exit 18', /restart this machine/],
   ['No devices were found', 'exit 6', /lspci/],
-])('%j is reported with what to do', async (words, then, remedy) => {
+])('the output %j of nvidia-smi is reported with what to do', async (words, then, remedy) => {
   const { collector } = started(prints(words, then));
   await until(() => collector.read().state === 'failing');
   const [problem] = collector.read().problems;
@@ -311,7 +314,7 @@ test.each([
   expect(problem?.remedy).toMatch(remedy);
 });
 
-test('a tool that fails again and again is started ever more seldom, and is well again at once', async () => {
+test('an nvidia-smi that keeps failing is started less and less often, and is well again at once', async () => {
   const { tools, clock, collector, round } = started('exit 1');
   await tools.run(1);
   const isPausing = () => clock.pending() === 1;
@@ -329,7 +332,7 @@ test('a tool that fails again and again is started ever more seldom, and is well
   expect(collector.read()).toMatchObject({ state: 'reading', problems: [] });
 });
 
-test('an older tool is asked for less, at once', async () => {
+test('an older nvidia-smi is asked for less, at once', async () => {
   const { collector, round, asked } = started(
     `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${smi({ ...CARD, name: 'Tesla P100-PCIE-16GB' })}`,
   );
@@ -338,7 +341,7 @@ test('an older tool is asked for less, at once', async () => {
   expect(collector.read().devices[0]?.name).toBe('Tesla P100-PCIE-16GB');
 });
 
-test('a lost card is reported; rows that stand before a failure are read', async () => {
+test('a lost card is reported, and rows before the failure are read', async () => {
   const lost = Object.fromEntries(
     Object.entries(SECOND).map(([field, value]) =>
       ['uuid', 'pci.bus_id', 'name'].includes(field) ? [field, value] : [field, '[GPU is lost]'],
@@ -362,7 +365,7 @@ test('a card that is no longer listed alongside others is lost', async () => {
   expect(problems[0]?.happened).toBe('the driver no longer lists it');
 });
 
-test('without the tool there is no card and no problem; it is looked for again after 5 minutes', async () => {
+test('a machine without nvidia-smi has no card and no problem, and looks for it again after 5 minutes', async () => {
   const { tools, clock, collector, round } = started(null);
   await clock.timer(300_000, 300_000);
   expect(collector.read()).toEqual({ state: 'absent', devices: [], problems: [] });
@@ -374,7 +377,7 @@ test('without the tool there is no card and no problem; it is looked for again a
   expect(collector.read().state).toBe('reading');
 });
 
-test('nothing that it started outlives a stop, and no timer stays', async () => {
+test('nothing that the NVIDIA collector started outlives a stop, and no timer stays', async () => {
   const { tools, clock, collector } = started('/bin/sleep 1000 &\necho $$ $!\nwait');
   const [shell = 0, sleeping = 0] = (await (await tools.run(1)).printed).split(' ').map(Number);
   expect([isAlive(shell), isAlive(sleeping)]).toEqual([true, true]);
@@ -384,7 +387,7 @@ test('nothing that it started outlives a stop, and no timer stays', async () => 
   expect(clock.pending()).toBe(0);
 });
 
-test('a tool is given no more of the environment than it needs', async () => {
+test('nvidia-smi gets no more of the environment than it needs', async () => {
   const { tools } = started('echo "[$SWITCHYARD_API_KEYS$HOSTED_A_API_KEY]"\n/bin/sleep 1000');
   expect(await (await tools.run(1)).printed).toBe('[]\n');
 });

@@ -76,8 +76,8 @@ const GRAPHICS = [
 const answer = (graphics: readonly object[]) =>
   prints(JSON.stringify({ machine: MACHINE, graphics, memory: { total: 2e9, available: 1e9 } }));
 
-describe('systeminformation', () => {
-  test('is asked for everything at the start, then for live values with each heartbeat', async () => {
+describe('readings by systeminformation', () => {
+  test('systeminformation is asked for everything at the start, then for live values with each heartbeat', async () => {
     const { clock, runs, round, facts, gpus } = library(answer(GRAPHICS));
     await round();
     expect(facts().machineModel).toBe('Framework Laptop 16');
@@ -87,7 +87,7 @@ describe('systeminformation', () => {
     expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
   });
 
-  test('is asked for cards at rest with every second heartbeat, and they stay known between', async () => {
+  test('idle cards are read by systeminformation with every second heartbeat, and stay known between', async () => {
     const idle = [{ ...GRAPHICS[0], utilizationGpu: 3 }];
     const { clock, runs, round, gpus } = library(answer(idle));
     await round();
@@ -99,7 +99,7 @@ describe('systeminformation', () => {
     }
   });
 
-  test('is asked for cards at once by a look, whatever is known of them', async () => {
+  test('systeminformation reads cards at once on request, whatever is known of them', async () => {
     const { runs, round, gpus } = library(answer([{ vendor: 'AMD', busAddress: '01:00.0' }]));
     await round();
     gpus.look();
@@ -107,7 +107,7 @@ describe('systeminformation', () => {
     expect(runs[1]?.args).toEqual(['graphics']);
   });
 
-  test('is asked for cards without live values only every five minutes', async () => {
+  test('cards without live values are read by systeminformation only every five minutes', async () => {
     const { clock, runs, round } = library(answer([{ vendor: 'AMD', busAddress: '01:00.0' }]));
     await round();
     for (let rounds = 0; rounds < 20; rounds += 1) {
@@ -118,7 +118,7 @@ describe('systeminformation', () => {
     expect(runs).toHaveLength(2);
   });
 
-  test('is asked once on Windows, and what was live then is not kept', async () => {
+  test('systeminformation is asked once on Windows, and the live values of then are not kept', async () => {
     const { clock, runs, round, gpus } = library(answer(GRAPHICS), 'win32');
     await round();
     clock.advance(INTERVAL_MS);
@@ -127,7 +127,7 @@ describe('systeminformation', () => {
     expect(gpus.read().devices).toMatchObject([{ memoryTotalMb: 8192, temperatureC: null }]);
   });
 
-  test('is asked for the memory of the machine where a GPU shares it', async () => {
+  test('systeminformation is asked for the machine’s memory where a GPU shares it', async () => {
     const { clock, runs, round, memory } = library(answer([]), 'darwin', () => true);
     await round();
     for (const expected of [1, 2]) {
@@ -146,23 +146,26 @@ describe('systeminformation', () => {
     ['is killed', 'kill -9 $$', 'it was ended by a signal'],
     ['prints no JSON', 'echo nonsense', 'it printed unexpected output: nonsense'],
     ['prints without end', '/bin/cat /dev/zero', 'it printed over 1048576 bytes'],
-  ])('whose helper %s is reported, and asked again later', async (_does, script, happened) => {
-    const { clock, gpus, install } = library(script);
-    await clock.timer(2 * INTERVAL_MS, 2 * INTERVAL_MS);
-    expect(gpus.read()).toMatchObject({ state: 'failing', problems: [{ happened }] });
-    install('helper', answer(GRAPHICS));
-    clock.advance(2 * INTERVAL_MS);
-    await until(() => gpus.read().state === 'reading');
-  });
+  ])(
+    'systeminformation whose helper %s is reported, and asked again later',
+    async (_does, script, happened) => {
+      const { clock, gpus, install } = library(script);
+      await clock.timer(2 * INTERVAL_MS, 2 * INTERVAL_MS);
+      expect(gpus.read()).toMatchObject({ state: 'failing', problems: [{ happened }] });
+      install('helper', answer(GRAPHICS));
+      clock.advance(2 * INTERVAL_MS);
+      await until(() => gpus.read().state === 'reading');
+    },
+  );
 
-  test('that lies about everything makes no card of it', async () => {
+  test('nonsense from systeminformation is not taken for a card', async () => {
     const lie = { graphics: [null, 1, { vendor: {}, model: [] }], machine: [], memory: 'none' };
     const { round, gpus, facts, memory } = library(prints(JSON.stringify(lie)));
     await round();
     expect([gpus.read().devices, facts().machineModel, memory()]).toEqual([[], null, null]);
   });
 
-  test('that hangs is killed after 20 s with all that it has started', async () => {
+  test('systeminformation that hangs is killed after 20 s with all that it has started', async () => {
     const { clock, gpus, run } = library('/bin/sleep 1000 &\necho $!\nwait');
     const { printed, ended } = await run(1);
     const sleeping = Number(await printed);
@@ -209,14 +212,14 @@ test.each([
     '/usr/bin/head -c 10000000 /dev/zero; /bin/sleep 1000',
     { kind: 'failed', detail: 'it printed over 1000 bytes', text: '' },
   ],
-])('a tool that %s is told apart', async (_does, script, expected) => {
+])('the run of a tool that %s has a result of its own', async (_does, script, expected) => {
   const { startTool } = stubTools({ tool: script });
   const call = { command: 'tool', args: [], timeoutMs: 1000, maxBytes: 1000 };
   const result = await runTool(call, { startTool, clock: createManualClock() }, never);
   expect(result).toEqual(expected);
 });
 
-test('a file that may not be run is a value', async () => {
+test('a file that may not be run is a failure, returned as a value', async () => {
   const root = fileTree({ '/tool': 'text' });
   const startTool = createStartTool({ env: { PATH: root }, platform: process.platform });
   const call = { command: 'tool', args: [], timeoutMs: 1000, maxBytes: 1000 };

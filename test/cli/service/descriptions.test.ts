@@ -30,7 +30,7 @@ function verified(unit: string, ...scope: readonly string[]): string {
 }
 
 test.runIf(has('systemd-analyze'))(
-  'systemd-analyze has nothing against the unit of a user and that of the machine',
+  'systemd-analyze finds no fault with the unit of a user and that of the machine',
   () => {
     expect(verified(systemdUnit(PROGRAM, 'user'), '--user')).toBe('');
     expect(verified(systemdUnit(PROGRAM, 'system'))).toBe('');
@@ -47,7 +47,7 @@ test('a unit tells systemd when it is ready, is watched, and may end its request
   }
 });
 
-test('words of a unit are quoted, so that blanks, percent signs and dollars stay what they are', () => {
+test('words in a unit are quoted, so that blanks, percent signs and dollars stay as they are', () => {
   const command = ['/usr/bin/node', '/opt/a b/$HOME/%h/"q"\\.js', 'start'] as const;
   const unit = systemdUnit({ command, dataDirectory: '/data/50%' }, 'user');
   expect(unit).toContain(
@@ -71,7 +71,7 @@ test.each([
   expect(hiddenPath({ command: [node, script, 'start'], dataDirectory: null })).toBe(hidden);
 });
 
-test('without a data directory of its own a service gets no environment', () => {
+test('a service without a data directory of its own gets no environment', () => {
   const program = { ...PROGRAM, dataDirectory: null };
   expect(systemdUnit(program, 'user')).not.toContain('SWITCHYARD_');
   expect(launchdPlist(program)).not.toContain('SWITCHYARD_');
@@ -101,36 +101,42 @@ test.runIf(PLISTUTIL)('libplist reads the whole property list, and none that is 
   }
 });
 
-test.runIf(has('python3'))('the property list is one, with the program and its directory', () => {
-  const script =
-    'import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
-  const read = execFileSync('python3', ['-c', script], {
-    encoding: 'utf8',
-    input: launchdPlist(PROGRAM),
-  });
-  expect(JSON.parse(read)).toMatchObject({
-    Label: 'switchyard',
-    ProgramArguments: PROGRAM.command,
-    EnvironmentVariables: { SWITCHYARD_DATA_DIR: PROGRAM.dataDirectory },
-    RunAtLoad: true,
-    KeepAlive: { SuccessfulExit: false },
-  });
-});
+test.runIf(has('python3'))(
+  'the property list for launchd is valid, with the program and its directory',
+  () => {
+    const script =
+      'import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
+    const read = execFileSync('python3', ['-c', script], {
+      encoding: 'utf8',
+      input: launchdPlist(PROGRAM),
+    });
+    expect(JSON.parse(read)).toMatchObject({
+      Label: 'switchyard',
+      ProgramArguments: PROGRAM.command,
+      EnvironmentVariables: { SWITCHYARD_DATA_DIR: PROGRAM.dataDirectory },
+      RunAtLoad: true,
+      KeepAlive: { SuccessfulExit: false },
+    });
+  },
+);
 
-test.runIf(has('python3'))('the task is XML, without an end of its own and with its user', () => {
-  const script = `import sys, xml.etree.ElementTree as tree
+test.runIf(has('python3'))(
+  'the task for Windows is XML, without an end of its own and with its user',
+  () => {
+    const script = `import sys, xml.etree.ElementTree as tree
 root = tree.fromstring(sys.stdin.buffer.read().decode('utf-16'))
 print('\\n'.join(each.tag.split('}')[1] + '=' + (each.text or '').strip() for each in root.iter()))`;
-  const xml = Buffer.from(`\uFEFF${taskXml(PROGRAM, 'HOST\\ann & co')}`, 'utf16le');
-  const read = execFileSync('python3', ['-c', script], { encoding: 'utf8', input: xml });
-  const fields = read.split('\n');
-  expect(fields).toContain('UserId=HOST\\ann & co');
-  expect(fields).toContain('ExecutionTimeLimit=PT0S');
-  expect(fields).toContain('Command=conhost.exe');
-  expect(read).toContain('"/opt/switch yard/main.js" start');
-});
+    const xml = Buffer.from(`\uFEFF${taskXml(PROGRAM, 'HOST\\ann & co')}`, 'utf16le');
+    const read = execFileSync('python3', ['-c', script], { encoding: 'utf8', input: xml });
+    const fields = read.split('\n');
+    expect(fields).toContain('UserId=HOST\\ann & co');
+    expect(fields).toContain('ExecutionTimeLimit=PT0S');
+    expect(fields).toContain('Command=conhost.exe');
+    expect(read).toContain('"/opt/switch yard/main.js" start');
+  },
+);
 
-test('each manager gets its file where it looks for it, and the same name in all command lines', () => {
+test('each service manager gets its file where it looks for it, under the name that all commands use', () => {
   const user = userService(PROGRAM, '/home/ann/.config');
   expect(user.file).toBe('/home/ann/.config/systemd/user/switchyard.service');
   const agent = launchdService(PROGRAM, { home: '/Users/ann', uid: 501, logDirectory: '/logs' });
@@ -140,7 +146,7 @@ test('each manager gets its file where it looks for it, and the same name in all
   const task = scheduledTask(PROGRAM, { user: 'ann', dataDirectory: 'C:\\Data' });
   expect(task.file).toBe('C:\\Data\\service.xml');
   expect(task.install[0]).toContain(task.file);
-  // Installed anew, as after an update, both run the new program.
+  // Installed again, as after an update, both run the new program.
   expect(agent.replaces).toEqual(agent.remove);
   expect(task.replaces).toEqual([task.remove[0]]);
 });

@@ -87,7 +87,7 @@ test.runIf(isLinux)(
   },
 );
 
-test.runIf(isLinux)('what systemctl has against it is printed with its command line', async () => {
+test.runIf(isLinux)('a complaint of systemctl is printed with its command line', async () => {
   const { unit, run, endsWith } = home();
   endsWith(1, 'daemon-reload');
   const { code, stdout, stderr } = await run('install');
@@ -96,21 +96,24 @@ test.runIf(isLinux)('what systemctl has against it is printed with its command l
   expect(stderr).toContain('"systemctl --user daemon-reload" failed (1): Failed to connect to bus');
 });
 
-test.runIf(isLinux)('where systemd does not run nothing is left behind', async () => {
-  const { unit, run, endsWith } = home();
-  endsWith(1);
-  const { code, stdout, stderr } = await run('install');
-  expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
-  expect(stderr).toContain('No service was installed, because systemd cannot be reached here.');
-  expect(stderr).toContain('Failed to connect to bus');
-  endsWith(0);
-  await run('install');
-  endsWith(1);
-  expect(await run('remove')).toMatchObject({ code: 0, stderr: '' });
-  expect(existsSync(unit)).toBe(false);
-});
+test.runIf(isLinux)(
+  'service install leaves nothing behind where systemd does not run',
+  async () => {
+    const { unit, run, endsWith } = home();
+    endsWith(1);
+    const { code, stdout, stderr } = await run('install');
+    expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
+    expect(stderr).toContain('No service was installed, because systemd cannot be reached here.');
+    expect(stderr).toContain('Failed to connect to bus');
+    endsWith(0);
+    await run('install');
+    endsWith(1);
+    expect(await run('remove')).toMatchObject({ code: 0, stderr: '' });
+    expect(existsSync(unit)).toBe(false);
+  },
+);
 
-test.runIf(isLinux)('--print installs nothing', async () => {
+test.runIf(isLinux)('service install --print installs nothing', async () => {
   const { unit, run, calls } = home();
   const { code, stdout } = await run('install', '--print');
   expect([code, stdout]).toEqual([0, expect.stringContaining('Type=notify')]);
@@ -118,16 +121,19 @@ test.runIf(isLinux)('--print installs nothing', async () => {
   expect(calls()).toEqual([]);
 });
 
-test.runIf(isLinux)('the service gets the data directory that was meant here', async () => {
-  const { run } = home();
-  const meant = relative(process.cwd(), join(temporaryDirectory(), 'data'));
-  const env = { PATH: process.env['PATH'] ?? '', SWITCHYARD_DATA_DIR: meant };
-  const printed = await startProgram(env, 'service', 'install', '--print').ended;
-  expect(printed.stdout).toContain(`SWITCHYARD_DATA_DIR=${resolve(meant)}"`);
-  expect((await run('install', '--print')).stdout).not.toContain('..');
-});
+test.runIf(isLinux)(
+  'the service gets the data directory that was meant at its installation',
+  async () => {
+    const { run } = home();
+    const meant = relative(process.cwd(), join(temporaryDirectory(), 'data'));
+    const env = { PATH: process.env['PATH'] ?? '', SWITCHYARD_DATA_DIR: meant };
+    const printed = await startProgram(env, 'service', 'install', '--print').ended;
+    expect(printed.stdout).toContain(`SWITCHYARD_DATA_DIR=${resolve(meant)}"`);
+    expect((await run('install', '--print')).stdout).not.toContain('..');
+  },
+);
 
-test.runIf(isLinux)('a gateway that runs in a terminal is not doubled by a service', async () => {
+test.runIf(isLinux)('service install is refused while a gateway runs in a terminal', async () => {
   const { run, dataDirectory, calls } = home();
   await startHost({ DATA_DIR: dataDirectory, AGENT: 'false' });
   const { code, stderr } = await run('install');
@@ -135,7 +141,7 @@ test.runIf(isLinux)('a gateway that runs in a terminal is not doubled by a servi
   expect(calls()).toEqual([]);
 });
 
-test.runIf(isLinux)('what a gateway that died has left is no gateway that runs', async () => {
+test.runIf(isLinux)('the files of a gateway that died do not count as a running one', async () => {
   const { run, dataDirectory, unit } = home();
   mkdirSync(dataDirectory);
   const owner = { url: 'http://127.0.0.1:1', pid: process.pid, startedAt: '2026-01-01T00:00:00Z' };

@@ -15,7 +15,7 @@ function notifierWith(env: Readonly<Record<string, string>>) {
   return { clock, sent, notifier };
 }
 
-test('the watchdog hears twice in its time that the event loop runs, from readiness on', () => {
+test('the systemd watchdog is notified twice in its interval once the gateway is ready', () => {
   const { clock, sent, notifier } = notifierWith({
     NOTIFY_SOCKET: '/run/notify',
     WATCHDOG_USEC: '60000000',
@@ -35,14 +35,14 @@ test('the watchdog hears twice in its time that the event loop runs, from readin
 test.each([
   ['no watchdog', {}],
   ['the watchdog of another process', { WATCHDOG_USEC: '1000000', WATCHDOG_PID: '99' }],
-])('with %s only readiness is told', (_what, env) => {
+])('systemd with %s is notified of readiness alone', (_what, env) => {
   const { clock, sent, notifier } = notifierWith({ NOTIFY_SOCKET: '/run/notify', ...env });
   notifier.ready();
   clock.advance(600_000);
   expect(sent).toEqual(['READY=1']);
 });
 
-test('outside of systemd nothing is told', () => {
+test('no notification is sent outside systemd', () => {
   const { sent, notifier } = notifierWith({ WATCHDOG_USEC: '1000000' });
   notifier.ready();
   notifier.stopping();
@@ -85,23 +85,26 @@ const CAN_RECEIVE =
   process.platform === 'linux' &&
   ['python3', 'systemd-notify'].every((tool) => spawnSync(tool, ['--version']).error === undefined);
 
-test.runIf(CAN_RECEIVE)("systemd's own tool carries the message to the socket", async () => {
-  const socket = join(temporaryDirectory(), 'notify');
-  const receiver = spawn('python3', ['-c', RECEIVER, socket]);
-  onTestFinished(async () => {
-    receiver.kill();
-    if (receiver.exitCode === null && receiver.signalCode === null) await once(receiver, 'close');
-  });
-  let heard = '';
-  receiver.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text));
-  await expect.poll(() => heard).toContain('bound');
-  const cli = startProgram({
-    NOTIFY_SOCKET: socket,
-    SWITCHYARD_DATA_DIR: temporaryDirectory(),
-    SWITCHYARD_PORT: '0',
-    SWITCHYARD_AGENT: 'false',
-  });
-  await expect.poll(() => heard).toContain('READY=1');
-  cli.kill('SIGTERM');
-  await cli.ended;
-});
+test.runIf(CAN_RECEIVE)(
+  'the message to systemd reaches its socket through systemd’s own tool',
+  async () => {
+    const socket = join(temporaryDirectory(), 'notify');
+    const receiver = spawn('python3', ['-c', RECEIVER, socket]);
+    onTestFinished(async () => {
+      receiver.kill();
+      if (receiver.exitCode === null && receiver.signalCode === null) await once(receiver, 'close');
+    });
+    let heard = '';
+    receiver.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text));
+    await expect.poll(() => heard).toContain('bound');
+    const cli = startProgram({
+      NOTIFY_SOCKET: socket,
+      SWITCHYARD_DATA_DIR: temporaryDirectory(),
+      SWITCHYARD_PORT: '0',
+      SWITCHYARD_AGENT: 'false',
+    });
+    await expect.poll(() => heard).toContain('READY=1');
+    cli.kill('SIGTERM');
+    await cli.ended;
+  },
+);

@@ -23,7 +23,7 @@ async function startOnTakenPort() {
   return { other, port, said, clock, lifecycle, started: lifecycle.start(loaded.config) };
 }
 
-test('a port that is taken is waited for, which is said once, and used as soon as it is free', async () => {
+test('a start waits for a port that is taken, says so once, and uses the port as soon as it is free', async () => {
   const { other, port, said, clock, lifecycle, started } = await startOnTakenPort();
   for (let tries = 0; tries < 3; tries += 1) clock.advance(await clock.timer(250, 250));
   await clock.timer(250, 250);
@@ -35,7 +35,7 @@ test('a port that is taken is waited for, which is said once, and used as soon a
   expect(said).toEqual([expect.stringMatching(/^Port \d+ on .* taken .*Waiting up to 5 s for it/)]);
 });
 
-test('after 5 s the start gives up, and names the port', async () => {
+test('a start whose port stays taken gives up after 5 s and names the port', async () => {
   const { port, clock, started } = await startOnTakenPort();
   for (let waitedMs = 0; waitedMs < 5000; waitedMs += 250) {
     clock.advance(await clock.timer(250, 250));
@@ -89,7 +89,7 @@ test.runIf(process.platform === 'linux')(
 );
 
 test.runIf(process.platform === 'linux')(
-  'a request that runs at an address that is given up is answered to its end, and its connection carries one more at most',
+  'a request at an address that is given up is answered to its end, and its connection takes one more at most',
   async () => {
     const gateway = await startWaiting();
     const caller = connect(Number(gateway.port), '127.0.0.1');
@@ -110,7 +110,7 @@ test.runIf(process.platform === 'linux')(
 );
 
 test.runIf(process.platform === 'linux')(
-  'a move that is dropped leaves the gateway where it was',
+  'a move to another address that is dropped leaves the gateway where it was',
   async () => {
     const gateway = await startWaiting();
     (await moved(gateway, '127.0.0.2')).rollBack();
@@ -119,14 +119,14 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('an address that cannot be had is told, and nothing changes', async () => {
+test('a move to an address that this machine does not have fails with that reason and changes nothing', async () => {
   const gateway = await startWaiting();
   const move = await gateway.lifecycle.prepareMove('203.0.113.7');
   expect(move).toEqual({ kind: 'failed', message: 'This machine has no address 203.0.113.7.' });
   expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
 });
 
-test('a second move waits until the first is settled', async () => {
+test('a second move of the gateway waits until the first is settled', async () => {
   const gateway = await startWaiting();
   const first = await moved(gateway, '127.0.0.1');
   const second = await gateway.lifecycle.prepareMove('127.0.0.1');
@@ -135,13 +135,13 @@ test('a second move waits until the first is settled', async () => {
   expect((await gateway.lifecycle.prepareMove('127.0.0.1')).kind).toBe('ready');
 });
 
-test('between one address and all of them a restart is needed', async () => {
+test('a move between one address and all of them takes a restart', async () => {
   const gateway = await startWaiting();
   expect(await gateway.lifecycle.prepareMove('0.0.0.0')).toEqual({ kind: 'at_restart' });
 });
 
 test.runIf(process.platform === 'linux')(
-  'a port that another program has at the new address is told',
+  'a move to an address where another program has the port is reported as failed',
   async () => {
     const gateway = await startWaiting();
     const other = createServer();

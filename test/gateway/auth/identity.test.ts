@@ -19,7 +19,7 @@ test('a gateway that others can reach stays closed after its last key is revoked
   expect(createIdentify({ ...RULES, isExposed: () => false })({}).reader).toBe(true);
 });
 
-test('without any key of its own the gateway makes no digest of what callers send', () => {
+test('a gateway without any key of its own makes no digest of what callers send', () => {
   let asked = 0;
   const named = { isEmpty: () => true, use: () => ((asked += 1), null) };
   const identify = createIdentify({ ...RULES, named, isExposed: () => false });

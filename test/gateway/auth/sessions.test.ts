@@ -17,7 +17,7 @@ function disk() {
   };
 }
 
-test('a remembered browser keeps control over a restart, and its token is nowhere on disk', async () => {
+test('a remembered browser keeps owner access over a restart, and its token is nowhere on disk', async () => {
   const clock = createManualClock();
   const { keep, read } = disk();
   const { token } = await createBrowsers(clock, keep).remember('Firefox on the laptop');
@@ -28,7 +28,7 @@ test('a remembered browser keeps control over a restart, and its token is nowher
   expect(read()).not.toContain(token);
 });
 
-test('a forgotten browser has no control, also after a restart', async () => {
+test('a forgotten browser has no owner access, also after a restart', async () => {
   const clock = createManualClock();
   const { keep } = disk();
   const browsers = createBrowsers(clock, keep);
@@ -54,7 +54,7 @@ test('a browser that is not used for 90 days is forgotten', async () => {
   expect(browsers.list()).toEqual([]);
 });
 
-test('what is on disk and cannot be read gives no control', () => {
+test('a session file that cannot be read gives no owner access', () => {
   const keep = () => ({
     load: () => ({ version: 1, browsers: [{ id: 'x' }] }),
     changed() {},
@@ -92,7 +92,7 @@ test('a session from the future ends a week from now', async () => {
   expect(restarted.isSession(token)).toBe(false);
 });
 
-test('the code of the demo works as often as its link is opened', async () => {
+test('the sign-in code of the demo works as often as its link is opened', async () => {
   const sessions = createSessions(createManualClock(), disk().keep, { reusesCodes: true });
   const code = sessions.newCode();
   const [first, second] = [await sessions.redeem(code), await sessions.redeem(code)];

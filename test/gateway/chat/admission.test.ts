@@ -52,7 +52,7 @@ function play(steps: readonly Step[]) {
   return { queue, waiting, said, expected };
 }
 
-test('property: a caller’s requests keep their order, none is lost, and each caller has a turn before any has two', () => {
+test('a caller’s requests keep their order, none is lost, and each caller has a turn before any has two', () => {
   const property = fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
     const { queue, waiting, said, expected } = play(steps);
     expect(said).toEqual(expected);

@@ -16,7 +16,7 @@ import {
 } from '../../../main/gateway/circuits/breaker.ts';
 import { decodeBreaker, encodeBreaker } from '../../../main/gateway/circuits/saved-circuits.ts';
 import { later, type DualTime, dualTimeOf } from '../../../main/platform/clock.ts';
-import { circuitReport, providerCircuitReport } from '../../../main/gateway/circuits/report.ts';
+import { circuitReport, providerCircuitReport } from '../../../main/gateway/monitoring/status.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const LIMITS: Limits = {
@@ -80,7 +80,7 @@ test.each([
   [1, false],
   [4, false],
   [5, true],
-])('%d failures in a row at a threshold of 5: open is %s', (times, open) => {
+])('a breaker with a threshold of 5 is open after %d failures in a row: %s', (times, open) => {
   expect(circuitReport(failedTimes(times), T0)).toMatchObject({
     open,
     consecutiveFails: times,
@@ -88,17 +88,17 @@ test.each([
   });
 });
 
-test('a success between them ends the row of failures', () => {
+test('a success ends a row of failures', () => {
   const broken = called(failedTimes(4), SUCCESS, { now: T0 });
   expect(failedTimes(4, broken).state.kind).toBe('closed');
 });
 
-test('a neutral result neither ends the row nor counts in it', () => {
+test('a neutral result neither ends a row of failures nor counts in it', () => {
   const same = failedTimes(4);
   expect(called(same, NEUTRAL, { now: T0 })).toEqual(same);
 });
 
-test('an open breaker says until when, and refuses at once', () => {
+test('an open breaker refuses at once and says until when', () => {
   expect(admit(OPEN, later(T0, 1), TIMEOUT_MS)).toEqual({ kind: 'refused', waitMs: 59_999 });
   expect(circuitReport(OPEN, later(T0, 1))).toMatchObject({
     open: true,
@@ -109,7 +109,7 @@ test('an open breaker says until when, and refuses at once', () => {
   });
 });
 
-test('open with the cool-down over and no probe out is open with nothing left to wait', () => {
+test('an open breaker whose cool-down is over has nothing left to wait while no probe is out', () => {
   expect(circuitReport(OPEN, later(OVER, 5000))).toMatchObject({
     open: true,
     cooldownRemainingMs: 0,
@@ -117,7 +117,7 @@ test('open with the cool-down over and no probe out is open with nothing left to
   });
 });
 
-test('after the cool-down one request is the probe and the others pass by', () => {
+test('one request after the cool-down is the probe, and the others are refused', () => {
   const { breaker } = letIn(OPEN, OVER);
   expect(breaker.state.kind).toBe('probing');
   expect(isAdmitting(breaker, OVER)).toBe(false);
@@ -125,7 +125,7 @@ test('after the cool-down one request is the probe and the others pass by', () =
   expect(circuitReport(breaker, OVER)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
 });
 
-test('a success of the probe closes and clears rows, growth and deadline', () => {
+test('a success of the probe closes the breaker and clears its rows, growth and deadline', () => {
   const closed = called(called(OPEN, FAILURE, { now: OVER }), SUCCESS, {
     now: later(OVER, 3 * MINUTE_MS),
   });
@@ -156,7 +156,7 @@ test.each([
   for (const [n, wait] of waits.entries()) expect(wait).toBeCloseTo(minutes[n] ?? 0, 3);
 });
 
-test('a cool-down configured longer than the cap is kept and does not grow', () => {
+test('a cool-down that is configured longer than the cap is kept and does not grow', () => {
   const limits = { ...LIMITS, failThreshold: 1, cooldownMs: 60 * MINUTE_MS };
   const open = called(NEW_BREAKER, FAILURE, { now: T0, limits });
   const over = later(T0, 60 * MINUTE_MS);
@@ -171,14 +171,14 @@ test('a neutral result of the probe lets the next request probe', () => {
   expect(letIn(freed, OVER).breaker.state.kind).toBe('probing');
 });
 
-test('a probe without a result is released after the timeout and a little', () => {
+test('a probe without a result is released shortly after its timeout', () => {
   const { breaker } = letIn(OPEN, OVER);
   expect(isAdmitting(breaker, later(OVER, TIMEOUT_MS))).toBe(false);
   expect(isAdmitting(breaker, later(OVER, TIMEOUT_MS + 1000))).toBe(true);
 });
 
 test.each([SUCCESS, FAILURE, NEUTRAL])(
-  'a late result of a superseded probe changes no more than lifetime counts: $kind',
+  'a late result of a superseded probe changes only the lifetime counts: $kind',
   (result) => {
     const first = letIn(OPEN, OVER);
     const now = later(OVER, TIMEOUT_MS + 1000);
@@ -190,7 +190,7 @@ test.each([SUCCESS, FAILURE, NEUTRAL])(
   },
 );
 
-test('a probe that is released and not superseded still counts', () => {
+test('a probe that is released but not superseded still counts', () => {
   const { permit, breaker } = letIn(OPEN, OVER);
   const closed = told(breaker, permit, SUCCESS, { now: later(OVER, 5 * MINUTE_MS) });
   expect(closed.state.kind).toBe('closed');
@@ -213,16 +213,19 @@ test('a probe that streams for longer than the timeout is not superseded', () =>
 test.each([
   ['success', SUCCESS],
   ['failure', FAILURE],
-])('a late %s of a request let in before the breaker opened leaves it as it is', (_, result) => {
-  const { permit } = letIn(NEW_BREAKER, T0);
-  const now = later(T0, 1000);
-  const after = told(OPEN, permit, result, { now });
-  expect(after.state).toEqual(OPEN.state);
-  expect(after.health.consecutiveFails).toBe(5);
-  expect(after.health.fails + after.health.successes).toBe(6);
-});
+])(
+  'a late %s of a request admitted before the breaker opened leaves the breaker as it is',
+  (_, result) => {
+    const { permit } = letIn(NEW_BREAKER, T0);
+    const now = later(T0, 1000);
+    const after = told(OPEN, permit, result, { now });
+    expect(after.state).toEqual(OPEN.state);
+    expect(after.health.consecutiveFails).toBe(5);
+    expect(after.health.fails + after.health.successes).toBe(6);
+  },
+);
 
-test('a late failure of a request admitted before the breaker opened and closed again counts as no consecutive one', () => {
+test('a late failure of a request admitted before the breaker opened and closed is not a consecutive failure', () => {
   const { permit } = letIn(NEW_BREAKER, T0);
   const closed = called(OPEN, SUCCESS, { now: OVER });
   expect(told(closed, permit, FAILURE, { now: OVER }).health).toMatchObject({
@@ -240,7 +243,7 @@ function slow(breaker: Breaker, ttftMs: number): Admitted {
   return { ...admission, breaker: after };
 }
 
-test('slow first contents in a row open, and the success of the last one does not close', () => {
+test('slow first contents in a row open the breaker, and a success of the last one does not close it', () => {
   const second = slow(slow(NEW_BREAKER, 5001).breaker, 9000);
   expect(second.breaker.state.kind).toBe('closed');
   const third = slow(second.breaker, 5001);
@@ -253,7 +256,7 @@ test('slow first contents in a row open, and the success of the last one does no
   expect(ended.state).toEqual(third.breaker.state);
 });
 
-test.each([5000, 10])('first content after %d ms ends the row of slow ones', (ttftMs) => {
+test.each([5000, 10])('a first content after %d ms ends a row of slow ones', (ttftMs) => {
   const breaker = slow(slow(NEW_BREAKER, 5001).breaker, 5001).breaker;
   expect(slow(breaker, ttftMs).breaker).toMatchObject({
     state: { kind: 'closed' },
@@ -261,7 +264,7 @@ test.each([5000, 10])('first content after %d ms ends the row of slow ones', (tt
   });
 });
 
-test('a slow probe that ends well closes', () => {
+test('a slow probe that ends well closes the breaker', () => {
   const { permit, breaker } = letIn(OPEN, OVER);
   const begun = firstContent(breaker, permit, 9000, { now: OVER, limits: LIMITS });
   expect(begun.state.kind).toBe('probing');
@@ -287,33 +290,33 @@ test('a failure of a forced probe leaves the cool-down and its growth as they we
   expect(after.health).toMatchObject({ fails: 6, consecutiveFails: 6 });
 });
 
-test('a success of a forced probe closes', () => {
+test('a success of a forced probe closes the breaker', () => {
   const { permit, breaker } = forceIn(OPEN, T0);
   expect(told(breaker, permit, SUCCESS, { now: T0 }).state.kind).toBe('closed');
 });
 
-test('a neutral forced probe leaves the rest of the cool-down', () => {
+test('a neutral result of a forced probe leaves the rest of the cool-down', () => {
   const { permit, breaker } = forceIn(OPEN, T0);
   const after = told(breaker, permit, NEUTRAL, { now: T0 });
   expect(admit(after, T0, TIMEOUT_MS)).toEqual({ kind: 'refused', waitMs: MINUTE_MS });
 });
 
-test('a forced probe that got lost does not end the cool-down', () => {
+test('a forced probe that gets lost does not end the cool-down', () => {
   const { breaker } = admitted(admitForced(OPEN, T0, 1000));
   expect(admit(breaker, later(T0, 5000), TIMEOUT_MS)).toEqual({ kind: 'refused', waitMs: 55_000 });
   expect(forceIn(breaker, later(T0, 5000)).breaker.state).toMatchObject({ isForced: true });
 });
 
-test('forcing a breaker whose cool-down is over is an ordinary probe', () => {
+test('a forced call after the cool-down is an ordinary probe', () => {
   const { permit, breaker } = forceIn(OPEN, OVER);
   expect(openingsOf(told(breaker, permit, FAILURE, { now: OVER }))).toBe(2);
 });
 
-test('forcing a closed breaker is an ordinary admission', () => {
+test('a forced call to a closed breaker is an ordinary admission', () => {
   expect(forceIn(NEW_BREAKER, T0)).toEqual(letIn(NEW_BREAKER, T0));
 });
 
-test('a reset closes, forgets rows, growth and probe, and keeps lifetime counts', () => {
+test('a reset closes the breaker, forgets its rows, growth and probe, and keeps the lifetime counts', () => {
   const { permit, breaker } = letIn(
     called(sent(OPEN), FAILURE, { now: OVER }),
     later(OVER, 150_000),
@@ -332,12 +335,12 @@ test('a reset closes, forgets rows, growth and probe, and keeps lifetime counts'
   expect(openingsOf(failedTimes(5, closed))).toBe(1);
 });
 
-test('sleep counts as time, though ticks stand still meanwhile', () => {
+test('the cool-down goes on while the computer sleeps, though the monotonic clock stands still', () => {
   const awake = { ticks: T0.ticks + 5, wallMs: T0.wallMs + 8 * 60 * MINUTE_MS };
   expect(isAdmitting(OPEN, awake)).toBe(true);
 });
 
-test('a wall clock set back neither lengthens the cool-down nor is its end shown far away', () => {
+test('a wall clock set back neither lengthens the cool-down nor shows its end far in the future', () => {
   const now = { ticks: T0.ticks + 10_000, wallMs: T0.wallMs - 60 * MINUTE_MS };
   expect(circuitReport(OPEN, now)).toMatchObject({
     cooldownRemainingMs: 50_000,
@@ -346,7 +349,7 @@ test('a wall clock set back neither lengthens the cool-down nor is its end shown
   expect(isAdmitting(OPEN, later(now, 50_000))).toBe(true);
 });
 
-test('the shown end of a cool-down stands still while the clock does nothing but tick', () => {
+test('the shown end of a cool-down stays the same while the clock ticks', () => {
   const shown = [0.2, 0.9, 1.4, 700.6, 30_000.3].map((ms) => {
     const wallMs = Math.floor(T0.wallMs + ms);
     return circuitReport(OPEN, { ticks: T0.ticks + ms, wallMs }).failUntil;
@@ -354,7 +357,7 @@ test('the shown end of a cool-down stands still while the clock does nothing but
   expect(new Set(shown)).toEqual(new Set(['2026-01-01T00:01:00.000Z']));
 });
 
-test('a provider is shown without the time to first token', () => {
+test('the circuit of a machine is shown without its time to first token', () => {
   const keys = Object.keys(providerCircuitReport(OPEN, T0));
   expect(Object.keys(circuitReport(OPEN, T0)).filter((key) => !keys.includes(key))).toEqual([
     'ewmaTtft',
@@ -380,13 +383,13 @@ test('a new breaker is shown as never used', () => {
   });
 });
 
-test('a moment is taken from both clocks', () => {
+test('a moment has the time of both clocks', () => {
   const clock = createManualClock();
   clock.advance(1500);
   expect(dualTimeOf(clock)).toEqual({ ticks: 1500, wallMs: Date.UTC(2026, 0, 1) + 1500 });
 });
 
-test('after a restart the probe is gone and the next request probes', () => {
+test('a restart forgets the probe, and the next request is the probe', () => {
   const { breaker } = letIn(OPEN, OVER);
   const saved: unknown = JSON.parse(JSON.stringify(encodeBreaker(breaker, OVER)));
   const now = { ticks: 3, wallMs: OVER.wallMs + 1 };
@@ -396,7 +399,7 @@ test('after a restart the probe is gone and the next request probes', () => {
 });
 
 test.each([null, undefined, 1, 'text', {}, [], { version: 2 }])(
-  '%j is no saved breaker',
+  'a saved breaker that is %j is not read',
   (saved) => {
     expect(decodeBreaker(saved, T0)).toBeNull();
   },

@@ -22,7 +22,7 @@ function watched(isWatched: boolean) {
   return { circuits, told };
 }
 
-test('what changes before the circuits are saved is told to the file once, what changes after it again', () => {
+test('a change of the circuits asks for one save, and the first change after that save for another', () => {
   const { circuits, told } = watched(false);
   circuits.sent('local');
   circuits.record('local', { serial: 0 }, { kind: 'success' });
@@ -34,7 +34,7 @@ test('what changes before the circuits are saved is told to the file once, what 
   expect(told.unsaved).toBe(2);
 });
 
-test('windows hear of each change, and where there are none nobody is told', () => {
+test('open dashboards are notified of each change of a circuit, and without any nobody is', () => {
   for (const isWatched of [true, false]) {
     const { circuits, told } = watched(isWatched);
     circuits.sent('local');

@@ -10,7 +10,7 @@ import {
   type Exclusions,
   withExclusion,
 } from '../../../main/gateway/circuits/exclusions.ts';
-import { exclusionReports } from '../../../main/gateway/circuits/report.ts';
+import { exclusionReports } from '../../../main/gateway/monitoring/status.ts';
 
 const NOW: DualTime = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
 
@@ -31,9 +31,12 @@ test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null
   ['bad_response', null, null],
   ['context_length', null, null],
   ['http_503', 5000, null],
-])('%s with a Retry-After of %j ms is skipped for %j ms', (reason, retryAfterMs, ms) => {
-  expect(exclusionFor({ reason, retryAfterMs })).toEqual(ms === null ? null : { reason, ms });
-});
+])(
+  'an upstream excluded as %s with a Retry-After of %j ms is skipped for %j ms',
+  (reason, retryAfterMs, ms) => {
+    expect(exclusionFor({ reason, retryAfterMs })).toEqual(ms === null ? null : { reason, ms });
+  },
+);
 
 const skipped = (
   ...wanted: readonly (readonly [Exclusion['reason'], number, string?])[]
@@ -43,14 +46,14 @@ const skipped = (
     NO_EXCLUSIONS,
   );
 
-test('a skip keeps every model out, but model_not_found only its own', () => {
+test('an exclusion skips every model of an upstream, but model_not_found only its own', () => {
   expect(findExclusion(skipped(['quota', 5]), 'any', NOW)?.reason).toBe('quota');
   const gone = skipped(['model_not_found', 5, 'a']);
   expect(findExclusion(gone, 'a', NOW)?.reason).toBe('model_not_found');
   expect(findExclusion(gone, 'b', NOW)).toBeNull();
 });
 
-test('a skip holds until its deadline', () => {
+test('an exclusion holds until its deadline', () => {
   const skips = skipped(['busy', 2000]);
   expect(findExclusion(skips, 'm', later(NOW, 1999))).not.toBeNull();
   expect(findExclusion(skips, 'm', later(NOW, 2000))).toBeNull();
@@ -58,9 +61,9 @@ test('a skip holds until its deadline', () => {
 });
 
 test.each([
-  ['a shorter one does not shorten it', 5000, 1000, 5000],
-  ['a longer one lengthens it', 1000, 5000, 5000],
-])('of two skips for one reason %s', (_, firstMs, secondMs, ms) => {
+  ['a shorter second exclusion does not shorten the first of its reason', 5000, 1000, 5000],
+  ['a longer second exclusion lengthens the first of its reason', 1000, 5000, 5000],
+])('%s', (_, firstMs, secondMs, ms) => {
   const skips = skipped(['rate_limited', firstMs], ['rate_limited', secondMs]);
   expect(skips).toEqual([{ reason: 'rate_limited', until: later(NOW, ms) }]);
 });
@@ -97,18 +100,18 @@ test.each<
     'model_not_found',
   ],
   [[['busy', 2000]], 'busy'],
-])('of %j the one named is %s', (reasons, named) => {
+])('the exclusion shown of %j is %s', (reasons, named) => {
   expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
 });
 
-test('sleep counts as time and a clock set back does not', () => {
+test('an exclusion runs out while the computer sleeps, and a clock set back does not lengthen it', () => {
   const skips = skipped(['quota', 600_000]);
   expect(findExclusion(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
   const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
   expect(findExclusion(skips, 'm', setBack)).toBeNull();
 });
 
-test('skips that hold are shown, the model only where it is for one', () => {
+test('exclusions that hold are shown, with the model only where they are for one', () => {
   const skips = skipped(['busy', 1], ['quota', 600_000], ['model_not_found', 60_000, 'a']);
   expect(exclusionReports(skips, later(NOW, 1))).toEqual([
     { reason: 'quota', until: '2026-01-01T00:10:00.000Z' },

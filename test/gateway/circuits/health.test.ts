@@ -10,11 +10,11 @@ import {
 
 const MINUTE_MS = 60_000;
 
-test('the first sample is the mean', () => {
+test('the first sample is the mean of first contents', () => {
   expect(withSample(null, 120, 0).value).toBe(120);
 });
 
-test('a sample weighs half as much after a minute', () => {
+test('the weight of a sample in the mean halves after a minute', () => {
   const mean = withSample(withSample(null, 100, 0), 400, MINUTE_MS);
   expect(mean.value).toBeCloseTo((100 * 0.5 + 400) / 1.5);
 });
@@ -36,11 +36,11 @@ test('the mean lies between the smallest and the largest sample, whatever the ti
   );
 });
 
-test('a clock that ran backwards gives a sample no more weight than one of now', () => {
+test('a clock that ran backwards gives a sample no more weight than a sample of now', () => {
   expect(withSample(withSample(null, 100, 1000), 200, 0).value).toBe(150);
 });
 
-test('a success ends the row of failures and keeps their count', () => {
+test('a success ends a row of failures and keeps their count', () => {
   const limits = {
     failThreshold: 9,
     cooldownMs: 60_000,
@@ -62,11 +62,11 @@ test('a success ends the row of failures and keeps their count', () => {
 test.each([
   [5000, 0],
   [5001, 1],
-])('first content after %d ms at a threshold of 5000 counts %d slow', (ttftMs, slow) => {
+])('a first content after %d ms at a threshold of 5000 counts as %d slow', (ttftMs, slow) => {
   expect(firstContentAt(UNUSED, ttftMs, 0, 5000).consecutiveSlow).toBe(slow);
 });
 
-test('one fast first content ends the row of slow ones', () => {
+test('one fast first content ends a row of slow ones', () => {
   const slow = firstContentAt(firstContentAt(UNUSED, 9000, 0, 5000), 9000, 1, 5000);
   expect(slow.consecutiveSlow).toBe(2);
   expect(firstContentAt(slow, 10, 2, 5000)).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 10 });

@@ -15,7 +15,7 @@ import {
 } from '../../../main/gateway/circuits/breaker.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { later, type DualTime } from '../../../main/platform/clock.ts';
-import { circuitReport } from '../../../main/gateway/circuits/report.ts';
+import { circuitReport } from '../../../main/gateway/monitoring/status.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
 
@@ -56,23 +56,26 @@ function opened(): Breaker {
 }
 const OVER = later(T0, LIMITS.cooldownMs);
 
-describe('a call that lost its hedge', () => {
+describe('a call that lost the race', () => {
   test.each([
     [SLOW_MS - 1, 0],
     [SLOW_MS, 1],
     [60_000, 1],
-  ])('after %d ms of silence is slow %d times, and no failure', (silentMs, consecutiveSlow) => {
-    expect(circuitReport(hedgeLostOnce(NEW_BREAKER, silentMs), T0)).toMatchObject({
-      open: false,
-      fails: 0,
-      successes: 0,
-      consecutiveFails: 0,
-      consecutiveSlow,
-      lastTtftMs: null,
-    });
-  });
+  ])(
+    'a call that lost the race after %d ms of silence is slow %d times and never a failure',
+    (silentMs, consecutiveSlow) => {
+      expect(circuitReport(hedgeLostOnce(NEW_BREAKER, silentMs), T0)).toMatchObject({
+        open: false,
+        fails: 0,
+        successes: 0,
+        consecutiveFails: 0,
+        consecutiveSlow,
+        lastTtftMs: null,
+      });
+    },
+  );
 
-  test('being slow thrice in a row opens it for a cool-down', () => {
+  test('losing the race slowly three times in a row opens the circuit for a cool-down', () => {
     let breaker = NEW_BREAKER;
     for (let n = 1; n <= 3; n += 1) {
       expect(breaker.state.kind).toBe('closed');
@@ -81,7 +84,7 @@ describe('a call that lost its hedge', () => {
     expect(circuitReport(breaker, T0)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
   });
 
-  test('counts in one row with those that answered slowly; one that was fast ends it', () => {
+  test('a slow call that lost the race counts in one row with slow answers, and a fast answer ends the row', () => {
     const slow = hedgeLostOnce(hedgeLostOnce(NEW_BREAKER, SLOW_MS), SLOW_MS);
     const { breaker, permit } = admitted(admit(slow, T0, TIMEOUT_MS));
     expect(firstContent(breaker, permit, SLOW_MS + 1, judging(T0)).state.kind).toBe('open');
@@ -89,19 +92,19 @@ describe('a call that lost its hedge', () => {
     expect(hedgeLostOnce(faster, SLOW_MS).state.kind).toBe('closed');
   });
 
-  test('before it was slow neither ends the row of slow ones nor counts in it', () => {
+  test('a call that lost the race before it was slow neither ends a row of slow ones nor counts in it', () => {
     const slow = hedgeLostOnce(NEW_BREAKER, SLOW_MS);
     expect(hedgeLostOnce(slow, 1).health.consecutiveSlow).toBe(1);
   });
 
-  test('raises the mean by what it took at least, and never lowers it', () => {
+  test('a call that lost the race raises the mean by what it took at least, and never lowers it', () => {
     const known = hedgeLostOnce(NEW_BREAKER, 4000);
     expect(known.health.ttft?.value).toBe(4000);
     expect(hedgeLostOnce(known, 1000).health.ttft?.value).toBe(4000);
     expect(hedgeLostOnce(known, 8000).health.ttft?.value).toBe(6000);
   });
 
-  test('of an earlier spell counts in the mean alone', () => {
+  test('a call that lost the race after the circuit had opened counts in the mean alone', () => {
     const { breaker, permit } = admitted(admit(NEW_BREAKER, T0, TIMEOUT_MS));
     const open = record(breaker, permit, FAILURE, judging(T0));
     const late = hedgeLost(open, permit, SLOW_MS, judging(T0));
@@ -110,10 +113,10 @@ describe('a call that lost its hedge', () => {
   });
 });
 
-describe('a probe that lost its hedge', () => {
+describe('a probe that lost the race', () => {
   const probed = (silentMs: number) => hedgeLostOnce(opened(), silentMs, OVER);
 
-  test('and was slow was costly: it waits for one more cool-down, twice as long', () => {
+  test('a slow probe that lost the race makes the next one wait a cool-down twice as long', () => {
     const breaker = probed(SLOW_MS);
     expect(circuitReport(breaker, OVER)).toMatchObject({
       open: true,
@@ -123,20 +126,20 @@ describe('a probe that lost its hedge', () => {
     expect(admit(breaker, later(OVER, 120_000), TIMEOUT_MS).kind).toBe('admitted');
   });
 
-  test('before it was slow is out no more: the next request is the probe', () => {
+  test('a probe that lost the race before it was slow is over, and the next request is the probe', () => {
     const breaker = probed(SLOW_MS - 1);
     expect(circuitReport(breaker, OVER)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
     expect(admit(breaker, OVER, TIMEOUT_MS).kind).toBe('admitted');
   });
 
-  test('and was sent before its time neither shortens nor lengthens the cool-down', () => {
+  test('a forced probe that lost the race neither shortens nor lengthens the cool-down', () => {
     const early = later(T0, 1000);
     const { breaker, permit } = admitted(admitForced(opened(), early, TIMEOUT_MS));
     const after = hedgeLost(breaker, permit, SLOW_MS, judging(later(early, SLOW_MS)));
     expect(after.state).toEqual(opened().state);
   });
 
-  test('has no say any more: what comes of it later leaves the cool-down as it is', () => {
+  test('a later result of a probe that lost the race leaves the cool-down as it is', () => {
     const { breaker, permit } = admitted(admit(opened(), OVER, TIMEOUT_MS));
     const after = hedgeLost(breaker, permit, SLOW_MS, judging(OVER));
     for (const result of [SUCCESS, FAILURE, { kind: 'neutral' } as const]) {
@@ -145,8 +148,8 @@ describe('a probe that lost its hedge', () => {
   });
 });
 
-describe('a call that need not be sent', () => {
-  test('is admitted while the circuit is closed', () => {
+describe('a hedged call', () => {
+  test('a hedged call is admitted while the circuit is closed', () => {
     expect(admitIfClosed(NEW_BREAKER, T0, TIMEOUT_MS)).toEqual(admit(NEW_BREAKER, T0, TIMEOUT_MS));
   });
 
@@ -154,11 +157,11 @@ describe('a call that need not be sent', () => {
     ['open', opened(), T0],
     ['half-open', opened(), OVER],
     ['probing', admitted(admit(opened(), OVER, TIMEOUT_MS)).breaker, OVER],
-  ])('is refused where the breaker is %s', (_state, breaker, now) => {
+  ])('a hedged call is refused where the circuit is %s', (_state, breaker, now) => {
     expect(admitIfClosed(breaker, now, TIMEOUT_MS).kind).toBe('refused');
   });
 
-  test('is refused for a skip as any other', () => {
+  test('a hedged call is refused while its upstream is excluded', () => {
     const clock = createManualClock();
     const circuits = createCircuits({
       clock,
@@ -178,14 +181,14 @@ describe('a call that need not be sent', () => {
       said: '',
     } as const;
     circuits.excludeAfter('hosted_b', failure, { model: 'm', epoch: 0 });
-    const wish = { model: 'm', timeoutMs: TIMEOUT_MS };
-    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ reason: 'rate_limited' });
+    const call = { model: 'm', timeoutMs: TIMEOUT_MS };
+    expect(circuits.admitIfClosed('hosted_b', call, 0)).toMatchObject({ reason: 'rate_limited' });
     clock.advance(30_000);
-    expect(circuits.admitIfClosed('hosted_b', wish, 0)).toMatchObject({ kind: 'admitted' });
+    expect(circuits.admitIfClosed('hosted_b', call, 0)).toMatchObject({ kind: 'admitted' });
   });
 });
 
-test('what the prompt was known to take is no slowness, yet it counts in the mean', () => {
+test('time that a prompt is known to take is not slowness, yet it counts in the mean', () => {
   const circuits = createCircuits({
     clock: createManualClock(),
     random: () => 0.5,
@@ -205,7 +208,7 @@ test('what the prompt was known to take is no slowness, yet it counts in the mea
   expect(health()).toMatchObject({ consecutiveSlow: 1 });
 });
 
-test('property: a lost hedge is never a failure or a success, never closes, and leaves no probe running', () => {
+test('a lost race is never a failure or a success, never closes, and leaves no probe running', () => {
   const step = fc.record({
     gapMs: fc.nat(200_000),
     silentMs: fc.nat(20_000),

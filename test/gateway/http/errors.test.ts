@@ -4,7 +4,7 @@ import { MESSAGES } from '../../../main/gateway/protocols/messages/translation.t
 
 const STATUSES = Array.from({ length: 200 }, (_, index) => 400 + index);
 
-test('an error of one status has one Anthropic type, translated or not', () => {
+test('an error has one Anthropic type for its status, whether or not it was translated', () => {
   for (const status of STATUSES) {
     const error = { status, code: 'upstream_error', message: 'no' } as const;
     expect([status, errorBody(error, 'anthropic')]).toEqual([status, MESSAGES.errorBody(error)]);
@@ -16,7 +16,7 @@ test.each([
   [529, 'overloaded_error'],
   [418, 'invalid_request_error'],
   [500, 'api_error'],
-])('the type of HTTP %i is %s', (status, type) => {
+])('the Anthropic type of an error with status %i is %s', (status, type) => {
   const body = errorBody({ status, code: 'upstream_error', message: 'no' }, 'anthropic');
   expect(body).toMatchObject({ error: { type } });
 });

@@ -36,12 +36,12 @@ const INSTALLER = windowsInstaller({
   sha256: '0'.repeat(64),
 });
 
-test('the installer for Windows and the line that runs it are PowerShell', () => {
+test('the installer for Windows and the line that runs it are valid PowerShell', () => {
   expect(unreadable(INSTALLER)).toEqual([]);
   expect(unreadable(windowsLine(URL).replace('<token>', 'a'.repeat(64)))).toEqual([]);
 });
 
-test('a command that is shown can be pasted, whatever is in the path of the home', () => {
+test('a command for PowerShell can be pasted, whatever is in the path of the home', () => {
   const shown = INSTALLER.split('\n').filter((line) =>
     /^\s*(Write-Host|throw) .*\$command/.test(line),
   );
@@ -56,7 +56,7 @@ test.each([
   ['a bracket', '-ne 0) {', '-ne 0 {'],
   ['a quote', "its error is above.'", 'its error is above.'],
   ['the end of a block', '} finally {', 'finally {'],
-])('that is no PowerShell without %s', (_what, whole, broken) => {
+])('the installer for Windows is not valid PowerShell without %s', (_what, whole, broken) => {
   expect(INSTALLER).toContain(whole);
   expect(unreadable(INSTALLER.replace(whole, broken))).not.toEqual([]);
 });

@@ -6,7 +6,7 @@ import * as rows from '../../renderer/request-builders.ts';
 const done = (id: string) =>
   request(id, { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
 
-test('each ended request counts once, a failure never as a fallback', () => {
+test('each ended request counts once, and a failed one never counts as a fallback', () => {
   const outcomes = createOutcomes();
   for (const row of [done('a'), rows.hedgeWon(), rows.handedOver(), rows.sixteen()]) {
     outcomes.ended(row);
@@ -15,7 +15,7 @@ test('each ended request counts once, a failure never as a fallback', () => {
   expect(outcomes.view().ended).toEqual({ 'first-choice': 1, 'fell-back': 2, failed: 1 });
 });
 
-test('an upstream is asked once for a request, retries and polls apart', () => {
+test('an upstream counts one call for a request, and retries and polls apart', () => {
   const outcomes = createOutcomes();
   const attempts = [
     attempt({ upstream: 'ondemand', endMs: 10, reason: 'http_503' }),
@@ -26,7 +26,7 @@ test('an upstream is asked once for a request, retries and polls apart', () => {
   expect(outcomes.view().upstreams.ondemand).toEqual(tally);
 });
 
-test('counts are kept over a restart, and what is no count is ignored', () => {
+test('counters are kept over a restart, and saved values that are no counts are ignored', () => {
   const before = createOutcomes();
   before.ended(done('a'));
   const after = createOutcomes();

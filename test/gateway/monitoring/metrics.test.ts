@@ -13,20 +13,20 @@ const FAMILY: Family = {
   ],
 };
 
-test('a family is its HELP, its TYPE and a line for each sample', () => {
+test('a metric family is its HELP, its TYPE and a line for each sample', () => {
   expect(exposition([FAMILY])).toBe(
     '# HELP trains_total Trains.\n# TYPE trains_total counter\ntrains_total{track="a",side="left"} 3\ntrains_total 0.25\n',
   );
 });
 
-test('a figure that is not there is left out, and so is a family without any', () => {
+test('a missing figure is left out, and so is a metric family without any', () => {
   const none = { labels: {}, value: null };
   const sparse = { ...FAMILY, samples: [none, ...FAMILY.samples] };
   const empty = { ...FAMILY, name: 'planes_total', samples: [none] };
   expect(exposition([empty, sparse])).toBe(exposition([FAMILY]));
 });
 
-test('any text comes back from a label and from a HELP as it was', () => {
+test('any text comes back unchanged from a label and from a HELP', () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^[\\"n\n{},= ]+$/));
   const property = fc.property(text, text, (value, other) => {
     const help = `.${value}`;
@@ -38,7 +38,7 @@ test('any text comes back from a label and from a HELP as it was', () => {
   fc.assert(property, { numRuns: 2000 });
 });
 
-test('any number comes back as it was', () => {
+test('any number comes back unchanged from a sample', () => {
   const property = fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
     const text = exposition([{ ...FAMILY, samples: [{ labels: {}, value }] }]);
     expect(readExposition(text).get(FAMILY.name)?.series.get('{}') === value).toBe(true);
@@ -46,7 +46,7 @@ test('any number comes back as it was', () => {
   fc.assert(property);
 });
 
-describe('the reader of the tests', () => {
+describe('the tests’ own reader of metrics', () => {
   const HEAD = '# HELP a x\n# TYPE a gauge\n';
   test.each([
     ['a sample that nothing announces', 'a 1\n', 'a is not announced'],
@@ -63,7 +63,7 @@ describe('the reader of the tests', () => {
     ['a line without end', `${HEAD}a 1`, 'has no end'],
     ['an empty line', `${HEAD}a 1\n\n`, 'not a sample'],
     ['a metric without samples', HEAD, 'a: none'],
-  ])('refuses %s', (_law, text, message) => {
+  ])('the tests’ own reader of metrics refuses %s', (_name, text, message) => {
     expect(() => readExposition(text)).toThrow(message);
   });
 });

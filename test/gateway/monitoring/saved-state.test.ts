@@ -79,7 +79,7 @@ function recalled(from: unknown, config: Config = CONFIG): SavedParts {
   return what;
 }
 
-test('all totals outlast a restart', () => {
+test('all lifetime counts outlast a restart', () => {
   expect(recalled(kept()).stats.view()).toMatchObject({
     totalRequests: 5,
     fallbackCount: 1,
@@ -91,7 +91,7 @@ test('all totals outlast a restart', () => {
 });
 
 test.each([undefined, null, -1, 0.5, '3'])(
-  'a file whose later totals are %j, as an older one has it, begins them at 0',
+  'lifetime counts that a saved file has as %j, like an older one, begin at 0',
   (count) => {
     const later = { hedges: count, handovers: count, answers: count, tokens: count };
     const { stats } = recalled({ ...kept(), ...later });
@@ -100,7 +100,7 @@ test.each([undefined, null, -1, 0.5, '3'])(
   },
 );
 
-test('what is predicted outlasts a restart, but not of an engine at another address', () => {
+test('predictions outlast a restart, except of an engine at another address', () => {
   const same = recalled(kept()).predictions;
   for (const id of ['local', PROVIDER]) expect(same.at(id, 1000)).not.toBeNull();
   const { predictions } = recalled(kept(), configOf('http://127.0.0.1:8001'));
@@ -109,7 +109,7 @@ test('what is predicted outlasts a restart, but not of an engine at another addr
 });
 
 test.each([null, [], 7, { ...kept(), version: 2 }, { ...kept(), identities: null }])(
-  'a file that is not understood brings back no prediction',
+  'a saved file that cannot be read as one brings back no prediction',
   (file) => {
     expect(recalled(file).predictions.at(PROVIDER, 1000)).toBeNull();
   },
@@ -117,8 +117,8 @@ test.each([null, [], 7, { ...kept(), version: 2 }, { ...kept(), identities: null
 
 test.each([
   ['the last five durations', [90_000, 80_000, 1, 2, 3, 4], [90_000, 80_000, 1, 2, 3]],
-  ['none that is no duration', [-1, 'x', null, 7], [7]],
+  ['only durations', [-1, 'x', null, 7], [7]],
   ['nothing of a file without them', undefined, []],
-])('of cold starts a restart keeps %s', (_says, coldStartsMs, expected) => {
+])('a restart keeps, of the times of cold starts, %s', (_says, coldStartsMs, expected) => {
   expect(recalled({ ...kept(), coldStartsMs }).warmup.save()).toEqual(expected);
 });

@@ -1,5 +1,5 @@
 import { diag } from '@opentelemetry/api';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { NO_TRACING, openTracing } from '../../../main/gateway/monitoring/tracing.ts';
 import type { RequestObserver } from '../../../main/gateway/routing/observer.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -32,29 +32,33 @@ async function opened(env: Readonly<Record<string, string>>) {
   return { tracing, lines };
 }
 
-describe('as OpenTelemetry has it, an empty variable is one that is not set', () => {
-  test.each<[on: boolean, env: Readonly<Record<string, string>>]>([
-    [true, { [GENERAL]: ADDRESS }],
-    [true, { [GENERAL]: ADDRESS, [OF_TRACES]: '' }],
-    [true, { [GENERAL]: ADDRESS, [OF_TRACES]: '  ' }],
-    [true, { [GENERAL]: '', [OF_TRACES]: ADDRESS }],
-    [true, { [GENERAL]: ADDRESS, OTEL_SDK_DISABLED: '', OTEL_TRACES_EXPORTER: '' }],
-    [false, {}],
-    [false, { [GENERAL]: '', [OF_TRACES]: ' ' }],
-    [false, { [GENERAL]: ADDRESS, OTEL_SDK_DISABLED: 'True' }],
-    [false, { [GENERAL]: ADDRESS, OTEL_TRACES_EXPORTER: 'none' }],
-  ])('tracing is on (%s) with %j', async (on, env) => {
+test.each<[on: boolean, env: Readonly<Record<string, string>>]>([
+  [true, { [GENERAL]: ADDRESS }],
+  [true, { [GENERAL]: ADDRESS, [OF_TRACES]: '' }],
+  [true, { [GENERAL]: ADDRESS, [OF_TRACES]: '  ' }],
+  [true, { [GENERAL]: '', [OF_TRACES]: ADDRESS }],
+  [true, { [GENERAL]: ADDRESS, OTEL_SDK_DISABLED: '', OTEL_TRACES_EXPORTER: '' }],
+  [false, {}],
+  [false, { [GENERAL]: '', [OF_TRACES]: ' ' }],
+  [false, { [GENERAL]: ADDRESS, OTEL_SDK_DISABLED: 'True' }],
+  [false, { [GENERAL]: ADDRESS, OTEL_TRACES_EXPORTER: 'none' }],
+])(
+  'an empty variable of OpenTelemetry is one that is not set: tracing is on (%s) with %j',
+  async (on, env) => {
     const { tracing } = await opened(env);
     expect(tracing !== NO_TRACING).toBe(on);
-  });
+  },
+);
 
-  test.each([
-    { OTEL_TRACES_SAMPLER: '', OTEL_TRACES_SAMPLER_ARG: '' },
-    { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '' },
-  ])('a trace is kept with %j', async (env) => {
+test.each([
+  { OTEL_TRACES_SAMPLER: '', OTEL_TRACES_SAMPLER_ARG: '' },
+  { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '' },
+])(
+  'an empty sampler variable of OpenTelemetry is one that is not set: a trace is sampled with %j',
+  async (env) => {
     const { tracing, lines } = await opened({ [GENERAL]: ADDRESS, ...env });
     const request = { id: 'r', upstreamPath: '/chat/completions', model: null, stream: false };
     const observed = tracing.follow({ ...request, headers: {} }, UNTRACED);
     expect([observed.traceparent?.(), lines]).toEqual([expect.stringMatching(/-01$/), []]);
-  });
-});
+  },
+);

@@ -17,11 +17,11 @@ test.each([
   ['a.b', 'a?b', false],
   ['(x)', '(*)', true],
   ['anything', '*', true],
-])('whether %s fits %s is %s', (name, pattern, fits) => {
+])('whether the name %s matches the alias pattern %s: %s', (name, pattern, fits) => {
   expect(matches(name, pattern)).toBe(fits);
 });
 
-test('a star is any text, as in a regular expression', () => {
+test('a star in an alias matches any text, as in a regular expression', () => {
   const word = fc
     .array(fc.constantFrom('a', 'b', '.'), { maxLength: 8 })
     .map((all) => all.join(''));
@@ -34,7 +34,7 @@ test('a star is any text, as in a regular expression', () => {
   );
 });
 
-test('the longest pattern wins, whatever the order', () => {
+test('the longest matching alias pattern wins, whatever the order', () => {
   const pairs = ['*=any', 'claude-*=big', 'claude-*haiku*=small'];
   for (const all of [pairs, pairs.toReversed()]) {
     expect(modelFor('claude-3-haiku', all)).toBe('small');
@@ -44,7 +44,7 @@ test('the longest pattern wins, whatever the order', () => {
   expect(modelFor('o3', ['gpt-*=x'])).toBeNull();
 });
 
-test('a lone star does not stand for the names of embedding models', () => {
+test('a lone star in an alias does not match the names of embedding models', () => {
   expect(modelFor('text-embedding-3-small', ['*=any'], true)).toBeNull();
   expect(modelFor('text-embedding-3-small', ['text-*=nomic'], true)).toBe('nomic');
 });

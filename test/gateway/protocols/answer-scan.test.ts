@@ -38,7 +38,7 @@ const answer = fc.oneof(
 );
 const places = fc.array(fc.nat(300), { maxLength: 6 });
 
-test('a whole answer amounts to what it would if it were parsed, wherever the bytes are cut', () => {
+test('a scanned answer is judged like a parsed one, wherever its bytes are cut', () => {
   fc.assert(
     fc.property(answer, fc.nat(2), places, (value, by, at) => {
       expect(judged(JSON.stringify(value, null, by), at)).toBe(substanceOf(value).kind);
@@ -57,11 +57,11 @@ test.each([
   ['{"choices":[{"message":{"content":""},"message":{"content":"a"}}]}', 'content'],
   ['{"ch\\u006fices":[{"mess\\u0061ge":{"content":"a"},"finish_reason":"\\u0065rror"}]}', 'error'],
   ['{"choices":[{"usage":{"content":"a"}}],"message":{"content":"a"}}', 'nothing'],
-])('%s amounts to %s', (text, kind) => {
+])('the answer %s is judged as %s', (text, kind) => {
   expect(judged(text, [])).toBe(kind);
 });
 
-test('what follows an answer that seemed whole is judged with it', () => {
+test('bytes that follow an answer that seemed whole are judged with it', () => {
   const whole = Buffer.from('{"choices":[{"message":{"content":"a"}}]}');
   const [blank, more] = [createAnswerScan(), createAnswerScan()];
   expect([blank.push(whole), blank.push(Buffer.from('\n'))]).toEqual([true, true]);

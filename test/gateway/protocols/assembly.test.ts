@@ -27,13 +27,13 @@ const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
 const cuts = fc.array(fc.nat(), { maxLength: 6 });
 const call = fc.record({ id: text, name: text, arguments: text, cuts });
 
-test('a whole message in the only chunk of a stream is the answer', () => {
+test('a whole message in the only chunk of a stream is the assembled answer', () => {
   const message = { role: 'assistant', content: 'Yes' };
   const choices = [{ index: 0, message, finish_reason: 'stop' }];
   expect(assembled([{ choices }])).toEqual({ object: 'chat.completion', choices });
 });
 
-test('a message with the text so far, alongside each delta, adds nothing', () => {
+test('a message with the text so far, next to each delta, adds nothing to the assembled answer', () => {
   const beside = (content: string, soFar: string, finish_reason: string | null = null) => ({
     choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason }],
   });
@@ -47,7 +47,7 @@ test('a message with the text so far, alongside each delta, adds nothing', () =>
   });
 });
 
-test('wherever text and arguments are cut, the message is the same', () => {
+test('the assembled message is the same, wherever text and arguments are cut', () => {
   fc.assert(
     fc.property(text, cuts, fc.array(call, { maxLength: 4 }), (content, places, calls) => {
       const delta = (fields: unknown) => ({ choices: [{ index: 0, delta: fields }] });
@@ -85,7 +85,7 @@ test('wherever text and arguments are cut, the message is the same', () => {
   );
 });
 
-test('an answer that is made a chunk and put together again is the same answer', () => {
+test('an answer that is made a chunk and assembled again is the same answer', () => {
   const answer = fc.record({
     id: text,
     object: fc.constant('chat.completion'),
@@ -119,13 +119,13 @@ test.each<[name: string, chunks: readonly unknown[], finished: boolean]>([
     true,
   ],
   ['no chunks at all', [1, 'a', null, [], { choices: 7 }, { choices: [null] }], false],
-])('after %s the answer is finished or not', (_law, chunks, finished) => {
+])('an assembly knows whether its answer is finished after %s', (_name, chunks, finished) => {
   const assembly = createAssembly();
   for (const chunk of chunks) assembly.add(chunk);
   expect(assembly.finished()).toBe(finished);
 });
 
-test('an answer nested too deep to be written is none', () => {
+test('an answer that is nested too deep to be written is not assembled', () => {
   const assembly = createAssembly();
   assembly.add({ deep: JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown });
   expect(assembly.result()).toBeNull();

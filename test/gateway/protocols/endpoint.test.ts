@@ -7,7 +7,7 @@ import {
   parseChatRequest,
   parseInTurns,
 } from '../../../main/gateway/protocols/chat-request.ts';
-import { EMBEDDINGS } from '../../../main/gateway/protocols/vectors.ts';
+import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 
@@ -24,7 +24,7 @@ test('an endpoint checks its own fields and no others', async () => {
   expect(await parseInTurns(body, EMBEDDINGS)).toMatchObject({ param: 'input' });
 });
 
-test('a call goes to the path of its endpoint, behind the API version of the upstream', () => {
+test('a call goes to the path of its endpoint, under the API version of the upstream', () => {
   const loaded = loadConfig(
     {
       SWITCHYARD_HOSTED_A_BASE_URL: 'http://hosted.test/v1',
@@ -42,7 +42,6 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
     zeroSpend: false,
     chatForm: null,
     native: () => request,
-    translator: null,
     volatileParts: [],
     chain: () => null,
     prefix: null,
@@ -54,7 +53,7 @@ test('a call goes to the path of its endpoint, behind the API version of the ups
   ]);
 });
 
-test('an endpoint without streams is never asked for one, nor assembled', () => {
+test('an upstream is never asked for a stream of an endpoint without streams', () => {
   const request = requested({ model: 'm', input: 'text', stream: true });
   expect([request.stream, request.isAssemblable()]).toEqual([false, false]);
 });
@@ -67,7 +66,7 @@ test.each([
   ['{"a":{"data":[1]}}', 'bad'],
   ['[1]', 'bad'],
   ['<html>', 'bad'],
-])('an endpoint says what counts as content: %s is %s', (body, kind) => {
+])('the embeddings endpoint judges %s as %s', (body, kind) => {
   const reader = createAnswerReader(
     { format: EMBEDDINGS.answer, followsToolResult: () => false },
     false,

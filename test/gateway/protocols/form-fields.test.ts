@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formField } from '../../../main/gateway/protocols/form-fields.ts';
+import { formField } from '../../../main/gateway/protocols/chat-request.ts';
 
 const part = (head: string, body: string) => `--b\r\n${head}\r\n\r\n${body}\r\n`;
 const MODEL = 'Content-Disposition: form-data; name="model"';
@@ -11,7 +11,7 @@ const LARGE = '\u0000\u00ff'.repeat(100_000);
 
 test.each<[string, Buffer, string | null]>([
   ['before the file', form(part(MODEL, 'm'), part(FILE, LARGE)), 'm'],
-  ['behind the file', form(part(FILE, LARGE), part(MODEL, 'm')), 'm'],
+  ['after the file', form(part(FILE, LARGE), part(MODEL, 'm')), 'm'],
   ['with a type of its own', form(part(`${MODEL}\r\nContent-Type: text/plain`, 'm')), 'm'],
   ['in another case, unquoted', form(part('content-disposition: FORM-DATA; name=model', 'm')), 'm'],
   ['nowhere', form(part(FILE, LARGE)), null],
@@ -22,6 +22,9 @@ test.each<[string, Buffer, string | null]>([
   ],
   ['too long for a name', form(part(MODEL, 'm'.repeat(201))), null],
   ['without an end', Buffer.from(`\r\n--b\r\n${MODEL}\r\n\r\nm`), null],
-])('a field that stands %s', (_where, bytes, value) => {
-  expect(formField(bytes, 'model')).toBe(value);
-});
+])(
+  'the model in a form is read only from a field that ends, before or after the files: one %s',
+  (_where, bytes, value) => {
+    expect(formField(bytes, 'model')).toBe(value);
+  },
+);

@@ -77,7 +77,7 @@ function textOf({ open, members, close }: Spelled): string {
 }
 
 // Not held against JSON.parse of the whole: V8 misreads escaped keys once it has seen the key `\`.
-test('each member is found, with its key decoded and its value as it is spelled', () => {
+test('each member of an object is found, with its key decoded and its value as it is spelled', () => {
   fc.assert(
     fc.property(spelled, (json) => {
       const bytes = Buffer.from(textOf(json));
@@ -105,7 +105,7 @@ test('the last element of a list is found as it is spelled', () => {
   );
 });
 
-test('the keys found are the ones that JSON.parse finds', () => {
+test('the keys found are those that JSON.parse finds', () => {
   const plain = fc.dictionary(
     fc.string({ maxLength: 8 }).filter((name) => JSON.stringify(name) === `"${name}"`),
     fc.jsonValue(),
@@ -149,7 +149,7 @@ test('setting no member gives the same bytes', () => {
   expect(withMembers(bytes, topLevelMembers(bytes), {})).toEqual(bytes);
 });
 
-test('a key that every object inherits is a key like any other', () => {
+test('a key that every object inherits is found like any other', () => {
   const bytes = Buffer.from('{"__proto__":1,"constructor":2,"toString":3,"model":"x"}');
   const changed = withMembers(bytes, topLevelMembers(bytes), { model: '"y"' });
   expect(changed.toString()).toBe('{"__proto__":1,"constructor":2,"toString":3,"model":"y"}');
@@ -177,7 +177,7 @@ test.each([
       members: [{ key: 'a', nameStart: 1, start: 5, end: 7, last: null, ends: [] }],
     },
   ],
-])('of %s is found %j, in turns as well', async (text, found) => {
+])('the bytes %s are scanned as %j, at once and in turns', async (text, found) => {
   expect(membersOf(Buffer.from(text))).toEqual(found);
   expect(await membersInTurns(Buffer.from(text))).toEqual(found);
 });
@@ -189,7 +189,7 @@ test('a body nested 100,000 deep is scanned without recursion', () => {
   expect(changed.toString()).toBe(`{"deep":${deep},"model":"y"}`);
 });
 
-test('without some members all others keep their bytes', () => {
+test('removing members keeps the bytes of all others', () => {
   const bytes = Buffer.from(' { "a" : 1.50 , "b":[ 1, 2 ],"c":{"a":3} }');
   const without = (...keys: string[]) =>
     withoutMembers(bytes, topLevelMembers(bytes), (each) => keys.includes(each.key)).toString();
@@ -198,7 +198,7 @@ test('without some members all others keep their bytes', () => {
   expect(without('d')).toBe(bytes.toString());
 });
 
-test('in an edited list only elements that change lose their spelling', () => {
+test('an edited list loses the spelling only of the elements that change', () => {
   const bytes = Buffer.from(
     '{"list":[ {"x" : 1e2, "at":1} ,"x", {"y": 9007199254740993},{"x":2} ]}',
   );
@@ -224,7 +224,7 @@ test('in an edited list only elements that change lose their spelling', () => {
   );
 });
 
-test('what is no list has no elements to edit', () => {
+test('a value that is not a list has no elements to edit', () => {
   const bytes = Buffer.from('{"list":{"x":1}}');
   const [list] = topLevelMembers(bytes);
   expect(editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], () => [])).toBeNull();

@@ -14,7 +14,7 @@ const cleaned = (body: object): unknown =>
   JSON.parse(withoutUnsigned(Buffer.from(JSON.stringify(body)), REMOTE).toString());
 
 test.each(['unsigned', ''])(
-  'a thought that is signed %j is not sent to a native API',
+  'reasoning that is signed %j is not sent to a native API',
   (signature) => {
     const body = {
       messages: [
@@ -36,7 +36,7 @@ test.each(['unsigned', ''])(
   },
 );
 
-test('in a tool loop that loses its thought thinking is switched off', () => {
+test('thinking is switched off in a tool loop that loses its reasoning', () => {
   const loop = (...content: object[]) => ({
     thinking: { type: 'enabled', budget_tokens: 2000 },
     messages: [{ role: 'assistant', content }, result],
@@ -72,7 +72,7 @@ test('a body without placeholders keeps its bytes', () => {
 const THOUGHT = { type: 'reasoning', summary: [] };
 const ID = '0b8fbd0c-6f7c-4d57-9a48-0a3c4ad5a4f1';
 
-test('items of translated answers go to a native API without their ids, and their thoughts not at all', () => {
+test('items of translated answers go to a native API without their ids, and their reasoning does not go', () => {
   const items = createItemMemory(10_000);
   const message = { id: `msg_${ID}_2`, type: 'message', role: 'assistant', content: [] };
   items.keep([message, { id: `rs_${ID}_1`, ...THOUGHT }]);
@@ -103,7 +103,7 @@ test('items of translated answers go to a native API without their ids, and thei
   });
 });
 
-test('an engine of one’s own keeps the thoughts of translated answers, without the gateway’s marks', () => {
+test('an engine at local keeps the reasoning of translated answers, without the gateway’s marks', () => {
   const local = { items: null, isLocal: true };
   const messages = [{ role: 'assistant', content: [thought('unsigned'), thought('theirs'), text] }];
   const message = Buffer.from(JSON.stringify({ messages }));

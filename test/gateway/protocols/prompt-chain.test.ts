@@ -31,7 +31,7 @@ const message = fc.record({
 const messages = fc.array(message, { minLength: 1, maxLength: 12 });
 
 describe('the chain of a prompt', () => {
-  test('is another where what an engine keys its cache by is another', () => {
+  test('the chain of a prompt differs where what an engine keys its cache by differs', () => {
     const head = { model: 'm', messages: [user('hi')] };
     const plain = of(head);
     expect(common(plain, of({ ...head, cache_salt: 'a' }))).toBe(0);
@@ -40,12 +40,12 @@ describe('the chain of a prompt', () => {
     expect(common(plain, of({ ...head, cache_prompt: true }))).toBe(2);
   });
 
-  test('is not there where llama.cpp is asked to read all of it', () => {
+  test('a prompt that llama.cpp is asked to read whole has no chain', () => {
     const body = { model: 'm', cache_prompt: false, messages: [user('hi')] };
     expect(() => of(body)).toThrow('no chain');
   });
 
-  test('is that of the earlier turn as far as that goes', () => {
+  test('the chain of a prompt begins with the chain of its earlier turn', () => {
     fc.assert(
       fc.property(messages, messages, fc.string(), (before, more, prompt) => {
         const head = { model: 'm', messages: [system(prompt), ...before] };
@@ -58,7 +58,7 @@ describe('the chain of a prompt', () => {
     );
   });
 
-  test('ends where anything has changed', () => {
+  test('the chains of two prompts are the same up to the first change', () => {
     fc.assert(
       fc.property(messages, fc.nat(), fc.string({ minLength: 1 }), (given, from, added) => {
         const at = from % given.length;
@@ -71,7 +71,7 @@ describe('the chain of a prompt', () => {
     );
   });
 
-  test('ends before the first message where the model, the tools or the system prompt differ', () => {
+  test('chains have nothing in common where the model, the tools or the system prompt differ', () => {
     const base = { model: 'm', tools: [{ name: 'a' }], system: 's', messages: [user('hello')] };
     for (const other of [{ model: 'n' }, { tools: [{ name: 'b' }] }, { system: 't' }])
       expect(common(of(base), of({ ...base, ...other }))).toBe(0);
@@ -79,28 +79,28 @@ describe('the chain of a prompt', () => {
     expect(common(chat('one'), chat('two'))).toBe(0);
   });
 
-  test('is as long as the body but for what no template shows', () => {
+  test('the chain of a prompt is about as long as its body', () => {
     const chain = of({ model: 'm', messages: [user('hello'), assistant('hi'), user('go on')] });
     expect(chain.keys).toHaveLength(4);
     expect(chain.lengths.at(-1)).toBeGreaterThan(0.8 * chain.bytes);
     expect(chain.lengths).toEqual(chain.lengths.toSorted((a, b) => a - b));
   });
 
-  test('has the instructions and the input of a response', () => {
+  test('the chain of a Responses request has its instructions and its input', () => {
     const input = [user('hello'), { type: 'function_call_output', output: 'x' }];
     const before = of({ instructions: 'be kind', input });
     const after = of({ instructions: 'be kind', input: [...input, user('go on')] });
     expect(common(before, after)).toBe(3);
   });
 
-  test('has pieces of a prompt that is one text', () => {
+  test('the chain of a prompt that is one text has pieces of it', () => {
     const text = 'word '.repeat(4000);
     const chain = of({ prompt: text });
     expect(chain.keys.length).toBeGreaterThan(4);
     expect(common(chain, of({ prompt: `${text} and more` }))).toBe(chain.keys.length - 1);
   });
 
-  test('does not show the marks for a cache that move on with each turn', () => {
+  test('the chain of a prompt leaves out the cache marks that move on with each turn', () => {
     const mark = { cache_control: { type: 'ephemeral', ttl: '5m' } };
     const block = (text: string, marked: object = {}) => [{ type: 'text', text, ...marked }];
     const before = of({ messages: [user(block('one')), user(block('two', mark))] });
@@ -110,7 +110,7 @@ describe('the chain of a prompt', () => {
     expect(common(before, after)).toBe(before.keys.length);
   });
 
-  test('of a long conversation has its beginning and its last messages', () => {
+  test('the chain of a long conversation has its beginning and its last messages', () => {
     const many = Array.from({ length: 200 }, (_, at) => user(`message ${at}`));
     const [before, after] = [of({ messages: many.slice(0, 190) }), of({ messages: many })];
     expect(after.keys).toHaveLength(64);
@@ -118,13 +118,13 @@ describe('the chain of a prompt', () => {
     expect(after.keys).toContain(before.keys.at(-1));
   });
 
-  test('of a body with more messages than are told apart is that of the first of them', () => {
+  test('the chain of a body with more messages than are told apart is that of the first of them', () => {
     const many = Array.from({ length: 5000 }, (_, at) => user(`message ${at}`));
     const [cut, all] = [of({ messages: many.slice(0, 4096) }), of({ messages: many })];
     expect(all.keys).toEqual(cut.keys);
   });
 
-  test('is none of a body without a prompt', () => {
+  test('a body without a prompt has no chain', () => {
     const bytes = Buffer.from('{"model":"m"}');
     expect(chainOf({ bytes, members: [] }, {})).toBeNull();
   });
@@ -158,21 +158,21 @@ describe('the session of a prompt', () => {
   ];
   const known = of(body, { 'x-session-id': 's1' }).session;
 
-  test.each(sessions)('is what %s', (_what, asked, headers) => {
+  test.each(sessions)('the session of a prompt is what %s', (_what, asked, headers) => {
     expect(of(asked, headers).session).toBe(known);
     expect(known).not.toBeNull();
   });
 
-  test('is none where nobody names it', () => {
+  test('a prompt has no session where nobody names one', () => {
     expect(of({ ...body, metadata: { user_id: 'me' } }).session).toBeNull();
   });
 
-  test('is another one of a second agent with another system prompt', () => {
+  test('a second agent with another system prompt has another session', () => {
     const headers = { 'x-session-id': 's1' };
     expect(of({ ...body, system: 'a planner' }, headers).session).not.toBe(known);
   });
 
-  test('is the most certain of several', () => {
+  test('the most certain of several named sessions is the session of a prompt', () => {
     const headers = { 'x-session-id': 's2', 'x-claude-code-session-id': 's1' };
     expect(of(body, headers).session).toBe(known);
   });

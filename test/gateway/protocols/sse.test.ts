@@ -32,7 +32,7 @@ const line = fc.oneof(
 );
 
 test.each(['\n', '\r\n', '\r'])(
-  'events end at a blank line, lines at %j, wherever the bytes are cut',
+  'events end at a blank line and lines at %j, wherever the bytes are cut',
   (eol) => {
     const event = fc
       .array(line, { minLength: 1, maxLength: 4 })
@@ -53,7 +53,7 @@ test.each(['\n', '\r\n', '\r'])(
   },
 );
 
-test('whatever the bytes and the cuts, nothing is lost, added or reordered', () => {
+test('no byte of a stream is lost, added or reordered, whatever the bytes and the cuts', () => {
   const bytes = fc
     .array(fc.constantFrom('\r', '\n', 'a', 'data: x', ':', 'ü'), { maxLength: 40 })
     .map((parts) => Buffer.from(parts.join('')));
@@ -66,14 +66,14 @@ test('whatever the bytes and the cuts, nothing is lost, added or reordered', () 
   );
 });
 
-test('an event is there with its last byte, not with the next event', () => {
+test('an event is complete with its last byte, not with the next event', () => {
   for (const event of ['data: x\n\n', 'data: x\r\n\r\n', 'data: x\r\r']) {
     expect(framed([Buffer.from(event)]).events).toEqual([event]);
   }
 });
 
 test.each(['\n', '\r\n', '\r'])(
-  'blank lines behind an event are no events of their own, where lines end in %j',
+  'blank lines after an event are not events of their own where lines end in %j',
   (eol) => {
     const event = `data: x${eol}${eol}`;
     const seen = framed([Buffer.from(event + eol.repeat(1000) + event)]);
@@ -101,7 +101,7 @@ test.each<[event: string, data: string | null, isNamedError: boolean]>([
   ['data: a\n\n\n\n', 'a', false],
   ['data: a', 'a', false],
   ['data: a\ndata\ndata: b\n', 'a\n\nb', false],
-])('of %j the data is %j, and whether it is an error by name: %j', (event, data, isError) => {
+])('the event %j has the data %j, and is an error by its name: %j', (event, data, isError) => {
   expect(dataOf(Buffer.from(event))).toBe(data);
   expect(isNamedError(Buffer.from(event))).toBe(isError);
 });

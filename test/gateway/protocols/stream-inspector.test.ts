@@ -33,7 +33,7 @@ function readable(...pieces: readonly string[]): string {
 test.each([
   ['a text', 'data: hello\n\n'],
   ['half a chunk', `${A.slice(0, 40)}\n\n`],
-  ['half a chunk behind its beginning', `data: ${A.slice(40)}`],
+  ['half a chunk after its beginning', `data: ${A.slice(40)}`],
   ['a chunk without its last bracket', `${A.slice(0, -3)}\n\n`],
   ['braces around no JSON', 'data: {oh no}\n\n'],
   ['a number', 'data: 17\n\n'],
@@ -43,12 +43,15 @@ test.each([
   ['a text of one letter', 'data: x\n\n'],
   ['a named text', 'event: ping\ndata: x\n\n'],
   ['half a chunk with CRLF', 'data: {"id":"c1"\r\n\r\n'],
-])('%s is dropped, alone, first, among others and at the end', (_law, broken) => {
-  expect(readable(broken)).toBe('');
-  expect(readable(broken + A)).toBe(A);
-  expect(readable(A + A + broken + A, broken, A)).toBe(A.repeat(4));
-  expect(readable(A, broken + broken)).toBe(A);
-});
+])(
+  'the unreadable event of %s is dropped, alone, first, among others and at the end',
+  (_name, broken) => {
+    expect(readable(broken)).toBe('');
+    expect(readable(broken + A)).toBe(A);
+    expect(readable(A + A + broken + A, broken, A)).toBe(A.repeat(4));
+    expect(readable(A, broken + broken)).toBe(A);
+  },
+);
 
 test.each([
   ['a comment', ': hi\n\n'],
@@ -60,12 +63,12 @@ test.each([
   ['a chunk with CR', 'data: {"id":1}\r\r'],
   ['a chunk in two lines', 'data: {"id":\ndata: 1}\n\n'],
   ['a chunk with a name and a number', 'id: 7\nevent: message\ndata: {"id":1}\n\n'],
-])('%s stays', (_law, event) => {
+])('a readable event of %s is passed on unchanged', (_name, event) => {
   expect(readable(event)).toBe(event);
   expect(readable(A + event + A, event, A)).toBe(A + event + A + event + A);
 });
 
-test('events of one shape are not parsed', () => {
+test('events of one shape are parsed once', () => {
   const parse = vi.spyOn(JSON, 'parse');
   readable(...Array.from({ length: 100 }, (_, at) => chunk({ content: `word ${at}` })));
   expect(parse).toHaveBeenCalledTimes(1);
@@ -99,7 +102,12 @@ test.each<[name: string, events: readonly string[], text: string, sight: string]
   ],
   ['an error object', [A, 'data: {"error":{"message":"x"}}\n\n'], A, 'error'],
   ['an error text', [A, 'data: {"error":"x"}\n\n', A], A, 'error'],
-  ['an error beside the choices', [A, 'data: {"choices":[],"error":{"code":502}}\n\n'], A, 'error'],
+  [
+    'an error next to the choices',
+    [A, 'data: {"choices":[],"error":{"code":502}}\n\n'],
+    A,
+    'error',
+  ],
   ['an error without the key', [A, 'data: {"object":"error","message":"x"}\n\n'], A, 'error'],
   ['an event named error', [A, 'event: error\ndata: {"message":"x"}\n\n'], A, 'error'],
   ['an event named error that is no JSON', [A, 'event:error\ndata: oh\n\n'], A, 'error'],
@@ -111,7 +119,7 @@ test.each<[name: string, events: readonly string[], text: string, sight: string]
   ],
   ['a finish reason that says it broke off', [A, chunk({}, 'abort'), DONE], A, 'error'],
   ['what comes first decides', [STOP, DONE, 'data: {"error":"x"}\n\n'], STOP + DONE, 'done'],
-])('%s', (_law, events, text, sight) => {
+])('a stream is inspected up to its end or its error: %s', (_name, events, text, sight) => {
   expect(watched(1, ...events)).toMatchObject({ text, sight });
 });
 
@@ -124,10 +132,15 @@ test.each<[name: string, choices: number, events: readonly string[], finished: b
     ['data: {"choices":[{"finish_reason" : "stop"}]}\n\n'],
     true,
   ],
-  ['nor around null', 1, ['data: {"choices":[{"finish_reason" : null}]}\n\n'], false],
-  ['an empty text is none', 1, [chunk({ content: 'a' }, '')], false],
-  ['nor is the text "null"', 1, [chunk({ content: 'a' }, 'null')], false],
-  ['a word that only this engine knows is one', 1, [chunk({}, 'eos')], true],
+  [
+    'blanks around null do not matter',
+    1,
+    ['data: {"choices":[{"finish_reason" : null}]}\n\n'],
+    false,
+  ],
+  ['an empty text is no finish reason', 1, [chunk({ content: 'a' }, '')], false],
+  ['the text "null" is no finish reason', 1, [chunk({ content: 'a' }, 'null')], false],
+  ['a word that only this engine knows is a finish reason', 1, [chunk({}, 'eos')], true],
   ['the same choice finishes once', 2, [chunk({}, 'stop'), chunk({}, 'stop')], false],
   [
     'the words inside the text do not count',
@@ -137,9 +150,12 @@ test.each<[name: string, choices: number, events: readonly string[], finished: b
   ],
   ['each choice needs its own', 2, [chunk({}, 'stop')], false],
   ['two choices finish with two', 2, [STOP, STOP.replace('"index":0', '"index":1')], true],
-])('%s', (_law, choices, events, finished) => {
-  expect(watched(choices, ...events).finished).toBe(finished);
-});
+])(
+  'a finish reason is read from the chunks of each choice: %s',
+  (_name, choices, events, finished) => {
+    expect(watched(choices, ...events).finished).toBe(finished);
+  },
+);
 
 /** The chunk with these bytes, as they are, for its text. */
 const saying = (bytes: string) => A.replace('"a"', `"${bytes}"`);
@@ -148,9 +164,9 @@ const AN_ERROR = '},"finish_reason":null}],"error":{"message":"no"},"more":[{"de
 
 test.each([
   ['a text that ends early', `b"${AN_ERROR}`],
-  ['a text that ends early behind an escaped quote', `b\\""${AN_ERROR}`],
+  ['a text that ends early after an escaped quote', `b\\""${AN_ERROR}`],
 ])(
-  'an error behind %s, in an event that begins and ends as the one before, is seen',
+  'an error after %s, in an event that begins and ends like the one before, is seen',
   (_where, bytes) => {
     expect(JSON.parse(saying(bytes).slice('data: '.length))).toHaveProperty('error.message', 'no');
     expect(watched(1, A, A, saying(bytes)).sight).toBe('error');
@@ -163,12 +179,12 @@ test.each([
   ['an escaped backslash as its last character', 'b\\\\'],
   ['nothing', ''],
   ['the word error and [DONE]', 'error [DONE]'],
-])('a chunk of text with %s is passed on as it is', (_what, bytes) => {
+])('a chunk of text with %s is passed on unchanged', (_what, bytes) => {
   const events = [A, A, saying(bytes), A];
   expect(watched(1, ...events)).toEqual({ text: events.join(''), sight: 'going', finished: false });
 });
 
-test('a text after one that ended in an escaped quote is passed on as it is', () => {
+test('a text after one that ended in an escaped quote is passed on unchanged', () => {
   const events = [saying('b\\"'), saying('c'), A];
   expect(watched(1, ...events).text).toBe(events.join(''));
 });

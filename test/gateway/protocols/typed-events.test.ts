@@ -13,7 +13,7 @@ function taken(...events: readonly string[]) {
 }
 const DELTA = typed('delta', { text: 'a' });
 
-test('the end is the event of that type, wherever its name occurs before', () => {
+test('a stream of typed events ends at the event of that type, wherever its name occurs before', () => {
   const named = typed('delta', { text: '{"type":"message_stop"} message_stop error' });
   const nested = typed('delta', { inner: { type: 'message_stop' } });
   const stop = 'data: { "text" : "x", "type" : "message_stop" }\n\n';
@@ -21,7 +21,7 @@ test('the end is the event of that type, wherever its name occurs before', () =>
   expect(taken(named, nested)).toEqual({ text: named + nested, sight: 'going' });
 });
 
-test('an error begins where its event does, also without a name', () => {
+test('an error in a stream of typed events begins where its event does, also without a name', () => {
   const error = 'data: {"type":"error","error":{"message":"no"}}\n\n';
   expect(taken(DELTA, error)).toEqual({ text: DELTA, sight: 'error' });
 });
@@ -38,11 +38,11 @@ test.each([
   ['data:{"type":"a"}\n\n', true],
   ['event: a\r\ndata: {"type":"a"}\r\n\r\n', true],
   ['id: data: x\ndata: {"a":1}\n\n', true],
-])('an event on which a client would throw is left out: %j is kept: %s', (event, isKept) => {
+])('a typed event on which a client would throw is left out: %j is kept: %s', (event, isKept) => {
   expect(taken(DELTA, event).text).toBe(DELTA + (isKept ? event : ''));
 });
 
-test('the work grows with the bytes and not with their square', () => {
+test('the work for a stream of typed events grows with its bytes and not with their square', () => {
   const timeOf = (count: number) => {
     const event = Buffer.from('id: message_sto\n\n');
     const many = framesOf(Array.from({ length: count }, () => event));

@@ -51,7 +51,7 @@ test.for([
 const USAGE = { prompt_tokens: 237, completion_tokens: 35 };
 const TIMINGS = { cache_n: 236, prompt_n: 1, prompt_ms: 30.958, predicted_n: 35 };
 
-test('the timings of llama.cpp tell what was cached where its usage does not', () => {
+test('the timings of llama.cpp give the cached tokens where its usage does not', () => {
   expect(tokens({ choices: [], usage: USAGE, timings: TIMINGS })).toEqual(counted(237, 35, 236));
   expect(tokens({ timings: TIMINGS, choices: [], usage: USAGE })).toEqual(counted(237, 35, 236));
   const told = { ...USAGE, prompt_tokens_details: { cached_tokens: 100 } };
@@ -60,7 +60,7 @@ test('the timings of llama.cpp tell what was cached where its usage does not', (
   expect(tokens({ timings: TIMINGS })).toBeNull();
 });
 
-test('the last event of a stream of llama.cpp tells its cached tokens', () => {
+test('the last event of a stream of llama.cpp gives its cached tokens', () => {
   const event = { choices: [], usage: USAGE, timings: TIMINGS };
   const frames = createFramer().push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
   const meter = new UsageMeter(false);
@@ -68,12 +68,12 @@ test('the last event of a stream of llama.cpp tells its cached tokens', () => {
   expect(meter.tokens()).toEqual(counted(237, 35, 236));
 });
 
-test('the word in a text is no usage', () => {
+test('the word usage in a text is not read as a usage', () => {
   const said = 'say "usage": {"prompt_tokens": 5}';
   expect(tokens({ choices: [{ message: { content: said } }] })).toBeNull();
 });
 
-test('in a long answer a usage at its beginning or at its end is found', () => {
+test('a usage at the beginning or at the end of a long answer is found', () => {
   const filler = 'x'.repeat(300_000);
   const usage = { prompt_tokens: 7, completion_tokens: 2 };
   expect(tokens({ usage, filler })).toEqual(counted(7, 2));

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import { CHAT_STREAM } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { createUsualText } from '../../../main/gateway/protocols/usual-text.ts';
+import { createUsualText } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { createAssemblingReader } from '../../../main/gateway/upstream/body-readers.ts';
 
 const eventOf = (chunk: unknown) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
@@ -44,7 +44,7 @@ const more = fc.oneof(
   text.map((content) => ({ note: { content } })),
 );
 
-test('property: an answer whose usual chunks are not parsed is the answer of a parser, byte for byte', () => {
+test('an answer whose usual chunks are not parsed is the same, byte for byte, as a parsed one', () => {
   const chunks = fc.array(fc.tuple(delta, more), { minLength: 1, maxLength: 30 });
   const property = fc.property(chunks, fc.boolean(), (given, isEnded) => {
     const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
@@ -82,7 +82,7 @@ test.each<[what: string, chunk: object]>([
   expect(usual.of(eventOf(chunk))).toBeNull();
 });
 
-test('a control character as it is, which is no JSON, does not pass for a text', () => {
+test('a chunk with a raw control character, which is not JSON, does not pass for a usual one', () => {
   const usual = createUsualText();
   const first = chunkOf({ content: 'one' });
   usual.learn(eventOf(first), first);

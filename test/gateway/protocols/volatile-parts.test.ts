@@ -24,22 +24,25 @@ const messages = [{ role: 'user', content: 'hello' }];
 
 test.each([
   ['text', { system: line('36ee5'), messages }],
-  ['text with more behind it', { system: `${line('36ee5')}\nYou are Claude Code.`, messages }],
+  ['text with more after it', { system: `${line('36ee5')}\nYou are Claude Code.`, messages }],
   ['blocks', { system: [block(line('36ee5')), block('You are Claude Code.')], messages }],
   [
     'a system message of a chat completion',
     { messages: [{ role: 'system', content: line('36ee5') }, ...messages] },
   ],
   [
-    'blocks of such a message',
+    'blocks of such a system message',
     { messages: [{ role: 'system', content: [block(line('36ee5'))] }, ...messages] },
   ],
-])('the hash in the first system block is a constant of its length, in %s', (_form, body) => {
-  const { before, after, bytes, parts } = fixed(body);
-  expect(after).toBe(before.replace('cch=36ee5', 'cch=00000'));
-  expect(parts).toMatchObject([{ name: 'cch', value: '36ee5' }]);
-  expect(withVolatileParts(bytes, parts).toString()).toBe(before);
-});
+])(
+  'the hash in the first system block is replaced by a constant of its length, in %s',
+  (_form, body) => {
+    const { before, after, bytes, parts } = fixed(body);
+    expect(after).toBe(before.replace('cch=36ee5', 'cch=00000'));
+    expect(parts).toMatchObject([{ name: 'cch', value: '36ee5' }]);
+    expect(withVolatileParts(bytes, parts).toString()).toBe(before);
+  },
+);
 
 test('the prompts of two turns begin alike, whatever their hashes are', () => {
   const of = (cch: string) => fixed({ system: [block(line(cch))], messages }).after;
@@ -49,12 +52,12 @@ test('the prompts of two turns begin alike, whatever their hashes are', () => {
 test.each([
   ['in a second block', { system: [block('You are a planner.'), block(line('36ee5'))], messages }],
   ['in what a user writes', { messages: [{ role: 'user', content: line('36ee5') }] }],
-  ['behind other text', { system: `As in ${line('36ee5')}`, messages }],
+  ['after other text', { system: `As in ${line('36ee5')}`, messages }],
   ['in the next line', { system: 'x-anthropic-billing-header: a\ncch=36ee5', messages }],
   ['without a value', { system: line(''), messages }],
   ['of another name', { system: 'x-anthropic-billing-header: ccch=36ee5;', messages }],
   ['where there is no prompt', { model: 'm' }],
-])('other text stays as it is: %s', (_what, body) => {
+])('text that is not such a hash is left as it is: %s', (_what, body) => {
   const { before, after, parts } = fixed(body);
   expect(after).toBe(before);
   expect(parts).toEqual([]);

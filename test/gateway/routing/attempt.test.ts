@@ -8,8 +8,10 @@ import { Attempt } from '../../../main/gateway/routing/attempt.ts';
 import { createTraffic } from '../../../main/gateway/monitoring/traffic.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
-import { TRANSCRIPTIONS } from '../../../main/gateway/protocols/audio.ts';
+import { TRANSCRIPTIONS } from '../../../main/gateway/protocols/endpoints.ts';
 import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
+import { localCall } from '../../../main/gateway/upstream/call.ts';
+import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
 import { createWindows } from '../../../main/gateway/routing/windows.ts';
@@ -36,7 +38,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
   ['turn', true],
   // It may have had less time than the slow line.
   ['hedge', false],
-])('a hedge lost in a %s confirms the prediction: %s', (cause, isBelieved) => {
+])('a race lost in a %s confirms the prediction of slowness: %s', (cause, isBelieved) => {
   const clock = createManualClock();
   const predictions = createPredictions(clock);
   for (let n = 1; n <= 20; n += 1) predictions.sample(MACHINE, n * 1000, n * 100);
@@ -79,17 +81,28 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     caller: null,
     key: null,
   });
-  const target = {
-    upstream: 'local',
-    provider: MACHINE,
-    model: 'm',
-    promptBytes: LONG,
+  const request = formRequest(Buffer.from(''), TRANSCRIPTIONS, 'multipart/form-data');
+  const asked = {
+    request,
+    headers: {},
+    authorization: null,
+    zeroSpend: false,
+    chatForm: null,
+    native: () => request,
+    volatileParts: [],
+    chain: () => null,
     prefix: null,
-    fixedParts: [],
-    mode: 'relay',
-    request: formRequest(Buffer.from(''), TRANSCRIPTIONS, 'multipart/form-data'),
-    window: null,
-  } as const;
+  };
+  const baseAddress = parseBaseAddress('http://machine.test', 'local');
+  const machine = {
+    provider: MACHINE,
+    baseAddress,
+    models: ['m'],
+    ownedBy: null,
+    gatewayToken: '',
+  };
+  const sent = localCall(asked, machine, CONFIG, 1);
+  const target = { ...sent, mode: 'relay', promptBytes: LONG } as const;
   const own = { id: MACHINE, permit: { serial: 0 } };
   const permits = { own, pool: null };
   const pending = { sentAt: clock.ticks(), hasLeft: () => true };

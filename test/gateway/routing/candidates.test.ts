@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, type HostedId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import { orderFor } from '../../../main/gateway/routing/candidates.ts';
 import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
@@ -30,8 +30,10 @@ function world(models: readonly string[] | null, settings: Readonly<Record<strin
   const local: LocalChoice =
     models === null ? { kind: 'none', reason: 'no_provider' } : { kind: 'target', target };
   const remotes = remoteUpstreams(config);
-  const order = (model: string | null) =>
-    orderFor({ request: { model, endpoint: CHAT_COMPLETIONS }, config }, remotes, () => local);
+  const order = (model: string | null, preferred: HostedId | null = null) => {
+    const request = { model, endpoint: CHAT_COMPLETIONS };
+    return orderFor({ request, config, remotes, preferred }, () => local);
+  };
   return { order, remotes };
 }
 
@@ -45,7 +47,7 @@ const ofAll = (models: string) => ({
 
 test.each<[name: string, string[] | null, Record<string, string>, string | null, UpstreamId[]]>([
   ['no name', ['m'], { HOSTED_B_MODELS: 'x' }, null, ALL],
-  ['a name that nobody gave a meaning', ['m'], ofAll('other'), 'x', ALL],
+  ['a name that no setting knows', ['m'], ofAll('other'), 'x', ALL],
   [
     'the name of a paid upstream’s own model, which an app was made with',
     ['m'],
@@ -82,13 +84,13 @@ test.each<[name: string, string[] | null, Record<string, string>, string | null,
     ALL,
   ],
   [
-    'a name in a list beside an upstream that takes any',
+    'a name in a list next to an upstream that takes any',
     null,
     { ...ofAll('other'), HOSTED_C_MODEL: '', ONDEMAND_MODELS: 'x' },
     'x',
     ['hosted_c', 'ondemand', 'local', 'hosted_a', 'hosted_b'],
   ],
-])('%s: the order is the one of the table', (...row) => {
+])('the order of the upstreams for %s is the one of the table', (...row) => {
   const [, models, settings, model, order] = row;
   expect(world(models, settings).order(model)).toEqual(order);
 });
@@ -96,14 +98,15 @@ test.each<[name: string, string[] | null, Record<string, string>, string | null,
 const model = fc.constantFrom('x', 'y', 'z');
 const models = fc.uniqueArray(model, { maxLength: 3 });
 
-test('every upstream is asked once; those that have the model come first, and the order among each is kept', () => {
+test('every upstream is called once: those that have the model first, among them the preferred one, then routing order', () => {
   const listing = fc.record({ a: models, b: models, c: models, d: models });
   const property = fc.property(
     fc.option(models),
     listing,
     fc.option(model),
     fc.boolean(),
-    (local, lists, asked, hasAlias) => {
+    fc.option(fc.constantFrom(...HOSTED_IDS)),
+    (local, lists, asked, hasAlias, preferred) => {
       const env = Object.entries(lists).map(([key, list]) => [
         `${NAMES[key as keyof typeof NAMES].toUpperCase()}_MODELS`,
         list.join(','),
@@ -111,7 +114,7 @@ test('every upstream is asked once; those that have the model come first, and th
       const alias = hasAlias ? { MODEL_ALIASES: 'smart=x' } : {};
       const given = { ...ofAll('other'), ...(Object.fromEntries(env) as object), ...alias };
       const { order, remotes } = world(local, given);
-      const got = order(asked);
+      const got = order(asked, preferred);
       const has = (id: UpstreamId) => {
         if (id === 'local')
           return (
@@ -119,16 +122,17 @@ test('every upstream is asked once; those that have the model come first, and th
           );
         return remotes.some((each) => each.id === id && servesModel(each, asked));
       };
-      const expected = [...ALL.filter(has), ...ALL.filter((id) => !has(id))];
+      const all = preferred === null ? ALL : [preferred, ...ALL.filter((id) => id !== preferred)];
+      const expected = [...all.filter(has), ...all.filter((id) => !has(id))];
       const named = Object.values(lists).some((list) => asked !== null && list.includes(asked));
       const isChosen = asked !== null && (named || (hasAlias && asked === 'x'));
-      expect(got).toEqual(isChosen ? expected : ALL);
+      expect(got).toEqual(isChosen ? expected : all);
     },
   );
   fc.assert(property);
 });
 
-test('an upstream is sent the name it takes, else the model that it is set to', () => {
+test('an upstream is sent the model name that it takes, else the model that it is set to', () => {
   const sent = (settings: Record<string, string>, asked: string | null) => {
     const [upstream] = world(null, settings).remotes;
     return upstream === undefined ? undefined : remoteModel(upstream, asked);

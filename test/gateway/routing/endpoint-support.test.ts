@@ -3,13 +3,13 @@ import { createEndpointSupport } from '../../../main/gateway/routing/endpoint-su
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import { MESSAGES } from '../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES } from '../../../main/gateway/protocols/responses/endpoint.ts';
-import { RERANK } from '../../../main/gateway/protocols/vectors.ts';
+import { RERANK } from '../../../main/gateway/protocols/endpoints.ts';
 import type { Protocols } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const known = (protocols: Protocols) => ({ protocols, address: '', ownedBy: null });
 
-test('what an upstream lacks is remembered for it and that endpoint alone, for ten minutes', () => {
+test('an endpoint that an upstream lacks is remembered for that upstream and endpoint, for ten minutes', () => {
   const clock = createManualClock();
   const support = createEndpointSupport(clock);
   const at = (id: string, endpoint = MESSAGES) => support.speaks(id, endpoint, known('auto'));
@@ -27,7 +27,7 @@ test('what an upstream lacks is remembered for it and that endpoint alone, for t
   expect(at('local')).toBe('unknown');
 });
 
-test('a new address or engine is asked at once', () => {
+test('an upstream at a new address, or with a new engine, is asked for an endpoint again at once', () => {
   const support = createEndpointSupport(createManualClock());
   support.refused('prv_1', MESSAGES);
   support.refused('prv_10', MESSAGES);
@@ -36,7 +36,7 @@ test('a new address or engine is asked at once', () => {
   expect(support.speaks('prv_10', MESSAGES, known('auto'))).toBe('translated');
 });
 
-test('the owner’s word counts for what can be translated, and for nothing else', () => {
+test('a setting decides over endpoints that can be translated, and over no others', () => {
   const support = createEndpointSupport(createManualClock());
   support.refused('local', RESPONSES);
   support.refused('local', RERANK);
@@ -47,7 +47,7 @@ test('the owner’s word counts for what can be translated, and for nothing else
   expect(support.speaks('local', CHAT_COMPLETIONS, known('auto'))).toBe('native');
 });
 
-test('memory is bounded: the oldest of a thousand entries goes first', () => {
+test('the memory of missing endpoints is bounded: the oldest of a thousand entries goes first', () => {
   const support = createEndpointSupport(createManualClock());
   for (let n = 0; n <= 1000; n += 1) support.refused(`prv_${n}`, MESSAGES);
   expect(support.speaks('prv_0', MESSAGES, known('auto'))).toBe('unknown');

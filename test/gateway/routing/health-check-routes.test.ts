@@ -54,7 +54,7 @@ test('a kept connection that the engine has closed does not fail a health check'
   expect(server.connections).toHaveLength(2);
 });
 
-test('a health answer over 64 KiB counts by its status', async () => {
+test('the answer to a health check that is over 64 KiB counts by its status', async () => {
   const body = 'x'.repeat(70_000);
   const answer = (status: number) =>
     `HTTP/1.1 ${status} Any\r\ncontent-length: ${body.length}\r\n\r\n${body}`;

@@ -28,23 +28,23 @@ test.each([
   [0.5, 3],
   [5, 10],
   [100, 200],
-])('%s percent of 200 requests are %s hedges', (percent, hedges) => {
+])('a hedge budget of %s percent allows %s hedges in 200 requests', (percent, hedges) => {
   expect(sum(hedgedOf(createHedgeBudget(), 200, percent))).toBe(hedges);
 });
 
-test('the first three requests may be hedged, or the first three times', () => {
+test('a hedge budget allows three hedges at first, for three requests or for one', () => {
   expect(hedgedOf(createHedgeBudget(), 5, 5, 1)).toEqual([1, 1, 1, 0, 0]);
   expect(hedgedOf(createHedgeBudget(), 2, 5)).toEqual([3, 0]);
 });
 
-test('at 5 % the next ones are the eightieth and each twentieth after it', () => {
+test('a hedge budget of 5 percent next allows one at the eightieth request and at each twentieth after it', () => {
   const hedged = hedgedOf(createHedgeBudget(), 200, 5);
   expect(hedged.flatMap((count, at) => (count > 0 ? [at + 1] : []))).toEqual([
     1, 80, 100, 120, 140, 160, 180, 200,
   ]);
 });
 
-test('what was not spent in 200 requests is not saved for later ones', () => {
+test('a hedge budget that is not spent within 200 requests is not saved for later ones', () => {
   const budget = createHedgeBudget();
   hedgedOf(budget, 1000, 0);
   expect(sum(hedgedOf(budget, 1, 5))).toBe(10);
@@ -53,13 +53,13 @@ test('what was not spent in 200 requests is not saved for later ones', () => {
   expect(sum(hedgedOf(budget, 1, 5))).toBe(10);
 });
 
-test('asking alone spends nothing', () => {
+test('asking a hedge budget spends nothing', () => {
   const budget = createHedgeBudget();
   budget.requested();
   for (let n = 0; n < 3; n += 1) expect(budget.allows(5, AT_LEAST)).toBe(true);
 });
 
-test('before the first request three are allowed, and they are remembered', () => {
+test('a hedge budget allows three hedges before the first request and remembers them', () => {
   const budget = createHedgeBudget();
   for (let n = 0; n < 3; n += 1) {
     expect(budget.allows(5, AT_LEAST)).toBe(true);
@@ -97,7 +97,7 @@ function createNaive() {
   };
 }
 
-test('property: it allows what a list of the last 200 requests would', () => {
+test('a hedge budget allows what a list of the last 200 requests would', () => {
   const property = fc.property(fc.array(action, { maxLength: 60, size: 'max' }), (actions) => {
     const budgets = [createHedgeBudget(), createNaive()];
     const [answers, expected] = budgets.map((budget) => {
@@ -119,7 +119,7 @@ test('property: it allows what a list of the last 200 requests would', () => {
   fc.assert(property, { numRuns: 500 });
 });
 
-test('property: of any 200 requests in a row no more are hedged than the share or the three that always may be', () => {
+test('no more of any 200 requests in a row are hedged than the share, or the three that always may be', () => {
   const property = fc.property(
     fc.integer({ min: 1, max: 100 }),
     fc.integer({ min: 1, max: 3 }),

@@ -7,7 +7,7 @@ const EVENTS = 'text/event-stream';
 const A = Buffer.from(chunk({ content: 'a' }));
 const B = Buffer.from(chunk({ content: 'b' }));
 
-test('of two first contents in one turn one is the answer, and the other is ended and counted once', async () => {
+test('one of two first contents in one turn of the event loop is the answer, and the other call counts once', async () => {
   const { clock, monitor, callTo, speak, routed } = startSpoken(STREAM);
   clock.advance(LINE_MS + 1);
   speak('b', EVENTS, B);
@@ -28,7 +28,7 @@ test('of two first contents in one turn one is the answer, and the other is ende
   expect(monitor.stats.view().inFlight).toMatchObject({ hosted_a: 0, hosted_b: 1 });
 });
 
-test('a whole answer that comes in the turn of another’s first content is too late, and leaves no mark', async () => {
+test('a whole answer in the turn of another call’s first content is too late and leaves no mark', async () => {
   const settings = { SWITCHYARD_HOSTED_B_ASSEMBLE: 'false' };
   const { clock, monitor, callTo, speak, routed } = startSpoken(PLAIN, settings);
   clock.advance(LINE_MS + 1);

@@ -12,8 +12,8 @@ import { chance } from '../../support/chance.ts';
 
 const seed = fc.nat();
 
-describe('shuffled', () => {
-  test('gives each number once, whatever chance says', () => {
+describe('a random order of machines', () => {
+  test('a random order has each machine once, whatever the random numbers', () => {
     fc.assert(
       fc.property(fc.nat(200), seed, (count, from) => {
         const all = [...shuffled(count, chance(from))];
@@ -22,15 +22,18 @@ describe('shuffled', () => {
     );
   });
 
-  test('gives nothing of nothing', () => {
+  test('a random order of no machines is empty', () => {
     expect([...shuffled(0, () => 0)]).toEqual([]);
   });
 
-  test.each([0, 1 - 2 ** -53])('stays in its bounds where chance is always %d', (extreme) => {
-    expect(new Set(shuffled(50, () => extreme)).size).toBe(50);
-  });
+  test.each([0, 1 - 2 ** -53])(
+    'a random order has each machine once where the random number is always %d',
+    (extreme) => {
+      expect(new Set(shuffled(50, () => extreme)).size).toBe(50);
+    },
+  );
 
-  test('puts each number in each place about equally often', () => {
+  test('a random order puts each machine in each place about equally often', () => {
     const count = 5;
     const rounds = 20_000;
     const random = chance(1);
@@ -45,7 +48,7 @@ describe('shuffled', () => {
     for (const times of seen) expect(Math.abs(times - rounds / count)).toBeLessThan(300);
   });
 
-  test('draws no more than is taken, of however many', () => {
+  test('a random order draws no more numbers than machines are taken from it', () => {
     let draws = 0;
     const numbers = shuffled(1e9, () => {
       draws += 1;
@@ -106,13 +109,13 @@ describe('machines that would have to load the model', () => {
   const warm = machine('warm', { qwen: true, gemma: false });
   const cold = machine('cold', { qwen: false, gemma: true });
 
-  test('come after those that have it in memory, however busy these are', () => {
+  test('machines without the model in memory come after those that have it, however busy these are', () => {
     expect(called([cold, warm], 'qwen').first).toEqual(['warm', 'cold']);
     expect(called([cold, warm], 'gemma').first).toEqual(['cold', 'warm']);
     expect(called([cold, warm], 'qwen', { busy: ['warm'] }).first).toEqual(['warm', 'cold']);
   });
 
-  test('come after those that have it in memory under the name that Ollama or Docker lists', () => {
+  test('machines without the model come after those that have it under the name that Ollama or Docker lists', () => {
     const tagged = [
       machine('cold', { 'qwen:latest': false, 'gemma:latest': true }),
       machine('none', { llama: true }),
@@ -125,7 +128,7 @@ describe('machines that would have to load the model', () => {
     );
   });
 
-  test('come after those with a model in memory where nobody has the one that was asked for', () => {
+  test('machines without any model in memory come last where no machine has the one that was asked for', () => {
     const idle = machine('idle', { qwen: false });
     for (const targets of [
       [idle, warm],
@@ -135,18 +138,18 @@ describe('machines that would have to load the model', () => {
     expect(called([idle, warm], 'gpt-4o', { busy: ['warm'] }).first[0]).toBe('warm');
   });
 
-  test('are not called while a request runs there, unless nothing else is left', () => {
+  test('machines without the model in memory are not called while a request runs there, unless nothing else is left', () => {
     const { first, forced, reason } = called([cold], 'qwen', { busy: ['cold'] });
     expect([first, forced, reason]).toEqual([[], ['cold'], 'busy']);
     expect(called([cold, warm], 'qwen', { busy: ['cold', 'warm'] }).first).toEqual(['warm']);
   });
 
-  test('are called while an earlier request has it loaded', () => {
+  test('machines without the model in memory are called while an earlier request has it loaded', () => {
     expect(called([cold], 'qwen', { busy: ['cold'], with: 'qwen' }).first).toEqual(['cold']);
     expect(called([cold], 'qwen', { busy: ['cold'], with: 'gemma' }).first).toEqual([]);
   });
 
-  test('are called for embeddings all the same, and where nobody says what is loaded', () => {
+  test('busy machines are called for embeddings all the same, and where they do not report what is loaded', () => {
     expect(called([cold], 'qwen', { busy: ['cold'], keepsModel: true }).first).toEqual(['cold']);
     const silent = machine('silent', { qwen: null });
     expect(called([silent], 'qwen', { busy: ['silent'] }).first).toEqual(['silent']);

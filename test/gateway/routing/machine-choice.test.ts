@@ -46,7 +46,7 @@ const ttft = fc.integer({ min: 1, max: 60_000 });
 const load = fc.nat(50);
 
 describe('the choice of a machine', () => {
-  test('has each machine once', () => {
+  test('the choice of a machine has each machine once', () => {
     const mean = fc.option(
       fc.record({
         promptBytes: fc.nat(100_000),
@@ -68,7 +68,7 @@ describe('the choice of a machine', () => {
     );
   });
 
-  test('goes by what is predicted for the prompt times load', () => {
+  test('the choice of a machine goes by its load times what is predicted for the prompt', () => {
     const given = fc.record({ predictedTtft: ttft, msPerByte: fc.constant(1), inFlight: load });
     fc.assert(
       fc.property(given, given, (a, b) => {
@@ -79,7 +79,7 @@ describe('the choice of a machine', () => {
     );
   });
 
-  test('avoids the loaded one of two that are alike, however fast they are', () => {
+  test('the choice of a machine avoids the loaded one of two that are alike, however fast they are', () => {
     const more = fc.integer({ min: 1, max: 20 });
     fc.assert(
       fc.property(fc.option(ttft), fc.nat(20), more, (ewmaTtft, inFlight, by) => {
@@ -93,12 +93,12 @@ describe('the choice of a machine', () => {
     );
   });
 
-  test('keeps a conversation where its cache is while nothing is known of the machines', () => {
+  test('the choice of a machine keeps a conversation where its cache is while the machines are unknown', () => {
     expect(choose([{}, { newBytes: 100, isHome: true }])).toEqual([1, 0]);
     expect(choose([{}, { newBytes: 100, isHome: true, inFlight: 7 }])).toEqual([1, 0]);
   });
 
-  test('keeps a conversation after a few turns although its own machine has taken longer so far', () => {
+  test('the choice of a machine keeps a conversation after a few turns although its machine was slower so far', () => {
     const quick = {
       mean: { promptBytes: 6000, ttftMs: 900, samples: 7 },
       ewmaTtft: 900,
@@ -116,7 +116,7 @@ describe('the choice of a machine', () => {
     expect(choose([isKnown, { ...own, inFlight: 1 }])).toEqual([1, 0]);
   });
 
-  test('holds most of a long time for reading while no rate is known, and the rest for load', () => {
+  test('the choice of a machine takes most of a long first token for reading while no rate is known', () => {
     // 100 ms of overhead, and 1 ms for each byte.
     const mean = { promptBytes: 1000, ttftMs: 1100, samples: 10 };
     const cold = { mean, newBytes: 1000 };
@@ -125,7 +125,7 @@ describe('the choice of a machine', () => {
     expect(choose([cold, { ...warm, inFlight: 5 }])).toEqual([0, 1]);
   });
 
-  test('holds half of a short time for overhead, so that short prompts are spread by load', () => {
+  test('the choice of a machine takes half of a short first token for overhead, which spreads short prompts', () => {
     const mean = { promptBytes: 400, ttftMs: 60, samples: 10 };
     const cold = { mean, newBytes: 400 };
     const warm = { mean, newBytes: 0, isHome: true };
@@ -133,13 +133,13 @@ describe('the choice of a machine', () => {
     expect(choose([cold, { ...warm, inFlight: 3 }])).toEqual([0, 1]);
   });
 
-  test('holds machines that answer at once for equal, whichever was asked', () => {
+  test('the choice of a machine takes machines that answer at once as equal, whichever was asked', () => {
     const asked = { mean: { promptBytes: 8000, ttftMs: 0, samples: 10 }, conversations: 1 };
     const again = { mean: { promptBytes: 8000, ttftMs: 1, samples: 10 }, conversations: 2 };
     expect(choose([again, asked, {}])).toEqual([2, 1, 0]);
   });
 
-  test('gives one slow answer little weight, and twenty all of theirs', () => {
+  test('the choice of a machine gives one slow answer little weight, and twenty all of theirs', () => {
     const usual = { predictedTtft: 200, inFlight: 1 };
     const slow = { mean: { promptBytes: 1000, ttftMs: 1000, samples: 1 } };
     expect(choose([usual, slow])).toEqual([1, 0]);
@@ -147,14 +147,14 @@ describe('the choice of a machine', () => {
     expect(choose([usual, isLevel])).toEqual([0, 1]);
   });
 
-  test('leaves the machine with the cache exactly when another one is quicker', () => {
+  test('the choice of a machine leaves the machine with the cache exactly when another one is quicker', () => {
     const warm = { predictedTtft: 300, msPerByte: 0.25, newBytes: 100 };
     const cold = { predictedTtft: 2500, msPerByte: 0.25, newBytes: 9000 };
     expect(choose([{ ...warm, inFlight: 6 }, cold])).toEqual([0, 1]);
     expect(choose([{ ...warm, inFlight: 9 }, cold])).toEqual([1, 0]);
   });
 
-  test('believes no prediction from short prompts of a long one', () => {
+  test('the choice of a machine trusts no prediction from short prompts for a long one', () => {
     const taughtByShort = {
       predictedTtft: 300,
       mean: { promptBytes: 400, ttftMs: 300, samples: 20 },
@@ -167,7 +167,7 @@ describe('the choice of a machine', () => {
     ).toEqual([1, 0]);
   });
 
-  test('gives the conversation its own machine among those that are about as quick', () => {
+  test('the choice of a machine prefers a conversation’s own machine among those that are about as quick', () => {
     const known = { msPerByte: 0.25 };
     expect(
       choose([
@@ -177,7 +177,7 @@ describe('the choice of a machine', () => {
     ).toEqual([1, 0]);
   });
 
-  test('gives a new conversation to the machine with the fewest of those that are about as quick', () => {
+  test('the choice of a machine gives a new conversation to the one with the fewest of those about as quick', () => {
     const known = { msPerByte: 0.25 };
     expect(
       choose([
@@ -188,12 +188,12 @@ describe('the choice of a machine', () => {
     ).toEqual([1, 0, 2]);
   });
 
-  test('holds an unknown machine to be as quick as the others, so that it is tried', () => {
+  test('the choice of a machine takes an unknown one to be as quick as the others, so that it is tried', () => {
     const known = { predictedTtft: 1000, msPerByte: 0.9, conversations: 1 };
     expect(choose([known, {}])).toEqual([1, 0]);
   });
 
-  test('holds a prediction of nothing for the shortest time, so that load still tells', () => {
+  test('the choice of a machine goes by load where nothing but zero is predicted', () => {
     const nothing = { predictedTtft: 0, newBytes: 0 };
     expect(choose([{ ...nothing, inFlight: 1 }, nothing])).toEqual([1, 0]);
   });

@@ -19,7 +19,7 @@ function take(predictions: Predictions, id: string, tokens: readonly FirstToken[
 const stored = (predictions: Predictions): unknown =>
   JSON.parse(JSON.stringify(predictions.save())) as unknown;
 
-test('what one machine teaches says nothing of another', () => {
+test('samples of one machine predict nothing of another', () => {
   const predictions = createPredictions(createManualClock());
   take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
   take(predictions, 'prv_b', firstTokens({ ...MACHINE, msPerByte: 0.5 }, 30, 1));
@@ -30,7 +30,7 @@ test('what one machine teaches says nothing of another', () => {
   expect(predictions.at('prv_d', 100_000)).toBeNull();
 });
 
-test('a machine that is forgotten begins again', () => {
+test('the predictions of a machine that is forgotten begin again', () => {
   const predictions = createPredictions(createManualClock());
   take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
   predictions.forget('prv_a');
@@ -39,7 +39,7 @@ test('a machine that is forgotten begins again', () => {
   expect(predictions.at('prv_a', 1000)).toBeNull();
 });
 
-test('a machine without a sample for a minute is held to be neither too slow nor hung', () => {
+test('a machine without a sample for a minute is predicted to be neither slow nor unresponsive', () => {
   const clock = createManualClock();
   const predictions = createPredictions(clock);
   take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
@@ -56,7 +56,7 @@ test('a machine without a sample for a minute is held to be neither too slow nor
   expect(predictions.at('prv_a', 200_000)?.earliestMs).toBeGreaterThan(9000);
 });
 
-test('a restart predicts the same', () => {
+test('a restart keeps the predictions', () => {
   const property = fc.property(
     fc.array(fc.record({ promptBytes: fc.double(), ttftMs: fc.nat(60_000) }), {
       maxLength: 60,
@@ -82,7 +82,7 @@ test('a restart predicts the same', () => {
   fc.assert(property, { numRuns: 300 });
 });
 
-test('time down counts: samples from before a long one are not used', () => {
+test('predictions after a long time down do not use the samples from before it', () => {
   const clock = createManualClock();
   const predictions = createPredictions(clock);
   take(predictions, 'prv_a', firstTokens(MACHINE, 30, 1));
@@ -115,13 +115,13 @@ test.each([
   { prv_a: { ...SOUND, covariance: 1e300 } },
   { prv_a: { ...SOUND, meanBytes: 1e300 } },
   { prv_a: { ...SOUND, more: 1 } },
-])('%j restores nothing', (saved) => {
+])('predictions saved as %j are not restored', (saved) => {
   const predictions = createPredictions(createManualClock());
   predictions.restore(saved);
   expect(predictions.save()).toEqual({});
 });
 
-test('whatever is restored, what is predicted is a number', () => {
+test('a prediction is a number, whatever is restored', () => {
   const value = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.nat(),

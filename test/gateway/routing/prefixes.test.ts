@@ -27,7 +27,7 @@ function create() {
 const told = (cached: number, input = 1000) => ({ input, cached, output: 1, estimated: false });
 
 describe('the prefixes that machines have', () => {
-  test('are those of the longest prompt that begins alike', () => {
+  test('the cached prefix of a prompt is that of the longest prompt that begins alike', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2, 3]));
     prefixes.read(B, prompt([1, 2, 3, 4]));
@@ -37,13 +37,13 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at('prv_c', next)).toMatchObject({ bytes: 0, isConversation: false });
   });
 
-  test('tell a conversation from a system prompt that many begin with', () => {
+  test('the cached prefix tells a conversation from a system prompt that many begin with', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2]));
     expect(prefixes.at(A, prompt([1, 9]))).toMatchObject({ bytes: 100, isConversation: false });
   });
 
-  test('stay right where a chat branches, or its last message is edited', () => {
+  test('the cached prefix stays right where a chat branches, or its last message is edited', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2, 3, 4]));
     prefixes.read(A, prompt([1, 2, 3, 40]));
@@ -54,13 +54,13 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.countAt(A)).toBe(3);
   });
 
-  test('are known by the name of the session where messages have changed', () => {
+  test('the cached prefix is known by the name of the session where messages have changed', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2, 3], 77));
     expect(prefixes.at(A, prompt([8, 9], 77))).toMatchObject({ bytes: 0, isConversation: true });
   });
 
-  test('are one conversation however often it goes on, of which the latest keys are kept', () => {
+  test('the prefixes of a machine count as one conversation however often it goes on, with the latest keys', () => {
     const { prefixes } = create();
     for (let turn = 1; turn <= 200; turn += 1)
       prefixes.read(A, prompt(Array.from({ length: turn }, (_, at) => at)));
@@ -72,7 +72,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at(A, prompt([...all.slice(0, 50), 999])).bytes).toBe(100);
   });
 
-  test('are forgotten after an hour without a turn', () => {
+  test('the prefixes of a machine are forgotten after an hour without a turn', () => {
     const { clock, prefixes } = create();
     prefixes.read(A, prompt([1, 2]));
     clock.advance(HOUR_MS);
@@ -82,7 +82,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.holders(prompt([1]))).toEqual([]);
   });
 
-  test('are those of the latest 4,096 conversations', () => {
+  test('the prefixes of a machine are those of the latest 4,096 conversations', () => {
     const { prefixes } = create();
     for (let n = 0; n <= 4096; n += 1) prefixes.read(n % 2 === 0 ? A : B, prompt([1, 10 + n]));
     expect(prefixes.at(A, prompt([1, 10, 5])).bytes).toBe(100);
@@ -90,7 +90,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.countAt(A) + prefixes.countAt(B)).toBe(4096);
   });
 
-  test('are forgotten with the machine', () => {
+  test('the prefixes of a machine are forgotten with the machine', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2]));
     prefixes.read(B, prompt([1, 2]));
@@ -99,7 +99,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.holders(prompt([1, 2]))).toEqual([B]);
   });
 
-  test('that are older than one that the machine has lost are lost as well', () => {
+  test('prefixes that are older than one that the machine has lost are lost as well', () => {
     const { clock, prefixes } = create();
     const [oldest, lost, newer] = [prompt([1, 2]), prompt([3, 4]), prompt([5, 6])];
     for (const each of [oldest, lost, newer]) {
@@ -117,7 +117,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at(A, next).bytes).toBe(300);
   });
 
-  test('are kept where only a system prompt that many have was not found', () => {
+  test('prefixes are kept where only a system prompt that many have was not found', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2]));
     const other = prompt([1, 9]);
@@ -127,7 +127,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at(A, prompt([1, 2, 3])).bytes).toBe(200);
   });
 
-  test('are kept where the machine has about what was expected', () => {
+  test('prefixes are kept where the machine has about what was expected', () => {
     const { prefixes } = create();
     prefixes.read(A, prompt([1, 2]));
     const before = prefixes.at(A, prompt([1, 2, 3]));
@@ -135,7 +135,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(200);
   });
 
-  test('are those that a plain list of all prompts gives, whatever is read', () => {
+  test('the cached prefix is what a plain list of all prompts gives, whatever is read', () => {
     const keys = fc.array(fc.nat(3), { minLength: 1, maxLength: 6 });
     const turn = fc.tuple(fc.constantFrom(A, B), keys);
     /** A key says all that is before it. */
@@ -154,7 +154,7 @@ describe('the prefixes that machines have', () => {
     );
   });
 
-  test('take no more memory where an app gives each request another session', () => {
+  test('the prefixes take no more memory where an app gives each request another session', () => {
     const { prefixes } = create();
     const random = chance(6);
     function play(count: number): number {
@@ -167,7 +167,7 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.countAt(A)).toBe(1);
   });
 
-  test('take no more memory after a million random prompts than after some', () => {
+  test('the prefixes take no more memory after a million random prompts than after some', () => {
     const { prefixes } = create();
     const random = chance(5);
     const machines = Array.from({ length: 12 }, (_, at) => `prv_${at}`);

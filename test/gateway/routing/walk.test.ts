@@ -80,13 +80,13 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
         zeroSpend,
         chatForm: null,
         native: () => request,
-        translator: null,
         volatileParts: [],
         chain: () => null,
         prefix: null,
       },
       config,
       remotes: remoteUpstreams(config),
+      preferred: null,
       epoch: 0,
       signal: new AbortController().signal,
       observer: UNOBSERVED,
@@ -127,7 +127,7 @@ const situation: fc.Arbitrary<Situation> = fc.record({
   hedge: fc.constantFrom('own', 'all', 'off'),
 });
 
-test('property: every upstream that admits is called once: local first, or last where it is slow and another admits', () => {
+test('each upstream that admits is called once, local first, or last where it is slow and another admits', () => {
   const property = fc.property(situation, (given) => {
     const others = UPSTREAM_IDS.filter(
       (id) => id !== 'local' && given.states[id] === 'well' && !given.zeroSpend,
@@ -142,7 +142,7 @@ test('property: every upstream that admits is called once: local first, or last 
   fc.assert(property, { numRuns: 500 });
 });
 
-test('property: a hedged call goes only to upstreams that are well and allowed, in routing order, each once', () => {
+test('a hedged call goes only to healthy, allowed upstreams, in routing order, each once', () => {
   const property = fc.property(situation, (given) => {
     const walk = walkFor({ ...given, isSlow: false });
     walk.next();
@@ -156,7 +156,7 @@ test('property: a hedged call goes only to upstreams that are well and allowed, 
   fc.assert(property, { numRuns: 300 });
 });
 
-test('an upstream that may not be hedged to is skipped, and called in its turn', () => {
+test('an upstream that may not be hedged to is skipped by the hedge and called in its turn', () => {
   const states = {
     hosted_a: 'well',
     hosted_b: 'well',
@@ -171,7 +171,7 @@ test('an upstream that may not be hedged to is skipped, and called in its turn',
   expect(walk.next()?.step.upstream).toBe('hosted_a');
 });
 
-test('a deferred local is still ahead, though not for a hedged call', () => {
+test('a local that is put last is still ahead in the walk, though not for a hedged call', () => {
   const states = {
     hosted_a: 'well',
     hosted_b: 'absent',
@@ -186,7 +186,7 @@ test('a deferred local is still ahead, though not for a hedged call', () => {
   expect(walk.ahead()).toEqual([]);
 });
 
-test('after a failure that must not fall back nothing is left, in turn or forced', () => {
+test('a walk has nothing left, in turn or forced, after a failure that must not fall back', () => {
   const states = {
     hosted_a: 'well',
     hosted_b: 'out',

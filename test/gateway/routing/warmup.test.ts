@@ -12,7 +12,7 @@ import {
   type Warmup,
 } from '../../../main/gateway/routing/warmup.ts';
 
-test('a starting machine is polled 1 s to 5 s apart, for the last time just before the timeout', () => {
+test('a starting ondemand is polled 1 s to 5 s apart, for the last time just before the timeout', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2000, max: 300_000 }), (timeoutMs) => {
       let now = 0;
@@ -47,7 +47,7 @@ test('a cold start shows how long it has gone on and, from the second on, how lo
   });
 });
 
-test('a warm-up of a machine that is up is no cold start, nor is one that failed', () => {
+test('a warm-up of an upstream that is up is not a cold start, and neither is one that failed', () => {
   const at = { now: 0, wallMs: 0, byRouting: true };
   const up = ended(started(COLD, at), 50, true, 'HTTP 200');
   const failed = ended(putOff(started(up, at), 10), 120_000, false, 'HTTP 503');
@@ -55,7 +55,7 @@ test('a warm-up of a machine that is up is no cold start, nor is one that failed
   expect(coldStartAt(failed, 120_000)).toBeNull();
 });
 
-test('a start that no request waits for any longer is over, and the next begins again', () => {
+test('a cold start that no request waits for any longer is over, and the next one begins again', () => {
   const left = seenStarting(COLD, 0);
   expect(coldStartAt(left, 15_000)).toBeNull();
   expect(coldStartAt(seenStarting(left, 100_000), 101_000)).toMatchObject({ elapsedMs: 1000 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
 import { modelFacts } from '../../../main/engines/model-facts.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
-import { EMBEDDINGS } from '../../../main/gateway/protocols/vectors.ts';
+import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { type CutPrompt, createWindows } from '../../../main/gateway/routing/windows.ts';
 import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
@@ -50,7 +50,7 @@ describe('the fewest tokens of a prompt', () => {
     return lengthOf(bytes, members).leastTokens;
   };
 
-  test('are nine tenths of its words, in texts and in parts, whatever parts them', () => {
+  test('a prompt has at least nine tenths as many tokens as words, in texts and in parts, whatever parts them', () => {
     const content = `${words(50)}\n${words(30)}\t${words(20)}`;
     expect(least({ messages: [{ role: 'user', content }] })).toBe(90);
     const parts = [
@@ -61,7 +61,7 @@ describe('the fewest tokens of a prompt', () => {
     expect(least({ system: words(100) })).toBe(90);
   });
 
-  test('leave out what a template may leave out: names, thoughts, calls and schemas', () => {
+  test('the fewest tokens of a prompt leave out what a template may: names, reasoning, calls and schemas', () => {
     const message = { role: 'assistant', reasoning_content: words(500), content: words(10) };
     const call = { id: 'x', function: { name: 'f', arguments: words(500) } };
     const messages = [message, { role: 'assistant', content: null, tool_calls: [call] }];
@@ -69,7 +69,7 @@ describe('the fewest tokens of a prompt', () => {
     expect(least({ messages, response_format: schema, tools: [{ x: words(500) }] })).toBe(9);
   });
 
-  test('leave out the thoughts that an earlier answer begins with', () => {
+  test('the fewest tokens of a prompt leave out the reasoning that an earlier answer begins with', () => {
     const content = `<think>${words(500)}</think>${words(100)}`;
     const messages = [{ role: 'assistant', content }];
     expect(least({ messages })).toBe(90);
@@ -79,7 +79,7 @@ describe('the fewest tokens of a prompt', () => {
     expect(lengthOf(request.bytes, request.members).leastTokens).toBe(90);
   });
 
-  test('are never more than the words that are there, in whatever JSON', () => {
+  test('the fewest tokens of a prompt are never more than its words, in whatever JSON', () => {
     const text = fc.string({ unit: 'binary', maxLength: 200 });
     fc.assert(
       fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (contents) => {
@@ -94,8 +94,8 @@ describe('the fewest tokens of a prompt', () => {
   });
 });
 
-describe('a prompt', () => {
-  test('is skipped where it surely does not fit, and only there', () => {
+describe('prompts and windows', () => {
+  test('a machine is skipped for a prompt that surely does not fit its window, and for no other', () => {
     const { windows } = windowsAfter();
     const exceeds = (count: number) => windows.exceeds(targetOf(), saying(words(count)));
     expect([exceeds(3000), exceeds(2300), exceeds(2200), exceeds(10)]).toEqual([
@@ -106,14 +106,14 @@ describe('a prompt', () => {
     ]);
   });
 
-  test('is taken where the window is unknown, or holds it', () => {
+  test('a machine is called where its window is unknown or holds the prompt', () => {
     const { windows } = windowsAfter();
     const long = saying(words(3000));
     expect(windows.exceeds(targetOf({ context_length: null }), long)).toBe(false);
     expect(windows.exceeds(targetOf({ context_length: 8192 }), long)).toBe(false);
   });
 
-  test('is taken where it has pictures, whose tokens no byte tells, and where it is no chat', () => {
+  test('a machine is called for a prompt with images, whose tokens no byte tells, and for what is not a chat', () => {
     const { windows } = windowsAfter();
     const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     const parts = [{ type: 'text', text: words(3000) }, picture];
@@ -122,7 +122,7 @@ describe('a prompt', () => {
     expect(windows.exceeds(targetOf(), vectors)).toBe(false);
   });
 
-  test('of a language without blanks is judged once its tokens for each letter are learnt', () => {
+  test('a prompt in a language without blanks is judged once its tokens for each letter are learned', () => {
     const { windows, tell } = windowsAfter();
     const text = (chars: number) => '語'.repeat(chars);
     const exceeds = () => windows.exceeds(targetOf(), saying(text(7000)));
@@ -133,7 +133,7 @@ describe('a prompt', () => {
     expect(windows.exceeds(targetOf(), saying(text(2100)))).toBe(false);
   });
 
-  test('is not judged by a rate that differs from prompt to prompt', () => {
+  test('a prompt is not judged by a rate that differs from prompt to prompt', () => {
     const { windows, tell } = windowsAfter();
     for (let n = 0; n < 20; n += 1) tell('xy'.repeat(1000), n % 2 === 0 ? 200 : 1200);
     expect(windows.exceeds(targetOf(), saying('xy'.repeat(9000)))).toBe(false);
@@ -157,14 +157,14 @@ describe('a prompt', () => {
         },
       ],
     ],
-  ])('of %s is not judged by what others had', (_, content) => {
+  ])('a prompt of %s is not judged by the rate of other prompts', (_, content) => {
     const { windows, tell } = windowsAfter();
     // Qwen has a token for each figure.
     for (let n = 0; n < 20; n += 1) tell(`${n % 10}123456789`.repeat(200), 2200);
     expect(windows.exceeds(targetOf(), saying(content))).toBe(false);
   });
 
-  test('with tools that a template leaves out is not judged by prompts without', () => {
+  test('a prompt with tools that a template leaves out is not judged by prompts without', () => {
     const { windows, tell } = windowsAfter();
     for (let n = 0; n < 20; n += 1) tell('some words of prose '.repeat(100), 400);
     const tools = [{ type: 'function', function: { name: 'f', description: words(9000) } }];
@@ -172,7 +172,7 @@ describe('a prompt', () => {
     expect(windows.exceeds(targetOf(), request)).toBe(false);
   });
 
-  test('is read once, however many machines there are', () => {
+  test('a prompt is read once, however many machines there are', () => {
     const { windows } = windowsAfter();
     const request = saying(words(3000));
     const target = targetOf({ context_length: 4096 });
@@ -184,8 +184,8 @@ describe('a prompt', () => {
   });
 });
 
-describe('an engine that cuts prompts without a word', () => {
-  test('is caught at the second report of the same length, and its window is known then', () => {
+describe('engines that cut prompts silently', () => {
+  test('an engine that cuts prompts is found out at its second report of the same length, which is its window', () => {
     const { windows, caught, tell } = windowsAfter();
     const target = targetOf({ context_length: null });
     expect(tell(words(9000), 4096, null)).toBe('once');
@@ -201,13 +201,13 @@ describe('an engine that cuts prompts without a word', () => {
     });
   });
 
-  test('is not suspected for prompts that are short for their words', () => {
+  test('an engine is not suspected of cutting prompts that are short for their words', () => {
     const { windows, tell } = windowsAfter();
     for (const count of [100, 1000, 3000]) expect(tell(words(count), count + 8, null)).toBeNull();
     expect(windows.exceeds(targetOf({ context_length: null }), saying(words(9000)))).toBe(false);
   });
 
-  test('is not suspected where it leaves out of its reports what it had in its cache', () => {
+  test('an engine is not suspected of cutting prompts where its reports leave out what it had in its cache', () => {
     const { tell } = windowsAfter();
     expect([tell(words(9000), 1, null), tell(words(9000), 1, null)]).toEqual([null, null]);
     expect(tell(words(9000), 9010, null)).toBeNull();
@@ -218,7 +218,7 @@ describe('an engine that cuts prompts without a word', () => {
     ]);
   });
 
-  test('is believed again when it says another window, when it reads more, and after an hour', () => {
+  test('an engine that cut prompts is trusted again with another window, after a longer prompt, or after an hour', () => {
     const again = () => {
       const { tell, ...rest } = windowsAfter([words(9000), 4096], [words(9000), 4096]);
       return { ...rest, tell };
@@ -240,7 +240,7 @@ describe('an engine that cuts prompts without a word', () => {
     expect(later.windows.exceeds(target, saying(words(9000)))).toBe(false);
   });
 
-  test('is forgotten when another takes its place', () => {
+  test('a window that was found out is forgotten when another engine takes its place', () => {
     const { windows } = windowsAfter([words(9000), 4096], [words(9000), 4096]);
     windows.forget('local');
     expect(windows.exceeds(targetOf({ context_length: 32_768 }), saying(words(9000)))).toBe(false);

@@ -201,7 +201,7 @@ test.each([
     adjustment: 'notes_as_user' as const,
   })),
   {
-    who: 'Mistral hears nothing from the system behind the model',
+    who: 'Mistral takes no system message after the model’s',
     path: CHAT,
     body: { messages: [user('a'), { role: 'assistant', content: 'b' }, note('c'), user('d')] },
     refusal: { object: 'error', message: "Unexpected role 'system' after role 'assistant'" },
@@ -209,7 +209,7 @@ test.each([
     sent: { messages: [user('a'), { role: 'assistant', content: 'b' }, user('c'), user('d')] },
   },
   {
-    who: 'llama.cpp reads no thought that is only summed up',
+    who: 'llama.cpp reads no reasoning that is only a summary',
     path: '/responses',
     body: {
       input: [
@@ -234,7 +234,7 @@ test.each([
     },
   },
   {
-    who: 'vLLM reads no thought that is encrypted',
+    who: 'vLLM reads no encrypted reasoning',
     path: '/responses',
     body: {
       input: [
@@ -253,7 +253,7 @@ test.each([
     },
   },
   {
-    who: 'OpenAI’s models that do not think encrypt no thought',
+    who: 'OpenAI’s models that do not think have no encrypted reasoning',
     path: '/responses',
     body: { input: 'a', include: ['reasoning.encrypted_content', 'x'] },
     refusal: error('Encrypted content is not supported with this model.', { param: 'include' }),
@@ -282,13 +282,16 @@ test.each([
       ],
     },
   },
-])('$who: the history is changed', ({ path, body, refusal, adjustment, sent }) => {
-  expect(after(path, body, refusal)).toBe(adjustment);
-  expect(adjusted(body, adjustment)).toEqual(sent);
-  expect(after(path, sent, refusal, { made: new Set([adjustment]) })).toBeNull();
-});
+])(
+  'the history of a request is adjusted to a refusal: $who',
+  ({ path, body, refusal, adjustment, sent }) => {
+    expect(after(path, body, refusal)).toBe(adjustment);
+    expect(adjusted(body, adjustment)).toEqual(sent);
+    expect(after(path, sent, refusal, { made: new Set([adjustment]) })).toBeNull();
+  },
+);
 
-test('of what may be another host’s is left out first what nothing came of, then ids, then all thoughts', () => {
+test('a refused history loses reasoning that nothing follows first, then the ids, then all reasoning', () => {
   const thought = (id: string, more: object = {}) => ({
     type: 'reasoning',
     id,
@@ -332,7 +335,7 @@ test.each([
   expect(after('/responses', body, error(message), { status: 404 })).toBe('without_item_ids');
 });
 
-test('of what an engine calls an error of its own only what it is known to call so changes a request', () => {
+test('a request is adjusted to a 500 only for words that engines are known to send with it', () => {
   const body = { messages: [user('a'), note('b')], user: 'u' };
   const as500 = (refusal: object) => after(CHAT, body, refusal, { status: 500 });
   expect(as500(error('System message must be at the beginning.'))).toBe('notes_as_user');

@@ -134,7 +134,7 @@ test.each([
     },
   },
   {
-    who: 'DeepSeek wants its own name for a thought',
+    who: 'DeepSeek wants its own name for reasoning',
     path: CHAT,
     body: { messages: [{ role: 'assistant', content: 'x', reasoning: 'hm' }] },
     refusal: error('The `reasoning_content` in the thinking mode must be passed back to the API.'),
@@ -218,7 +218,7 @@ test.each([
     },
   },
   {
-    who: 'Anthropic wants a thought at the start of a tool loop',
+    who: 'Anthropic wants reasoning at the start of a tool loop',
     path: '/messages',
     body: {
       thinking: { type: 'enabled', budget_tokens: 1024 },
@@ -322,7 +322,7 @@ test.each([
       ],
     },
   },
-])('$who: the request is changed', ({ path, body, refusal, adjustment, sent }) => {
+])('a request is adjusted to a refusal: $who', ({ path, body, refusal, adjustment, sent }) => {
   expect(after(path, body, refusal)).toBe(adjustment);
   expect(adjusted(body, adjustment)).toEqual(sent);
   expect(after(path, sent, refusal, { made: new Set([adjustment]) })).toBeNull();
@@ -338,30 +338,30 @@ test.each([
     'a field that the request does not have',
     error("Unsupported parameter: 'stream'", { param: 'stream' }),
   ],
-  ['no words at all', ''],
-])('%s is no reason to change a request', (_, refusal) => {
+  ['a refusal without words', ''],
+])('a request is not adjusted to %s', (_, refusal) => {
   expect(after(CHAT, { messages: LOOP, max_tokens: 5 }, refusal)).toBeNull();
 });
 
-test('a stream that cannot be made of a whole answer is not asked for as one', () => {
+test('an upstream that refuses streams is not asked for a whole answer that no stream can be made of', () => {
   const refusal = error('Your organization must be verified to stream this model.');
   const body = { messages: [], stream: true };
   expect(after('/messages', body, refusal, { mayBeWhole: false })).toBeNull();
   expect(after('/messages', body, refusal)).toBe('without_stream');
 });
 
-test('an upstream that refuses both names of the limit is not asked in circles', () => {
+test('an upstream that refuses both names of the token limit is not asked in circles', () => {
   const refusal = error("Unsupported parameter: 'max_completion_tokens'");
   const made: ReadonlySet<Adjustment> = new Set(['max_completion_tokens']);
   expect(after(CHAT, { max_completion_tokens: 5 }, refusal, { made })).toBeNull();
 });
 
-test('of both names of the limit the newer one counts', () => {
+test('the newer of the two names of a token limit counts', () => {
   const body = { max_tokens: 5, max_completion_tokens: 6 };
   expect(adjusted(body, 'max_completion_tokens')).toEqual({ max_completion_tokens: 6 });
 });
 
-test('thinking that was on is switched off where the last turn of a tool loop loses its thought', () => {
+test('thinking is switched off where the last turn of a tool loop loses its reasoning', () => {
   const messages = (thinking: object) => ({
     thinking,
     messages: [
@@ -381,7 +381,7 @@ test('thinking that was on is switched off where the last turn of a tool loop lo
   expect(adjusted(adaptive, 'without_thinking')).toMatchObject({ thinking: { type: 'adaptive' } });
 });
 
-test('what an upstream accepted is remembered for its model, for an hour', () => {
+test('an adjustment that an upstream accepted is remembered for its model, for an hour', () => {
   const clock = createManualClock();
   const adjustments = createAdjustments(clock);
   const made: ReadonlySet<Adjustment> = new Set(['max_completion_tokens', 'thinking_off']);
@@ -393,7 +393,7 @@ test('what an upstream accepted is remembered for its model, for an hour', () =>
   expect([...adjustments.at('hosted_a', 'o3')]).toEqual([]);
 });
 
-test('an upstream that never told its usage is not asked for it for ten minutes after a failure without a reason', () => {
+test('an upstream that never reported usage is not asked for it for ten minutes after a failure without a reason', () => {
   const clock = createManualClock();
   const adjustments = createAdjustments(clock);
   adjustments.suspectUsage('hosted_a', 'm');
@@ -405,7 +405,7 @@ test('an upstream that never told its usage is not asked for it for ten minutes 
   expect([...adjustments.at('hosted_a', 'm')]).toEqual([]);
 });
 
-test('what was learnt is forgotten with the address, and the oldest of a thousand', () => {
+test('adjustments are forgotten with the address, and the oldest of a thousand first', () => {
   const adjustments = createAdjustments(createManualClock());
   const made: ReadonlySet<Adjustment> = new Set(['without_user']);
   for (let at = 0; at < 1000; at += 1) adjustments.accepted('a', `m${at}`, made, false);

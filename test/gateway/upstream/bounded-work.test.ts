@@ -68,30 +68,33 @@ const WORST: readonly [name: string, unit: string, inEvent: number][] = [
   ['texts', '"",', 3.9],
 ];
 
-describe('the worst input is never parsed at once, however much of it comes', () => {
-  test.each(WORST)('%s, as a stream', (_law, unit, inEvent) => {
-    const body = () =>
-      inEvent === 0
-        ? repeated(unit, 64 * MEBIBYTE)
-        : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
-    for (const create of [
-      () => createStreamReader(CHAT_STREAM, RELAYED),
-      () => createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
-    ]) {
-      const seen = watchParsing();
-      const progress = fed(create(), body());
-      expect(progress.kind).toBe('bad');
-      expect(seen.marks).toBeLessThanOrEqual(MAX_MARKS);
-      expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
-    }
-  });
+describe('the worst input of each kind', () => {
+  test.each(WORST)(
+    'the worst stream is never parsed at once, however long: %s',
+    (_name, unit, inEvent) => {
+      const body = () =>
+        inEvent === 0
+          ? repeated(unit, 64 * MEBIBYTE)
+          : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
+      for (const create of [
+        () => createStreamReader(CHAT_STREAM, RELAYED),
+        () => createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
+      ]) {
+        const seen = watchParsing();
+        const progress = fed(create(), body());
+        expect(progress.kind).toBe('bad');
+        expect(seen.marks).toBeLessThanOrEqual(MAX_MARKS);
+        expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
+      }
+    },
+  );
 
   test.each([
     ['a text', 'x'],
     ['empty lists', '[],'],
     ['empty objects', '{},'],
     ['names', '"k":{"a":1},'],
-  ])('%s, as a plain answer', (_law, unit) => {
+  ])('the worst plain answer is never parsed at once, however long: %s', (_name, unit) => {
     const seen = watchParsing();
     const open = unit === 'x' ? '"' : unit.startsWith('"') ? '{' : '[';
     const close = { '"': '"', '{': '"z":0}', '[': '0]' }[open];
@@ -106,7 +109,7 @@ describe('the worst input is never parsed at once, however much of it comes', ()
     expect(seen.chars).toBeLessThanOrEqual(64);
   });
 
-  test('an answer over the limit, whatever it holds', () => {
+  test('an answer over the limit is refused unparsed, whatever it holds', () => {
     const seen = watchParsing();
     const answer = joined('{"choices":[],"x":"', repeated('x', 64 * MEBIBYTE), '"}');
     expect(fed(createAnswerReader(PLAN, false), answer).kind).toBe('bad');
@@ -119,7 +122,7 @@ describe('the worst input is never parsed at once, however much of it comes', ()
     ['lists', delta({ content: 'a', annotations: [{ a: [1, 2] }] })],
     ['tool calls', delta({ tool_calls: [{ index: 0, function: { arguments: 'xy' } }] })],
     ['usage', event({ usage: { x: 'y'.repeat(10_000) }, choices: [{ delta: { content: 'a' } }] })],
-  ])('%s, put together', (_law, unit) => {
+  ])('the worst assembled stream is never parsed at once, however long: %s', (_name, unit) => {
     const seen = watchParsing();
     const whole = fed(
       createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
@@ -129,7 +132,7 @@ describe('the worst input is never parsed at once, however much of it comes', ()
     expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
   });
 
-  test('an error event of a million values, after the commit', () => {
+  test('an error event of a million values after the commit is not parsed at once', () => {
     const seen = watchParsing();
     const bytes = Buffer.from(`data: {"error":[${'[],'.repeat(MEBIBYTE)}0]}\n\n`);
     createStreamWatch(1).take({ bytes, ends: [bytes.length] });
@@ -141,7 +144,7 @@ describe('a large request', () => {
   const body = (unit: string, bytes: number) =>
     Buffer.from(`{"messages":[{}],"x":[${unit.repeat(bytes / unit.length)}0]}`);
 
-  test('is read a slice at a time, and is never parsed', async () => {
+  test('a large request is read a slice at a time and never parsed', async () => {
     const seen = watchParsing();
     const bytes = body('[],', 8 * MEBIBYTE);
     let turns = 0;
@@ -151,7 +154,7 @@ describe('a large request', () => {
     expect(seen.chars).toBeLessThanOrEqual(64);
   });
 
-  test('leaves the event loop to others after each slice', async () => {
+  test('a large request leaves the event loop to others after each slice', async () => {
     const bytes = body('{},', 8 * MEBIBYTE);
     let turns = 0;
     const reading = parseInTurns(bytes);
@@ -165,7 +168,7 @@ describe('a large request', () => {
     ['a million members', `{"messages":[{}]${',"a":1'.repeat(1_000_000)}}`],
     ['a name of a megabyte', `{"messages":[{}],"${'a'.repeat(MEBIBYTE)}":1}`],
     ['a nest two million deep', `{"messages":[{}],"x":${'['.repeat(2_000_000)}`],
-  ])('of %s is a bad one', async (_law, text) => {
+  ])('a large request with %s is invalid', async (_name, text) => {
     const seen = watchParsing();
     const read = await parseInTurns(Buffer.from(text));
     expect(read).toMatchObject({ message: expect.stringContaining('too') as unknown, param: null });
@@ -192,12 +195,15 @@ describe('work grows with the bytes', () => {
     ['LF alone', 'a\n'.repeat(30_000)],
     ['CR alone', 'a\r'.repeat(30_000)],
     ['CRLF', 'a\r\n'.repeat(30_000)],
-  ])('where lines end in %s, each byte is searched twice at the most', (_law, text) => {
-    const chunk = Buffer.from(text);
-    const bytes = searched(chunk);
-    createFramer().push(chunk);
-    expect(bytes()).toBeLessThanOrEqual(2 * chunk.length + 2);
-  });
+  ])(
+    'each byte of a stream is searched twice at the most, with lines that end in %s',
+    (_name, text) => {
+      const chunk = Buffer.from(text);
+      const bytes = searched(chunk);
+      createFramer().push(chunk);
+      expect(bytes()).toBeLessThanOrEqual(2 * chunk.length + 2);
+    },
+  );
 
   test('an event that comes by the byte is held in no more than twice its bytes', () => {
     const framer = createFramer();
@@ -253,7 +259,7 @@ describe('work grows with the bytes', () => {
     ['calls', (at) => ({ tool_calls: [{ index: at % 3000, function: { arguments: 'a' } }] })],
     ['fields of one call', (at) => ({ tool_calls: [{ index: 0, [`k${at % 3000}`]: 1 }] })],
     ['fields of the message', (at) => ({ [`k${at % 3000}`]: 1 })],
-  ])('eight times as many deltas with %s take no 24 times as long', (_law, piece) => {
+  ])('eight times as many deltas with %s take less than 24 times as long', (_name, piece) => {
     assembling(4000, piece);
     // The clock of CPU time may tick in steps of four milliseconds.
     const few = Math.max(assembling(4000, piece), 8);

@@ -22,6 +22,6 @@ test.each<[headers: Record<string, string>, ms: number | null]>([
   [{ 'retry-after': '6m0s' }, 360_000],
   [{ 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1.5s' }, 1500],
   [{ 'x-ratelimit-remaining-tokens': '7', 'x-ratelimit-reset-tokens': '1.5s' }, null],
-])('%j means %j ms', (headers, ms) => {
+])('the headers %j ask for a wait of %j ms', (headers, ms) => {
   expect(retryAfterMs(headers, { retryAfterMs: null, headers: {} }, NOW)).toBe(ms);
 });

@@ -28,7 +28,7 @@ function passed(pieces: readonly string[]): { readonly pieces: string[]; readonl
   return { pieces: seen, end: out.join('') };
 }
 
-test('a key is covered wherever the pieces of an answer are cut, and nothing else changes', () => {
+test('a key is masked wherever the pieces of an answer are cut, and nothing else changes', () => {
   const part = fc.oneof(
     fc.constantFrom(...KEYS, 'ab1', 'a', 'c2', 'c'),
     fc.string({ maxLength: 4 }),
@@ -44,13 +44,13 @@ test('a key is covered wherever the pieces of an answer are cut, and nothing els
   );
 });
 
-test('of a piece only what may begin a key waits for the next one', () => {
+test('only what may begin a key waits for the next piece of an answer', () => {
   const { pieces, end } = passed(['data: ab1a\n\n', 'say ab1a', 'c and ab']);
   expect([pieces, end]).toEqual([['data: ab1a\n\n', 'say ', 'ab1ac and '], 'ab']);
 });
 
 test.each(['ollama', 'sk-none', 'correct-horse-battery-staple', 'https://app1.example/notes'])(
-  '%s is a word of answers too, and stays in them',
+  'a secret that is also a plain word stays in answers: %s',
   (secret) => {
     expect(keysAmong([secret])).toEqual([]);
   },

@@ -14,13 +14,13 @@ function shown(message: string, content: string, headers: readonly string[] = []
   return shownError(failure, { body: Buffer.from(sent), headers });
 }
 
-test('an upstream’s own words are shown, with its status', () => {
+test('an upstream’s own words are shown with its status', () => {
   expect(shown("The model 'qwen3' does not exist", 'Hi')).toBe(
     "HTTP 400: The model 'qwen3' does not exist",
   );
 });
 
-test('words that repeat the prompt are not shown', () => {
+test('words of an upstream that repeat the prompt are not shown', () => {
   const prompt = 'My "secret" plan:\nbuy the moon before breakfast';
   expect(shown(`prompt too long: ${prompt}`, prompt)).toBe(
     'HTTP 400: (repeats the request, not shown)',
@@ -30,10 +30,10 @@ test('words that repeat the prompt are not shown', () => {
 test.each([
   ['the key that was sent', 'Wrong key abcdef123456 given', 'Wrong key [secret] given'],
   ['what looks like a key', 'No such key: sk-live-0123456789', 'No such key: [secret]'],
-])('%s is not shown', (_, message, text) => {
+])('an error shows [secret] in place of %s', (_, message, text) => {
   expect(shown(message, 'Hi', ['Authorization', 'Bearer abcdef123456'])).toBe(`HTTP 400: ${text}`);
 });
 
-test('at most 300 characters are shown', () => {
+test('an error shows at most 300 characters of an upstream’s words', () => {
   expect(shown('no '.repeat(1_000), 'Hi').length).toBeLessThan(320);
 });

@@ -8,7 +8,7 @@ const detailOf = (text: string) =>
     0,
   ).detail;
 
-test('an engine that still loads its model is said to be starting, with what to expect', () => {
+test('an engine that still loads its model is shown as starting, with what to expect', () => {
   expect(detailOf('{"error":{"message":"Loading model"}}')).toBe(
     'HTTP 503: it is starting up, which can take minutes; try again then',
   );

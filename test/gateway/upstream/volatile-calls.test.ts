@@ -30,7 +30,6 @@ function sentTo(address: string) {
       zeroSpend: false,
       chatForm: null,
       native,
-      translator: null,
       volatileParts,
       chain: () => null,
       prefix: null,
@@ -40,7 +39,7 @@ function sentTo(address: string) {
   return { fixedParts: call.fixedParts, body: call.write(new Set()).body?.toString() };
 }
 
-test("Anthropic's own gets the body as it came, others with a constant in place of the hash", () => {
+test('Anthropic gets the body as it came, and others a constant in place of the hash', () => {
   expect(sentTo('https://api.anthropic.com/v1')).toEqual({ fixedParts: [], body: SENT });
   expect(sentTo('https://api.z.ai/api/anthropic/v1')).toEqual({
     fixedParts: ['cch'],

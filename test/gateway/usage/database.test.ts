@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 
-test('a database of a version that knew neither electricity nor reading saved keeps its figures', () => {
+test('a usage database of a version without electricity and reading saved keeps its figures', () => {
   const path = join(temporaryDirectory(), 'usage.db');
   const open = () => {
     const opened = openUsageDatabase(path, 0);

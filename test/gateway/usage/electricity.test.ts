@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { energyFigures, joulesPerTokenIn } from '../../../main/gateway/usage/electricity.ts';
 
 const ENERGY = {
@@ -15,32 +15,30 @@ const call = (provider: string | null, output: number | null) => ({
   tokens: output === null ? null : { input: 5000, output, cached: 0, estimated: false },
 });
 
-describe('the electricity of a call', () => {
-  const rate = () => 3;
+const rate = () => 3;
 
-  test('is its tokens by what a token of that model takes there, at the price of a kilowatt-hour', () => {
-    // 1,200,000 tokens of 3 J are one kilowatt-hour.
-    expect(energyFigures(call('prv', 1_200_000), rate, 0.3)).toEqual({
-      energyMj: 3_600_000_000,
-      energyNano: 300_000_000,
-    });
-  });
-
-  test('has no cost without a price', () => {
-    expect(energyFigures(call('prv', 1000), rate, null)).toEqual({
-      energyMj: 3_000_000,
-      energyNano: 0,
-    });
-  });
-
-  test('is unknown without a measurement, a machine or tokens', () => {
-    expect(energyFigures(call('prv', 1000), () => null, 0.3)).toEqual({});
-    expect(energyFigures(call(null, 1000), rate, 0.3)).toEqual({});
-    expect(energyFigures(call('prv', null), rate, 0.3)).toEqual({});
+test('the electricity of a call is its tokens times their energy, at the price of a kilowatt-hour', () => {
+  // 1,200,000 tokens of 3 J are one kilowatt-hour.
+  expect(energyFigures(call('prv', 1_200_000), rate, 0.3)).toEqual({
+    energyMj: 3_600_000_000,
+    energyNano: 300_000_000,
   });
 });
 
-test('what a token takes is known from fifty tokens on, for that model only', () => {
+test('the electricity of a call has no cost without a price', () => {
+  expect(energyFigures(call('prv', 1000), rate, null)).toEqual({
+    energyMj: 3_000_000,
+    energyNano: 0,
+  });
+});
+
+test('the electricity of a call is unknown without a measurement, a machine or tokens', () => {
+  expect(energyFigures(call('prv', 1000), () => null, 0.3)).toEqual({});
+  expect(energyFigures(call(null, 1000), rate, 0.3)).toEqual({});
+  expect(energyFigures(call('prv', null), rate, 0.3)).toEqual({});
+});
+
+test('the energy of a token is known from fifty tokens on, for that model only', () => {
   expect(joulesPerTokenIn(ENERGY, 'qwen3')).toBe(3);
   expect(joulesPerTokenIn(ENERGY, 'new')).toBeNull();
   expect(joulesPerTokenIn(ENERGY, 'other')).toBeNull();

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
 import { reportOf } from '../../../main/gateway/usage/recorder.ts';
+import { storedRow } from '../../../main/gateway/usage/messages.ts';
 import { createUsageQueries, queryOf } from '../../../main/gateway/usage/queries.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
@@ -17,13 +18,14 @@ function open() {
 
 const ids = (rows: readonly string[]) => rows.map((row) => (JSON.parse(row) as RequestRow).id);
 
-test('the last thousand that were answered are kept, and the last thousand of all others', () => {
+test('the last thousand answered requests are kept, and the last thousand of all others', () => {
   const queries = open();
   const rows = Array.from({ length: 3000 }, (_, n) =>
     request(`r${n}`, { state: n % 5 === 0 ? 'failed' : 'done' }),
   );
   for (let from = 0; from < rows.length; from += 500) {
-    queries.write({ nowMs: 0, increments: [], asked: [], rows: rows.slice(from, from + 500) });
+    const part = rows.slice(from, from + 500).map(storedRow);
+    queries.write({ nowMs: 0, increments: [], asked: [], rows: part });
   }
   const kept = new Set(ids(queries.rows(5000)));
   const failed = rows.filter(({ state }) => state === 'failed');
@@ -39,7 +41,7 @@ const MINUTE_MS = 60_000;
 
 const READ = { inputTokens: 10, cachedTokens: 4, firstTokenMs: 90, firstTokens: 1 };
 
-test('the eight busiest machines are told over time, and all others together', () => {
+test('the history shows the eight busiest machines and all others together', () => {
   const queries = open();
   const increments = Array.from({ length: 11 }, (_, n) => ({
     place: { at: NOW - n * MINUTE_MS, upstream: 'local', provider: `m${n}`, model: 'q', key: '' },

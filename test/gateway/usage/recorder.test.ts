@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { RequestRow } from '#shared/live.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import type { UsageWrite } from '../../../main/gateway/usage/messages.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
@@ -6,7 +7,7 @@ import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { request } from '../../renderer/builders.ts';
 
-test('of a burst all requests are counted, and the thousand newest rows are written: of those answered, and of all others', () => {
+test('all requests of a burst are counted, and its newest rows written: a thousand answered, a thousand others', () => {
   const loaded = loadConfig({}, {});
   if (loaded.kind === 'refused') throw new Error('the defaults are refused');
   const clock = createManualClock();
@@ -31,7 +32,7 @@ test('of a burst all requests are counted, and the thousand newest rows are writ
   const [write] = writes;
   expect(writes).toHaveLength(1);
   expect(write?.increments).toMatchObject([{ figures: { calls: 6500, failures: 1500 } }]);
-  const rows = write?.rows ?? [];
+  const rows = (write?.rows ?? []).map(({ json }) => JSON.parse(json) as RequestRow);
   expect(rows.length).toBeLessThan(2500);
   expect(rows.filter(({ state }) => state === 'failed')).toEqual(failed.slice(-1000));
   expect(rows.slice(-1000)).toEqual(done.slice(-1000));

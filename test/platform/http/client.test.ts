@@ -69,7 +69,7 @@ beforeAll(() => {
 afterAll(() => setDefaultCACertificates(before));
 
 describe.each(['http', 'https'] as const)('over %s', (protocol) => {
-  test('a request goes out as it was given, and the answer comes back', async () => {
+  test(`a request over ${protocol} goes out as given, and its answer comes back`, async () => {
     let seen = '';
     const server = await startByteServer(protocol, (socket, _n, head) => {
       seen = head;
@@ -85,7 +85,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(lines).toContain('X-Two: b');
   });
 
-  test('one request after the other goes over one connection', async () => {
+  test(`one request after the other goes over one ${protocol} connection`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     for (let n = 0; n < 3; n += 1) {
       expect(await send(server.origin).end).toBeNull();
@@ -94,14 +94,14 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(1);
   });
 
-  test('two requests at once go over two connections', async () => {
+  test(`two requests at once go over two ${protocol} connections`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     const both = [send(server.origin), send(server.origin)];
     expect(await Promise.all(both.map(({ end }) => end))).toEqual([null, null]);
     expect(server.connections).toHaveLength(2);
   });
 
-  test('a request for a fresh connection never goes over a kept one', async () => {
+  test(`a request for a fresh connection never goes over a kept ${protocol} connection`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     await send(server.origin).end;
     await nextTurn();
@@ -113,7 +113,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     ['says that it closes', `${OK}connection: close\r\ncontent-length: 2\r\n\r\nhi`],
     ['goes on behind its end', `${HI}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`],
     ['is kept for a second at most', `${OK}keep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nhi`],
-  ])('a connection whose answer %s serves no other request', async (_says, answer) => {
+  ])(`a ${protocol} connection whose answer %s serves no other request`, async (_says, answer) => {
     const server = await startByteServer(protocol, (socket, n) => {
       if (n === 1) socket.write(answer);
     });
@@ -123,7 +123,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test('a kept connection that closes before any byte of the answer is stale', async () => {
+  test(`a kept ${protocol} connection that closes before any byte of the answer is stale`, async () => {
     const server = await startByteServer(protocol, (socket, n) => {
       if (n === 1) socket.write(HI);
       else socket.destroy();
@@ -133,12 +133,12 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable', stale: true });
   });
 
-  test('a new connection that closes before any byte is not stale', async () => {
+  test(`a new ${protocol} connection that closes before any byte is not stale`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.destroy());
     expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable', stale: false });
   });
 
-  test('a kept connection that closes inside the head is not stale', async () => {
+  test(`a kept ${protocol} connection that closes inside the head is not stale`, async () => {
     const server = await startByteServer(protocol, (socket, n) => {
       if (n === 1) socket.write(HI);
       else socket.end('HTTP/1.1 200 O');
@@ -148,7 +148,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await send(server.origin).end).toMatchObject({ stale: false });
   });
 
-  test('a kept connection on which something comes unasked is closed', async () => {
+  test(`a kept ${protocol} connection that delivers unrequested bytes is closed`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     expect(await send(server.origin).end).toBeNull();
     await nextTurn();
@@ -159,7 +159,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test('a 408 on a kept connection is stale, and on a new one an answer', async () => {
+  test(`a 408 is stale on a kept ${protocol} connection, and an answer on a new one`, async () => {
     const timedOut =
       'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
     const server = await startByteServer(protocol, (socket, n) => {
@@ -175,7 +175,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(fresh.status).toBe(408);
   });
 
-  test('an answer behind a hundred interim heads is heard, and they are not', async () => {
+  test(`an answer behind a hundred interim heads over ${protocol} is reported, and they are not`, async () => {
     const server = await startByteServer(protocol, (socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100) + HI);
     });
@@ -186,7 +186,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(heard.text).toBe('hi');
   });
 
-  test('an upstream that sends interim heads without end is given up', async () => {
+  test(`an upstream over ${protocol} that sends interim heads without end is given up`, async () => {
     const server = await startByteServer(protocol, (socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101) + HI);
     });
@@ -197,7 +197,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     });
   });
 
-  test('an answer that ends too early is cut', async () => {
+  test(`an answer over ${protocol} that ends too early is cut`, async () => {
     const server = await startByteServer(protocol, (socket) =>
       socket.end(`${OK}content-length: 5\r\n\r\nhi`),
     );
@@ -206,19 +206,19 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(heard.text).toBe('hi');
   });
 
-  test('an answer without length ends with its connection', async () => {
+  test(`an answer over ${protocol} without length ends with its connection`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.end(`${OK}\r\nhi`));
     const heard = send(server.origin);
     expect(await heard.end).toBeNull();
     expect(heard.text).toBe('hi');
   });
 
-  test('what is not HTTP is malformed', async () => {
+  test(`an answer over ${protocol} that is not HTTP is malformed`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write('SSH-2.0-x\r\n\r\n'));
     expect(await send(server.origin).end).toMatchObject({ kind: 'malformed' });
   });
 
-  test('an abort closes the connection, and nothing more is heard', async () => {
+  test(`an abort closes the ${protocol} connection, and no further event comes`, async () => {
     const server = await startByteServer(protocol, (socket) =>
       socket.write(`${OK}content-length: 9\r\n\r\nhi`),
     );
@@ -230,7 +230,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await Promise.race([heard.end, Promise.resolve('silent')])).toBe('silent');
   });
 
-  test('an abort before the connection is there leaves nothing behind', async () => {
+  test(`an abort before the ${protocol} connection is there leaves nothing behind`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     const heard = send(server.origin);
     heard.exchange.abort();
@@ -239,7 +239,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await Promise.race([heard.end, Promise.resolve('silent')])).toBe('silent');
   });
 
-  test('a pause holds the sender back, and nothing is lost', async () => {
+  test(`a pause over ${protocol} holds the sender back, and nothing is lost`, async () => {
     const bytes = 64 * 1024 * 1024;
     const sent = { all: false };
     const server = await startByteServer(protocol, (socket) => {
@@ -260,7 +260,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
   test.each([
     ['small', 10],
     ['large', 3_000_000],
-  ])('a %s body arrives byte for byte', async (_size, bytes) => {
+  ])(`a %s body over ${protocol} arrives byte for byte`, async (_size, bytes) => {
     const body = Buffer.from(Array.from({ length: bytes }, (_, n) => n % 256));
     const all: Buffer[] = [];
     const server = await startByteServer(protocol, (socket, _n, head) => {
@@ -277,7 +277,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(Buffer.concat(all).equals(body)).toBe(true);
   });
 
-  test('idle connections are dropped on request, and what is under way goes on', async () => {
+  test(`idle ${protocol} connections are dropped on request, and running requests go on`, async () => {
     let whole = () => {};
     const server = await startByteServer(protocol, (socket, _n, head) => {
       if (!head.startsWith('GET /slow')) socket.write(HI);
@@ -303,7 +303,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(slow.text).toBe('hi');
   });
 
-  test('a request that is about to be written when idle connections are dropped is answered', async () => {
+  test(`a request over ${protocol} about to be written when idle connections are dropped is answered`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
     await send(server.origin).end;
     await nextTurn();
@@ -312,7 +312,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await next.end).toBeNull();
   });
 
-  test('the end of the client ends what is under way', async () => {
+  test(`the end of the client ends its running requests over ${protocol}`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(OK));
     const heard = send(server.origin);
     const waiting = send(server.origin);
@@ -324,7 +324,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
   });
 });
 
-test('a refused connection says so, with the address', async () => {
+test('a refused connection is reported as refused, with the address', async () => {
   const { host } = new URL(REFUSED_URL);
   expect(await send(REFUSED_URL).end).toEqual({
     kind: 'unreachable',
@@ -334,7 +334,7 @@ test('a refused connection says so, with the address', async () => {
 });
 
 test.each([['a certificate that has expired', 'expired.cert.pem']])(
-  '%s is no connection',
+  '%s makes the upstream unreachable',
   async (_what, certificate) => {
     const server = await startByteServer('https', (socket) => socket.write(HI), certificate);
     const failure = await send(server.origin).end;
@@ -343,7 +343,7 @@ test.each([['a certificate that has expired', 'expired.cert.pem']])(
   },
 );
 
-test('a plain answer to TLS is no connection', async () => {
+test('a plain answer to TLS makes the upstream unreachable', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -352,7 +352,7 @@ test('a plain answer to TLS is no connection', async () => {
   expect(await end).toMatchObject({ kind: 'unreachable', detail: expect.stringMatching(/SSL/) });
 });
 
-test('an answer before all of the request was sent ends the connection', async () => {
+test('an answer before the whole request was sent ends the connection', async () => {
   const server = await startByteServer('http', (socket) => {
     socket.pause();
     socket.write(HI);

@@ -58,11 +58,11 @@ async function unfinished(end: (abort: AbortController, advance: () => void) => 
   return { kind: result.kind, timers: clock.pending() };
 }
 
-test('a fetch that times out says so and closes its connection', async () => {
+test('a fetch that times out is reported as timed out, and its connection closed', async () => {
   expect(await unfinished((_, advance) => advance())).toEqual({ kind: 'timed_out', timers: 0 });
 });
 
-test('a fetch that is aborted says so and closes its connection', async () => {
+test('a fetch that is aborted is reported as aborted, and its connection closed', async () => {
   expect(await unfinished((abort) => abort.abort())).toEqual({ kind: 'aborted', timers: 0 });
 });
 

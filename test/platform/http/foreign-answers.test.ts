@@ -106,7 +106,7 @@ test.each([
   // Each connection that is given up costs a handshake.
   ['https', 500],
 ] as const)(
-  'a server that answers without a request at any moment: over %s, in %i exchanges no request gets the answer of another',
+  'no request gets another one’s answer from a server that sends at random: over %s, in %i exchanges',
   async (protocol, most) => {
     const server = await startStraying(protocol);
     const next = chance(12);
@@ -180,7 +180,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     ['on an idle connection', '', STRAY],
     ['behind an answer', STRAY, ''],
   ])(
-    'a server that has once sent something unasked %s answers nobody else’s request later',
+    `an unrequested answer %s over ${protocol} reaches nobody else’s request later`,
     async (_where, behind, onIdle) => {
       const server = await startForeign(protocol, { behind, before: STRAY });
       expect(await askOneByOne(server.origin, ['/0'])).toEqual([{ text: '/0' }]);
@@ -191,7 +191,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     },
   );
 
-  test('what came unasked is told once, and after ten minutes connections are kept again', async () => {
+  test(`an unrequested answer over ${protocol} is reported once, and connections are kept again after ten minutes`, async () => {
     await client.close();
     const told: string[] = [];
     client = createHttpClient({ clock, onUnasked: (origin) => void told.push(origin) });
@@ -213,7 +213,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
   });
 });
 
-test('a 408 on an idle connection is no reason to keep none: servers say so before they close it', async () => {
+test('a 408 on an idle connection does not end the keeping of connections', async () => {
   const server = await startForeign('http');
   await askOneByOne(server.origin, ['/0']);
   server.connections[0]?.end('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n');
@@ -222,7 +222,7 @@ test('a 408 on an idle connection is no reason to keep none: servers say so befo
   expect(server.connections).toHaveLength(2);
 });
 
-test('of the origins that sent something unasked the last 1000 are remembered', () => {
+test('the last 1000 origins that sent an unrequested answer are remembered', () => {
   const told: string[] = [];
   const distrust = createDistrust(clock, (origin) => void told.push(origin));
   for (let origin = 0; origin < 1500; origin += 1) distrust.mark(`http://10.0.0.1:${origin}`);

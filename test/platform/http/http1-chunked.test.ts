@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ChunkReader } from '../../../main/platform/http/http1-chunked.ts';
+import { ChunkReader } from '../../../main/platform/http/http1-parser.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** Reads `pieces` to their end or to the first state that is not `going`. */
@@ -32,7 +32,7 @@ const chunked = fc
     };
   });
 
-test('a body is the same in whatever pieces it comes', () => {
+test('a chunked body is the same in whatever pieces it comes', () => {
   fc.assert(
     fc.property(chunked, fc.array(fc.nat(300)), ({ data, wire }, cuts) => {
       expect(read(cut(wire, cuts))).toEqual({ state: 'whole', data });
@@ -41,7 +41,7 @@ test('a body is the same in whatever pieces it comes', () => {
   );
 });
 
-test('a body that is cut anywhere is not whole', () => {
+test('a chunked body that is cut anywhere is not whole', () => {
   fc.assert(
     fc.property(chunked, fc.nat(), ({ wire }, at) => {
       expect(read([wire.subarray(0, at % wire.length)]).state).toBe('going');
@@ -95,7 +95,7 @@ test.each<[what: string, wire: string]>([
   ['another response among the trailers', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
   ['a length among the trailers', '0\r\nContent-Length: 3\r\n\r\n'],
   ['trailers without end', `0\r\n${'x: y\r\n'.repeat(9000)}`],
-])('%s is malformed', (_what, wire) => {
+])('a chunked body with %s is malformed', (_what, wire) => {
   expect(read([Buffer.from(wire)]).state).toBe('malformed');
 });
 

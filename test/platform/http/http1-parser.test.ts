@@ -73,7 +73,7 @@ test('a response without length or chunks ends with its connection', () => {
   expect(seen.keepAliveMs).toBeNull();
 });
 
-test('headers come in small letters, trimmed, repeated ones as a list', () => {
+test('headers come in lower case, trimmed, and repeated ones as a list', () => {
   const wire = `${OK}Set-Cookie: a\r\nX-One: \t v w \r\nset-cookie:b\r\nEmpty:\r\ncontent-length: 0\r\n\r\n`;
   expect(parse([wire]).heads).toEqual([
     {
@@ -83,7 +83,7 @@ test('headers come in small letters, trimmed, repeated ones as a list', () => {
   ]);
 });
 
-test('names that every object inherits are names like others', () => {
+test('headers named like properties that every object inherits are headers like others', () => {
   const wire = `${OK}constructor: a\r\nconstructor: b\r\n__proto__: c\r\ncontent-length: 0\r\n\r\n`;
   const [head] = parse([wire]).heads;
   expect(Object.entries(head?.headers ?? {})).toContainEqual(['constructor', ['a', 'b']]);
@@ -116,18 +116,18 @@ test.each<[what: string, wire: string]>([
   ['another coding than chunks', `${OK}transfer-encoding: gzip, chunked\r\n\r\n`],
   ['a no-break space behind a coding', `${OK}transfer-encoding: chunked\xa0\r\n\r\n`],
   ['a no-break space before a length', `${OK}content-length:\xa02\r\n\r\nhi`],
-])('%s is malformed', (_what, wire) => {
+])('a response with %s is malformed', (_what, wire) => {
   expect(parse([Buffer.from(wire, 'latin1')])).toMatchObject({ state: 'malformed', heads: [] });
 });
 
-test('a head of 32 KiB is read, one of a byte more is too large', () => {
+test('a head of 32 KiB is read, and one of a byte more is too large', () => {
   const fill = (bytes: number) => `${OK}content-length: 0\r\nx: `.padEnd(bytes, 'y');
   expect(parse([`${fill(32 * 1024)}\r\n\r\n`]).state).toBe('whole');
   expect(parse([`${fill(32 * 1024 + 1)}\r\n\r\n`]).state).toBe('too_large');
   expect(parse([fill(40 * 1024)]).state).toBe('too_large');
 });
 
-test('what a head with repeated fields takes grows with their number, not with its square', () => {
+test('the time for a head with repeated fields grows with their number, not with its square', () => {
   const wire = (fields: number) => Buffer.from(`${OK}${'a:\r\n'.repeat(fields)}\r\n`);
   const taken = (fields: number) => {
     const bytes = wire(fields);
@@ -162,7 +162,7 @@ test.each<[head: string, keepAliveMs: number | null]>([
   ['HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\n', null],
   ['HTTP/1.0 200 OK\r\n', null],
   ['HTTP/1.0 200 OK\r\nconnection: Keep-Alive\r\n', Infinity],
-])('%j is kept for %s ms', (head, keepAliveMs) => {
+])('the connection of the response %j is kept for %s ms', (head, keepAliveMs) => {
   expect(parse([`${head}content-length: 0\r\n\r\n`]).keepAliveMs).toBe(keepAliveMs);
 });
 

@@ -58,7 +58,7 @@ function hearing(): ResponseListener & { readonly heard: string[] } {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test('nothing is loaded before the first request, and then once for all', async () => {
+test('no client is loaded before the first request, and then one for all', async () => {
   const { client, loads, load, did } = startClient();
   expect(loads()).toBe(0);
   for (let n = 0; n < 3; n += 1) client.send(REQUEST, hearing());
@@ -69,7 +69,7 @@ test('nothing is loaded before the first request, and then once for all', async 
   expect(did).toEqual(['send', 'send', 'send', 'send']);
 });
 
-test('pause and abort before an exchange has begun hold once it has', async () => {
+test('a pause and an abort before an exchange has begun hold once it has', async () => {
   const { client, did, load } = startClient();
   client.send(REQUEST, hearing()).pause();
   client.send(REQUEST, hearing()).abort();
@@ -127,7 +127,7 @@ test('an aborted exchange has no events, not even when the client cannot be load
   expect(listener.heard).toEqual([]);
 });
 
-test('a client that was never used has no idle connection to drop, a loaded one is told', async () => {
+test('a client that was never used has no idle connection to drop, and a loaded one is told to', async () => {
   const { client, did, loads, load } = startClient();
   client.dropIdle();
   expect(loads()).toBe(0);

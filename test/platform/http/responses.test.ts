@@ -63,7 +63,7 @@ test.each([
   [1, '1'],
   [2001, '3'],
   [null, undefined],
-])('Retry-After for %s ms is %s: whole seconds, never too few', (retryAfterMs, seconds) => {
+])('the Retry-After for %s ms is %s: whole seconds, never too few', (retryAfterMs, seconds) => {
   const error = { status: 503, code: 'busy', message: 'Why.', retryAfterMs };
   expect(retryAfterHeader(error)['retry-after']).toBe(seconds);
 });

@@ -68,8 +68,8 @@ const isLeftOut = (name: string) => name === 'PostgreSQL' && POSTGRES_SKIPPED !=
 const those = (stores: typeof STORES) =>
   Object.entries(stores).filter(([name]) => !isLeftOut(name));
 
-describe.each(those({ ...MEMORY, ...STORES }))('%s', (_name, open) => {
-  test('tells a history newest first, of each provider its own', async () => {
+describe.each(those({ ...MEMORY, ...STORES }))('%s', (name, open) => {
+  test(`the history in ${name} comes newest first, for each provider on its own`, async () => {
     const { store } = await open();
     await keep(store, put(), put({ id: 'prv_2' }), tell('one'), tell('else', 'prv_2'), tell('two'));
     const texts = async (id: string, limit: number) =>
@@ -81,7 +81,7 @@ describe.each(those({ ...MEMORY, ...STORES }))('%s', (_name, open) => {
     expect(await texts(ID, -1)).toEqual([]);
   });
 
-  test('keeps the newest 50 events of each provider, and none of a removed one', async () => {
+  test(`the newest 50 events of each provider are kept in ${name}, and none of a removed one`, async () => {
     const { store } = await open();
     await keep(store, put());
     const all = Array.from({ length: 130 }, (_, n) => `event ${n}`);
@@ -98,8 +98,8 @@ describe.each(those({ ...MEMORY, ...STORES }))('%s', (_name, open) => {
   });
 });
 
-describe.each(those(STORES))('%s', (_name, open) => {
-  test('gives back what was written as it was', async () => {
+describe.each(those(STORES))('%s', (name, open) => {
+  test(`everything written to ${name} comes back as it was`, async () => {
     const { store, reopened } = await open();
     const fresh = storedProvider({ id: 'prv_new', record: null, lastHeartbeatAt: null });
     await keep(
@@ -121,7 +121,7 @@ describe.each(those(STORES))('%s', (_name, open) => {
     );
   });
 
-  test('puts a later write in the place of an earlier one, and takes away what is removed', async () => {
+  test(`a later write to ${name} replaces an earlier one, and a removal takes its entry away`, async () => {
     const { store, reopened } = await open();
     await keep(store, put({ sequence: 1 }), put({ id: 'prv_gone' }), enrollment('d'));
     await keep(store, document('kept', '1'), document('note:prv_gone', '{}'));
@@ -139,7 +139,7 @@ describe.each(those(STORES))('%s', (_name, open) => {
     expect(documents).toEqual({ kept: '1' });
   });
 
-  test('keeps writes in the order in which they were sent, however many go together', async () => {
+  test(`writes to ${name} keep the order in which they were sent, however many go together`, async () => {
     const { store, reopened } = await open();
     const results = await Promise.all(
       Array.from({ length: 1500 }, (_, n) =>
@@ -154,7 +154,7 @@ describe.each(those(STORES))('%s', (_name, open) => {
     );
   });
 
-  test('applies the changes of one write together or not at all, and holds no other write back', async () => {
+  test(`the changes of one write to ${name} apply together or not at all, and hold no other write back`, async () => {
     const { store, reopened } = await open();
     // A number that is no integer is what the schema of the table does not take.
     const results = await Promise.all([
@@ -169,7 +169,7 @@ describe.each(those(STORES))('%s', (_name, open) => {
     expect((await reopened()).documents).toEqual({ before: '1', after: '1' });
   });
 
-  test('writes what was sent before it was closed, and answers after', async () => {
+  test(`a store of ${name} writes what was sent before it was closed, and answers after`, async () => {
     const { store, reopened } = await open();
     const writes = Array.from({ length: 700 }, (_, n) => store.write([document('n', `${n}`)]));
     const closed = store.close();

@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createEnrolledCount } from '../../../main/registry/store/enrolled-count.ts';
+import { createEnrolledCount } from '../../../main/registry/store/database.ts';
 import type { StoreChange } from '../../../main/registry/store/store.ts';
 import {
   document,
@@ -73,7 +73,7 @@ test.each<[what: string, damage: (path: string) => void]>([
   ],
   ['its last half cut off', (path) => truncateSync(path, Math.floor(statSync(path).size / 2))],
   ['all but its first page cut off', (path) => truncateSync(path, PAGE)],
-])('a file with %s is set aside and a fresh one started', (_, damage) => {
+])('a database file with %s is set aside and a fresh one started', (_, damage) => {
   const path = filledFile();
   damage(path);
   const damaged = readFileSync(path);
@@ -89,7 +89,7 @@ test.each<[what: string, damage: (path: string) => void]>([
   expect([again.state.providers, again.warning]).toEqual([[storedProvider()], null]);
 });
 
-test('a file that was set aside is reported to the owner, by the answer and in the log', async () => {
+test('a database file that was set aside is reported to the owner, by the answer and in the log', async () => {
   const path = filledFile();
   overwrite(path, 0, noise(PAGE));
   const { store, warning, lines } = await openTestStore(path);
@@ -98,7 +98,7 @@ test('a file that was set aside is reported to the owner, by the answer and in t
   await keep(store, put());
 });
 
-test('the log of a damaged file never ends up alongside the fresh one', () => {
+test('the log of a damaged database file never ends up alongside the fresh one', () => {
   const source = filledFile();
   const { writer } = openHere(source);
   writer.commit([{ id: 1, changes: [document('in the log', '1')] }]);
@@ -128,7 +128,7 @@ function fileWith(...ids: readonly string[]): string {
 test.each<[what: string, spoil: (path: string) => void]>([
   ['an emptied file', (path) => truncateSync(path)],
   ['a file that is gone', (path) => rmSync(path)],
-])('%s alongside known machines is damage, never a registry of none', (_, spoil) => {
+])('%s where machines are known is damage, never an empty registry', (_, spoil) => {
   const path = fileWith('prv_a', 'prv_b');
   spoil(path);
   const { db, state, warning } = openHere(path);
@@ -140,7 +140,7 @@ test.each<[what: string, spoil: (path: string) => void]>([
   expect(openHere(path).warning).toBeNull();
 });
 
-test('a file whose log is gone with all its machines is damage', () => {
+test('a database file whose log is gone with all its machines is damage', () => {
   const source = newPath();
   const { writer } = openHere(source);
   writer.commit([{ id: 1, changes: [put()] }]);
@@ -151,7 +151,7 @@ test('a file whose log is gone with all its machines is damage', () => {
   expect(existsSync(ASIDE(path))).toBe(true);
 });
 
-test('a file whose log is gone with some of its machines keeps the others and says so', () => {
+test('a database file whose log is gone with some of its machines keeps the others and says so', () => {
   const source = fileWith('prv_a', 'prv_b');
   const { writer } = openHere(source);
   writer.commit([{ id: 1, changes: [put({ id: 'prv_c' })] }]);
@@ -163,7 +163,7 @@ test('a file whose log is gone with some of its machines keeps the others and sa
   expect(existsSync(ASIDE(path))).toBe(false);
 });
 
-test('the log alongside an emptied file is kept with it', () => {
+test('the log alongside an emptied database file is kept with it', () => {
   const path = newPath();
   writeFileSync(path, '');
   writeFileSync(`${path}-wal`, 'what a log would hold');
@@ -171,7 +171,7 @@ test('the log alongside an emptied file is kept with it', () => {
   expect(readFileSync(`${ASIDE(path)}-wal`, 'utf8')).toBe('what a log would hold');
 });
 
-test('the note of how many there are is never above the database, wherever a write breaks off', () => {
+test('the recorded number of machines is never above the database’s, wherever a write breaks off', () => {
   const path = newPath();
   const noted = () => Number(readFileSync(`${path}.machines`, 'utf8'));
   const count = createEnrolledCount(path, ['prv_a', 'prv_b']);
@@ -189,7 +189,7 @@ test('the note of how many there are is never above the database, wherever a wri
   expect([during, noted()]).toEqual([[1, 1], 3]);
 });
 
-test('an empty file is a fresh one', () => {
+test('an empty database file is a fresh one', () => {
   const path = newPath();
   writeFileSync(path, '');
   expect(openHere(path).warning).toBeNull();
@@ -231,7 +231,7 @@ test.each([
     `record = json_set(record, '$.gpu.devices[0].util_gpu', 'sk-secret')`,
     'gpu.devices.0.util_gpu: invalid_type',
   ],
-])('a record that cannot be read is as one that was never sent: %s', (set, problem) => {
+])('a record that cannot be read counts as never sent: %s', (set, problem) => {
   const { state, unreadable } = openHere(
     tampered(`UPDATE providers SET ${set} WHERE id = 'prv_b'`),
   );
@@ -282,7 +282,7 @@ test('an event that cannot be read is left out of its history', () => {
   ).toEqual(['good']);
 });
 
-test('what could not be read is in the log, by its place and never by what it holds', async () => {
+test('the log names what could not be read by its place, and never by its content', async () => {
   const path = tampered(
     `UPDATE providers SET token_salt = '', record = 'sk-secret' WHERE id = 'prv_b';
      UPDATE providers SET record = '"sk-secret"' WHERE id = 'prv_a'`,
@@ -296,7 +296,7 @@ test('what could not be read is in the log, by its place and never by what it ho
   expect(lines).toEqual([`store_part_left_out ${part}`, `store_row_left_out ${row}`]);
 });
 
-test('pages damaged under a running store are an answer, and the next start sets the file aside', async () => {
+test('damage to pages under a running store is reported, and the next start sets the file aside', async () => {
   const path = filledFile();
   const { store, lines } = await openTestStore(path);
   truncateSync(path, 2 * PAGE);

@@ -39,7 +39,7 @@ test('messages of writes are 50 ms apart, and a write after a pause waits for no
   expect(posted).toEqual(['1', '2 3', '4']);
 });
 
-test('what is asked after a write goes after it, and at once', () => {
+test('a read after a write goes after it, and at once', () => {
   const { posted, clock, write, box } = outbox();
   write(1, 2);
   box.ask({ kind: 'events', id: 3, providerId: 'prv_1', limit: 5 });

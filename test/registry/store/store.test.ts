@@ -26,13 +26,13 @@ const tell = (text: string, providerId = ID): StoreChange => ({
   event: event(text, providerId),
 });
 
-test('a file that is not there is made, with its folder, and holds nothing', async () => {
+test('a database file that does not exist is made, with its folder, and holds nothing', async () => {
   const { state, warning, lines } = await openTestStore(join(dirname(newPath()), 'a', 'b', 'c.db'));
   expect(state).toEqual({ providers: [], enrollments: [], documents: {} });
   expect([warning, lines]).toEqual([null, []]);
 });
 
-test('what is written comes back as it was', async () => {
+test('everything written to the database comes back as it was', async () => {
   const path = newPath();
   const { store } = await openTestStore(path);
   const fresh = storedProvider({ id: 'prv_new', record: null, lastHeartbeatAt: null });
@@ -66,7 +66,7 @@ test('writes that wait go into one transaction', async () => {
   expect(statSync(`${path}-wal`).size).toBeLessThan(250 * 4096);
 });
 
-test('a history is told newest first, of each provider its own', async () => {
+test('a history comes newest first, for each provider on its own', async () => {
   const { store } = await openTestStore(newPath());
   await keep(store, put(), put({ id: 'prv_2' }), tell('one'), tell('else', 'prv_2'), tell('two'));
   expect(await store.events(ID, 10)).toEqual([event('two'), event('one')]);
@@ -77,7 +77,7 @@ test('a history is told newest first, of each provider its own', async () => {
   expect(await store.events(ID, -1)).toEqual([]);
 });
 
-test('of each provider the newest 50 events are kept', async () => {
+test('the newest 50 events of each provider are kept', async () => {
   const path = newPath();
   const { store } = await openTestStore(path);
   const texts = Array.from({ length: 130 }, (_, n) => `event ${n}`);
@@ -116,7 +116,7 @@ test('enrolments that have expired are dropped at the next start', async () => {
   expect(kept(path, now + 1).enrollments).toEqual([]);
 });
 
-test('closing writes what was sent before it, and leaves no log', async () => {
+test('a closing store writes what was sent before it, and leaves no log', async () => {
   const path = newPath();
   const { store } = await openTestStore(path);
   const writes = Array.from({ length: 1500 }, (_, n) => store.write([document('n', `${n}`)]));
@@ -131,7 +131,7 @@ test('closing writes what was sent before it, and leaves no log', async () => {
   expect(kept(path).documents).toEqual({ n: '1499' });
 });
 
-test('a closed store answers: writes are unwritten, histories empty, closing again is nothing', async () => {
+test('a closed store still answers: writes are unwritten, histories empty, and closing again does nothing', async () => {
   const { store, lines } = await openTestStore(newPath());
   await Promise.all([store.close(), store.close()]);
   expect(await store.write([put()])).toEqual({
@@ -143,7 +143,7 @@ test('a closed store answers: writes are unwritten, histories empty, closing aga
   expect(lines).toEqual([]);
 });
 
-test('nobody but its owner may read the file or what belongs to it', async () => {
+test('the database file and all that belongs to it are for their owner alone', async () => {
   const path = newPath();
   const { store } = await openTestStore(path);
   await keep(store, put());

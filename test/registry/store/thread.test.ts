@@ -27,27 +27,24 @@ function clientOf(lines: string) {
 test.each([
   ['throws', `throw new RangeError('about sk-secret');`],
   ['ends', 'process.exit(1);'],
-])(
-  'when the thread %s, every call that waits is answered, and so is every later one',
-  async (_, end) => {
-    const { store, opening, log } = clientOf(
-      `${OPENS} parentPort.on('message', ({ kind }) => { if (kind === 'events') { ${end} } });`,
-    );
-    expect((await opening).kind).toBe('open');
-    const writes = [store.write([put()]), store.write([])];
-    const events = store.events('prv_1', 5);
-    const unwritten = { kind: 'unwritten', message: ENDED };
-    expect(await Promise.all(writes)).toEqual([unwritten, unwritten]);
-    expect(await events).toEqual([]);
-    expect(await store.write([put()])).toEqual(unwritten);
-    expect(await store.events('prv_1', 5)).toEqual([]);
-    await store.close();
-    expect(log.at(-1)).toBe('error store_ended {"unanswered":2}');
-    expect(log.join('\n')).not.toContain('sk-secret');
-  },
-);
+])('a thread that %s has every waiting call answered, and every later one', async (_, end) => {
+  const { store, opening, log } = clientOf(
+    `${OPENS} parentPort.on('message', ({ kind }) => { if (kind === 'events') { ${end} } });`,
+  );
+  expect((await opening).kind).toBe('open');
+  const writes = [store.write([put()]), store.write([])];
+  const events = store.events('prv_1', 5);
+  const unwritten = { kind: 'unwritten', message: ENDED };
+  expect(await Promise.all(writes)).toEqual([unwritten, unwritten]);
+  expect(await events).toEqual([]);
+  expect(await store.write([put()])).toEqual(unwritten);
+  expect(await store.events('prv_1', 5)).toEqual([]);
+  await store.close();
+  expect(log.at(-1)).toBe('error store_ended {"unanswered":2}');
+  expect(log.join('\n')).not.toContain('sk-secret');
+});
 
-test('a thread that ends before it has opened the file is an answer', async () => {
+test('a thread that ends before it has opened the file is reported in the result', async () => {
   const { opening, store, log } = clientOf(`throw new Error('no such module');`);
   expect(await opening).toEqual({ kind: 'unusable', reason: 'failed', message: ENDED });
   await store.close();
@@ -67,7 +64,7 @@ test('a thread that ends while it is closed answers what it did not write', asyn
   expect(log).toEqual([]);
 });
 
-test('a failure is in the log once, and so is its end', async () => {
+test('a failure of writes is in the log once, and so is its end', async () => {
   const { store, log } = clientOf(
     `${OPENS}
     const outcomes = ['full', 'full', null, 'full', 'locked', null, null];
@@ -96,7 +93,7 @@ const tell = (n: number, providerId = id): StoreChange => ({
   event: { providerId, at: n, kind: 'status', text: `event ${n}` },
 });
 
-test('without a database heartbeats and histories go on', async () => {
+test('heartbeats and histories continue without a database', async () => {
   const store = createMemoryStore(WHY);
   expect(await store.write([put(), tell(1), tell(2), tell(3, 'prv_unknown')])).toEqual({
     kind: 'written',
@@ -117,20 +114,20 @@ test('without a database heartbeats and histories go on', async () => {
 test.each<[string, StoreChange]>([
   ['made', { kind: 'enrollment', enrollment: { digest: 'd', expiresAt: 1 } }],
   ['used', { kind: 'enrollment_removed', digest: 'd' }],
-])('without a database no enrolment is %s, and nothing of its write is kept', async (_, change) => {
+])('no enrolment is %s without a database, and nothing of its write is kept', async (_, change) => {
   const store = createMemoryStore(WHY);
   expect(await store.write([put(), change])).toEqual({ kind: 'unwritten', message: WHY });
   await store.write([tell(1)]);
   expect(await store.events(id, 10)).toEqual([]);
 });
 
-test('a thread that ends because it could not open the file has said why, and is no further news', async () => {
+test('a thread that ends since the file cannot be opened has said why, and is not reported again', async () => {
   const gone = Promise.withResolvers<void>();
   const { store, opening, log, worker } = clientOf(
     `parentPort.postMessage({ kind: 'opening', opening: { kind: 'unusable', reason: 'locked', message: 'in use' } });`,
   );
   worker.once('exit', () => gone.resolve());
-  // Its end may come before whoever opened it has closed it.
+  // Its end may come before its opener has closed it.
   await Promise.all([opening, gone.promise]);
   await store.close();
   expect(await store.write([put()])).toEqual({ kind: 'unwritten', message: 'in use' });

@@ -33,7 +33,7 @@ function poke(path: string, at: number, value: number): void {
   writeFileSync(path, bytes);
 }
 
-test('a file that another program holds is locked, and opens once it lets go', async () => {
+test('a file that another program holds is locked, and opens once released', async () => {
   const path = goodFile();
   const other = otherProgram(path);
   other.exec('BEGIN EXCLUSIVE');
@@ -76,7 +76,7 @@ test('a schema of a newer version is refused, and the file stays as it is', asyn
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test('a folder, a device or a file for a folder in place of the file is an answer', async () => {
+test('a folder, a device or a file for a folder in place of the database is an expected result', async () => {
   const folder = temporaryDirectory();
   mkdirSync(join(folder, 'a'));
   expect(await unusable(join(folder, 'a'))).toMatchObject({
@@ -91,7 +91,7 @@ test('a folder, a device or a file for a folder in place of the file is an answe
   });
 });
 
-test('a lock that comes later costs the writes of its time, not those after it', async () => {
+test('a later lock on the database costs the writes of its time, not those after it', async () => {
   const path = newPath();
   const { store, lines } = await openTestStore(path);
   await keep(store, document('a', '1'));
@@ -108,7 +108,7 @@ test('a lock that comes later costs the writes of its time, not those after it',
   expect(lines).toEqual([expect.stringMatching(/^store_unwritten /), 'store_written_again {}']);
 });
 
-test('a disk that is full costs the writes of its time, each of a transaction, and they come again', () => {
+test('a full disk costs the writes of its time, each of a transaction, and later ones succeed', () => {
   const path = newPath();
   const { db, writer } = openHere(path);
   const write = (id: number, json: string) => ({
@@ -144,14 +144,14 @@ test('a migration that fails half way leaves the file at the step before it', ()
     { id: storedProvider().id, label: null },
   ]);
   expect(db.prepare(`SELECT name FROM sqlite_schema WHERE name = 'labels'`).all()).toEqual([]);
-  // With the step mended it goes on from there.
+  // With the step fixed it continues from there.
   expect(migrate(db, [...MIGRATIONS, second, 'CREATE TABLE labels (id TEXT);'])).toEqual({
     kind: 'current',
   });
   expect(db.pragma('user_version', { simple: true })).toBe(3);
 });
 
-test('a step that was taken is not taken again', () => {
+test('a migration step that was taken is not taken again', () => {
   const { db } = openHere(goodFile());
   expect(migrate(db, MIGRATIONS)).toEqual({ kind: 'current' });
   expect(migrate(db, [])).toEqual({ kind: 'newer', version: 1 });

@@ -18,7 +18,7 @@ const facts = (
 const shown = (of: CandidateFacts) =>
   candidatesOf(of, 47_901).map((one) => (one.kind === 'usable' ? one.origin : one.error));
 
-test('there are four, in order of preference', () => {
+test('a machine has four candidate addresses, in order of preference', () => {
   const of = facts('http://192.168.1.20:3001', 'tower', 'tower.tail1.ts.net.', '192.168.1.20');
   expect(candidatesOf(of, 47_901)).toEqual([
     { kind: 'usable', source: 'agent_url', origin: 'http://192.168.1.20:3001' },
@@ -28,7 +28,7 @@ test('there are four, in order of preference', () => {
   ]);
 });
 
-test('what leads to one place is tried once, for the reason that is preferred', () => {
+test('candidate addresses that lead to one place are tried once, for the preferred reason', () => {
   const of = facts('http://TOWER:47901/', 'tower', 'Tower.', '10.0.0.1');
   expect(candidatesOf(of, 47_901).map(({ source }) => source)).toEqual([
     'agent_url',
@@ -36,7 +36,7 @@ test('what leads to one place is tried once, for the reason that is preferred', 
   ]);
 });
 
-test('what a machine does not have is no candidate', () => {
+test('a missing fact about a machine gives no candidate address', () => {
   expect(shown(facts('', '', null, ''))).toEqual([]);
   expect(shown(facts(' ', ' ', ' ', 'unknown'))).toEqual([]);
 });
@@ -84,11 +84,11 @@ test.each([
   ['my_host', 'http://my_host:47901'],
   ['Jürgens-Mac', 'http://xn--jrgens-mac-9db:47901'],
   ['2130706433', 'http://127.0.0.1:47901'],
-])('the host name %s is', (name, origin) => {
+])('the host name %s is used as %s', (name, origin) => {
   expect(shown(facts('', name))).toEqual([origin]);
 });
 
-test("somebody else's text is short, on one line and shows no trickery", () => {
+test('foreign text is short, on one line and shows hidden characters as codes', () => {
   expect(readable('a\u202Eb\nc\u0000')).toBe('a⟨U+202E⟩b⟨U+000A⟩c⟨U+0000⟩');
   expect(readable('x'.repeat(500))).toHaveLength(120);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CHECK_NAMES, type CheckName, failureReason } from '#shared/checks.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
-import { type InferenceOrder, runChecks } from '../../../main/registry/verification/checks.ts';
+import { type InferencePlan, runChecks } from '../../../main/registry/verification/checks.ts';
 import type { Finding } from '../../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../../main/registry/verification/verdict.ts';
 import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
@@ -24,7 +24,7 @@ const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
 async function run(
   provider: FakeProvider,
   changes: Partial<VerificationSubject> = {},
-  inference: InferenceOrder = 'run',
+  inference: InferencePlan = 'run',
 ): Promise<readonly Finding[]> {
   const order = {
     subject: subjectOf(provider, changes),
@@ -44,7 +44,7 @@ const reasonOf = (findings: readonly Finding[]) =>
 const entries = (findings: readonly Finding[], name: CheckName) =>
   findings.filter(({ check }) => check.name === name).map(({ check }) => check);
 
-test('a machine that is well passes all six, at every candidate', async () => {
+test('a machine that is well passes all six checks, at every candidate address', async () => {
   const provider = await startFakeProvider();
   const findings = await run(provider);
   expect(namesThat(findings, true)).toEqual(CHECK_NAMES);
@@ -65,7 +65,7 @@ test('a machine that is well passes all six, at every candidate', async () => {
   });
 });
 
-test('every request after the proof bears the token, and no other secret; the test inference is small and new', async () => {
+test('every request after the proof bears the token and no other secret, and the test inference is small and new', async () => {
   const provider = await startFakeProvider();
   await run(provider);
   await run(provider);
@@ -85,7 +85,7 @@ test('every request after the proof bears the token, and no other secret; the te
   expect(new Set(nonces).size).toBe(8);
 });
 
-test('a gateway without a descriptor learns nothing: a verified machine stays, and is asked again soon', async () => {
+test('a gateway without a descriptor learns nothing: a verified machine stays, and is checked again soon', async () => {
   const provider = await startFakeProvider();
   // Its address needs no name.
   provider.on('/health', hangUp);
@@ -100,7 +100,7 @@ test('a gateway without a descriptor learns nothing: a verified machine stays, a
   expect(verdictOf(findings, false)).toEqual({ kind: 'busy' });
 });
 
-test('the agent URL is asked first, and the candidates one after another', async () => {
+test('the agent URL is checked first, and the candidate addresses one after another', async () => {
   const provider = await startFakeProvider();
   let under = 0;
   provider.on('/v1/chat/completions', (call) => {
@@ -164,7 +164,7 @@ const BREAKS: Readonly<
 const PAIRS = CHECK_NAMES.flatMap((a) => CHECK_NAMES.map((b) => [a, b] as const));
 
 test.each(PAIRS)(
-  'with "%s" and "%s" broken, just those fail and what hangs on them',
+  'the checks "%s" and "%s", when broken, fail alone with those that depend on them',
   async (a, b) => {
     const provider = await startFakeProvider();
     const broken = [BREAKS[a], BREAKS[b]];
@@ -183,7 +183,7 @@ test.each(PAIRS)(
   },
 );
 
-test('of the failed checks the reason names every entry', async () => {
+test('the failure reason names every failed check', async () => {
   const provider = await startFakeProvider();
   provider.on('/health', json(404, {}));
   provider.on('/health', hangUp, 'tower.test');
@@ -201,7 +201,7 @@ test('of the failed checks the reason names every entry', async () => {
   );
 });
 
-test.each(CANDIDATE_HOSTS)('only %s answering is enough', async (alive) => {
+test.each(CANDIDATE_HOSTS)('a machine that answers only at %s is verified', async (alive) => {
   const provider = await startFakeProvider();
   for (const host of CANDIDATE_HOSTS) {
     if (host !== alive) provider.on('/health', hangUp, host);
@@ -213,16 +213,19 @@ test.each(CANDIDATE_HOSTS)('only %s answering is enough', async (alive) => {
   expect(chats.map(({ host }) => host)).toEqual([alive]);
 });
 
-test.each(CANDIDATE_HOSTS)('without %s another one serves', async (dead) => {
-  const provider = await startFakeProvider();
-  provider.on('/health', hangUp, dead);
-  const findings = await run(provider);
-  expect(verdictOf(findings, true).kind).toBe('verified');
-  const at = CANDIDATE_HOSTS.indexOf(dead);
-  expect(entries(findings, HEALTH).map(({ passed }) => passed)).toEqual(
-    CANDIDATE_HOSTS.map((_, index) => index !== at),
-  );
-});
+test.each(CANDIDATE_HOSTS)(
+  'a machine that does not answer at %s is verified at another address',
+  async (dead) => {
+    const provider = await startFakeProvider();
+    provider.on('/health', hangUp, dead);
+    const findings = await run(provider);
+    expect(verdictOf(findings, true).kind).toBe('verified');
+    const at = CANDIDATE_HOSTS.indexOf(dead);
+    expect(entries(findings, HEALTH).map(({ passed }) => passed)).toEqual(
+      CANDIDATE_HOSTS.map((_, index) => index !== at),
+    );
+  },
+);
 
 test.each<[says: string, answer: Answer, error: string]>([
   [
@@ -245,7 +248,7 @@ test.each<[says: string, answer: Answer, error: string]>([
     "not signed by this provider's key",
   ],
   ['an unsigned loading', json(503, { status: 'loading' }), 'HTTP 503'],
-])('a /health with %s fails', async (_says, answer, error) => {
+])('a /health with %s fails its check', async (_says, answer, error) => {
   const provider = await startFakeProvider();
   provider.on('/health', answer);
   const findings = await run(provider);
@@ -286,7 +289,7 @@ test.each([
   ['it is draining', 503, { error: { code: 'draining', message: 'x' } }, 'busy'],
   ['it limits rates', 429, { error: { message: 'x' } }, 'busy'],
   ['it is broken', 503, { error: { code: 503, message: 'out of memory' } }, 'failed'],
-] as const)('an inference says that %s', async (_says, status, body, kind) => {
+] as const)('an answer to the test inference says that %s', async (_says, status, body, kind) => {
   const provider = await startFakeProvider();
   provider.on('/v1/chat/completions', json(status, body));
   const findings = await run(provider);
@@ -294,7 +297,7 @@ test.each([
   expect(reasonOf(findings)).not.toContain('out of memory');
 });
 
-test('a light run asks for no completion and keeps what the last one showed', async () => {
+test('a light run asks for no completion and keeps the last inference result', async () => {
   const provider = await startFakeProvider();
   const checks = (await run(provider)).map(({ check }) => check);
   const before = provider.calls.length;
@@ -328,7 +331,7 @@ test.each([
   ['has one loaded', { model: 'qwen3-32b' }, 4],
   ['does not say', {}, 4],
 ])(
-  'of a test that is due, a machine whose engine %s is asked as it should be',
+  'a machine whose engine %s gets a due test inference only if a model may be loaded',
   async (_says, said, posts) => {
     const provider = await startFakeProvider();
     const checks = (await run(provider)).map(({ check }) => check);
@@ -343,7 +346,7 @@ test.each([
   },
 );
 
-test('a machine that names no model fails by that', async () => {
+test('a machine that names no model fails for that reason', async () => {
   const provider = await startFakeProvider();
   const record = recordAt(provider.port, { current_model: null, models: [] });
   const findings = await run(provider, { record });
@@ -369,7 +372,7 @@ test.each([
   );
 });
 
-test('neither token nor body of an answer is shown', async () => {
+test('neither the token nor the body of an answer is shown', async () => {
   const provider = await startFakeProvider();
   const echo: Answer = ({ res, headers }) =>
     void res.writeHead(500).end(JSON.stringify({ error: { message: headers['x-gateway-token'] } }));

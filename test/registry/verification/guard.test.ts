@@ -11,7 +11,7 @@ import {
 const STRICT: AddressPolicy = { loopback: false, ports: [3001, 47_901], loopbackPorts: [] };
 const AT_HOME: AddressPolicy = { ...STRICT, loopback: true };
 
-describe('an address', () => {
+describe('addresses', () => {
   test.each([
     ['169.254.1.1', 'link-local'],
     ['169.254.169.254', 'metadata service'],
@@ -45,7 +45,7 @@ describe('an address', () => {
     ['2002:e000:1::1', 'multicast'],
     ['example.com', 'not an IP address'],
     ['', 'not an IP address'],
-  ])('%s is never connected to: %s', (address, why) => {
+  ])('the address %s is never connected to: %s', (address, why) => {
     expect(refusalOf(address, { loopback: true })).toBe(why);
     expect(refusalOf(address, { loopback: false })).toBe(why);
   });
@@ -64,12 +64,12 @@ describe('an address', () => {
     '64:ff9b::8.8.8.8',
     '2002:808:808::1',
     '2001:4860:4860::8888',
-  ])('%s is', (address) => {
+  ])('the address %s is allowed', (address) => {
     expect(refusalOf(address, { loopback: false })).toBeNull();
   });
 
   test.each(['127.0.0.1', '127.255.255.254', '::1', '0:0:0:0:0:0:0:1'])(
-    '%s only when loopback is allowed',
+    'the address %s is allowed only where loopback is',
     (address) => {
       expect(refusalOf(address, { loopback: false })).toBe('loopback');
       expect(refusalOf(address, { loopback: true })).toBeNull();
@@ -83,7 +83,7 @@ describe('an address', () => {
     '::127.0.0.1',
     '64:ff9b::127.0.0.1',
     '2002:7f00:1::',
-  ])('%s not even then', (address) => {
+  ])('the address %s is not even allowed where loopback is', (address) => {
     expect(refusalOf(address, { loopback: true })).not.toBeNull();
     expect(isLoopback(address)).toBe(false);
   });
@@ -116,7 +116,7 @@ describe('an address', () => {
     ['10.0.0.1', '10.0.0.1'],
     ['fe80::1%eth0', null],
     ['tower', null],
-  ])('%s is the same as %j', (address, canonical) => {
+  ])('the address %s is the same as %j', (address, canonical) => {
     expect(canonicalIp(address)).toBe(canonical);
   });
 });
@@ -133,7 +133,7 @@ async function check(
   return result.kind === 'allowed' ? result.checked.address : result.error;
 }
 
-describe('a URL', () => {
+describe('URLs of agents', () => {
   test.each([
     ['ftp://10.0.0.1:3001', 'ftp is not allowed (http or https)'],
     ['file:///etc/passwd', 'file is not allowed (http or https)'],
@@ -156,11 +156,11 @@ describe('a URL', () => {
     ['http://[::]:3001', 'address not allowed: unspecified'],
     ['http://10.0.0.1:3001', '10.0.0.1'],
     ['https://[fd7a:115c:a1e0::1]:47901', 'fd7a:115c:a1e0::1'],
-  ])('%s: %s', async (text, expected) => {
+  ])('the URL %s is checked with the result: %s', async (text, expected) => {
     expect(await check(text)).toBe(expected);
   });
 
-  test('with a zone is no URL at all', () => {
+  test('a URL with a zone is no URL at all', () => {
     expect(URL.parse('http://[fe80::1%25eth0]:3001')).toBeNull();
   });
 
@@ -173,7 +173,7 @@ describe('a URL', () => {
     [['8.8.8.8', '::ffff:10.0.0.1'], 'address not allowed: IPv4 written as IPv6'],
     [['8.8.8.8', 'fe80::1%eth0'], 'address not allowed: link-local'],
     [[], 'the name has no address'],
-  ])('whose name leads to %j: %s', async (addresses, expected) => {
+  ])('a URL whose name leads to %j is checked with the result: %s', async (addresses, expected) => {
     expect(await check('http://tower:3001', STRICT, () => Promise.resolve(addresses))).toBe(
       expected,
     );
@@ -182,12 +182,12 @@ describe('a URL', () => {
   test.each([
     ['ENOTFOUND', 'name not found'],
     ['EAI_AGAIN', 'the name could not be resolved'],
-  ])('whose name gives %s: %s', async (code, expected) => {
+  ])('a URL whose name gives %s is refused: %s', async (code, expected) => {
     const resolve = () => Promise.reject(Object.assign(new Error('x'), { code }));
     expect(await check('http://tower:3001', STRICT, resolve)).toBe(expected);
   });
 
-  test("may have this process's own port on loopback only", async () => {
+  test('a URL may have this process’s own port on loopback only', async () => {
     const own = { ...AT_HOME, loopbackPorts: [5000] };
     expect(await check('http://127.0.0.1:5000', own)).toBe('127.0.0.1');
     expect(await check('http://10.0.0.1:5000', own)).toBe('port 5000 is allowed on loopback only');

@@ -52,13 +52,13 @@ const RAN: RunMemory = {
 const plan = (verification: StoredVerification, memory: RunMemory = RAN, nowTicks = 0) =>
   planOf(verification, memory, nowTicks);
 
-describe('what is due', () => {
-  test('a new machine at once, with a test inference', () => {
+describe('due runs', () => {
+  test('a new machine is due at once, with a test inference', () => {
     const fresh = remembered(UNTESTED, { ticks: 7, wallMs: 7 }, () => 0.5);
     expect(plan(UNTESTED, fresh, 7)).toEqual({ dueInMs: 0, inference: 'run' });
   });
 
-  test('a verified one every 5 min, lightly', () => {
+  test('a verified machine is due every 5 min, for a light run', () => {
     expect(plan(VERIFIED)).toEqual({ dueInMs: 5 * MINUTE, inference: 'carry' });
     expect(plan(VERIFIED, RAN, 5 * MINUTE)).toEqual({ dueInMs: 0, inference: 'carry' });
   });
@@ -67,13 +67,16 @@ describe('what is due', () => {
     [0, 24],
     [0.5, 30],
     [1 - 1e-9, 36],
-  ])('a test inference every 30 min, give or take a fifth (%j)', (inferenceJitter, minutes) => {
-    const light = { ...RAN, inferenceJitter, finishedTicks: minutes * MINUTE - 2 * MINUTE };
-    const { dueInMs } = plan(VERIFIED, light, light.finishedTicks);
-    expect(dueInMs).toBeCloseTo(2 * MINUTE, 0);
-    expect(plan(VERIFIED, light, minutes * MINUTE).inference).toBe('if_loaded');
-    expect(plan(VERIFIED, light, minutes * MINUTE - 1000).inference).toBe('carry');
-  });
+  ])(
+    'a test inference is due every 30 min, give or take a fifth (%j)',
+    (inferenceJitter, minutes) => {
+      const light = { ...RAN, inferenceJitter, finishedTicks: minutes * MINUTE - 2 * MINUTE };
+      const { dueInMs } = plan(VERIFIED, light, light.finishedTicks);
+      expect(dueInMs).toBeCloseTo(2 * MINUTE, 0);
+      expect(plan(VERIFIED, light, minutes * MINUTE).inference).toBe('if_loaded');
+      expect(plan(VERIFIED, light, minutes * MINUTE - 1000).inference).toBe('carry');
+    },
+  );
 
   test.each([
     [1, 30_000],
@@ -83,7 +86,7 @@ describe('what is due', () => {
     [5, 10 * MINUTE],
     [6, 30 * MINUTE],
     [60, 30 * MINUTE],
-  ])('a failed one after %i runs in %i ms', (runs, ms) => {
+  ])('a machine that failed %i runs is due again in %i ms', (runs, ms) => {
     expect(plan(failed(runs)).dueInMs).toBeCloseTo(ms, 0);
     expect(plan(failed(runs), { ...RAN, retryJitter: 0 }).dueInMs).toBeCloseTo(0.8 * ms, 0);
     expect(plan(failed(runs), { ...RAN, retryJitter: 0.999 }).dueInMs).toBeLessThanOrEqual(
@@ -92,19 +95,19 @@ describe('what is due', () => {
     expect(plan(failed(runs)).inference).toBe('run');
   });
 
-  test('a verified one that failed a run as soon as a failed one, in full', () => {
+  test('a verified machine that failed a run is due as soon as a failed one, in full', () => {
     const plan1 = plan({ ...VERIFIED, failedRuns: 1 });
     expect(plan1.dueInMs).toBeCloseTo(30_000, 0);
     expect(plan1.inference).toBe('run');
   });
 
-  test('one that is loading every 15 s', () => {
+  test('a machine that is loading is due every 15 s', () => {
     expect(plan(UNTESTED, { ...RAN, deferred: true }).dueInMs).toBe(15_000);
   });
 });
 
-describe('a test inference is left out', () => {
-  test('where no model is loaded, and then it is not asked for again before the next light run', () => {
+describe('test inferences that are left out', () => {
+  test('a test inference is left out where no model is loaded, and is due again with the next light run', () => {
     expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
     const run = { deferred: false, leftOut: true, tested: false, proven: false };
     const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
@@ -113,16 +116,16 @@ describe('a test inference is left out', () => {
     expect(plan(VERIFIED, after, 36 * MINUTE).inference).toBe('if_loaded');
   });
 
-  test('while real traffic proves the same', () => {
+  test('a test inference is left out while real traffic proves the same', () => {
     const served = withRouted(RAN, 'served', 29 * MINUTE);
     expect(plan(VERIFIED, served, 31 * MINUTE).inference).toBe('carry');
     expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
   });
 });
 
-describe('a run is brought forward', () => {
+describe('runs that come early', () => {
   test.each(['enrolled', 'material', 'engineHealth', 'rebooted', 'returned'] as const)(
-    'by news (%s), at most once a minute after a test inference',
+    'news (%s) brings a run forward, at most once a minute after a test inference',
     (kind) => {
       const news = withNews(RAN, { ...NO_NEWS, [kind]: true });
       expect(plan(VERIFIED, news, 10_000).dueInMs).toBe(50_000);
@@ -131,7 +134,7 @@ describe('a run is brought forward', () => {
     },
   );
 
-  test('by news within 15 s after a run that asked the engine for nothing', () => {
+  test('news brings a run forward within 15 s after one that asked the engine for nothing', () => {
     const untested = { ...RAN, testedTicks: null };
     const news = withNews(untested, { ...NO_NEWS, material: true });
     for (const verification of [VERIFIED, UNTESTED, failed(1), failed(6)]) {
@@ -142,13 +145,13 @@ describe('a run is brought forward', () => {
     expect(plan(UNTESTED, RAN).dueInMs).toBe(MINUTE);
   });
 
-  test('by the owner at once, in full', () => {
+  test('the owner brings a run forward at once, in full', () => {
     const asked = withNews(RAN, { ...NO_NEWS, requested: true });
     expect(plan(VERIFIED, asked)).toEqual({ dueInMs: 0, inference: 'run' });
     expect(plan(VERIFIED, withStart(asked, 0)).dueInMs).toBe(5 * MINUTE);
   });
 
-  test('by three routed failures in a row, in full', () => {
+  test('three routed failures in a row bring a run forward, in full', () => {
     const after = (...results: readonly ('served' | 'failed')[]) =>
       results.reduce((memory, result) => withRouted(memory, result, 0), RAN);
     expect(plan(VERIFIED, after('failed', 'failed'), MINUTE).dueInMs).toBe(4 * MINUTE);
@@ -165,7 +168,7 @@ describe('a run is brought forward', () => {
 test.each([
   ['the clock was set back', 1_000_000, 10],
   ['no time went by', 10, 10],
-])('a new process waits its whole turn when %s', (_says, keptMs, wallMs) => {
+])('a new process waits its whole interval when %s', (_says, keptMs, wallMs) => {
   const kept = { ...VERIFIED, lastCheckAt: keptMs, lastInferenceAt: keptMs };
   expect(
     plan(
@@ -202,7 +205,7 @@ const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
 
 const anyRun = fc.record({ deferred: fc.boolean(), tested: fc.boolean(), proven: fc.boolean() });
 
-test('after a run nobody is due again within 15 s, and everybody within 36 min', () => {
+test('no machine is due again within 15 s after a run, and every machine within 36 min', () => {
   const random = () => 0.3;
   fc.assert(
     fc.property(anyVerification, anyMemory, anyRun, (verification, memory, run) => {
@@ -224,7 +227,7 @@ const life = fc.array(
   { maxLength: 30 },
 );
 
-test('however often a machine changes, its test inferences begin a minute apart and its runs 15 s', () => {
+test('a machine’s test inferences begin a minute apart and its runs 15 s, however often it changes', () => {
   fc.assert(
     fc.property(life, (moments) => {
       const random = () => 0.5;

@@ -16,14 +16,14 @@ function queueAt(deadlines: Readonly<Record<string, number | 'first'>>) {
   return { clock, queue, due };
 }
 
-test('providers come in the order of their deadlines, those of one moment as they were set', () => {
+test('deadlines come in their order, and those of one moment as they were set', () => {
   const { due } = queueAt({ c: 30, a: 10, e: 40, b: 20, d: 30 });
   expect(due(30)).toEqual(['a', 'b', 'c', 'd']);
   expect(due(9)).toEqual([]);
   expect(due(1)).toEqual(['e']);
 });
 
-test('a deadline takes the place of the last one, and one that was removed never comes', () => {
+test('a deadline replaces the last one of its provider, and a removed one never comes', () => {
   const { queue, due } = queueAt({ early: 50, late: 5, gone: 1 });
   queue.set('early', 10);
   queue.set('late', 20);

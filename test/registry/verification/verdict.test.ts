@@ -41,24 +41,27 @@ function findings(
   );
 }
 
-describe('the address', () => {
+describe('the verified address', () => {
   test.each([
     ['the agent URL, however far', [FAR, AGENT_URL, NEAR], AGENT_URL],
     ['the agent URL, whatever the order', [AGENT_URL, NEAR], AGENT_URL],
-    ['else the nearest', [FAR, NEAR], NEAR],
+    ['the nearest where there is no agent URL', [FAR, NEAR], NEAR],
     ['the only one', [FAR], FAR],
-  ])('is %s', (_says, places, { address }) => {
+  ])('the verified address is %s', (_says, places, { address }) => {
     expect(verdictOf(findings(places), true)).toEqual({ kind: 'verified', address });
   });
 
-  test.each([INFERENCE, LATENCY, MODEL])('is not one where "%s" failed', (name) => {
-    const all = findings([AGENT_URL, NEAR]).map((one) =>
-      one.check.name === name && one.reached === AGENT_URL
-        ? finding(name, 'failed', AGENT_URL)
-        : one,
-    );
-    expect(verdictOf(all, true)).toEqual({ kind: 'verified', address: NEAR.address });
-  });
+  test.each([INFERENCE, LATENCY, MODEL])(
+    'the verified address is not one where "%s" failed',
+    (name) => {
+      const all = findings([AGENT_URL, NEAR]).map((one) =>
+        one.check.name === name && one.reached === AGENT_URL
+          ? finding(name, 'failed', AGENT_URL)
+          : one,
+      );
+      expect(verdictOf(all, true)).toEqual({ kind: 'verified', address: NEAR.address });
+    },
+  );
 });
 
 test.each<
@@ -106,7 +109,7 @@ test.each<
     false,
     'loading',
   ],
-  ['loading without a GPU', { [ENGINE]: 'loading', [GPU]: 'failed' }, true, 'failed'],
+  ['an engine that loads without a GPU', { [ENGINE]: 'loading', [GPU]: 'failed' }, true, 'failed'],
   ['a full machine', { [INFERENCE]: 'busy', [LATENCY]: 'missing' }, false, 'busy'],
   [
     'a first inference that hangs',
@@ -114,16 +117,21 @@ test.each<
     true,
     'loading',
   ],
-  ['a later one', { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' }, false, 'failed'],
   [
-    'a first one with the engine down',
+    'a later inference that hangs',
+    { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' },
+    false,
+    'failed',
+  ],
+  [
+    'a first inference that hangs while the engine is down',
     { [ENGINE]: 'failed', [INFERENCE]: 'timeout', [LATENCY]: 'timeout' },
     true,
     'failed',
   ],
-  ['nothing that ran', { [INFERENCE]: 'missing' }, true, 'failed'],
+  ['no inference that ran', { [INFERENCE]: 'missing' }, true, 'failed'],
   ['no GPU', { [GPU]: 'failed' }, true, 'failed'],
-])('%s is %s', (_says, otherwise, first, kind) => {
+])('a run with %s is %s', (_says, otherwise, first, kind) => {
   expect(verdictOf(findings([AGENT_URL], otherwise), first)).toMatchObject({ kind });
 });
 
@@ -162,7 +170,7 @@ test('every check appears once at least, in the order of the names', () => {
   );
 });
 
-test('verified means that every name passed, and at an address that answered', () => {
+test('verified means that every check passed, at an address that answered', () => {
   fc.assert(
     fc.property(anyFindings, fc.boolean(), (some, first) => {
       const outcome = verdictOf(completed(some), first);
@@ -180,7 +188,7 @@ test('verified means that every name passed, and at an address that answered', (
   );
 });
 
-describe('what is kept', () => {
+describe('verification over several runs', () => {
   const VERIFIED: StoredVerification = {
     ...UNTESTED,
     state: 'verified',
@@ -191,7 +199,7 @@ describe('what is kept', () => {
   const after = (before: StoredVerification, outcome: RunOutcome, some = findings([AGENT_URL])) =>
     settled(before, outcome, { findings: some, wallMs: 99 });
 
-  test('a verified machine keeps its place for two failed runs, and loses it with the third', () => {
+  test('a verified machine stays verified for two failed runs, and not for a third', () => {
     const fail = (before: StoredVerification) =>
       after(before, { kind: 'failed' }, findings([AGENT_URL], { [GPU]: 'failed' }));
     const one = fail(VERIFIED);
@@ -207,7 +215,7 @@ describe('what is kept', () => {
   });
 
   test.each(['identity_mismatch', 'model_mismatch'] as const)(
-    '%s costs the place at once',
+    'the result %s ends a verification at once',
     (kind) => {
       expect(after(VERIFIED, { kind })).toMatchObject({
         state: 'failed',
@@ -217,18 +225,21 @@ describe('what is kept', () => {
     },
   );
 
-  test.each(['loading', 'busy'] as const)('%s is neither for nor against a machine', (kind) => {
-    const shaky = { ...VERIFIED, failedRuns: 2 };
-    expect(after(shaky, { kind })).toMatchObject({
-      state: 'verified',
-      failedRuns: 2,
-      address: shaky.address,
-    });
-    expect(after(UNTESTED, { kind })).toMatchObject({ state: 'pending', address: null });
-    expect(after({ ...UNTESTED, state: 'failed', failedRuns: 5 }, { kind })).toMatchObject({
-      state: 'pending',
-    });
-  });
+  test.each(['loading', 'busy'] as const)(
+    'the result %s counts neither for nor against a machine',
+    (kind) => {
+      const shaky = { ...VERIFIED, failedRuns: 2 };
+      expect(after(shaky, { kind })).toMatchObject({
+        state: 'verified',
+        failedRuns: 2,
+        address: shaky.address,
+      });
+      expect(after(UNTESTED, { kind })).toMatchObject({ state: 'pending', address: null });
+      expect(after({ ...UNTESTED, state: 'failed', failedRuns: 5 }, { kind })).toMatchObject({
+        state: 'pending',
+      });
+    },
+  );
 
   test('a run that passes makes up for those that failed', () => {
     const address = 'http://10.0.0.9:3001';
@@ -242,7 +253,7 @@ describe('what is kept', () => {
     });
   });
 
-  test('an inference that was carried over or failed is not a new one', () => {
+  test('an inference result that was carried over or failed is not a new one', () => {
     const carried = findings([AGENT_URL]).map((one) => ({ ...one, carried: true }));
     expect(after(VERIFIED, { kind: 'verified', address: 'x' }, carried).lastInferenceAt).toBe(1);
     const failed = findings([AGENT_URL], { [INFERENCE]: 'failed' });

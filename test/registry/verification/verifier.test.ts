@@ -93,7 +93,7 @@ function startWorld(providers: readonly FakeProvider[]): World {
         const found = results.get(id)?.[n - 1];
         await (found === undefined
           ? new Promise<void>((resolve) => waiting.push(resolve))
-          : // The verifier hears of it a little later than whoever waits here.
+          : // The verifier hears of it a little later than this test.
             turn());
         if (found !== undefined) return found;
       }
@@ -151,7 +151,7 @@ test('a new machine is verified at once, lightly every 5 min and in full every 3
   expect(posts(provider)).toBe(2);
 });
 
-test('the engine that a list of models gives away is kept, until another list names another', async () => {
+test('the engine that a list of models shows is kept, until another list shows another', async () => {
   const { world, provider } = await startOne();
   const owned = (owner: unknown) =>
     provider.on('/v1/models', ({ res }) => {
@@ -168,7 +168,7 @@ test('the engine that a list of models gives away is kept, until another list na
   expect(seen).toEqual(['vllm', 'vllm', 'vllm', 'sglang']);
 });
 
-test('nothing runs before the start', async () => {
+test('no verification runs before the start', async () => {
   const provider = await startFakeProvider();
   const world = startWorld([provider]);
   world.providerChanged(provider.id, { ...NO_NEWS, material: true });
@@ -177,7 +177,7 @@ test('nothing runs before the start', async () => {
   expect(world.running().size).toBe(0);
 });
 
-test('at most four run at once, each provider alone, and all have their turn', async () => {
+test('at most four verifications run at once, each machine alone, and all have their turn', async () => {
   const providers = await startProviders(7);
   for (const provider of providers) provider.on('/health', silence);
   const world = startWorld(providers);
@@ -197,7 +197,7 @@ test('at most four run at once, each provider alone, and all have their turn', a
   expect(providers.map(({ id }) => world.results(id).length)).toEqual(Array(7).fill(1));
 });
 
-test('what the owner asks for comes before all that waits', async () => {
+test('a run that the owner asks for comes before all that wait', async () => {
   const providers = await startProviders(7);
   for (const provider of providers) provider.on('/health', silence);
   const world = startWorld(providers);
@@ -212,7 +212,7 @@ test('what the owner asks for comes before all that waits', async () => {
   expect(providers.slice(4, 6).every(({ calls }) => calls.length === 0)).toBe(true);
 });
 
-test('the owner may ask at any time; while a run is on, that one counts', async () => {
+test('the owner may ask for a run at any time, and one that runs already counts', async () => {
   const { world, provider } = await startOne();
   await world.result(provider.id);
   world.providerChanged(provider.id, { ...NO_NEWS, requested: true });
@@ -226,7 +226,7 @@ test('the owner may ask at any time; while a run is on, that one counts', async 
   expect(posts(provider)).toBe(2);
 });
 
-test('a silent or paused machine is not run, and has its turn when it is back', async () => {
+test('a silent or paused machine is not verified, and has its turn when it is back', async () => {
   const provider = await startFakeProvider();
   const world = startWorld([provider]);
   world.change(provider.id, { isReachable: false });
@@ -285,7 +285,7 @@ test('real traffic stands in for the test inference', async () => {
   expect(posts(provider)).toBe(1);
 });
 
-test('a machine that fails is tried again after 30 s, 1, 2 min; one that was verified goes with the third', async () => {
+test('a machine that fails is tried again after 30 s, 1 and 2 min, and loses its verification with the third failure', async () => {
   const { world, provider } = await startOne();
   await world.result(provider.id);
   provider.on('/health', json(500, {}));
@@ -302,7 +302,7 @@ test('a machine that fails is tried again after 30 s, 1, 2 min; one that was ver
   expect(states).toEqual(['verified', 'verified', 'failed', 'failed']);
 });
 
-test('an engine that is loading stays pending and is verified soon after it is up', async () => {
+test('a machine whose engine is loading stays pending and is verified soon after it is up', async () => {
   const provider = await startFakeProvider();
   const loading = json(503, { error: { message: 'Loading model', code: 503 } });
   provider.on('/v1/chat/completions', loading);
@@ -315,7 +315,7 @@ test('an engine that is loading stays pending and is verified soon after it is u
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
 });
 
-test('an engine that is started after the machine was found without one is verified within 15 s', async () => {
+test('an engine that starts after its machine was found without one is verified within 15 s', async () => {
   const provider = await startFakeProvider();
   const world = startWorld([provider]);
   const { record } = aloneAt(provider);
@@ -337,7 +337,7 @@ test('an engine that is started after the machine was found without one is verif
   expect(posts(provider)).toBe(1);
 });
 
-test('a first inference without an answer is put down to loading, a second one is not', async () => {
+test('a first inference without an answer is put down to loading, and a second one is not', async () => {
   const { world, provider } = await startOne();
   provider.on('/v1/chat/completions', silence);
   await provider.call('/v1/chat/completions');
@@ -349,7 +349,7 @@ test('a first inference without an answer is put down to loading, a second one i
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'failed', failedRuns: 1 });
 });
 
-test('a result of a machine that has changed meanwhile counts for nothing; it is run again', async () => {
+test('a result of a machine that has changed meanwhile counts for nothing, and the run is repeated', async () => {
   const { world, provider } = await startOne();
   provider.on('/health', silence);
   const call = await provider.call('/health');
@@ -368,7 +368,7 @@ test('a result of a machine that has changed meanwhile counts for nothing; it is
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
 });
 
-test('another model within a minute of a test: looked at within 15 s, used meanwhile, tested after the minute', async () => {
+test('another model soon after a test is checked within 15 s, used meanwhile, and tested after a minute', async () => {
   const { world, provider } = await startOne();
   const { address } = await world.result(provider.id);
   const { record } = aloneAt(provider);
@@ -388,7 +388,7 @@ test('another model within a minute of a test: looked at within 15 s, used meanw
   expect(posts(provider)).toBe(2);
 });
 
-test('another model that the machine does not have ends its use with the first look', async () => {
+test('another model that the machine does not have ends its use with the first check', async () => {
   const { world, provider } = await startOne();
   const { address } = await world.result(provider.id);
   const { record } = aloneAt(provider);
@@ -416,7 +416,7 @@ test('a removed machine has no result and no further turn', async () => {
   expect(world.clock.pending()).toBe(0);
 });
 
-test('a stop ends all runs at once and leaves no timer', async () => {
+test('a stop ends all verifications at once and leaves no timer', async () => {
   const providers = await startProviders(6);
   for (const provider of providers) provider.on('/health', silence);
   const world = startWorld(providers);
@@ -439,7 +439,7 @@ test.each<[says: string, record: World['record']]>([
       throw new Error('fault');
     },
   ],
-])('a result that %s is tried again later', async (_says, record) => {
+])('a verification result that %s is tried again later', async (_says, record) => {
   const provider = await startFakeProvider();
   const world = startWorld([provider]);
   world.record = record;

@@ -67,7 +67,7 @@ const named = (findings: readonly Finding[] | null, name: string) =>
 const INFERENCE = 'test inference returns choices';
 const LATENCY = 'latency <10s';
 
-describe('a hostile machine', () => {
+describe('hostile machines', () => {
   test.each<[says: string, answer: Answer, error: string]>([
     [
       'sends a body over 64 KiB',
@@ -102,7 +102,7 @@ describe('a hostile machine', () => {
       json(307, {}, { location: 'http://169.254.169.254/' }),
       'redirect refused (HTTP 307)',
     ],
-  ])('that %s fails', async (_says, answer, error) => {
+  ])('a hostile machine that %s fails its check', async (_says, answer, error) => {
     const provider = await startFakeProvider();
     provider.on('/health', (call) => {
       answer(call);
@@ -111,7 +111,7 @@ describe('a hostile machine', () => {
     expect(health(await run(provider))).toMatchObject({ passed: false, error });
   });
 
-  test('of exactly 64 KiB is read', async () => {
+  test('an answer of exactly 64 KiB is read', async () => {
     const provider = await startFakeProvider();
     provider.on('/health', ({ res }) => void res.end('"'.padEnd(65_535, 'x') + '"'));
     expect(health(await run(provider))?.error).toBe("not signed by this provider's key");
@@ -124,7 +124,7 @@ describe('a hostile machine', () => {
       'sends half a body',
       ({ res }) => void res.writeHead(200, { 'content-length': '9' }).write('ab'),
     ],
-  ])('that %s has 5 s', async (_says, answer) => {
+  ])('a hostile machine that %s has 5 s', async (_says, answer) => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     provider.on('/health', answer);
@@ -135,7 +135,7 @@ describe('a hostile machine', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('is not followed by a redirect from any route', async () => {
+  test('no redirect of a hostile machine is followed on any route', async () => {
     const trap = await startFakeProvider();
     const provider = await startFakeProvider();
     const away = json(302, {}, { location: `http://127.0.0.1:${trap.port}/` });
@@ -147,12 +147,12 @@ describe('a hostile machine', () => {
   });
 });
 
-describe('the test inference', () => {
+describe('time for the test inference', () => {
   test.each([
     [9900, true, 'verified'],
     [9999, true, 'verified'],
     [10_100, false, 'failed'],
-  ])('answered after %i ms passes: %j', async (ms, passed, kind) => {
+  ])('a test inference answered after %i ms passes: %j', async (ms, passed, kind) => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     provider.on('/v1/chat/completions', silence);
@@ -166,7 +166,7 @@ describe('the test inference', () => {
     expect(verdictOf(findings ?? [], false).kind).toBe(kind);
   });
 
-  test('without an answer in 10 s is put down to loading only the first time', async () => {
+  test('a test inference without an answer in 10 s is put down to loading only the first time', async () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     provider.on('/v1/chat/completions', silence);
@@ -180,8 +180,8 @@ describe('the test inference', () => {
   });
 });
 
-describe('a run', () => {
-  test('is over after 60 s, whatever it meets', async () => {
+describe('verification runs', () => {
+  test('a verification run is over after 60 s, whatever it meets', async () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     provider.on('/v1/chat/completions', silence);
@@ -213,7 +213,7 @@ describe('a run', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('that is stopped has no result and leaves nothing behind', async () => {
+  test('a verification run that is stopped has no result and leaves nothing behind', async () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     provider.on('/v1/chat/completions', silence);
@@ -228,7 +228,7 @@ describe('a run', () => {
     expect(await run(provider, { clock, signal: stop.signal })).toBeNull();
   });
 
-  test('uses each connection once', async () => {
+  test('a verification run uses each connection once', async () => {
     const provider = await startFakeProvider();
     await run(provider);
     expect(provider.connections()).toBe(provider.calls.length);
@@ -236,7 +236,7 @@ describe('a run', () => {
   });
 });
 
-describe('an address', () => {
+describe('addresses that an agent gives', () => {
   test.each([
     ['its own', '192.168.1.20', ['127.0.0.1'], 'loopback'],
     ['a mapped form of its own', '127.0.0.1', ['::ffff:127.0.0.1'], 'IPv4 written as IPv6'],
@@ -246,14 +246,17 @@ describe('an address', () => {
       ['127.0.0.1', '169.254.169.254'],
       'metadata service',
     ],
-  ])('that is %s is never connected to', async (_says, lastHeartbeatIp, addresses, why) => {
-    const trap = await startFakeProvider();
-    const subject = { ...alone(trap), lastHeartbeatIp };
-    const lookup = () => Promise.resolve(addresses);
-    const findings = await run(trap, { subject, edges: { lookup } });
-    expect(health(findings)?.error).toBe(`address not allowed: ${why}`);
-    expect(trap.connections()).toBe(0);
-  });
+  ])(
+    'an address that is %s is never connected to',
+    async (_says, lastHeartbeatIp, addresses, why) => {
+      const trap = await startFakeProvider();
+      const subject = { ...alone(trap), lastHeartbeatIp };
+      const lookup = () => Promise.resolve(addresses);
+      const findings = await run(trap, { subject, edges: { lookup } });
+      expect(health(findings)?.error).toBe(`address not allowed: ${why}`);
+      expect(trap.connections()).toBe(0);
+    },
+  );
 
   test.each([
     'http://2130706433',
@@ -262,7 +265,7 @@ describe('an address', () => {
     'http://[::1]',
     'http://[::ffff:7f00:1]',
     'http://localhost',
-  ])('written as %s is never connected to', async (host) => {
+  ])('an address written as %s is never connected to', async (host) => {
     const trap = await startFakeProvider();
     const subject = { ...alone(trap, `${host}:${trap.port}`), lastHeartbeatIp: '192.168.1.20' };
     const findings = await run(trap, { subject });
@@ -270,7 +273,7 @@ describe('an address', () => {
     expect(trap.connections()).toBe(0);
   });
 
-  test('is resolved once: a name that changes its answer leads nowhere else', async () => {
+  test('an address is resolved once: a name that changes its answer leads nowhere else', async () => {
     const provider = await startFakeProvider();
     let asked = 0;
     const lookup = () => {
@@ -290,7 +293,7 @@ describe('an address', () => {
     });
   });
 
-  test('of a name that nobody resolves is given up after 5 s', async () => {
+  test('an address of a name that nobody resolves is given up after 5 s', async () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     const lookup = () => new Promise<never>(() => {});
@@ -299,7 +302,7 @@ describe('an address', () => {
     expect(health(await running)?.error).toBe('the name was not resolved in 5 s');
   });
 
-  test('at which nobody listens is refused in words', async () => {
+  test('an address at which nobody listens is refused in words', async () => {
     const gone = await startFakeProvider();
     const { port } = gone;
     const subject = alone(gone, 'http://agent.test:1');
@@ -309,7 +312,7 @@ describe('an address', () => {
     );
   });
 
-  test("on one of this process's own ports is the own agent's alone", async () => {
+  test('an address on one of this process’s own ports is used for the gateway’s own agent alone', async () => {
     const provider = await startFakeProvider();
     const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: [provider.port] };
     const own = { ...alone(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
@@ -321,21 +324,24 @@ describe('an address', () => {
   });
 });
 
-describe('over TLS', () => {
+describe('verification over TLS', () => {
   const at = (provider: FakeProvider, host = 'agent.test') => ({
     subject: alone(provider, `https://${host}:${provider.port}`),
     edges: { ca: CERT },
   });
 
-  test.each(['agent.test', '127.0.0.1'])('the certificate is checked against %s', async (host) => {
-    const provider = await startFakeProvider({ tls: { key: KEY, cert: CERT } });
-    const findings = await run(provider, at(provider, host));
-    expect(verdictOf(findings ?? [], false)).toEqual({
-      kind: 'verified',
-      address: `https://${host}:${provider.port}`,
-    });
-    expect(provider.calls[0]?.host).toBe(host);
-  });
+  test.each(['agent.test', '127.0.0.1'])(
+    'the certificate of a machine is checked against %s',
+    async (host) => {
+      const provider = await startFakeProvider({ tls: { key: KEY, cert: CERT } });
+      const findings = await run(provider, at(provider, host));
+      expect(verdictOf(findings ?? [], false)).toEqual({
+        kind: 'verified',
+        address: `https://${host}:${provider.port}`,
+      });
+      expect(provider.calls[0]?.host).toBe(host);
+    },
+  );
 
   const EXPIRED = tls('expired.cert.pem');
 
@@ -343,19 +349,19 @@ describe('over TLS', () => {
     ['certificate is for another name', 'tower.test', { cert: CERT, ca: CERT }],
     ['certificate is self-signed', 'agent.test', { cert: CERT, ca: EXPIRED }],
     ['certificate expired', 'agent.test', { cert: EXPIRED, ca: EXPIRED }],
-  ])('refused: %s', async (error, host, { cert, ca }) => {
+  ])('a machine over TLS is refused where its %s', async (error, host, { cert, ca }) => {
     const provider = await startFakeProvider({ tls: { key: KEY, cert } });
     const { subject } = at(provider, host);
     expect(health(await run(provider, { subject, edges: { ca } }))?.error).toBe(error);
     expect(provider.calls).toEqual([]);
   });
 
-  test('a server that speaks plain HTTP is refused in words', async () => {
+  test('a machine that speaks plain HTTP in place of TLS is refused in words', async () => {
     const provider = await startFakeProvider();
     expect(health(await run(provider, at(provider)))?.error).toBe('the TLS handshake failed');
   });
 
-  test('a connection that does not come about is given up after 3 s', async () => {
+  test('a TLS connection that does not come about is given up after 3 s', async () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     const silent = createServer(() => {});

@@ -194,7 +194,7 @@ export const HOSTS: readonly System[] = [
         '<!DOCTYPE html><html><body>A timeout occurred in the queue of the model</body></html>',
         { headers: { 'content-type': 'text/html' } },
       ),
-      // A wall's page says nothing of a key.
+      // The page of a firewall says nothing of a key.
       refused(
         'http_403',
         403,

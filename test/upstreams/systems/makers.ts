@@ -422,7 +422,7 @@ export const MAKERS: readonly System[] = [
           code: 400,
         },
       }),
-      // A page of the wall in front of it.
+      // A page of the firewall in front of it.
       refused(
         'credentials',
         401,

@@ -1,15 +1,19 @@
 import { isObject } from '#shared/objects.ts';
 import { listOf, parseJson, writeJson } from '../../../platform/json.ts';
-import { isLastChunk } from './content.ts';
+import { isLastChunk, CONTENT, NOTHING, type Substance } from './content.ts';
 import { type End, endOf } from './finish.ts';
-import { CONTENT, NOTHING, type Substance } from '../substance.ts';
 import { errorIn, wordsOnly } from '../upstream-error.ts';
 import type { Assembly } from '../assembly.ts';
-import { type ApiEndpoint, type Asked, ONE_WHOLE, pathsOf } from '../endpoint.ts';
+import {
+  type ApiEndpoint,
+  type Asked,
+  ONE_WHOLE,
+  pathsOf,
+  requiresTextOrList,
+} from '../endpoint.ts';
 import { isText, type Member, smallValueOf, smallValuesOf } from '../json-members.ts';
 import { CHAT_STREAM } from './endpoint.ts';
-import { requiresTextOrList } from '../fields.ts';
-import { createMemberScan, LIST } from '../member-scan.ts';
+import { createMemberScan, LIST } from '../answer-scan.ts';
 
 /** Text to be continued, or filled in before a `suffix`: editors request it while their user types. */
 export const COMPLETIONS: ApiEndpoint = {

@@ -1,8 +1,17 @@
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
-import { CONTENT, NOTHING, type Substance } from '../substance.ts';
-import { errorIn, wordsOnly } from '../upstream-error.ts';
+import { errorIn, wordsOnly, type UpstreamError } from '../upstream-error.ts';
 import { endOf } from './finish.ts';
+
+/** What an event, or a whole answer, brings. */
+export type Substance =
+  | { readonly kind: 'content' }
+  /** Well-formed without content: a role, a finish reason, usage. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'error'; readonly error: UpstreamError };
+
+export const CONTENT: Substance = { kind: 'content' };
+export const NOTHING: Substance = { kind: 'nothing' };
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,13 @@ import { answerAsChunk, createAssembly } from '../assembly.ts';
 import { isLastChunk, substanceOf } from './content.ts';
 import { createEmptyAnswer } from './finish.ts';
 import { repairedAnswer } from './repair.ts';
-import { type ApiEndpoint, type Asked, pathsOf, type StreamFormat } from '../endpoint.ts';
+import {
+  type ApiEndpoint,
+  type Asked,
+  pathsOf,
+  type StreamFormat,
+  requiresList,
+} from '../endpoint.ts';
 import {
   MAX_BYTES_AT_ONCE,
   type Member,
@@ -17,7 +23,6 @@ import {
   topLevelMembers,
 } from '../json-members.ts';
 import { createStreamWatch } from '../stream-inspector.ts';
-import { requiresList } from '../fields.ts';
 
 export const CHAT_STREAM: StreamFormat = {
   judge: substanceOf,
@@ -60,15 +65,20 @@ const MAX_REPAIRED_BYTES = 256 * 1024;
 const SUSPECT =
   /"tool_calls"\s*:\s*[[{]|"finish_reason"\s*:\s*"(?!(stop|length|tool_calls|content_filter|function_call)")|"content"\s*:\s*[-\d]|"role"\s*:\s*""/;
 
-function repaired(body: Buffer): Buffer {
-  if (body.length > MAX_REPAIRED_BYTES || !SUSPECT.test(body.toString('latin1'))) return body;
-  const answer = parseJson(body.toString('utf8'));
+function repaired(body: Buffer, value: unknown): Buffer {
+  const isUsual = value === undefined && !isSuspect(body);
+  if (isUsual) return body;
+  const answer = value ?? parseJson(body.toString('utf8'));
   const right = isObject(answer) ? repairedAnswer(answer) : answer;
   const json = right === answer ? null : writeJson(right);
   return json === null ? body : Buffer.from(json);
 }
 
-/** What each chunk would bring anew; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
+function isSuspect(body: Buffer): boolean {
+  return body.length <= MAX_REPAIRED_BYTES && SUSPECT.test(body.toString('latin1'));
+}
+
+/** What each chunk would carry again; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
 const PER_TOKEN = ['logprobs', 'audio', 'prompt_logprobs', 'return_token_ids'];
 
 /**

@@ -5,16 +5,17 @@ import {
   type Stop,
   type Usage,
 } from '../translation/chat-answer.ts';
-import { anthropicError, NO_FINISH } from '../translation/errors.ts';
 import {
   createTranslatedStream,
   type Emit,
   type StreamSteps,
 } from '../translation/translated-stream.ts';
-import type {
-  TranslatedExchange,
-  TranslatedStream,
-  WholeAnswer,
+import {
+  type TranslatedExchange,
+  type TranslatedStream,
+  type WholeAnswer,
+  anthropicError,
+  NO_FINISH,
 } from '../translation/translation.ts';
 import { type BlockEvent, CollectedBlocks, MessageBlocks } from './blocks.ts';
 import { type BegunBlocks, NO_BLOCKS } from './chunks.ts';

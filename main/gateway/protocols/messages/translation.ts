@@ -1,5 +1,4 @@
-import { anthropicError } from '../translation/errors.ts';
-import type { ProtocolTranslation } from '../translation/translation.ts';
+import { type ProtocolTranslation, anthropicError } from '../translation/translation.ts';
 import { createMessageStream, wholeAnswer } from './answers.ts';
 import { toChat } from './request.ts';
 

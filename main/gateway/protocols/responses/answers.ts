@@ -1,21 +1,23 @@
 import { listOf, memberOf } from '../../../platform/json.ts';
 import type { Finish } from '../chat/finish.ts';
 import { type AnswerPart, readChatAnswer, type Usage } from '../translation/chat-answer.ts';
-import { NO_FINISH, openAiError } from '../translation/errors.ts';
 import {
   createTranslatedStream,
   type Emit,
   type StreamSteps,
 } from '../translation/translated-stream.ts';
-import type {
-  TranslatedExchange,
-  TranslatedStream,
-  WholeAnswer,
+import {
+  type TranslatedExchange,
+  type TranslatedStream,
+  type WholeAnswer,
+  NO_FINISH,
+  openAiError,
 } from '../translation/translation.ts';
 import { namespacedFunctions } from './tools.ts';
-import { ResponseOutput } from './output.ts';
+import { ResponseOutput, type OutputItem } from './output.ts';
 import { NOT_ENCRYPTED } from './item-memory.ts';
-import { type ResponseProgress, progressOf, responseObject } from './response.ts';
+import { isObject } from '#shared/objects.ts';
+import type { HttpError } from '../../../platform/http/responses.ts';
 
 /** An answer that is being assembled, and its events so far. */
 class ResponseAnswer {
@@ -118,4 +120,85 @@ function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
       send('response.failed', { response: answer.object({ status: 'failed', error }) });
     },
   };
+}
+
+type ResponseProgress =
+  | { readonly status: 'in_progress' | 'completed' }
+  | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
+  | { readonly status: 'failed'; readonly error: HttpError };
+
+function progressOf(finish: Finish): ResponseProgress {
+  switch (finish) {
+    case 'length':
+      return { status: 'incomplete', reason: 'max_output_tokens' };
+    case 'content_filter':
+      return { status: 'incomplete', reason: 'content_filter' };
+    default:
+      return { status: 'completed' };
+  }
+}
+
+/** Settings of a request that its answer repeats, with their defaults. */
+const REPEATED: Readonly<Record<string, unknown>> = {
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  reasoning: { effort: null, summary: null },
+  temperature: null,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_p: null,
+  user: null,
+};
+
+interface ResponseState {
+  readonly model: string;
+  readonly output: readonly OutputItem[];
+  readonly usage: Usage | null;
+}
+
+/** The object of a whole answer, which the first and last events of a stream also contain. */
+function responseObject(
+  exchange: TranslatedExchange,
+  progress: ResponseProgress,
+  { model, output, usage }: ResponseState,
+): object {
+  const request = isObject(exchange.request) ? exchange.request : {};
+  const repeated = Object.entries(REPEATED).map(([key, other]) => [key, request[key] ?? other]);
+  return {
+    id: `resp_${exchange.id}`,
+    object: 'response',
+    created_at: exchange.createdAt,
+    status: progress.status,
+    error: progress.status === 'failed' ? failureOf(progress.error) : null,
+    incomplete_details: progress.status === 'incomplete' ? { reason: progress.reason } : null,
+    model,
+    output,
+    usage: usage === null ? null : usageObject(usage),
+    background: false,
+    previous_response_id: null,
+    service_tier: 'default',
+    // Answers cannot be retrieved later.
+    store: false,
+    truncation: 'disabled',
+    access_programs: null,
+    ...(Object.fromEntries(repeated) as object),
+  };
+}
+
+function usageObject({ input, cached, output, reasoning }: Usage): object {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+    total_tokens: input + output,
+  };
+}
+
+/** The codes of this field are a fixed set; the gateway's own code goes into the error event. */
+function failureOf({ status, message }: HttpError): object {
+  return { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
 }

@@ -56,7 +56,7 @@ export function createItemMemory(maxBytes: number): ItemMemory {
   };
 }
 
-/** Whoever knows an id may refer to its item: those of hosts are random, some engines count. */
+/** Any caller that knows an id can refer to its item. Ids of hosts are random; some engines count. */
 const RANDOM_ID = /^[a-z]{2,}_[\w-]{24,}$/;
 
 /** The items of an upstream's own answer, or of the last event of its stream, that clients may refer to. */
@@ -73,7 +73,7 @@ function isReferable(item: unknown): item is KeptItem {
 /** In place of encrypted reasoning; see `reasoningFields`. */
 export const NOT_ENCRYPTED = 'unencrypted';
 
-/** Ids of items in translated answers. Whoever knows one may refer to the item, so they must not be guessable. */
+/** Ids of items in translated answers. Any caller that knows one can refer to the item, so they must not be guessable. */
 export const itemId = (kind: 'rs' | 'msg' | 'fc', exchangeId: string, place: number): string =>
   `${kind}_${exchangeId}_${place}`;
 

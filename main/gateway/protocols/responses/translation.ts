@@ -1,5 +1,4 @@
-import { openAiError } from '../translation/errors.ts';
-import type { ProtocolTranslation } from '../translation/translation.ts';
+import { type ProtocolTranslation, openAiError } from '../translation/translation.ts';
 import { createResponseStream, wholeAnswer } from './answers.ts';
 import { toChat } from './request.ts';
 

@@ -3,7 +3,7 @@ import { isTooDeep, listOf, memberOf } from '../../../platform/json.ts';
 import { type CallPiece, callPieceOf, callsIn } from '../chat/calls.ts';
 import { brokenOff } from '../chat/content.ts';
 import { endOf, type Finish } from '../chat/finish.ts';
-import { tokenCounts } from '../token-counts.ts';
+import { tokenCounts } from '../usage.ts';
 import { errorIn, type UpstreamError } from '../upstream-error.ts';
 
 /** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */

@@ -1,7 +1,6 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { type AnswerPart, readChatAnswer } from './chat-answer.ts';
-import { badResponse } from './errors.ts';
-import type { TranslatedStream } from './translation.ts';
+import { type TranslatedStream, badResponse } from './translation.ts';
 
 /** Its fields depend on its type. */
 export interface StreamEvent {

@@ -38,7 +38,7 @@ function bytesOf(...args: Parameters<typeof continued>): string {
   return body.kind === 'body' ? body.bytes.toString() : body.reason;
 }
 
-test('the begun answer is the last message, and every other byte is the caller’s', () => {
+test('the partial answer is the last message of a continuation, and every other byte is the caller’s', () => {
   expect(bytesOf(`{ "top_p" : 1.0,"messages":[ ${USER} ] , "x":[]}`)).toBe(
     `{ "top_p" : 1.0,"messages":[ ${USER},{"role":"assistant","content":"Hello"} ] , "x":[]}`,
   );
@@ -52,13 +52,16 @@ test.each<[prefill: ContinuedPlan['continuing']['prefill'], message: string, tai
     '{"role":"assistant","content":"Hello"}',
     ',"continue_final_message":true,"add_generation_prompt":false',
   ],
-])('%s is asked for in its own way', (prefill, message, tail) => {
-  expect(bytesOf(`{"messages":[${USER}]}`, by(prefill))).toBe(
-    `{"messages":[${USER},${message}]${tail}}`,
-  );
-});
+])(
+  'a continuation by %s marks the partial answer as that way asks for',
+  (prefill, message, tail) => {
+    expect(bytesOf(`{"messages":[${USER}]}`, by(prefill))).toBe(
+      `{"messages":[${USER},${message}]${tail}}`,
+    );
+  },
+);
 
-test('the flags replace the caller’s own', () => {
+test('the flags of a continuation replace the caller’s own', () => {
   const body = `{"add_generation_prompt":true,"continue_final_message":false,"messages":[${USER}]}`;
   expect(JSON.parse(bytesOf(body, by('continue_final_message')))).toMatchObject({
     add_generation_prompt: false,
@@ -66,13 +69,13 @@ test('the flags replace the caller’s own', () => {
   });
 });
 
-test('the model is the upstream’s where it has one', () => {
+test('a continuation names the upstream’s own model where it has one', () => {
   const body = `{"model":"mine","messages":[${USER}]}`;
   expect(bytesOf(body)).toContain('"model":"mine"');
   expect(bytesOf(body, { model: 'its' })).toContain('"model":"its"');
 });
 
-test('what was sent counts towards the limits of tokens, and one is left', () => {
+test('tokens that were sent count towards the token limits of a continuation, which are never below one', () => {
   const body = `{"max_tokens":10,"max_completion_tokens":4,"messages":[${USER}]}`;
   expect(bytesOf(body, {}, 'Hello', 4)).toContain('"max_tokens":6,"max_completion_tokens":1');
   expect(bytesOf(`{"max_tokens":null,"messages":[${USER}]}`)).toContain('"max_tokens":null');
@@ -81,12 +84,12 @@ test('what was sent counts towards the limits of tokens, and one is left', () =>
 const THOUGHT = { ...sent('Hello', 'Hello', 2), reasoning: 'hm so\n' };
 const WITH_THOUGHT = { transcript: { ...THOUGHT, tokens: { content: 2, reasoning: 7 } } };
 
-test('a thought that came before the text counts towards the limits, too', () => {
+test('reasoning that came before the text counts towards the token limits of a continuation', () => {
   const body = `{"max_tokens":30,"messages":[${USER}]}`;
   expect(bytesOf(body, WITH_THOUGHT)).toContain('"max_tokens":21,');
 });
 
-test('an engine gets the thought that led to the text, and a service only the text', () => {
+test('an engine gets the reasoning that led to the text, and a service only the text', () => {
   const body = `{"messages":[${USER}]}`;
   const asked = (prefill: ContinuedPlan['continuing']['prefill']) => {
     const { messages } = JSON.parse(bytesOf(body, { ...by(prefill), ...WITH_THOUGHT })) as {
@@ -119,7 +122,7 @@ const OPEN_THOUGHT = {
   },
 };
 
-test('a thought without a text is the last message itself, at an engine that goes on with it', () => {
+test('reasoning without a text is itself the last message, for an engine that continues reasoning', () => {
   const body = `{"max_tokens":30,"messages":[${USER}]}`;
   const asked = continued(body, OPEN_THOUGHT);
   expect(asked).toMatchObject({ part: 'thought', partial: 'hm so', blanks: '\n', heldTokens: 4 });
@@ -131,29 +134,29 @@ test('a thought without a text is the last message itself, at an engine that goe
 
 test.each<[what: string, plan: Partial<ContinuedPlan>]>([
   [
-    'a thought, at an engine that goes on with none',
+    'reasoning, at an engine that continues none,',
     { continuing: { ...OPEN_THOUGHT.continuing, continuesThought: false } },
   ],
   [
-    'a thought behind some text, which the engine would go on with',
+    'reasoning after some text, which the engine would continue,',
     { transcript: { ...OPEN_THOUGHT.transcript, content: 'a' } },
   ],
-  ['a call', { transcript: { ...OPEN_THOUGHT.transcript, at: 'calls' } }],
+  ['a tool call', { transcript: { ...OPEN_THOUGHT.transcript, at: 'calls' } }],
   [
-    'a text behind a call',
+    'a text after a tool call',
     { transcript: { ...sent('a', 'a', 1), calls: [{ index: 0, name: 'f', arguments: '{}' }] } },
   ],
-])('%s is not gone on with', (_what, plan) => {
+])('%s is not continued', (_what, plan) => {
   const asked = continued(`{"messages":[${USER}]}`, { ...OPEN_THOUGHT, ...plan });
   expect(asked).toEqual({ kind: 'not_possible', reason: 'no_text' });
 });
 
-test('a thought is not gone on with behind a beginning of the caller’s own', () => {
+test('reasoning is not continued after a beginning of the caller’s own', () => {
   const own = '{"messages":[{"role":"assistant","content":"Well"}]}';
   expect(continued(own, OPEN_THOUGHT)).toMatchObject({ reason: 'own_message' });
 });
 
-test('a beginning of the caller’s own and what was sent become one message', () => {
+test('a beginning of the caller’s own and the partial answer become one message', () => {
   const own = '{"name":"N" , "role":"assistant","content":"Well. "}';
   expect(bytesOf(`{"messages":[${USER}, ${own}]}`)).toBe(
     `{"messages":[${USER}, {"name":"N" , "role":"assistant","content":"Well. Hello"}]}`,
@@ -161,7 +164,7 @@ test('a beginning of the caller’s own and what was sent become one message', (
   expect(bytesOf(`{"messages":[${own}]}`, by('prefix'))).toContain('"prefix":true');
 });
 
-test('a beginning of the caller’s own that was echoed is not there twice', () => {
+test('a beginning of the caller’s own that was echoed is in a continuation once', () => {
   const own = 'Once upon a time,';
   const message = `{"role":"assistant","content":"${own}"}`;
   const text = `${own} there was`;
@@ -177,7 +180,7 @@ test('a beginning of the caller’s own that was echoed is not there twice', () 
   expect(continued(unasked, {}, 'a')).toMatchObject({ partial: 'aa' });
 });
 
-test('the blanks at the end of what was sent are not sent along, but reported', () => {
+test('blanks at the end of the partial answer are left out of a continuation and reported', () => {
   const body = `{"messages":[${USER}]}`;
   expect(continued(body, {}, 'Hello. \n\t')).toMatchObject({ partial: 'Hello.', blanks: ' \n\t' });
   expect(continued(body, {}, 'Hello.')).toMatchObject({ partial: 'Hello.', blanks: '' });
@@ -205,20 +208,20 @@ test.each<[why: string, body: string, reason: string]>([
     'constrained',
   ],
   ['the text is constrained', `{"guided_regex":"a","messages":[${USER}]}`, 'constrained'],
-])('where %s, it is not possible', (_why, body, reason) => {
+])('a continuation is not possible where %s', (_why, body, reason) => {
   expect(continued(body)).toEqual({ kind: 'not_possible', reason });
 });
 
-test('a format of text and a constraint of null constrain nothing', () => {
+test('a format of text and a constraint of null do not rule out a continuation', () => {
   const body = `{"response_format":{"type":"text"},"grammar":null,"messages":[${USER}]}`;
   expect(continued(body).kind).toBe('body');
 });
 
-test('a text that was cut inside a character is not asked about', () => {
+test('a text that was cut inside a character is not continued', () => {
   expect(bytesOf(`{"messages":[${USER}]}`, {}, 'a😀'.slice(0, 2))).toBe('half_character');
 });
 
-test('whatever the messages, all but the last stay as they were and the last is the begun answer', () => {
+test('a continuation keeps all messages but the last, and the last is the partial answer', () => {
   const message = fc.record({
     role: fc.constantFrom('user', 'assistant', 'tool'),
     content: anyText(),

@@ -46,7 +46,7 @@ function rest(sent: readonly string[], second: readonly string[]): string | null
   return text + translator.end().toString();
 }
 
-test('wherever a message breaks off and in whichever protocol it is given again, it is one message', () => {
+test('a message that breaks off anywhere and is given again in any protocol arrives as one message', () => {
   const pieceChars = fc.integer({ min: 1, max: 9 });
   const resumed = { is: 0, not: 0 };
   fc.assert(

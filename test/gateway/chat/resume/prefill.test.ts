@@ -24,7 +24,7 @@ test.each<[ownedBy: string | null, prefill: Prefill]>([
   ['VLLM', 'none'],
   ['', 'none'],
   [null, 'none'],
-])('models owned by %j are continued by %s', (ownedBy, prefill) => {
+])('an engine whose models are owned by %j continues a text by %s', (ownedBy, prefill) => {
   expect(prefillOf(ownedBy)).toBe(prefill);
 });
 
@@ -38,10 +38,13 @@ test.each<[address: string, prefill: Prefill | null, echo: Echo | null]>([
   ['mine.openai.azure.com/openai/v1/', null, null],
   ['openrouter.ai/api/v1/', null, null],
   ['gpu.example.com/v1/', 'continue_final_message', 'never'],
-])('a service at %s that lists models of vLLM goes on by %s', (address, prefill, echo) => {
-  const continuing = continuingOf({ setting: 'auto', address, ownedBy: 'vllm' });
-  expect(howOf(continuing)).toEqual(prefill === null ? null : { prefill, echo });
-});
+])(
+  'a service at %s continues a text by %s although it lists models of vLLM',
+  (address, prefill, echo) => {
+    const continuing = continuingOf({ setting: 'auto', address, ownedBy: 'vllm' });
+    expect(howOf(continuing)).toEqual(prefill === null ? null : { prefill, echo });
+  },
+);
 
 test.each<[setting: Prefill, ownedBy: string | null, echo: Echo | null]>([
   ['continue_final_message', 'vllm', 'never'],
@@ -52,7 +55,7 @@ test.each<[setting: Prefill, ownedBy: string | null, echo: Echo | null]>([
   ['prefix', 'vllm', 'maybe'],
   ['none', 'vllm', null],
 ])(
-  'what is set as %s holds, and of models of %s an echo is looked for: %s',
+  'a prefill that is set to %s holds for models owned by %s, and an echo is expected: %s',
   (setting, ownedBy, echo) => {
     const continuing = continuingOf({ setting, address: '', ownedBy });
     expect(howOf(continuing)).toEqual(echo === null ? null : { prefill: setting, echo });
@@ -67,7 +70,7 @@ test.each<[prefill: Prefill, ownedBy: string | null, takes: boolean, continues: 
   ['last-message', null, false, false],
   ['prefix', null, false, false],
 ])(
-  'whoever is asked by %s, with models of %s, takes a thought along: %s, and goes on with one: %s',
+  'a prefill by %s for models owned by %s sends reasoning along: %s, and continues reasoning: %s',
   (setting, ownedBy, takesThought, continuesThought) => {
     const continuing = continuingOf({ setting, address: '', ownedBy });
     expect(continuing).toMatchObject({ takesThought, continuesThought });
@@ -91,13 +94,16 @@ test.each<[model: string, facts: Partial<PrefillFacts>, echo: Echo | null]>([
   ['claude-opus-4-6', { address: CLAUDE }, null],
   ['claude-sonnet-5', { address: CLAUDE }, null],
   ['claude-haiku-4-5', { address: 'claude.example.com/v1/' }, null],
-])('a message of %s is gone on from, where known is %j: %s', (model, facts, echo) => {
-  const continuing = continuingMessage(
-    { setting: 'auto', address: '', ownedBy: null, ...facts },
-    model,
-  );
-  expect(howOf(continuing)).toEqual(echo === null ? null : { prefill: 'last-message', echo });
-});
+])(
+  'a continuation of a message of %s, where %j is known, is expected to echo: %s',
+  (model, facts, echo) => {
+    const continuing = continuingMessage(
+      { setting: 'auto', address: '', ownedBy: null, ...facts },
+      model,
+    );
+    expect(howOf(continuing)).toEqual(echo === null ? null : { prefill: 'last-message', echo });
+  },
+);
 
 test.each<[body: string, is: boolean]>([
   ['{"temperature":0}', true],
@@ -110,7 +116,7 @@ test.each<[body: string, is: boolean]>([
   ['{}', false],
   ['[0]', false],
   ['no JSON', false],
-])('%s is deterministic: %s', (body, is) => {
+])('a request with %s is deterministic: %s', (body, is) => {
   const bytes = Buffer.from(body);
   expect(isDeterministic({ bytes, members: topLevelMembers(bytes) })).toBe(is);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSentBytes, MAX_SENT_BYTES } from '../../../../main/gateway/chat/resume/resume.ts';
 
-test('what was sent is kept as it is, not copied', () => {
+test('the bytes that were sent are kept as they are and not copied', () => {
   const sent = createSentBytes();
   const parts = [Buffer.from('a'), Buffer.from('b')];
   for (const part of parts) sent.add(part);
@@ -9,11 +9,11 @@ test('what was sent is kept as it is, not copied', () => {
   expect(sent.taken()?.[1]).toBe(parts[1]);
 });
 
-test('nothing sent is nothing kept', () => {
+test('a stream that has sent nothing has nothing kept', () => {
   expect(createSentBytes().taken()).toEqual([]);
 });
 
-test('up to the limit all is kept, beyond it nothing, for good', () => {
+test('sent bytes are all kept up to the limit and dropped for good past it', () => {
   const sent = createSentBytes(4);
   sent.add(Buffer.from('abcd'));
   expect(sent.taken()).toHaveLength(1);
@@ -23,7 +23,7 @@ test('up to the limit all is kept, beyond it nothing, for good', () => {
   expect(sent.taken()).toBeNull();
 });
 
-test('the limit is 1 MiB', () => {
+test('the limit of kept bytes is 1 MiB', () => {
   const sent = createSentBytes();
   sent.add(Buffer.alloc(MAX_SENT_BYTES));
   expect(sent.taken()).toHaveLength(1);
@@ -32,7 +32,7 @@ test('the limit is 1 MiB', () => {
   expect(sent.taken()).toBeNull();
 });
 
-test('a stream of more pieces than tokens fit into is not kept, however short they are', () => {
+test('a stream of more pieces than tokens can be is not kept, however short the pieces are', () => {
   const sent = createSentBytes();
   for (let piece = 0; piece < 16_384; piece += 1) sent.add(Buffer.of(0x0a));
   expect(sent.taken()).toHaveLength(16_384);

@@ -74,7 +74,7 @@ function oneStream(broke: Broken, text: string) {
 
 const RUNS = { numRuns: 500 };
 
-test('given again, the caller gets exactly the whole text in one stream, wherever anything is cut', () => {
+test('an answer given again reaches the caller whole in one stream, wherever anything is cut', () => {
   fc.assert(
     fc.property(broken, (broke) => {
       const plan: SpliceMode = { kind: 'repeated' };
@@ -94,7 +94,7 @@ function goingOn(sent: string, echo: Echo) {
   return { kind: 'continued', part, partial, blanks, echo, heldTokens: 0 } as const;
 }
 
-test('continued by an upstream that is known to send only new text, or to echo, the caller gets exactly the whole text', () => {
+test('a continuation that surely echoes, or surely does not, gives the caller exactly the whole text', () => {
   fc.assert(
     fc.property(broken, fc.constantFrom<Echo>('never', 'always'), (broke, echo) => {
       const plan = goingOn(sentOf(broke).text, echo);
@@ -106,8 +106,8 @@ test('continued by an upstream that is known to send only new text, or to echo, 
   );
 });
 
-test('continued by any other upstream, the caller gets the whole text or its beginning and no end', () => {
-  const begins = fc.constantFrom('with what is new', 'with an echo', 'anew');
+test('a continuation by any other upstream gives the caller the whole text, or its beginning and no end', () => {
+  const begins = fc.constantFrom('with what is new', 'with an echo', 'again');
   const seen = { whole: 0, broken: 0 };
   fc.assert(
     fc.property(broken, begins, (broke, how) => {
@@ -115,15 +115,15 @@ test('continued by any other upstream, the caller gets the whole text or its beg
       const plan = goingOn(sent, 'maybe');
       const { partial } = plan;
       const rest = broke.text.slice(partial.length);
-      // Whoever begins a text anew that repeats itself cannot be told from one who goes on with it.
-      fc.pre(how !== 'anew' || !broke.text.slice(partial.length).trimStart().startsWith(partial));
-      fc.pre(how !== 'anew' || !/^(.+)\1+/su.test(partial));
+      // A repetitive text that begins again cannot be told from one that is continued.
+      fc.pre(how !== 'again' || !broke.text.slice(partial.length).trimStart().startsWith(partial));
+      fc.pre(how !== 'again' || !/^(.+)\1+/su.test(partial));
       // By chance in one piece, it would be an echo.
       fc.pre(how !== 'with what is new' || piecesOf(rest, broke.secondCuts)[0] !== partial);
       const { diverged, all } = carriedOn(
         broke,
         plan,
-        how === 'anew' ? broke.text : rest,
+        how === 'again' ? broke.text : rest,
         how === 'with an echo' ? [partial] : [],
       );
       const isWhole = diverged === null;
@@ -138,7 +138,7 @@ test('continued by any other upstream, the caller gets the whole text or its beg
   expect(Math.min(seen.whole, seen.broken)).toBeGreaterThan(100);
 });
 
-test('repeated, another text diverges and nothing of it is sent', () => {
+test('a repetition with another text diverges, and nothing of it is sent', () => {
   fc.assert(
     fc.property(broken, fc.nat(), fc.constantFrom('', '\u0000', '😁', 'Z'), (broke, at, other) => {
       const sent = sentOf(broke).text;
@@ -153,7 +153,7 @@ test('repeated, another text diverges and nothing of it is sent', () => {
   );
 });
 
-test('where the first stream ended with a whole character, what is sent begins with one', () => {
+test('a splice begins with a whole character where the first stream ended with one', () => {
   fc.assert(
     fc.property(broken, (broke) => {
       fc.pre(sentOf(broke).text.isWellFormed());

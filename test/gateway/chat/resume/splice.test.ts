@@ -66,17 +66,17 @@ test('a continuation keeps the first answer’s identity', () => {
   });
 });
 
-test('a chunk that only repeats the role, or says nothing, is not passed on', () => {
+test('a chunk of a continuation that only repeats the role, or has no content, is not passed on', () => {
   const empty = [chunkOf('2', { role: 'assistant', content: '', refusal: null }), text('')];
   expect(out(CONTINUED, empty).bytes).toBe('');
 });
 
-test('where no role was sent, the second stream’s is sent, once', () => {
+test('the role of a continuation is sent, once, where the first stream sent none', () => {
   const role = chunkOf('2', { role: 'assistant', content: '' });
   expect(heardOf(CONTINUED, [role, role, text('x')], FIRST.slice(1)).roles).toBe(1);
 });
 
-test('a continuation that has no index gets it, and no second choice is sent', () => {
+test('a continuation without an index gets one, and its second choice is not sent', () => {
   const none = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
   const other = 'data: {"choices":[{"index":1,"delta":{"content":"b"}}]}\n\n';
   expect(heardOf(CONTINUED, [none, other])).toMatchObject({
@@ -85,7 +85,7 @@ test('a continuation that has no index gets it, and no second choice is sent', (
   });
 });
 
-test('reasoning of a continuation is dropped, its tool call is not', () => {
+test('reasoning of a continuation is dropped, and its tool call is not', () => {
   const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
   const { bytes } = out(CONTINUED, [chunkOf('2', { reasoning_content: 'hm' }), call]);
   expect(heard(bytes)).toMatchObject({ reasoning: '', finishes: ['tool_calls'] });
@@ -96,23 +96,26 @@ test.each([
   'data: {"error":{"message":"x"},"id":"2"}\n\n',
   'event: error\ndata: oh\n\n',
   ': hi\n\n',
-])('%j passes as it is, also before the new answer has caught up', (event) => {
-  for (const plan of [REPEATED, CONTINUED, ECHO]) {
-    expect(out(plan, [event])).toEqual({ bytes: event, diverged: null });
-  }
-});
+])(
+  'the event %j passes through a splice unchanged, also before the new answer has caught up',
+  (event) => {
+    for (const plan of [REPEATED, CONTINUED, ECHO]) {
+      expect(out(plan, [event])).toEqual({ bytes: event, diverged: null });
+    }
+  },
+);
 
 test('a comment inside an event stays with it', () => {
   expect(out(CONTINUED, [`: hi\r\n${text('x').trim()}\r\n\r\n`]).bytes).toMatch(/^: hi\ndata: \{/);
 });
 
-test('an event that cannot be read is dropped', () => {
+test('an event of a continuation that cannot be read is dropped', () => {
   const broken = 'data: {"half\n\n';
   expect(out(CONTINUED, [broken, text('x')]).bytes).toBe(out(CONTINUED, [text('x')]).bytes);
   expect(out(REPEATED, [broken, text(SENT.slice(4))]).diverged).toMatch(/differs/);
 });
 
-test('an echo is swallowed where it is the first text of all, and all of it in one piece', () => {
+test('an echo is dropped only where it is the first text of all and comes in one piece', () => {
   const echo = [chunkOf('2', { role: 'assistant', content: '' }), text(SENT), text(', and'), STOP];
   for (const plan of [ECHO, going('always')]) {
     expect(heardOf(plan, echo).content).toBe(`${SENT}, and`);
@@ -125,7 +128,7 @@ test.each<[how: string, pieces: readonly string[]]>([
   ['in one piece with more', [`${SENT}, and`]],
   ['in pieces with more', [SENT.slice(0, 5), `${SENT.slice(5)}, and`]],
 ])(
-  'equal text %s is no echo but the answer begun anew, and nothing of it goes on',
+  'equal text %s is not an echo but the answer begun again, and nothing of it is sent',
   (_how, pieces) => {
     expect(
       out(
@@ -139,12 +142,12 @@ test.each<[how: string, pieces: readonly string[]]>([
   },
 );
 
-test('an engine that is known to say only what is new may say the same again', () => {
+test('an engine that is known to send only new text may send the same text again', () => {
   const again = [text(SENT), text(SENT.slice(0, 5)), text(SENT.slice(5)), STOP];
   expect(heardOf(CONTINUED, again).content).toBe(SENT.repeat(3));
 });
 
-test('a text that has repeated itself may continue to, at any upstream', () => {
+test('a text that has repeated itself may go on repeating itself, at any upstream', () => {
   const song = 'la la la la ';
   const first = [chunkOf('1', { content: song })];
   const plan = going('maybe', song.trimEnd(), ' ');
@@ -158,7 +161,7 @@ test('a text that has repeated itself may continue to, at any upstream', () => {
   );
 });
 
-test('the blanks that were sent last are repeated and dropped', () => {
+test('blanks that end the sent text are sent again by the continuation and dropped', () => {
   const first = [chunkOf('1', { content: `${SENT}.\n\n` })];
   const plan = going('never', `${SENT}.`, '\n\n');
   for (const pieces of [['\n\nIt'], ['\n', '\n', 'It'], ['\n', '\nI', 't']]) {
@@ -176,13 +179,13 @@ test('the blanks that were sent last are repeated and dropped', () => {
   expect(heardOf(plan, [text('\n\n\n')], first).content).toBe(`${SENT}.\n\n\n`);
 });
 
-test('the answer begun again shows also where the caller had begun it', () => {
+test('an answer begun again is recognised also from where the caller had begun it', () => {
   const plan = going('maybe', `Once: ${SENT}`);
   expect(out(plan, [text(SENT.slice(0, 9)), text(SENT.slice(9))]).diverged).toMatch(/says again/);
   expect(out(plan, [text('Once: '), text(SENT)]).diverged).toMatch(/says again/);
 });
 
-test('what only begins like an echo comes out whole, in order', () => {
+test('a text that only begins like an echo is sent whole and in order', () => {
   expect(out(ECHO, [text(SENT.slice(0, 9))]).bytes).toBe('');
   expect(heardOf(ECHO, [text('It '), text('was'), text('n’t'), STOP, DONE])).toMatchObject({
     content: `${SENT}It wasn’t`,
@@ -194,7 +197,7 @@ test.each<[end: string, events: readonly string[]]>([
   ['a finish reason', [STOP]],
   ['[DONE]', [DONE]],
   ['a tool call', [chunkOf('2', { tool_calls: [{ index: 0 }] })]],
-])('what was held back for an echo comes out before %s', (_end, events) => {
+])('text that was held back as a possible echo is sent before %s', (_end, events) => {
   expect(heardOf(ECHO, [text('It was '), ...events]).content).toBe(`${SENT}It was `);
 });
 
@@ -228,7 +231,7 @@ test.each<[how: string, events: readonly string[]]>([
   ['comes in parts', [chunkOf('2', { content: [{ type: 'text', text: SENT }] })]],
   ['reasons', [chunkOf('2', { reasoning_content: 'hm' })]],
 ])(
-  'an answer given anew that %s has diverged, for good, and nothing of it goes on',
+  'an answer given again that %s has diverged for good, and nothing of it is sent',
   (_how, events) => {
     const splice = createSplice(transcriptOf(...FIRST), REPEATED);
     const pieces = events.map((event) => framesIn(event));
@@ -237,7 +240,7 @@ test.each<[how: string, events: readonly string[]]>([
   },
 );
 
-test('what comes in the same piece as the divergence is not sent either', () => {
+test('text in the same piece as the divergence is not sent either', () => {
   const splice = createSplice(transcriptOf(...FIRST), REPEATED);
   expect(splice.push(framesIn(text('It is'), text(SENT), text('more'))).kind).toBe('diverged');
 });
@@ -263,7 +266,7 @@ const CALLED = [
   piece('1', 1, { name: 'go', arguments: '{"to' }, 'call_2'),
 ];
 
-test('a call that was begun is repeated up to there, and its rest is sent under its own id', () => {
+test('a tool call that was begun is repeated up to there, and its rest is sent under its own id', () => {
   const again = [
     text(SENT),
     piece('2', 0, { name: 'look', arguments: '{"at"' }, 'other_1'),
@@ -293,14 +296,14 @@ test.each<[how: string, events: readonly string[]]>([
   ['calls it otherwise', [text(SENT), piece('2', 0, { name: 'look', arguments: '{"at":2' })]],
   ['calls one tool less', [text(SENT), LOOKED, chunkOf('2', {}, 'tool_calls')]],
   ['calls a new tool too early', [text(SENT), piece('2', 2, { name: 'stop', arguments: '' })]],
-  ['says more before it calls', [text(`${SENT}!`), LOOKED]],
-  ['says more behind its calls', [text(SENT), LOOKED, GONE, text('!')]],
-])('an answer given again that %s has diverged', (_how, events) => {
+  ['has more text before its calls', [text(`${SENT}!`), LOOKED]],
+  ['has more text after its calls', [text(SENT), LOOKED, GONE, text('!')]],
+])('an answer given again that %s has diverged in its tool calls', (_how, events) => {
   const { bytes, diverged } = out(REPEATED, events, CALLED);
   expect([bytes, diverged]).toEqual(['', expect.any(String)]);
 });
 
-test('calls that come whole and without an index are told apart by their order', () => {
+test('tool calls that come whole and without an index are told apart by their order', () => {
   const whole = (id: string, n: number) => piece(id, undefined, { name: 'f', arguments: `${n}` });
   const { bytes, diverged } = out(REPEATED, [whole('2', 1), whole('2', 2), STOP], [whole('1', 1)]);
   expect([diverged, bytes.match(/"arguments":"."/g)]).toEqual([null, ['"arguments":"2"']]);
@@ -310,7 +313,7 @@ test('calls that come whole and without an index are told apart by their order',
 const THOUGHT = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { reasoning_content: 'hm \n' })];
 const GOES_ON: SpliceMode = { ...going('never', 'hm', ' \n'), part: 'thought' };
 
-test('a thought goes on, and the text after it', () => {
+test('reasoning of a continuation goes on where it broke off, and the text follows it', () => {
   const second = [
     chunkOf('2', { role: 'assistant', content: null }),
     chunkOf('2', { reasoning_content: ' \nso' }),
@@ -326,7 +329,7 @@ test('a thought goes on, and the text after it', () => {
   });
 });
 
-test('a thought is repeated up to where it broke off', () => {
+test('reasoning that is repeated is dropped up to where it broke off', () => {
   const again = [chunkOf('2', { reasoning_content: 'hm \nso' }), text('It was'), STOP];
   expect(heardOf(REPEATED, again, THOUGHT)).toMatchObject({
     reasoning: 'hm \nso',
@@ -335,7 +338,7 @@ test('a thought is repeated up to where it broke off', () => {
   expect(out(REPEATED, [text('It was')], THOUGHT).diverged).not.toBeNull();
 });
 
-test('a continuation that takes the text for a thought is no continuation', () => {
+test('a continuation that takes the text for reasoning has diverged', () => {
   const thoughts = chunkOf('2', { reasoning_content: '; the rain' });
   expect(out(CONTINUED, [thoughts, STOP]).diverged).toMatch(/reasons instead/);
   expect(out(CONTINUED, [thoughts, DONE]).diverged).toMatch(/reasons instead/);
@@ -348,7 +351,7 @@ test('a continuation that takes the text for a thought is no continuation', () =
 const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
 const reasons = (reasoning: string) => chunkOf('2', { reasoning });
 
-test('reasoning is compared too, whatever its name, and swallowed', () => {
+test('repeated reasoning is compared too, under either name, and dropped', () => {
   const second = [reasons('hm'), reasons(' so'), text(`${SENT}!`), STOP];
   expect(heardOf(REPEATED, second, REASONED)).toMatchObject({
     reasoning: 'hm so',
@@ -366,7 +369,7 @@ test.each<[how: string, events: readonly string[]]>([
   expect(out(REPEATED, events, REASONED).diverged).not.toBeNull();
 });
 
-test('usage of a continuation adds up', () => {
+test('the usage of a continuation is added to the usage of the first stream', () => {
   const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17, x: { y: 1 } };
   const last = chunkOf('2', {}, null, { choices: [], usage });
   const first = [...FIRST, chunkOf('1', { content: '!' })];
@@ -376,7 +379,7 @@ test('usage of a continuation adds up', () => {
   expect(heardOf(REPEATED, [last], first).usages).toEqual([usage]);
 });
 
-test('a thought that the continuation’s prompt did not hold is not taken off it, but is part of the answer', () => {
+test('reasoning that the continuation’s prompt did not hold counts as output and is not taken off the prompt', () => {
   const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 };
   const last = [chunkOf('2', {}, 'stop', { usage })];
   // Two events, and four tokens that are no events.
@@ -402,7 +405,7 @@ test('a continuation never has more of its prompt cached than the caller’s pro
   expect(told(hit)).toMatchObject({ prompt_cache_hit_tokens: 11, prompt_cache_miss_tokens: 0 });
 });
 
-test('no count of tokens falls below zero, and a usage of null stays null', () => {
+test('no token count of a splice falls below zero, and a usage of null stays null', () => {
   const usage = { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 };
   expect(heardOf(CONTINUED, [chunkOf('2', {}, 'stop', { usage })]).usages).toEqual([
     { prompt_tokens: 0, completion_tokens: 6, total_tokens: 6 },
@@ -410,7 +413,7 @@ test('no count of tokens falls below zero, and a usage of null stays null', () =
   expect(out(CONTINUED, [text('x', { usage: null })]).bytes).toContain('"usage":null');
 });
 
-test('probabilities of tokens do not stay with a text that was cut', () => {
+test('token probabilities are dropped from a text that was cut', () => {
   const choices = [{ index: 0, delta: { content: `${SENT}!` }, logprobs: { content: [] } }];
   const event = `data: ${JSON.stringify({ choices })}\n\n`;
   expect(out(REPEATED, [event]).bytes).toContain('"logprobs":null');
@@ -435,7 +438,7 @@ test('a whole JSON answer given as events is spliced like any other', () => {
   });
 });
 
-test('a second cut is read from the same bytes, and the third stream ends the answer', () => {
+test('an answer that is cut twice is read from the same bytes and ended by the third stream', () => {
   const second = out(CONTINUED, [text('; the'), text(' rain')]).bytes;
   const sent = [...FIRST, ': handed over\n\n', second];
   const third = streamOf('3', [`${SENT}; the`, ' rain fell'], 'alone');
@@ -449,7 +452,7 @@ test('a second cut is read from the same bytes, and the third stream ends the an
   });
 });
 
-test('an answer nested too deep to be written is given up', () => {
+test('a continuation that is nested too deep to be written diverges', () => {
   const deep = '['.repeat(200_000) + ']'.repeat(200_000);
   const event = `data: {"choices":[{"delta":{"content":"x"}}],"deep":${deep}}\n\n`;
   expect(out(CONTINUED, [event])).toEqual({ bytes: '', diverged: expect.any(String) as string });

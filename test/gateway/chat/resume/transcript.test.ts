@@ -19,7 +19,7 @@ function reasonFor(...sent: readonly string[]): string {
   return read.kind === 'transcript' ? 'none' : read.reason;
 }
 
-test('whatever the text and however it was cut, it is read back', () => {
+test('a text is read back from the bytes that were sent, however it was cut', () => {
   const role = fc.constantFrom('alone' as const, 'with text' as const, 'none' as const);
   fc.assert(
     fc.property(
@@ -35,7 +35,7 @@ test('whatever the text and however it was cut, it is read back', () => {
           content: text,
           reasoning: '',
           hasRole: how !== 'none',
-          // Blanks at the end are said again by whoever goes on.
+          // The upstream that continues sends blanks at the end again.
           tokens: {
             content: pieces
               .slice(0, pieces.findLastIndex((piece) => piece.trim() !== '') + 1)
@@ -49,7 +49,7 @@ test('whatever the text and however it was cut, it is read back', () => {
   );
 });
 
-test('reasoning before the text is read under either name, once where both are there', () => {
+test('reasoning before the text is read under either name, and once where both are there', () => {
   const both = chunkOf('1', { reasoning: '!', reasoning_content: '!' });
   const other = chunkOf('1', { reasoning: 'so' });
   const read = transcriptOf(THOUGHT, both, other, A);
@@ -58,7 +58,7 @@ test('reasoning before the text is read under either name, once where both are t
   expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', tokens });
 });
 
-test('what it was at when it broke off is known, and the calls as far as they came', () => {
+test('a transcript says where the answer broke off, and has the tool calls as far as they came', () => {
   expect(transcriptOf(THOUGHT)).toMatchObject({ at: 'reasoning', reasoning: 'hm', content: '' });
   expect(transcriptOf(A, THOUGHT)).toMatchObject({ at: 'reasoning', content: 'a' });
   const piece = (call: object) => chunkOf('1', { tool_calls: [call] });
@@ -78,12 +78,12 @@ test('what it was at when it broke off is known, and the calls as far as they ca
   ]);
 });
 
-test('a thought that is not over has one of its tags', () => {
+test('reasoning that is not over has one of its tags', () => {
   expect(transcriptOf(THOUGHT).tokens).toEqual({ content: 0, reasoning: 3 });
   expect(transcriptOf(THOUGHT, A).tokens).toEqual({ content: 1, reasoning: 5 });
 });
 
-test('the head is what all chunks share, not what is about one of them', () => {
+test('the head of a transcript is what all chunks share, not what is about one of them', () => {
   const extra = { system_fingerprint: 'f', timings: { n: 1 }, obfuscation: 'x', usage: null };
   expect(transcriptOf(chunkOf('1', { content: 'a' }, null, extra)).head).toEqual({
     id: '1',
@@ -94,12 +94,12 @@ test('the head is what all chunks share, not what is about one of them', () => {
   });
 });
 
-test('a first chunk without choices does not give the head', () => {
+test('a first chunk without choices does not give the head of a transcript', () => {
   const azure = 'data: {"id":"","model":"","choices":[],"prompt_filter_results":[]}\n\n';
   expect(transcriptOf(azure, A).head).toMatchObject({ id: '1', model: 'model-1' });
 });
 
-test('an earlier hand-over and other comments are not part of the answer', () => {
+test('the comment of an earlier continuation, and other comments, are not part of the answer', () => {
   const read = transcriptOf(
     A,
     ': handed over\n\n',
@@ -130,15 +130,15 @@ test.each<[why: string, reason: string, sent: readonly string[]]>([
   ['a chunk has two choices', 'several_choices', ['data: {"choices":[{},{}]}\n\n']],
   ['a finish reason was sent', 'finished', [A, chunkOf('1', {}, 'stop')]],
   ['[DONE] was sent', 'finished', [A, 'data: [DONE]\n\n']],
-])('where %s, it is not carried on: %s', (_why, reason, sent) => {
+])('a stream is not continued where %s: %s', (_why, reason, sent) => {
   expect(reasonFor(...sent)).toBe(reason);
 });
 
-test.each(['', 'null'])('an empty finish reason, such as %j, is no end', (reason) => {
+test.each(['', 'null'])('an empty finish reason, such as %j, does not end an answer', (reason) => {
   expect(reasonFor(A, chunkOf('1', { content: 'b' }, reason))).toBe('none');
 });
 
-test('empty lists and nulls of what cannot be resumed are no obstacle', () => {
+test('empty lists and nulls in the place of what cannot be continued are no obstacle', () => {
   const delta = { content: 'a', tool_calls: [], function_call: null, refusal: null, audio: null };
   expect(reasonFor(chunkOf('1', delta))).toBe('none');
 });

@@ -42,6 +42,6 @@ test.each<[value: unknown, kind: string]>([
   [[], 'error'],
   ['a', 'error'],
   [null, 'error'],
-])('%j is %s', (value, kind) => {
+])('the chunk %j counts as %s', (value, kind) => {
   expect(substanceOf(value).kind).toBe(kind);
 });

@@ -17,7 +17,7 @@ test.each([
   ],
   ['no choices', { choices: [], usage: {} }],
   ['choices of another kind', { choices: 'x' }],
-])('a whole answer that follows the format stays as it is: %s', (_, right) => {
+])('a whole answer that follows the format is not repaired: %s', (_, right) => {
   expect(repairedAnswer(right)).toBe(right);
 });
 
@@ -59,11 +59,11 @@ test.each([
     answer({ tool_calls: { id: 'a', function: fn('f') } }),
     answer({ tool_calls: [{ id: 'a', function: fn('f') }] }),
   ],
-])('in a whole answer %s is put right', (_, told, right) => {
+])('a whole answer with %s is repaired', (_, told, right) => {
   expect(repairedAnswer(told)).toEqual(right);
 });
 
-test('calls of a whole answer without an id, or with one that was used, get one of their own', () => {
+test('tool calls of a whole answer without an id, or with one that was used, get an id of their own', () => {
   const calls = [
     { function: fn('f') },
     { id: '', function: fn('g') },
@@ -105,7 +105,7 @@ function repaired(...chunks: readonly object[]): unknown[] {
   });
 }
 
-test('chunks that follow the format stay as they are', () => {
+test('chunks that follow the format are not repaired', () => {
   const repair = createChunkRepair();
   const right = [
     chunk({ role: 'assistant', content: '' }),
@@ -120,7 +120,7 @@ test('chunks that follow the format stay as they are', () => {
   expect(repair.finished()).toBe(1);
 });
 
-test('calls that share an index are told apart by their ids', () => {
+test('tool calls of a stream that share an index are told apart by their ids', () => {
   expect(
     repaired(
       calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
@@ -132,7 +132,7 @@ test('calls that share an index are told apart by their ids', () => {
   ]);
 });
 
-test('arguments of two calls that nothing tells apart break the answer off', () => {
+test('arguments of two tool calls that nothing tells apart break the answer off', () => {
   const told = repaired(
     calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
     calls({ index: 0, function: { arguments: '{"y":2}' } }),
@@ -140,7 +140,7 @@ test('arguments of two calls that nothing tells apart break the answer off', () 
   expect(told[1]).toBe('tool calls that cannot be told apart');
 });
 
-test('a call is held back until it has its name, and has arguments at its end', () => {
+test('a tool call of a stream is held back until it has its name, and ends with arguments', () => {
   expect(
     repaired(
       calls({ index: 0, id: 'a', function: { arguments: '{"x"' } }),
@@ -156,7 +156,7 @@ test('a call is held back until it has its name, and has arguments at its end', 
   ]);
 });
 
-test('a reason that is repeated, none or unknown reaches the caller as clients know it', () => {
+test('a finish reason that is repeated, missing or unknown reaches the caller as clients know it', () => {
   expect(
     repaired(
       chunk({ content: 'a' }, { finish_reason: '' }),
@@ -174,6 +174,9 @@ test('a reason that is repeated, none or unknown reaches the caller as clients k
   ]);
 });
 
-test.each(['abort', 'error', 'network_error'])('the reason %j breaks the answer off', (reason) => {
-  expect(repaired(chunk({}, { finish_reason: reason }))[0]).toContain(reason);
-});
+test.each(['abort', 'error', 'network_error'])(
+  'the finish reason %j breaks the answer off',
+  (reason) => {
+    expect(repaired(chunk({}, { finish_reason: reason }))[0]).toContain(reason);
+  },
+);

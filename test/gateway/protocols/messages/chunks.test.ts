@@ -38,7 +38,7 @@ function saidIn(chunks: readonly unknown[]) {
   return { ...said, usage };
 }
 
-test('a message says as chunks what the chunks said that it was made of', () => {
+test('the events of a message give back the chunks that they were made of', () => {
   fc.assert(
     fc.property(saidArbitrary, fc.integer({ min: 1, max: 9 }), (said: Said, pieceChars) => {
       const chunks = chunksOf(said, pieceChars);
@@ -63,7 +63,7 @@ test('a message says as chunks what the chunks said that it was made of', () => 
   );
 });
 
-test('the blocks that have no end yet are known, and which index comes next', () => {
+test('the blocks without an end and the next index are known from the events of a message', () => {
   const reader = createMessageChunks();
   expect(reader.blocks()).toBeNull();
   reader.read({ type: 'message_start', message: {} });
@@ -86,7 +86,7 @@ test('the blocks that have no end yet are known, and which index comes next', ()
   expect(reader.blocks()?.calls).toEqual([call]);
 });
 
-test('a stop sequence that is named stays named', () => {
+test('a stop sequence that a message names stays named', () => {
   const reader = createMessageChunks();
   const delta = { stop_reason: 'end_turn', stop_sequence: '###' };
   expect(reader.read({ type: 'message_delta', delta, usage: { output_tokens: 3 } })).toMatchObject({
@@ -100,8 +100,8 @@ test.each([
     { type: 'content_block_start', index: 0, content_block: { type: 'server_tool_use' } },
   ],
   ['a citation', { type: 'content_block_delta', index: 0, delta: { type: 'citations_delta' } }],
-  ['a turn that goes on', { type: 'message_delta', delta: { stop_reason: 'pause_turn' } }],
-])('%s cannot be read as a text', (_what, event) => {
+  ['a turn that is paused', { type: 'message_delta', delta: { stop_reason: 'pause_turn' } }],
+])('a message with %s cannot be continued as a text', (_what, event) => {
   expect(createMessageChunks().read(event)).toMatchObject({
     choices: [{ delta: { content: [{ type: 'unreadable' }] } }],
   });

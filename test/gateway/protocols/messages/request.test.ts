@@ -18,7 +18,7 @@ const said = (...messages: object[]) => ({ messages });
 const inUser = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 const cached = { cache_control: { type: 'ephemeral' } };
 
-describe('what is said reaches the upstream as chat messages', () => {
+describe('the conversation of a Messages request', () => {
   test.each<[what: string, fields: object, body: object]>([
     ['a text', {}, said(HI)],
     ['a system text', { system: 'Be brief.' }, said({ role: 'system', content: 'Be brief.' }, HI)],
@@ -128,7 +128,7 @@ describe('what is said reaches the upstream as chat messages', () => {
       ),
     ],
     [
-      'a turn of which nothing can be told as an empty text between the others',
+      'a turn without anything to translate as an empty text between the others',
       {
         messages: [
           HI,
@@ -224,7 +224,7 @@ describe('what is said reaches the upstream as chat messages', () => {
       said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),
     ],
     [
-      "an image of a tool's result in the user message behind all results",
+      "an image of a tool's result in the user message after all results",
       {
         messages: [
           {
@@ -263,9 +263,12 @@ describe('what is said reaches the upstream as chat messages', () => {
         HI,
       ),
     ],
-  ])('%s', (_what, fields, body) => {
-    expect(chatOf(fields)).toEqual(body);
-  });
+  ])(
+    'the conversation of a Messages request reaches the upstream as chat messages: %s',
+    (_what, fields, body) => {
+      expect(chatOf(fields)).toEqual(body);
+    },
+  );
 });
 
 const tool = { name: 'look', input_schema: { type: 'object' }, description: 'Looks.' };
@@ -282,7 +285,7 @@ const sent = {
   },
 };
 
-describe('settings reach the upstream under its names', () => {
+describe('the settings of a Messages request', () => {
   test.each<[what: string, fields: object, chat: object]>([
     [
       'sampling',
@@ -365,12 +368,15 @@ describe('settings reach the upstream under its names', () => {
       },
       {},
     ],
-  ])('%s', (_what, fields, chat) => {
-    expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
-  });
+  ])(
+    'a setting of a Messages request reaches the upstream under its name for it: %s',
+    (_what, fields, chat) => {
+      expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
+    },
+  );
 });
 
-describe('what cannot be translated is refused by its name', () => {
+describe('parts of a Messages request that cannot be translated', () => {
   test.each<[field: string, fields: object]>([
     ['tools[0].type', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
     ['tools[1].type', { tools: [tool, { type: 'bash_20250124', name: 'bash' }] }],
@@ -432,12 +438,15 @@ describe('what cannot be translated is refused by its name', () => {
         ],
       },
     ],
-  ])('%s', (field, fields) => {
-    expect(ask(fields)).toMatchObject(unsupported(field));
-  });
+  ])(
+    'a part of a Messages request that cannot be translated is refused by its name: %s',
+    (field, fields) => {
+      expect(ask(fields)).toMatchObject(unsupported(field));
+    },
+  );
 });
 
-describe('what the protocol itself does not allow is a bad request that names the field', () => {
+describe('invalid Messages requests', () => {
   test.each<[param: string, fields: object]>([
     ['max_tokens', { max_tokens: undefined }],
     ['messages', { messages: [] }],
@@ -450,30 +459,30 @@ describe('what the protocol itself does not allow is a bad request that names th
     ['tool_choice.type', { tools: [tool], tool_choice: { type: 'perhaps' } }],
     ['thinking.budget_tokens', { thinking: { type: 'enabled' } }],
     ['system', { system: 3 }],
-  ])('%s', (param, fields) => {
+  ])('an invalid Messages request is refused with the name of the field: %s', (param, fields) => {
     expect(ask(fields)).toMatchObject({ kind: 'bad_request', param });
   });
 });
 
-describe('tokens are counted as an estimate', () => {
+describe('counts of tokens', () => {
   const counted = (fields: object) => {
     const { max_tokens: _none, ...body } = whole(fields);
     const count = countTokens(body);
     return count.kind === 'counted' ? count.body.input_tokens : count;
   };
 
-  test('of a quarter of the bytes, in text, tools and calls', () => {
+  test('an estimated token count is a quarter of the bytes of text, tools and calls', () => {
     expect(counted({})).toBe(5);
     expect(counted({ messages: [{ role: 'user', content: 'é'.repeat(400) }] })).toBe(204);
     expect(counted({ tools: [tool] })).toBeGreaterThan(20);
   });
 
-  test('and of a flat number for each image, however large', () => {
+  test('an estimated token count has the same number for each image, however large', () => {
     const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) };
     expect(counted(inUser({ type: 'image', source }))).toBe(1604);
   });
 
-  test('and refused where the request would be', () => {
+  test('a token count is refused where the request would be', () => {
     expect(counted({ container: 'c' })).toMatchObject({ kind: 'unsupported', field: 'container' });
   });
 });

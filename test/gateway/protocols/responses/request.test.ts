@@ -26,7 +26,7 @@ const called = (id: string, name: string) => ({
   arguments: '{}',
 });
 
-describe('what is said reaches the upstream as chat messages', () => {
+describe('the conversation of a Responses request', () => {
   test.each<[what: string, fields: object, body: object]>([
     ['a text', {}, said(HI)],
     [
@@ -138,7 +138,7 @@ describe('what is said reaches the upstream as chat messages', () => {
       said(HI, { role: 'assistant', content: null, tool_calls: [call('a', 'look')] }),
     ],
     [
-      'an empty turn as an empty text, and null beside calls only',
+      'an empty turn as an empty text, and null next to calls only',
       {
         input: [
           HI,
@@ -194,7 +194,7 @@ describe('what is said reaches the upstream as chat messages', () => {
       }),
     ],
     [
-      "an image of a tool's result in the user message behind all results",
+      "an image of a tool's result in the user message after all results",
       {
         input: [
           called('a', 'shoot'),
@@ -226,9 +226,12 @@ describe('what is said reaches the upstream as chat messages', () => {
         },
       ),
     ],
-  ])('%s', (_what, fields, body) => {
-    expect(chatOf(fields)).toEqual(body);
-  });
+  ])(
+    'the conversation of a Responses request reaches the upstream as chat messages: %s',
+    (_what, fields, body) => {
+      expect(chatOf(fields)).toEqual(body);
+    },
+  );
 });
 
 const tool = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true };
@@ -237,7 +240,7 @@ const chatTool = {
   function: { name: 'look', parameters: { type: 'object' }, strict: true },
 };
 
-describe('settings reach the upstream under its names', () => {
+describe('the settings of a Responses request', () => {
   test.each<[what: string, fields: object, chat: object]>([
     ['token limit', { max_output_tokens: 50 }, { max_tokens: 50 }],
     [
@@ -348,12 +351,15 @@ describe('settings reach the upstream under its names', () => {
       },
       {},
     ],
-  ])('%s', (_what, fields, chat) => {
-    expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
-  });
+  ])(
+    'a setting of a Responses request reaches the upstream under its name for it: %s',
+    (_what, fields, chat) => {
+      expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
+    },
+  );
 });
 
-describe('what cannot be translated is refused by its name', () => {
+describe('parts of a Responses request that cannot be translated', () => {
   test.each<[field: string, fields: object]>([
     ['previous_response_id', { previous_response_id: 'resp_1' }],
     ['conversation', { conversation: 'conv_1' }],
@@ -397,12 +403,15 @@ describe('what cannot be translated is refused by its name', () => {
     ['tools[1].type', { tools: [tool, { type: 'web_search' }], tool_choice: 'required' }],
     ['tools[1].type', { tools: [tool, { type: 'custom', name: 'x' }] }],
     ['tool_choice.type', { tools: [tool], tool_choice: { type: 'web_search' } }],
-  ])('%s', (field, fields) => {
-    expect(ask(fields)).toMatchObject(unsupported(field));
-  });
+  ])(
+    'a part of a Responses request that cannot be translated is refused by its name: %s',
+    (field, fields) => {
+      expect(ask(fields)).toMatchObject(unsupported(field));
+    },
+  );
 });
 
-describe('what the protocol itself does not allow is a bad request that names the field', () => {
+describe('invalid Responses requests', () => {
   test.each<[param: string, fields: object]>([
     ['input', { input: undefined }],
     ['input', { input: [] }],
@@ -419,7 +428,7 @@ describe('what the protocol itself does not allow is a bad request that names th
     ['tool_choice', { tools: [tool], tool_choice: 'perhaps' }],
     ['text.format.schema', { text: { format: { type: 'json_schema', name: 'n' } } }],
     ['stream', { stream: 'yes' }],
-  ])('%s', (param, fields) => {
+  ])('an invalid Responses request is refused with the name of the field: %s', (param, fields) => {
     expect(ask(fields)).toMatchObject({
       kind: 'bad_request',
       param,
@@ -429,12 +438,12 @@ describe('what the protocol itself does not allow is a bad request that names th
     });
   });
 
-  test('even if it could not be translated either', () => {
+  test('a Responses request that is both invalid and untranslatable is refused as invalid', () => {
     const request = ask({ previous_response_id: 'resp_1', tools: {} });
     expect(request).toMatchObject({ kind: 'bad_request', param: 'tools' });
   });
 
-  test.each([null, 3, 'text', []])('a body that is %j', (body) => {
+  test.each([null, 3, 'text', []])('a Responses request whose body is %j is refused', (body) => {
     expect(RESPONSES.toChat(body, null)).toEqual({
       kind: 'bad_request',
       message: 'The body must be an object.',
@@ -442,7 +451,7 @@ describe('what the protocol itself does not allow is a bad request that names th
     });
   });
 
-  test('a body that is nested too deep to be written again', () => {
+  test('a Responses request that is nested too deep to be written again is refused', () => {
     const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;
     expect(ask({ tools: [{ ...tool, parameters }] })).toEqual({
       kind: 'bad_request',

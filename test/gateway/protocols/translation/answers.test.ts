@@ -32,7 +32,7 @@ const call = (id: string, json: string) => ({
 });
 
 describe('an answer of the Responses API', () => {
-  test('repeats the settings of its request', () => {
+  test('an answer of the Responses API repeats the settings of its request', () => {
     const request = {
       instructions: 'Be brief.',
       temperature: 0.5,
@@ -90,12 +90,15 @@ describe('an answer of the Responses API', () => {
     ['eos', 'completed', null],
     ['length', 'incomplete', { reason: 'max_output_tokens' }],
     ['content_filter', 'incomplete', { reason: 'content_filter' }],
-  ])('that ended with %s is %s', (finish, status, incomplete_details) => {
-    const body = answerOf(RESPONSES, completion({ content: 'Hello.' }, finish));
-    expect(body).toMatchObject({ status, incomplete_details, output: [{ status }] });
-  });
+  ])(
+    'an answer of the Responses API that ended with %s is %s',
+    (finish, status, incomplete_details) => {
+      const body = answerOf(RESPONSES, completion({ content: 'Hello.' }, finish));
+      expect(body).toMatchObject({ status, incomplete_details, output: [{ status }] });
+    },
+  );
 
-  test('has a refusal as a part of its message, and citations at its text', () => {
+  test('an answer of the Responses API has a refusal as a part of its message, and citations at its text', () => {
     const url_citation = { url: 'https://x.test', title: 'X', start_index: 0, end_index: 5 };
     const message = {
       content: 'Hello.',
@@ -115,7 +118,7 @@ describe('an answer of the Responses API', () => {
     });
   });
 
-  test('has reasoning that clients without stored answers send back', () => {
+  test('an answer of the Responses API has the reasoning that clients without stored answers send back', () => {
     const message = completion({ content: 'Hello.', reasoning: 'Hm' });
     const request = { store: false, include: ['reasoning.encrypted_content'] };
     const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
@@ -125,7 +128,7 @@ describe('an answer of the Responses API', () => {
     expect(answerOf(RESPONSES, message)).not.toMatchObject({ output: [reasoning, {}] });
   });
 
-  test('calls a function in a namespace by its own name, as its request did', () => {
+  test('an answer of the Responses API calls a function in a namespace by its own name, like its request', () => {
     const tools = [{ type: 'namespace', name: 'eye', tools: [{ type: 'function', name: 'look' }] }];
     const called = { id: 'a', function: { name: 'eye__look', arguments: '{}' } };
     const request = { tools, input: 'Hi' };
@@ -141,25 +144,25 @@ describe('an answer of the Responses API', () => {
     });
   });
 
-  test('has an empty object for the arguments of a call without any', () => {
+  test('an answer of the Responses API has an empty object as the arguments of a call without any', () => {
     expect(answerOf(RESPONSES, completion({ tool_calls: [call('a', '')] }))).toMatchObject({
       output: [{ type: 'function_call', call_id: 'a', arguments: '{}' }],
     });
   });
 
-  test('has null for the usage that the upstream does not tell', () => {
+  test('an answer of the Responses API has a usage of null where the upstream reports none', () => {
     const { usage: _none, ...rest } = completion({ content: 'Hello.' });
     expect(answerOf(RESPONSES, rest)).toMatchObject({ usage: null });
   });
 });
 
-describe('usage is told in numbers that fit each other', () => {
+describe('consistent usage', () => {
   const told = (usage: object, inChoice: object = {}) => {
     const value = { ...completion({ content: 'Hello.' }, 'stop', inChoice), usage };
     return { responses: answerOf(RESPONSES, value), messages: answerOf(MESSAGES, value) };
   };
 
-  test('where the upstream leaves cached tokens out of its input', () => {
+  test('the usage of a translated answer is consistent where the upstream leaves cached tokens out of its input', () => {
     const usage = {
       prompt_tokens: 3,
       completion_tokens: 2,
@@ -172,7 +175,7 @@ describe('usage is told in numbers that fit each other', () => {
     expect(messages).toMatchObject({ usage: { input_tokens: 3, cache_read_input_tokens: 7 } });
   });
 
-  test('where it reports more reasoning than output', () => {
+  test('the usage of a translated answer is consistent where the upstream reports more reasoning than output', () => {
     const usage = {
       prompt_tokens: 3,
       completion_tokens: 2,
@@ -187,7 +190,7 @@ describe('usage is told in numbers that fit each other', () => {
     });
   });
 
-  test('where it is in the choice', () => {
+  test('the usage of a translated answer is read from the choice where the upstream has it there', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2 };
     const { responses, messages } = told({}, { usage });
     expect(responses).toMatchObject({ usage: { input_tokens: 3, output_tokens: 2 } });
@@ -196,7 +199,7 @@ describe('usage is told in numbers that fit each other', () => {
 });
 
 describe('an answer of the Messages API', () => {
-  test('has all fields of its type', () => {
+  test('an answer of the Messages API has all fields of its type', () => {
     expect(answerOf(MESSAGES, completion({ content: 'Hello.' }))).toEqual({
       id: 'msg_x',
       type: 'message',
@@ -224,7 +227,7 @@ describe('an answer of the Messages API', () => {
   });
 
   test.each([
-    ['the model stopping', completion({ content: 'a' }), 'end_turn'],
+    ['a model that stops', completion({ content: 'a' }), 'end_turn'],
     ['the token limit', completion({ content: 'a' }, 'length'), 'max_tokens'],
     ['a filter', completion({ content: 'a' }, 'content_filter'), 'refusal'],
     ['a refusal', completion({ refusal: 'No.' }), 'refusal'],
@@ -234,7 +237,7 @@ describe('an answer of the Messages API', () => {
       completion({ tool_calls: [call('a', '{}')] }),
       'tool_use',
     ],
-  ])('tells of %s', (_what, value, stop_reason) => {
+  ])('an answer of the Messages API has the stop reason for %s', (_what, value, stop_reason) => {
     expect(answerOf(MESSAGES, value)).toMatchObject({ stop_reason, stop_sequence: null });
   });
 
@@ -248,25 +251,28 @@ describe('an answer of the Messages API', () => {
     ['SGLang names', { matched_stop: 'END' }, TWO, NAMED],
     ['an engine numbers as a token', { stop_reason: 2, matched_stop: 2 }, TWO, ENDED],
     ['an engine stops at by itself', { matched_stop: '<|im_end|>' }, TWO, ENDED],
-    ['nobody asked for', { stop_reason: 'END' }, undefined, ENDED],
+    ['the request does not name', { stop_reason: 'END' }, undefined, ENDED],
     ['TGI does not name, of one', { finish_reason: 'stop_sequence' }, ['END'], NAMED],
     ['TGI does not name, of two', { finish_reason: 'stop_sequence' }, TWO, UNNAMED],
     ['OpenRouter passes on, of one', { native_finish_reason: 'stop_sequence' }, ['END'], NAMED],
     ['OpenRouter does not speak of', { native_finish_reason: 'stop' }, ['END'], ENDED],
-  ])('names the stop sequence that %s', (_what, ending, asked, told) => {
-    const request = { stop_sequences: asked };
-    const value = completion({ content: 'a' }, 'stop', ending);
-    const answer = MESSAGES.answer(value, { ...EXCHANGE, request });
-    expect(answer).toMatchObject({ body: told });
-  });
+  ])(
+    'an answer of the Messages API says whether it ended at a stop sequence, as with one that %s',
+    (_what, ending, asked, told) => {
+      const request = { stop_sequences: asked };
+      const value = completion({ content: 'a' }, 'stop', ending);
+      const answer = MESSAGES.answer(value, { ...EXCHANGE, request });
+      expect(answer).toMatchObject({ body: told });
+    },
+  );
 
-  test('names the stop sequence that llama.cpp tells alongside its choices', () => {
+  test('an answer of the Messages API names the stop sequence that llama.cpp has next to its choices', () => {
     const value = { ...completion({ content: 'a' }), __verbose: { stopping_word: 'END' } };
     const request = { stop_sequences: TWO };
     expect(MESSAGES.answer(value, { ...EXCHANGE, request })).toMatchObject({ body: NAMED });
   });
 
-  test('leaves out a call that was cut off at the token limit', () => {
+  test('an answer of the Messages API leaves out a call that was cut off at the token limit', () => {
     const value = completion({ content: 'a', tool_calls: [call('a', '{"at":')] }, 'length');
     expect(answerOf(MESSAGES, value)).toMatchObject({
       content: [{ type: 'text', text: 'a' }],
@@ -274,7 +280,7 @@ describe('an answer of the Messages API', () => {
     });
   });
 
-  test('takes a call without arguments as one with an empty object', () => {
+  test('an answer of the Messages API has an empty object as the input of a call without arguments', () => {
     const value = completion({ tool_calls: [call('a', '')] });
     expect(answerOf(MESSAGES, value)).toMatchObject({ content: [{ type: 'tool_use', input: {} }] });
   });
@@ -283,10 +289,10 @@ describe('an answer of the Messages API', () => {
 describe.each([
   ['Responses', RESPONSES],
   ['Messages', MESSAGES],
-])("what engines do differently is the same in the %s API's answers", (_name, protocol) => {
+])('answers of different engines in the %s API', (_name, protocol) => {
   const textOf = (value: object) => JSON.stringify(answerOf(protocol, value));
 
-  test('reasoning under either name, once', () => {
+  test('a translated answer has reasoning under either name, once', () => {
     const one = textOf(completion({ content: 'a', reasoning_content: 'Hm' }));
     expect(textOf(completion({ content: 'a', reasoning: 'Hm' }))).toBe(one);
     expect(textOf(completion({ content: 'a', reasoning: 'Hm', reasoning_content: 'Hm' }))).toBe(
@@ -294,7 +300,7 @@ describe.each([
     );
   });
 
-  test('reasoning and text as parts of the content', () => {
+  test('a translated answer has reasoning and text that came as parts of the content', () => {
     const content = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
       { type: 'text', text: 'a' },
@@ -303,7 +309,7 @@ describe.each([
     expect(textOf(completion({ content }))).toBe(one);
   });
 
-  test('arguments as an object, and calls without an id or with the same', () => {
+  test('a translated answer has arguments that came as an object, and an id of its own for each call', () => {
     const value = completion({
       tool_calls: [
         { type: 'function', function: { name: 'look', arguments: { at: 1 } } },
@@ -317,7 +323,7 @@ describe.each([
     expect(ids).toEqual(['call_x_0', '"same"', 'call_x_2']);
   });
 
-  test('the model that was asked for where the upstream names none', () => {
+  test('a translated answer names the model of the request where the upstream names none', () => {
     const { model: _none, ...rest } = completion({ content: 'a' });
     expect(answerOf(protocol, rest)).toMatchObject({ model: 'asked' });
   });
@@ -333,7 +339,7 @@ describe.each([
       'a call without a name',
       completion({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }),
     ],
-  ])('%s is a bad response', (_what, value) => {
+  ])('a translated answer with %s is a bad response', (_what, value) => {
     expect(protocol.answer(value, EXCHANGE)).toEqual({
       kind: 'bad_response',
       message: expect.stringMatching(/\S/),
@@ -341,7 +347,7 @@ describe.each([
   });
 });
 
-test('arguments that are no JSON object are a bad response in the Messages API', () => {
+test('arguments that are not a JSON object are a bad response in the Messages API', () => {
   for (const json of ['[1]', '{"at":', 'look', '{"at":'.repeat(9000) + '1' + '}'.repeat(9000)]) {
     const answer = MESSAGES.answer(completion({ tool_calls: [call('a', json)] }), EXCHANGE);
     expect(answer.kind).toBe('bad_response');
@@ -356,7 +362,7 @@ test.each([
   [502, 'api_error'],
   [503, 'overloaded_error'],
   [504, 'timeout_error'],
-])('an error %i has the type %s in the Messages API', (status, type) => {
+])('an error with status %i has the type %s in the Messages API', (status, type) => {
   const error = { status, code: 'c', message: 'm', param: 'p' };
   expect(MESSAGES.errorBody(error)).toEqual({
     type: 'error',

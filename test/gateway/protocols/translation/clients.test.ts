@@ -32,10 +32,10 @@ function withoutIds(answer: object): unknown {
   ) as unknown;
 }
 
-describe('a streamed answer that the client puts together is the whole answer', () => {
+describe('streamed answers that clients put together', () => {
   const each = fc.tuple(saidArbitrary, fc.integer({ min: 1, max: 20 }));
 
-  test('of the Responses API', async () => {
+  test('a streamed answer that the OpenAI client puts together is the whole answer of the Responses API', async () => {
     await fc.assert(
       fc.asyncProperty(each, async ([said, pieceChars]) => {
         Object.assign(chat, { said, pieceChars });
@@ -48,7 +48,7 @@ describe('a streamed answer that the client puts together is the whole answer', 
     );
   });
 
-  test('of the Messages API', async () => {
+  test('a streamed answer that the Anthropic client puts together is the whole answer of the Messages API', async () => {
     await fc.assert(
       fc.asyncProperty(each, async ([said, pieceChars]) => {
         Object.assign(chat, { said, pieceChars });
@@ -70,7 +70,7 @@ function comparable(answer: object): unknown {
   ) as unknown;
 }
 
-describe('an answer that is cut at any chunk never ends as a success', () => {
+describe('answers that are cut at any chunk', () => {
   const said: Said = {
     ...SAID,
     reasoning: 'Hm',
@@ -79,14 +79,19 @@ describe('an answer that is cut at any chunk never ends as a success', () => {
   };
   const finishAt = chunksOf(said, 3).length - 2;
 
-  test.each(Array.from({ length: finishAt + 1 }, (_, cut) => cut))('cut after %i', async (cut) => {
-    Object.assign(chat, { said, cutAfter: cut });
-    await expect(openai.responses.stream(ASKED).finalResponse()).rejects.toThrow(OpenAIError);
-    await expect(anthropic.messages.stream(WRITTEN).finalMessage()).rejects.toThrow(AnthropicError);
-  });
+  test.each(Array.from({ length: finishAt + 1 }, (_, cut) => cut))(
+    'a translated answer that is cut after chunk %i never ends as a success',
+    async (cut) => {
+      Object.assign(chat, { said, cutAfter: cut });
+      await expect(openai.responses.stream(ASKED).finalResponse()).rejects.toThrow(OpenAIError);
+      await expect(anthropic.messages.stream(WRITTEN).finalMessage()).rejects.toThrow(
+        AnthropicError,
+      );
+    },
+  );
 });
 
-test('an item that a client refers to by its id is the item', async () => {
+test('an item that a client refers to by its id reaches the upstream as the item', async () => {
   const { output } = await openai.responses.create(ASKED);
   const reference = { type: 'item_reference' as const, id: output[0]?.id ?? '' };
   await openai.responses.create({

@@ -44,14 +44,14 @@ describe.each([
       2000,
       (index) => chunk(index % 2 === 0 ? { content: 'a' } : { reasoning: 'b' }),
     ],
-  ])('costs twice as much for twice as much %s', (_what, chunks, chunkAt) => {
+  ])('a translated stream costs twice as much for twice as much %s', (_what, chunks, chunkAt) => {
     const whole = (count: number) => () => void played(count, chunkAt)().end();
     whole(chunks)();
     const once = workMs(whole(chunks));
     expect(workMs(whole(2 * chunks))).toBeLessThan(3.5 * once);
   });
 
-  test('looks at the arguments of an incomplete call once, however many calls follow', () => {
+  test('a translated stream reads the arguments of an incomplete call once, however many calls follow', () => {
     const calls = (chars: number) => {
       const first = `{"at":"${'a'.repeat(chars)}`;
       return played(1000, (index) => piece(index, 'look', index === 0 ? first : '{'));
@@ -60,14 +60,14 @@ describe.each([
     expect(workMs(calls(500_000))).toBeLessThan(workMs(calls(10)) + 100);
   });
 
-  test('holds a few bytes for each character, however it arrives', () => {
+  test('a translated stream holds a few bytes for each character, however it arrives', () => {
     const before = bytesInUse();
     const stream = played(150_000, () => chunk({ content: 'a' }))();
     expect(bytesInUse() - before).toBeLessThan(150_000 * 8);
     expect(stream.ended()).toBe('no');
   });
 
-  test('with more parts than any answer has ends as a failure', () => {
+  test('a translated stream with more parts than any answer has ends as a failure', () => {
     const stream = played(20_002, (index) =>
       chunk(index % 2 === 0 ? { content: 'a' } : { reasoning: 'b' }),
     )();
@@ -75,7 +75,7 @@ describe.each([
   });
 });
 
-test('a request costs twice as much for twice as many messages', () => {
+test('a translated request costs twice as much for twice as many messages', () => {
   const input = (count: number) =>
     Array.from({ length: count }, (_, index) => [
       { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
@@ -90,7 +90,7 @@ test('a request costs twice as much for twice as many messages', () => {
 describe('kept items', () => {
   const item = (id: string, chars: number) => ({ id, text: 'a'.repeat(chars) });
 
-  test('are found as they were, until newer ones need their room', () => {
+  test('kept items are found unchanged until newer ones need their room', () => {
     const memory = createItemMemory(4000);
     memory.keep([item('a', 500), item('b', 500)]);
     expect(memory.find('a')).toEqual(item('a', 500));
@@ -98,7 +98,7 @@ describe('kept items', () => {
     expect(['a', 'b', 'c'].map((id) => memory.find(id) !== undefined)).toEqual([false, true, true]);
   });
 
-  test('replace one with the same id, and leave out one that is too large', () => {
+  test('a kept item replaces one with the same id, and an item that is too large is not kept', () => {
     const memory = createItemMemory(4000);
     memory.keep([item('a', 500), item('a', 600), item('b', 500), item('c', 4000)]);
     expect([memory.find('a'), memory.find('b')]).toEqual([item('a', 600), item('b', 500)]);
@@ -106,7 +106,7 @@ describe('kept items', () => {
   });
 });
 
-test('a text that is cut inside a character is whole again', () => {
+test('a text that is cut inside a character is put together whole', () => {
   const builder = createTextBuilder();
   const text = '😀'.repeat(20_000);
   for (const unit of text.split('')) builder.add(unit);

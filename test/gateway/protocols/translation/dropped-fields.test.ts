@@ -23,18 +23,21 @@ type Row = [path: string, fields: object, without?: object];
 
 /** Each path with the request that has it, and the same without. */
 function leavesOut(protocol: ProtocolTranslation, whole: object, rows: Row[]): void {
-  test.each<Row>(rows)('%s', (path, fields, without = {}) => {
-    const { dropped, body } = translated(protocol, { ...whole, ...fields });
-    expect(dropped).toEqual(named(path));
-    expect(body).toEqual(translated(protocol, { ...whole, ...without }).body);
-  });
+  test.each<Row>(rows)(
+    'a field that chat completions lack is left out and named: %s',
+    (path, fields, without = {}) => {
+      const { dropped, body } = translated(protocol, { ...whole, ...fields });
+      expect(dropped).toEqual(named(path));
+      expect(body).toEqual(translated(protocol, { ...whole, ...without }).body);
+    },
+  );
 }
 
 const tool = { name: 'look', input_schema: { type: 'object' } };
 const advisor = { type: 'advisor_20260301', name: 'advisor', model: 'm' };
 const schema = { type: 'json_schema', schema: { type: 'object' } };
 
-describe('a field of a message that chat completions lack is left out and named', () => {
+describe('fields of a Messages request that chat completions lack', () => {
   leavesOut(MESSAGES, ASKED, [
     ['inference_geo', { inference_geo: 'eu' }],
     ['fallbacks', { fallbacks: [] }],
@@ -84,7 +87,7 @@ describe('a field of a message that chat completions lack is left out and named'
 const look = { type: 'function', name: 'look', parameters: { type: 'object' } };
 const image = { type: 'input_image', image_url: 'https://x.test/a.png' };
 
-describe('a field of a response that chat completions lack is left out and named', () => {
+describe('fields of a Responses request that chat completions lack', () => {
   leavesOut(RESPONSES, INPUT, [
     ['new_field', { new_field: 1 }],
     ['access_programs', { access_programs: { cyber: 'standard' } }],
@@ -114,14 +117,14 @@ describe('a field of a response that chat completions lack is left out and named
   ]);
 });
 
-test('a field that is null, or known to mean nothing to other providers, is not named', () => {
+test('a field that is null, or known to mean nothing to other upstreams, is not named', () => {
   const message = { new_field: null, cache_control: {}, service_tier: 'newest' };
   expect(translated(MESSAGES, { ...ASKED, ...message }).dropped).toEqual(named());
   const response = { new_field: null, prompt_cache_key: 'k', metadata: {}, include: ['newest'] };
   expect(translated(RESPONSES, { ...INPUT, ...response }).dropped).toEqual(named());
 });
 
-test('of many fields the first twenty are named and the others counted', () => {
+test('the first twenty dropped fields are named and the others are counted', () => {
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`new_${n}`, 1]));
   expect(translated(MESSAGES, { ...ASKED, ...many }).dropped).toMatchObject({
     named: { length: 20 },
@@ -129,7 +132,7 @@ test('of many fields the first twenty are named and the others counted', () => {
   });
 });
 
-test('a name from outside is cut and loses what does not suit a header', () => {
+test('the name of a dropped field is cut and loses what a header cannot hold', () => {
   expect(translated(MESSAGES, { ...ASKED, ['ü, \n'.repeat(100)]: 1 }).dropped).toEqual(
     named('?'.repeat(80)),
   );
@@ -185,7 +188,7 @@ const CLAUDE_CODE = {
   stream: true,
 };
 
-test('nothing of what Claude Code sends is refused or unknown', () => {
+test('a request of Claude Code has no field that is refused or unknown', () => {
   expect(translated(MESSAGES, CLAUDE_CODE).dropped).toEqual(named());
 });
 
@@ -222,8 +225,8 @@ const CODEX = {
   client_metadata: { session_id: 's' },
 };
 
-describe('of what Codex sends, the tools that it works without are left out and named', () => {
-  test('for a model that it does not know', () => {
+describe('requests of Codex', () => {
+  test('a request of Codex for a model unknown to it loses only the tools that it works without, which are named', () => {
     const { dropped, body } = translated(RESPONSES, CODEX);
     expect(dropped).toEqual(named('tools[2].type=web_search'));
     expect(body['tools']).toMatchObject([
@@ -232,7 +235,7 @@ describe('of what Codex sends, the tools that it works without are left out and 
     ]);
   });
 
-  test("for a model of OpenAI's", () => {
+  test('a request of Codex for a model of OpenAI loses only the tools that it works without, which are named', () => {
     const tools = [
       ...CODEX.tools,
       { type: 'custom', name: 'apply_patch', description: 'Edits.', format: { type: 'grammar' } },

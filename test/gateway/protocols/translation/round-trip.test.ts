@@ -26,8 +26,8 @@ function wholeAnswer(protocol: ProtocolTranslation, completion: object): object 
   return answer.body;
 }
 
-describe('a request that is translated and translated back is the same request', () => {
-  test('of the Responses API', () => {
+describe('requests that are translated and translated back', () => {
+  test('a Responses request that is translated and translated back is the same request', () => {
     fc.assert(
       fc.property(responsesRequest, (request) => {
         expect(responsesFromChat(chatBody(RESPONSES, request))).toEqual(request);
@@ -35,7 +35,7 @@ describe('a request that is translated and translated back is the same request',
     );
   });
 
-  test('of the Messages API', () => {
+  test('a Messages request that is translated and translated back is the same request', () => {
     fc.assert(
       fc.property(messagesRequest, (request) => {
         expect(messagesFromChat(chatBody(MESSAGES, request))).toEqual(request);
@@ -44,8 +44,8 @@ describe('a request that is translated and translated back is the same request',
   });
 });
 
-describe('an answer that is translated and translated back is the same answer', () => {
-  test('of the Responses API', () => {
+describe('answers that are translated and translated back', () => {
+  test('an answer of the Responses API that is translated and translated back is the same answer', () => {
     fc.assert(
       fc.property(saidArbitrary, (said) => {
         expect(saidInResponse(wholeAnswer(RESPONSES, completionOf(said)))).toEqual(said);
@@ -53,7 +53,7 @@ describe('an answer that is translated and translated back is the same answer', 
     );
   });
 
-  test('of the Messages API', () => {
+  test('an answer of the Messages API that is translated and translated back is the same answer', () => {
     fc.assert(
       fc.property(saidArbitrary, (said) => {
         expect(saidInMessage(wholeAnswer(MESSAGES, completionOf(said)))).toEqual(said);

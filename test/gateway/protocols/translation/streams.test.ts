@@ -54,7 +54,7 @@ const typesOf = (events: Record<string, unknown>[]) => events.map(({ type }) => 
 describe('a stream of the Responses API', () => {
   const events = told(RESPONSES, ...LOOKING, more(1, '{}'), chunk({}, 'tool_calls'), usage);
 
-  test('has the events of each item in order', () => {
+  test('a stream of the Responses API has the events of each item in order', () => {
     expect(typesOf(events)).toEqual([
       'response.created',
       'response.in_progress',
@@ -84,13 +84,13 @@ describe('a stream of the Responses API', () => {
     ]);
   });
 
-  test('numbers its events without a gap', () => {
+  test('a stream of the Responses API numbers its events without a gap', () => {
     expect(events.map((event) => event['sequence_number'])).toEqual(
       events.map((_, index) => index),
     );
   });
 
-  test('tells of each event which item it belongs to', () => {
+  test('each event of a stream of the Responses API names the item that it belongs to', () => {
     const items = new Map<unknown, unknown>();
     for (const event of events) {
       const item = event['item'] as { id: string } | undefined;
@@ -107,7 +107,7 @@ describe('a stream of the Responses API', () => {
     ]);
   });
 
-  test('ends with the whole answer', () => {
+  test('a stream of the Responses API ends with the whole answer', () => {
     expect(events.at(-1)).toMatchObject({
       response: {
         status: 'completed',
@@ -123,7 +123,7 @@ describe('a stream of the Responses API', () => {
     });
   });
 
-  test('tells of calls whose pieces arrive mixed side by side', () => {
+  test('a stream of the Responses API has interleaved tool calls side by side', () => {
     const mixed = told(RESPONSES, ...MIXED);
     const deltas = mixed.filter(({ type }) => type === 'response.function_call_arguments.delta');
     expect(deltas.map((event) => [event['output_index'], event['delta']])).toEqual([
@@ -141,24 +141,27 @@ describe('a stream of the Responses API', () => {
     ['nothing', [begin(0, 'look')]],
     ['blanks', [begin(0, 'look'), more(0, ' ')]],
     ['nothing before another call', [begin(0, 'look'), begin(1, 'see'), more(1, '{}')]],
-  ])('tells of a call whose arguments are %s that they are an empty object', (_what, calls) => {
-    const ends = told(RESPONSES, ...calls, chunk({}, 'tool_calls'));
-    const ofFirst = ends.filter((event) => event['output_index'] === 0);
-    const deltas = ofFirst.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join('');
-    const done = ofFirst.find(({ type }) => type === 'response.function_call_arguments.done');
-    expect(JSON.parse(deltas)).toEqual({});
-    expect(done).toMatchObject({ arguments: deltas });
-    expect(ofFirst.at(-1)).toMatchObject({ item: { status: 'completed', arguments: deltas } });
-  });
+  ])(
+    'a call whose arguments are %s has an empty object as its arguments in a stream of the Responses API',
+    (_what, calls) => {
+      const ends = told(RESPONSES, ...calls, chunk({}, 'tool_calls'));
+      const ofFirst = ends.filter((event) => event['output_index'] === 0);
+      const deltas = ofFirst.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join('');
+      const done = ofFirst.find(({ type }) => type === 'response.function_call_arguments.done');
+      expect(JSON.parse(deltas)).toEqual({});
+      expect(done).toMatchObject({ arguments: deltas });
+      expect(ofFirst.at(-1)).toMatchObject({ item: { status: 'completed', arguments: deltas } });
+    },
+  );
 
-  test('leaves the arguments of a call empty that was cut off before them', () => {
+  test('a call that was cut off before its arguments keeps them empty in a stream of the Responses API', () => {
     const cut = told(RESPONSES, begin(0, 'look'), chunk({}, 'length'));
     expect(cut.at(-1)).toMatchObject({
       response: { output: [{ type: 'function_call', status: 'incomplete', arguments: '' }] },
     });
   });
 
-  test('that is cut at the token limit ends as incomplete, and so does the open item', () => {
+  test('a stream of the Responses API that is cut at the token limit ends as incomplete, like its open item', () => {
     const cut = told(RESPONSES, chunk({ content: 'Hel' }), chunk({}, 'length'));
     expect(cut.at(-1)).toMatchObject({
       type: 'response.incomplete',
@@ -170,7 +173,7 @@ describe('a stream of the Responses API', () => {
     });
   });
 
-  test('that fails ends with an error event and the failed answer', () => {
+  test('a stream of the Responses API that fails ends with an error event and the failed answer', () => {
     const stream = RESPONSES.createStream(EXCHANGE);
     const begun = stream.push(chunk({ content: 'Hel' }));
     const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
@@ -185,7 +188,7 @@ describe('a stream of the Responses API', () => {
 describe('a stream of the Messages API', () => {
   const events = told(MESSAGES, ...LOOKING, chunk({}, 'tool_calls'), usage);
 
-  test('has the events of each block in order', () => {
+  test('a stream of the Messages API has the events of each block in order', () => {
     expect(events.map((event) => [event['type'], event['index']])).toEqual([
       ['message_start', undefined],
       ['content_block_start', 0],
@@ -207,7 +210,7 @@ describe('a stream of the Messages API', () => {
     ]);
   });
 
-  test('has the deltas of its kinds of blocks', () => {
+  test('a stream of the Messages API has the deltas that fit each kind of block', () => {
     const deltas = events.map((event) => event['delta']).filter((delta) => delta !== undefined);
     expect(deltas).toEqual([
       { type: 'thinking_delta', thinking: 'Hm' },
@@ -220,11 +223,11 @@ describe('a stream of the Messages API', () => {
     ]);
   });
 
-  test('ends with the usage of the whole answer', () => {
+  test('a stream of the Messages API ends with the usage of the whole answer', () => {
     expect(events.at(-2)).toMatchObject({ usage: { input_tokens: 5, output_tokens: 3 } });
   });
 
-  test('tells of calls whose pieces arrive mixed one after the other, and of each wait', () => {
+  test('a stream of the Messages API has interleaved tool calls one after the other, with pings meanwhile', () => {
     const mixed = told(MESSAGES, ...MIXED);
     expect(typesOf(mixed).filter((type) => type === 'ping')).toHaveLength(3);
     const blocks = mixed.filter(({ type }) => String(type).startsWith('content_block'));
@@ -244,13 +247,16 @@ describe('a stream of the Messages API', () => {
   test.each([
     ['are no JSON object', [begin(0, 'look'), more(0, '[1]'), DONE]],
     ['are cut', [begin(0, 'look'), more(0, '{"at"'), DONE]],
-  ])('does not end as a success if arguments %s', (_what, chunks) => {
-    const bad = told(MESSAGES, ...chunks);
-    expect(typesOf(bad)).not.toContain('message_stop');
-    expect(bad.at(-1)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
-  });
+  ])(
+    'a stream of the Messages API does not end as a success if the arguments of a call %s',
+    (_what, chunks) => {
+      const bad = told(MESSAGES, ...chunks);
+      expect(typesOf(bad)).not.toContain('message_stop');
+      expect(bad.at(-1)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+    },
+  );
 
-  test('ends as cut at the token limit if arguments are', () => {
+  test('a stream of the Messages API ends as cut at the token limit if the arguments of a call are', () => {
     const cut = told(MESSAGES, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
     expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
   });
@@ -259,7 +265,7 @@ describe('a stream of the Messages API', () => {
 describe.each([
   ['Responses', RESPONSES, /^response\.(completed|incomplete)$/],
   ['Messages', MESSAGES, /^message_stop$/],
-])('a stream of the %s API', (_name, protocol, success) => {
+])('a translated stream of the %s API', (_name, protocol, success) => {
   const FAILURES: readonly (readonly [what: string, chunks: unknown[]])[] = [
     ['ends without a finish reason', [chunk({ content: 'Hel' })]],
     ['says nothing at all', []],
@@ -276,13 +282,16 @@ describe.each([
     ['calls a tool without a name', [piece(0, { id: 'a', function: { arguments: '{}' } }), DONE]],
   ];
 
-  test.each(FAILURES)('ends as a failure if the upstream %s', (_what, chunks) => {
-    const types = typesOf(told(protocol, ...chunks)).map(String);
-    expect(types.filter((type) => success.test(type))).toEqual([]);
-    expect(types).toContain('error');
-  });
+  test.each(FAILURES)(
+    'a translated stream ends as a failure if the upstream %s',
+    (_what, chunks) => {
+      const types = typesOf(told(protocol, ...chunks)).map(String);
+      expect(types.filter((type) => success.test(type))).toEqual([]);
+      expect(types).toContain('error');
+    },
+  );
 
-  test('tells of success only once the upstream has ended its stream', () => {
+  test('a translated stream ends as a success only once the upstream has ended its stream', () => {
     const stream = protocol.createStream(EXCHANGE);
     const text = [chunk({ content: 'Hel' }), DONE, usage].map((each) => stream.push(each)).join('');
     expect(typesOf(eventsIn(text)).filter((type) => success.test(String(type)))).toEqual([]);
@@ -291,19 +300,19 @@ describe.each([
     expect(stream.ended()).toBe('complete');
   });
 
-  test('takes blanks behind the arguments of a complete call', () => {
+  test('a translated stream takes blanks after the arguments of a complete call', () => {
     const events = told(protocol, begin(0, 'a'), more(0, '{}'), begin(1, 'b'), more(0, '\n'), DONE);
     expect(String(events.at(-1)?.['type'])).toMatch(success);
   });
 
-  test('takes a whole completion, as engines send that do not stream', () => {
+  test('a translated stream is made of a whole completion too, as engines send that do not stream', () => {
     const message = { role: 'assistant', content: 'Hello.' };
     const events = told(protocol, { choices: [{ index: 0, message, finish_reason: 'stop' }] });
     expect(JSON.stringify(events)).toContain('Hello.');
     expect(String(events.at(-1)?.['type'])).toMatch(success);
   });
 
-  test('says nothing after its end', () => {
+  test('a translated stream has no event after its end', () => {
     const stream = protocol.createStream(EXCHANGE);
     stream.push(DONE);
     stream.end();

@@ -1,0 +1,344 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { chat, HELLO, startChat, type Answer } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  cut,
+  DONE,
+  error,
+  json,
+  ROLE,
+  sse,
+  stall,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+const A = chunk({ content: 'a' });
+const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+const withCalls = (...calls: readonly unknown[]) => chunk({ tool_calls: calls });
+
+async function ask(script: Script, body: unknown = HELLO, settings: Record<string, string> = {}) {
+  const upstream = await startUpstream(script);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
+  const answer = await chat(gateway.url, body);
+  return { answer, upstream, gateway };
+}
+
+interface Assembled {
+  readonly choices: readonly [{ readonly message: unknown; readonly finish_reason: unknown }];
+}
+const parsed = (answer: Answer) => JSON.parse(answer.text) as Assembled & Record<string, unknown>;
+
+const BEGUN = { role: 'assistant', content: 'Once upon' };
+
+test('a stream is assembled into the answer that the caller asked for', async () => {
+  const { answer, gateway } = await ask(answers('one two three'));
+  expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+  expect(answer.headers['content-type']).toBe('application/json');
+  expect(answer.headers['content-length']).toBe(String(answer.body.length));
+  expect(parsed(answer)).toEqual({
+    id: 'c1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'one two three' },
+        finish_reason: 'stop',
+      },
+    ],
+  });
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+});
+
+const CALL = { id: 'x', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+const CALL_2 = { id: 'y', type: 'function', function: { name: 'g', arguments: '{}' } };
+const piece = (index: number, args: string) => ({ index, function: { arguments: args } });
+const begin = (index: number, call: typeof CALL) => ({
+  index,
+  ...call,
+  function: { name: call.function.name, arguments: '' },
+});
+
+test.each<[name: string, events: readonly string[], message: unknown]>([
+  [
+    'reasoning_content next to content',
+    [chunk({ reasoning_content: 'he' }), chunk({ reasoning_content: 'm' }), A],
+    { role: 'assistant', content: 'a', reasoning_content: 'hem' },
+  ],
+  [
+    'reasoning under its other name',
+    [chunk({ reasoning: 'he' }), chunk({ reasoning: 'm' }), A],
+    { role: 'assistant', content: 'a', reasoning: 'hem' },
+  ],
+  [
+    'role and content in one event',
+    [chunk({ role: 'assistant', content: 'a' })],
+    { role: 'assistant', content: 'a' },
+  ],
+  ['no role at all', [A, A], { role: 'assistant', content: 'aa' }],
+  [
+    'an empty content that stays text',
+    [chunk({ content: '' }), withCalls(begin(0, CALL), piece(0, '{"a":1}'))],
+    { role: 'assistant', content: '', tool_calls: [CALL] },
+  ],
+  [
+    'a tool call in pieces',
+    [withCalls(begin(0, CALL)), withCalls(piece(0, '{"a"')), withCalls(piece(0, ':1}'))],
+    { role: 'assistant', content: null, tool_calls: [CALL] },
+  ],
+  [
+    'two tool calls, interleaved',
+    [
+      withCalls(begin(0, CALL)),
+      withCalls(begin(1, CALL_2)),
+      withCalls(piece(0, '{"a":'), piece(1, '{')),
+      withCalls(piece(1, '}'), piece(0, '1}')),
+    ],
+    { role: 'assistant', content: null, tool_calls: [CALL, CALL_2] },
+  ],
+  [
+    'whole tool calls without an index',
+    [withCalls(CALL), withCalls(CALL_2)],
+    { role: 'assistant', content: null, tool_calls: [CALL, CALL_2] },
+  ],
+  [
+    'two whole tool calls in one event',
+    [withCalls(CALL, CALL_2)],
+    { role: 'assistant', content: null, tool_calls: [CALL, CALL_2] },
+  ],
+  [
+    'an empty id in later pieces',
+    [withCalls(begin(0, CALL)), withCalls({ ...piece(0, '{"a":1}'), id: '', type: '' })],
+    { role: 'assistant', content: null, tool_calls: [CALL] },
+  ],
+  [
+    'an id and a name that every piece repeats',
+    [
+      withCalls(begin(0, CALL)),
+      withCalls({ ...begin(0, CALL), function: { name: 'f', arguments: '{"a":1}' } }),
+    ],
+    { role: 'assistant', content: null, tool_calls: [CALL] },
+  ],
+  [
+    'the old function_call',
+    [
+      chunk({ function_call: { name: 'f', arguments: '' } }),
+      chunk({ function_call: { arguments: '{}' } }),
+    ],
+    { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+  ],
+  [
+    'a refusal',
+    [chunk({ refusal: 'n' }), chunk({ refusal: 'o' })],
+    { role: 'assistant', content: null, refusal: 'no' },
+  ],
+  [
+    'unknown fields of the delta',
+    [chunk({ content: 'a', annotations: [1] }), chunk({ annotations: [2] })],
+    { role: 'assistant', content: 'a', annotations: [1, 2] },
+  ],
+  [
+    'chunks without choices and comments between',
+    [': hi\n\n', event({ id: 'c1' }), A, 'event: ping\n\n'],
+    { role: 'assistant', content: 'a' },
+  ],
+  ['lines that end in CRLF', [A.replaceAll('\n', '\r\n')], { role: 'assistant', content: 'a' }],
+])('the assembled message is whole with %s', async (_name, events, message) => {
+  const { answer } = await ask(
+    sse(ROLE.replace('"content":""', '"x":null'), ...events, STOP, DONE),
+  );
+  expect(parsed(answer).choices[0].message).toEqual(message);
+});
+
+const USAGE = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+
+test.each<[name: string, events: readonly string[]]>([
+  ['in a chunk of its own', [A, STOP, event({ id: 'c1', choices: [], usage: USAGE })]],
+  ['in a chunk without choices', [A, STOP, event({ usage: USAGE })]],
+  [
+    'on the finish chunk',
+    [A, STOP.replace('"choices"', `"usage":${JSON.stringify(USAGE)},"choices"`)],
+  ],
+  [
+    'before nulls',
+    [event({ usage: USAGE, choices: [] }), A.replace('"choices"', '"usage":null,"choices"'), STOP],
+  ],
+])('usage %s is in the assembled answer', async (_name, events) => {
+  const { answer } = await ask(sse(...events, DONE));
+  expect(parsed(answer)['usage']).toEqual(USAGE);
+});
+
+test('unknown fields of a stream are in the assembled answer as they came last', async () => {
+  const more = event({
+    id: 'c1',
+    choices: [{ index: 0, delta: {}, finish_reason: 'length', stop_reason: 7 }],
+    timings: { ms: 2 },
+    system_fingerprint: 'f',
+  });
+  const { answer } = await ask(
+    sse(A.replace('"choices"', '"timings":{"ms":1},"choices"'), more, DONE),
+  );
+  expect(parsed(answer)).toMatchObject({
+    timings: { ms: 2 },
+    system_fingerprint: 'f',
+    object: 'chat.completion',
+  });
+  expect(parsed(answer).choices[0]).toMatchObject({ finish_reason: 'length', stop_reason: 7 });
+});
+
+test('an assembled answer is sent at [DONE], though the upstream keeps its connection open', async () => {
+  const { answer } = await ask(stall(A, STOP, DONE));
+  expect(parsed(answer).choices[0].message).toEqual({ role: 'assistant', content: 'a' });
+});
+
+test.each<[name: string, script: Script]>([
+  ['a clean end', sse(A, STOP)],
+  ['a cut', cut(A, STOP)],
+  ['a clean end inside the last blank line', sse(A, STOP.trimEnd())],
+])('%s after the finish reason completes the assembled answer', async (_name, script) => {
+  const { answer, gateway } = await ask(script);
+  expect(parsed(answer).choices[0]).toMatchObject({
+    message: { content: 'a' },
+    finish_reason: 'stop',
+  });
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+});
+
+describe('the request for an assembled answer', () => {
+  const odd =
+    '{ "messages" : [{"role":"user","content":"\\u0068i"}],\n "seed":12345678901234567890, "temperature":1.0';
+
+  test.each([
+    ['no stream field', `${odd}}`, `${odd},"stream":true,"stream_options":{"include_usage":true}}`],
+    [
+      'stream:false',
+      `${odd}, "stream": false }`,
+      `${odd}, "stream": true ,"stream_options":{"include_usage":true}}`,
+    ],
+    [
+      'stream:null',
+      `${odd},"stream":null}`,
+      `${odd},"stream":true,"stream_options":{"include_usage":true}}`,
+    ],
+    [
+      'own stream options',
+      `{"stream_options":{"x":1},${odd.slice(1)}}`,
+      `{"stream_options":{"x":1,"include_usage":true},${odd.slice(1)},"stream":true}`,
+    ],
+  ])(
+    'a request with %s reaches the upstream as one for a stream with usage, with every other byte unchanged',
+    async (_name, body, asked) => {
+      const { upstream, answer } = await ask(answers('x'), body);
+      expect(upstream.calls.map((call) => call.body.toString())).toEqual([asked]);
+      expect(answer.status).toBe(200);
+    },
+  );
+
+  test.each<[name: string, body: Record<string, unknown>, settings: Record<string, string>]>([
+    ['n over 1', { ...HELLO, n: 2 }, {}],
+    ['logprobs', { ...HELLO, logprobs: true }, {}],
+    ['audio', { ...HELLO, audio: { voice: 'x' } }, {}],
+    ['an audio modality', { ...HELLO, modalities: ['text', 'audio'] }, {}],
+    ['an answer that the caller has begun', { messages: [...HELLO.messages, BEGUN] }, {}],
+    ['assembly switched off', { ...HELLO, stream: false }, { HOSTED_A_ASSEMBLE: 'false' }],
+  ])(
+    'a request with %s is not assembled, with the bytes unchanged both ways',
+    async (_name, body, settings) => {
+      const reply = ` ${JSON.stringify(completion('x'))} `;
+      const { upstream, answer } = await ask(json(200, reply), body, settings);
+      expect(upstream.calls.map((call) => call.body.toString())).toEqual([JSON.stringify(body)]);
+      expect(answer.text).toBe(reply);
+    },
+  );
+
+  test.each([
+    ['n of 1', { n: 1 }],
+    ['an earlier answer', { messages: [BEGUN, ...HELLO.messages] }],
+    ['logprobs false', { logprobs: false }],
+    ['a text modality', { modalities: ['text'] }],
+  ])('a request with %s is assembled from a stream', async (_name, more) => {
+    const { upstream } = await ask(answers('x'), { ...HELLO, ...more });
+    expect(upstream.calls[0]?.json['stream']).toBe(true);
+  });
+});
+
+test('a JSON answer to a request for a stream to assemble is passed on byte for byte', async () => {
+  const reply = `{ "id":1e2,"choices":[{"message":{"content":"\\u0061"}}],"x":12345678901234567890 }\n`;
+  const { answer } = await ask(json(200, reply));
+  expect(answer.text).toBe(reply);
+});
+
+describe('falling back before the end of an assembled answer', () => {
+  async function askPair(script: Script) {
+    const a = await startUpstream(script);
+    const b = await startUpstream(answers('from b'));
+    const clock = createManualClock();
+    const gateway = await startGateway(
+      {
+        HOSTED_A_BASE_URL: a.url,
+        HOSTED_B_BASE_URL: b.url,
+        HOSTED_A_TIMEOUT_MS: '8000',
+        IDLE_TIMEOUT_MS: '5000',
+      },
+      clock,
+    );
+    return { a, b, clock, gateway, pending: startChat(gateway.url) };
+  }
+
+  test.each<[name: string, script: Script, reason: string]>([
+    ['a cut in the text', cut(ROLE, A, A), 'bad_response'],
+    ['a cut inside an event', cut(A + STOP.slice(0, 50)), 'bad_response'],
+    ['a clean end without finish reason', sse(A), 'bad_response'],
+    [
+      'an error in the text',
+      sse(A, event({ error: { message: 'no' } }), STOP, DONE),
+      'bad_response',
+    ],
+    ['no content at all', sse(ROLE, STOP, DONE), 'bad_response'],
+    ['a JSON answer without content', json(200, { choices: [] }), 'bad_response'],
+    ['an error status', error(503), 'http_503'],
+  ])(
+    'an assembled answer falls back at any point before its end: %s',
+    async (_name, script, reason) => {
+      const { b, gateway, pending } = await askPair(script);
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ upstream: 'hosted_b', reason: `hosted_a=${reason}` });
+      expect(parsed(answer).choices[0].message).toMatchObject({ content: 'from b' });
+      expect(b.calls).toHaveLength(1);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+      expect(inFlight(gateway)).toBe(0);
+    },
+  );
+
+  test('an assembled answer falls back at a stall after content that is as long as the idle limit', async () => {
+    const { a, b, clock, gateway, pending } = await askPair(stall(A));
+    const call = await a.call(1);
+    await turns(gateway);
+    clock.advance(4999);
+    await turns(gateway);
+    expect(b.calls).toHaveLength(0);
+    clock.advance(1);
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_b',
+      reason: 'hosted_a=timeout',
+    });
+    await call.gone;
+  });
+
+  test('an assembled answer is whole at a stall after the finish reason', async () => {
+    const { a, b, clock, gateway, pending } = await askPair(stall(A, STOP));
+    await a.call(1);
+    await turns(gateway);
+    clock.advance(5000);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    expect(b.calls).toHaveLength(0);
+  });
+});

@@ -1,0 +1,220 @@
+import { expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { chat, HELLO, startChat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { chatHead, openWire } from '../support/wire.ts';
+import { at } from '../support/words.ts';
+
+/** Room for bodies of 10,000 bytes, each counted twice: as it came and as it is written. */
+const BUDGET = 20_000;
+const MEBIBYTE = 1024 * 1024;
+
+async function startTight() {
+  const upstream = await startUpstream(answers('x'));
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: upstream.url, MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET) },
+    clock,
+  );
+  return { upstream, clock, gateway };
+}
+
+const bodyOf = (bytes: number) => JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes) });
+const isOverloaded = { status: 503, upstream: 'none', reason: 'none' };
+
+test('a body past the budget for bodies gets a 503 that says when to come back, and no upstream is called', async () => {
+  const { upstream, gateway } = await startTight();
+  const first = await openWire(gateway.url);
+  first.send(`${chatHead({ 'content-length': 8000, connection: 'close' })}{`);
+  const answer = await gatewayHolds(gateway.url);
+  expect(answer).toMatchObject({ ...isOverloaded, headers: { 'retry-after': '1' } });
+  expect(JSON.parse(answer.text)).toMatchObject({
+    error: { code: 'overloaded', type: 'server_error' },
+    src: 'gateway',
+  });
+  expect(upstream.calls).toHaveLength(0);
+});
+
+/** Asks with a body that has room beside nothing else, until there is something. */
+async function gatewayHolds(url: string) {
+  for (;;) {
+    const answer = await chat(url, bodyOf(8000));
+    if (answer.status !== 200) return answer;
+  }
+}
+
+test('the room of a body is free again once its request was answered, refused or left', async () => {
+  const { gateway } = await startTight();
+  for (let round = 0; round < 5; round += 1) {
+    // That a caller is gone is heard a little later.
+    await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);
+    expect(await chat(gateway.url, 'x'.repeat(8000))).toMatchObject({ status: 400 });
+    expect(await chat(gateway.url, bodyOf(20_000))).toMatchObject({ status: 413 });
+    const caller = await openWire(gateway.url);
+    caller.send(`${chatHead({ 'content-length': 8000 })}{`);
+    caller.leave();
+    await caller.closed;
+  }
+  await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);
+});
+
+test('a body in chunks counts as it comes, and is freed when it is refused', async () => {
+  const { gateway } = await startTight();
+  const [first, second] = [await openWire(gateway.url), await openWire(gateway.url)];
+  const head = chatHead({ 'transfer-encoding': 'chunked' });
+  const half = `${(6000).toString(16)}\r\n${' '.repeat(6000)}\r\n`;
+  first.send(head + half);
+  second.send(head + half);
+  const refused = await Promise.race([
+    first.received('"code":"overloaded"').then(() => first),
+    second.received('"code":"overloaded"').then(() => second),
+  ]);
+  const other = refused === first ? second : first;
+  const body = JSON.stringify(HELLO);
+  other.send(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+  await expect(other.received('chat.completion')).resolves.toBeUndefined();
+});
+
+test('a body that is refused is not read to its end, and the connection is closed', async () => {
+  const { clock, gateway } = await startTight();
+  const first = await openWire(gateway.url);
+  first.send(`${chatHead({ 'content-length': 8000 })}{`);
+  await gatewayHolds(gateway.url);
+  const caller = await openWire(gateway.url);
+  const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
+  caller.send(chatHead({ 'transfer-encoding': 'chunked' }) + chunk.repeat(10_000));
+  await caller.received('"code":"overloaded"');
+  expect(await caller.closed).toMatch(/^HTTP\/1\.1 503 /);
+  const silent = await openWire(gateway.url);
+  silent.send(chatHead({ 'content-length': 9000 }));
+  await silent.received('"code":"overloaded"');
+  clock.advance(2000);
+  expect(await silent.closed).toMatch(/^HTTP\/1\.1 503 /);
+});
+
+/** The head and first byte of a body that goes on for longer than anybody waits. */
+const slowUpload = (bytes: number) => `${chatHead({ 'content-length': bytes })}{`;
+
+test('two hundred slow uploads of 32 MiB do not refuse another caller', async () => {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  for (let upload = 0; upload < 200; upload += 1)
+    (await openWire(gateway.url)).send(slowUpload(32 * MEBIBYTE));
+  await turns(gateway, 20);
+  expect(await chat(gateway.url, HELLO)).toMatchObject({ status: 200 });
+  expect(await chat(gateway.url, bodyOf(MEBIBYTE))).toMatchObject({ status: 200 });
+});
+
+test('small bodies still have room where large ones have none left', async () => {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    MAX_BODIES_IN_FLIGHT_BYTES: String(16 * MEBIBYTE),
+  });
+  for (let isRefused = false; !isRefused;) {
+    const caller = await openWire(gateway.url);
+    caller.send(slowUpload(2 * MEBIBYTE));
+    isRefused = await Promise.race([
+      caller.received('"code":"overloaded"').then(() => true),
+      turns(gateway, 20).then(() => false),
+    ]);
+  }
+  expect(await chat(gateway.url, bodyOf(MEBIBYTE / 2))).toMatchObject({ status: 200 });
+});
+
+test('a body that the budget could never hold is refused as too large', async () => {
+  const { gateway } = await startTight();
+  const answer = await chat(gateway.url, bodyOf(BUDGET / 2));
+  expect(answer.status).toBe(413);
+  expect(answer.text).toContain('SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES');
+});
+
+test('the body of a request is held until its answer has gone out', async () => {
+  const upstream = await startUpstream(() => {});
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: upstream.url,
+    MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET),
+  });
+  const first = startChat(gateway.url, bodyOf(8000));
+  await upstream.call(1);
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(isOverloaded);
+  upstream.script = answers('x');
+  first.leave();
+  await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);
+});
+
+test('a caller without a key is not read from for long', async () => {
+  const clock = createManualClock();
+  const gateway = await startGateway({ API_KEYS: 'k'.repeat(20) }, clock);
+  const caller = await openWire(gateway.url);
+  caller.send(chatHead({ 'transfer-encoding': 'chunked' }));
+  await caller.received('"code":"missing_api_key"');
+  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+  for (let sent = 0; sent < 10 * MEBIBYTE; sent += chunk.length) caller.send(chunk);
+  expect(await caller.closed).toMatch(/^HTTP\/1\.1 401 /);
+  const slow = await openWire(gateway.url);
+  slow.send(`${chatHead({ 'content-length': 100 })}{`);
+  await slow.received('"code":"missing_api_key"');
+  clock.advance(2000);
+  expect(await slow.closed).toMatch(/^HTTP\/1\.1 401 /);
+});
+
+test('a body that stops arriving gets a 408, and its room is free for others', async () => {
+  const { clock, gateway } = await startTight();
+  const caller = await openWire(gateway.url);
+  caller.send(`${chatHead({ 'content-length': 8000 })}{`);
+  await gatewayHolds(gateway.url);
+  clock.advance(19_000);
+  caller.send(' '.repeat(6000));
+  await turns(gateway, 20);
+  clock.advance(19_000);
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(isOverloaded);
+  clock.advance(1000);
+  expect(await caller.closed).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject({ status: 200 });
+});
+
+test('a body of a byte now and then gets a 408 after 20 s, and one of 256 bytes a second is waited for', async () => {
+  const { clock, gateway } = await startTight();
+  const [slow, steady] = [await openWire(gateway.url), await openWire(gateway.url)];
+  const body = JSON.stringify(HELLO);
+  slow.send(slowUpload(1000));
+  const seconds = 30;
+  steady.send(chatHead({ 'content-length': 256 * seconds + body.length }));
+  for (let second = 0; second < seconds; second += 1) {
+    clock.advance(1000);
+    steady.send(' '.repeat(256));
+    if (second % 8 === 7) slow.send(' ');
+    await turns(gateway);
+  }
+  expect(await slow.closed).toMatch(/^HTTP\/1\.1 408 [^]*"code":"request_timeout"/);
+  steady.send(body);
+  await expect(steady.received('chat.completion')).resolves.toBeUndefined();
+});
+
+test.each([
+  [6000, 1],
+  [8000, 0],
+])(
+  'a hedged call of %i bytes is made only if there is room for its copy',
+  async (bytes, hedged) => {
+    const [a, b] = [await startUpstream(() => {}), await startUpstream(answers('from b'))];
+    const clock = createManualClock();
+    const gateway = await startGateway(
+      {
+        ...at({ hosted_a: a.url, hosted_b: b.url }),
+        MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET),
+        HEDGE_MS: '1000',
+      },
+      clock,
+    );
+    const caller = startChat(gateway.url, bodyOf(bytes));
+    await a.call(1);
+    clock.advance(1000);
+    await turns(gateway, 20);
+    expect(b.calls).toHaveLength(hedged);
+    caller.leave();
+  },
+);

@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { chat, startChat } from '../support/client.ts';
+import { startGateway, startWithHistory, temporaryDirectory } from '../support/gateway.ts';
+import { answers, completion, json, type Script, startUpstream } from '../support/upstream.ts';
+
+/** What each answer costs at a price of 1000 for a million tokens of output. */
+const COST = 0.25;
+const usage = { prompt_tokens: 10, completion_tokens: 250, total_tokens: 260 };
+const costly: Script = json(200, { ...completion('paid'), usage });
+
+const priced = (url: string, budget: Readonly<Record<string, string>>) => ({
+  HOSTED_A_BASE_URL: url,
+  HOSTED_A_PRICE_OUTPUT: '1000',
+  ...budget,
+});
+
+test('an upstream whose money budget is used up is skipped until the next day, and the next one serves', async () => {
+  const clock = createManualClock();
+  const paid = await startUpstream(costly);
+  const other = await startUpstream(answers('free'));
+  const settings = priced(paid.url, { HOSTED_A_BUDGET_DAY: '0.75', HOSTED_B_BASE_URL: other.url });
+  const gateway = await startGateway(settings, clock);
+  const reasons = [];
+  for (let n = 0; n < 5; n += 1) reasons.push((await chat(gateway.url)).reason);
+  expect(reasons).toEqual(['none', 'none', 'none', 'hosted_a=budget', 'hosted_a=budget']);
+  expect(paid.calls).toHaveLength(3);
+  const { status } = gateway.host.snapshot();
+  expect(status.upstreams[1]).toMatchObject({
+    healthy: false,
+    skips: [{ reason: 'budget' }],
+    budget: { period: 'day', limit: 0.75, spent: 3 * COST },
+  });
+  clock.advance(Date.parse(status.upstreams[1]?.skips[0]?.until ?? '') - clock.now());
+  expect((await chat(gateway.url)).upstream).toBe('hosted_a');
+  expect(gateway.host.snapshot().status.upstreams[1]?.budget?.spent).toBe(COST);
+});
+
+test('a caller whose only upstream is out of money budget gets a 503, and never a 402', async () => {
+  const paid = await startUpstream(costly);
+  const gateway = await startGateway(priced(paid.url, { HOSTED_A_BUDGET_MONTH: '0.2' }));
+  await chat(gateway.url);
+  const answer = await chat(gateway.url);
+  expect(answer).toMatchObject({
+    status: 503,
+    upstream: 'none',
+    reason: expect.stringContaining('hosted_a=budget') as unknown,
+  });
+  expect(answer.text).toContain('its budget is spent');
+  expect(gateway.host.snapshot().status.ok).toBe(false);
+});
+
+test('a money budget is exceeded only by what was running when it was reached', async () => {
+  const RUNNING = 5;
+  const held: (() => void)[] = [];
+  const paid = await startUpstream((call) => void held.push(() => void costly(call)));
+  const gateway = await startGateway(priced(paid.url, { HOSTED_A_BUDGET_DAY: `${COST}` }));
+  const pending = Array.from({ length: RUNNING }, () => startChat(gateway.url));
+  await paid.call(RUNNING);
+  held[0]?.();
+  await Promise.race(pending.map(({ answer }) => answer));
+  for (let n = 0; n < 3; n += 1) expect((await chat(gateway.url)).status).toBe(503);
+  for (const release of held.slice(1)) release();
+  for (const { answer } of pending) expect((await answer).status).toBe(200);
+  expect(paid.calls).toHaveLength(RUNNING);
+});
+
+test('a money budget is warned about at 80 %, once, and reported again when it is used up', async () => {
+  const lines: string[] = [];
+  const paid = await startUpstream(costly);
+  const gateway = await startGateway(
+    priced(paid.url, { HOSTED_A_BUDGET_DAY: '1.3', HOSTED_A_BUDGET_MONTH: '100' }),
+    createManualClock(),
+    (_level, name, details) => void lines.push(`${name} ${String(details?.['period'] ?? '')}`),
+  );
+  const told = () => lines.filter((line) => line.startsWith('budget'));
+  for (let n = 0; n < 4; n += 1) await chat(gateway.url);
+  expect(told()).toEqual([]);
+  await chat(gateway.url);
+  expect(told()).toEqual(['budget_nearly_spent day']);
+  for (let n = 0; n < 3; n += 1) await chat(gateway.url);
+  expect(told()).toEqual(['budget_nearly_spent day', 'budget_spent day']);
+});
+
+test('the use of a money budget outlasts a restart', async () => {
+  const paid = await startUpstream(costly);
+  const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
+  const directory = temporaryDirectory();
+  const first = await startWithHistory(settings, directory);
+  for (let n = 0; n < 2; n += 1) await chat(first.url);
+  await first.host.stop();
+  const second = await startWithHistory(settings, directory);
+  expect((await chat(second.url)).status).toBe(503);
+  expect(paid.calls).toHaveLength(2);
+});
+
+test('an ondemand whose money budget is used up is not started', async () => {
+  const machine = await startUpstream(costly);
+  const gateway = await startGateway({
+    LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+    ONDEMAND_BASE_URL: machine.url,
+    ONDEMAND_PRICE_OUTPUT: '1000',
+    ONDEMAND_BUDGET_DAY: '0',
+  });
+  expect((await chat(gateway.url)).reason).toContain('ondemand=budget');
+  expect([machine.calls.length, machine.gets.length]).toEqual([0, 0]);
+  expect(gateway.host.snapshot().status.ondemand_warmup).toBe('idle');
+});

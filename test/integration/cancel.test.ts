@@ -1,0 +1,213 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
+import { startChat } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import { PLAIN, STREAM } from '../support/scene.ts';
+import {
+  answers,
+  chunk,
+  error,
+  hang,
+  headOnly,
+  ROLE,
+  type Script,
+  stall,
+  startUpstream,
+} from '../support/upstream.ts';
+import { chatBytes, chatHead, openWire } from '../support/wire.ts';
+
+const A = chunk({ content: 'a' });
+
+/** Nothing of the request is left: no attempt, no mark on anybody's health, no further call. */
+async function expectForgotten(gateway: TestGateway): Promise<void> {
+  await turns(gateway);
+  expect(inFlight(gateway)).toBe(0);
+  for (const id of ['hosted_a', 'hosted_b', 'ondemand'] as const) {
+    expect(await counted(gateway, id)).toEqual({ fails: 0, successes: 0 });
+  }
+  const { requests } = gateway.host.snapshot();
+  expect(requests.map(({ state }) => state)).not.toContain('running');
+}
+
+describe.each<[phase: string, script: Script, body: object, settings: Record<string, string>]>([
+  ['before the head', hang, STREAM, {}],
+  ['between head and content', headOnly, STREAM, {}],
+  ['while events are held', stall(ROLE, ': hi\n\n'), STREAM, {}],
+  ['in the middle of an event', stall(A.slice(0, 50)), STREAM, {}],
+  ['before the head of an assembled answer', hang, PLAIN, {}],
+  ['while an answer is put together', stall(ROLE, A, A), PLAIN, {}],
+  ['while a whole answer is waited for', hang, PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
+])('a caller that leaves %s', (_phase, script, body, settings) => {
+  test('a caller that leaves before the commit aborts the upstream call at once, and no other upstream is called', async () => {
+    const a = await startUpstream(script);
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway({
+      HOSTED_A_BASE_URL: a.url,
+      HOSTED_B_BASE_URL: b.url,
+      ...settings,
+    });
+    const took = await fastest(async () => {
+      const pending = startChat(gateway.url, body);
+      const call = await a.call(a.calls.length + 1);
+      await turns(gateway);
+      pending.leave();
+      return millisecondsUntil(call.gone);
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    await expectForgotten(gateway);
+    expect(b.calls).toHaveLength(0);
+  });
+});
+
+test('a caller that leaves after the commit aborts the upstream call at once', async () => {
+  const a = await startUpstream(stall(ROLE, A));
+  const b = await startUpstream(answers('from b'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+  const took = await fastest(async () => {
+    const pending = startChat(gateway.url, STREAM);
+    const call = await a.call(a.calls.length + 1);
+    await pending.received('"a"');
+    pending.leave();
+    return millisecondsUntil(call.gone);
+  });
+  expect(took).toBeLessThan(AT_ONCE_MS);
+  await expectForgotten(gateway);
+  expect(b.calls).toHaveLength(0);
+});
+
+test('a caller that leaves while it reads slowly aborts the upstream call at once', async () => {
+  const event = chunk({ content: 'x'.repeat(256 * 1024) });
+  const flood: Script = async ({ res, socket, gone }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    while (!socket.destroyed) {
+      if (!res.write(event)) {
+        await Promise.race([new Promise((resolve) => res.once('drain', resolve)), gone]);
+      }
+    }
+  };
+  const a = await startUpstream(flood);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const took = await fastest(async () => {
+    const caller = await openWire(gateway.url, false);
+    caller.send(chatBytes(STREAM));
+    const call = await a.call(a.calls.length + 1);
+    await caller.received('xxx');
+    caller.pause();
+    while (!call.res.writableNeedDrain) await turns(gateway, 5);
+    await turns(gateway, 20);
+    caller.leave();
+    return millisecondsUntil(call.gone);
+  });
+  expect(took).toBeLessThan(AT_ONCE_MS);
+  await expectForgotten(gateway);
+});
+
+test('a caller that leaves while it sends its body leaves no trace', async () => {
+  const a = await startUpstream(answers('from a'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const caller = await openWire(gateway.url);
+  caller.send(`${chatHead({ 'content-length': 1000 })}{"messages":`);
+  await turns(gateway);
+  caller.leave();
+  await expectForgotten(gateway);
+  expect(a.calls).toHaveLength(0);
+  expect(gateway.host.snapshot().requests).toHaveLength(0);
+});
+
+/** Takes connections and never says a word, so that a TLS handshake never ends. */
+async function startMute(): Promise<{ readonly port: number; next(): Promise<Socket> }> {
+  const server = createServer((socket) => void socket.on('error', () => {}).resume());
+  return {
+    port: await listening(server),
+    next: async () => ((await once(server, 'connection')) as [Socket])[0],
+  };
+}
+
+test('a caller that leaves while the upstream is being connected to closes that connection', async () => {
+  const mute = await startMute();
+  const b = await startUpstream(answers('from b'));
+  const gateway = await startGateway({
+    HOSTED_A_BASE_URL: `https://127.0.0.1:${mute.port}`,
+    HOSTED_B_BASE_URL: b.url,
+  });
+  const took = await fastest(async () => {
+    const connecting = mute.next();
+    const pending = startChat(gateway.url, STREAM);
+    const socket = await connecting;
+    await turns(gateway);
+    pending.leave();
+    return millisecondsUntil(new Promise((resolve) => socket.once('close', resolve)));
+  });
+  expect(took).toBeLessThan(AT_ONCE_MS);
+  await expectForgotten(gateway);
+  expect(b.calls).toHaveLength(0);
+});
+
+test('a caller that leaves during the pause before a retry prevents the retry', async () => {
+  const a = await startUpstream(error(500));
+  const b = await startUpstream(answers('from b'));
+  const clock = createManualClock();
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url }, clock);
+  const pending = startChat(gateway.url, STREAM);
+  await a.call(1);
+  await turns(gateway);
+  pending.leave();
+  await turns(gateway);
+  clock.advance(10_000);
+  await turns(gateway);
+  expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
+  expect(inFlight(gateway)).toBe(0);
+  // The try that was over had failed; the leaving adds nothing to it.
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+  expect(gateway.host.snapshot().requests.map(({ state }) => state)).toEqual(['cancelled']);
+});
+
+test('a caller that leaves between two polls of a starting ondemand ends the polling', async () => {
+  const machine = await startUpstream(error(503));
+  const clock = createManualClock();
+  const gateway = await startGateway({ ONDEMAND_BASE_URL: machine.url }, clock);
+  const pending = startChat(gateway.url, STREAM);
+  await machine.call(1);
+  await turns(gateway);
+  pending.leave();
+  await turns(gateway);
+  clock.advance(60_000);
+  await expectForgotten(gateway);
+  expect(machine.calls).toHaveLength(1);
+});
+
+test('a caller that leaves during a retry aborts that call', async () => {
+  const a = await startUpstream(error(502), stall(ROLE));
+  const clock = createManualClock();
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url }, clock);
+  const pending = startChat(gateway.url, STREAM);
+  await a.call(1);
+  await turns(gateway);
+  clock.advance(125);
+  const retry = await a.call(2);
+  pending.leave();
+  await retry.gone;
+  await turns(gateway);
+  expect(inFlight(gateway)).toBe(0);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+});
+
+test('a hundred callers that leave leave nothing behind', async () => {
+  const a = await startUpstream(stall(ROLE, A));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  await Promise.all(
+    Array.from({ length: 100 }, async (_, index) => {
+      const pending = startChat(gateway.url, index % 2 === 0 ? STREAM : PLAIN);
+      const call = await a.call(index + 1);
+      pending.leave();
+      await call.gone;
+    }),
+  );
+  await expectForgotten(gateway);
+  expect(a.calls).toHaveLength(100);
+});

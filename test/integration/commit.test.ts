@@ -1,0 +1,237 @@
+import { expect, test } from 'vitest';
+import { brokenOff } from '../support/broken-off.ts';
+import { createManualClock } from '../support/clock.ts';
+import { chatStream, HELLO, startChat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import {
+  answerChunks,
+  chunk,
+  cut,
+  DONE,
+  error,
+  ROLE,
+  sse,
+  stall,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+const A = chunk({ content: 'a' });
+const B = chunk({ content: 'b' });
+const STREAM = { ...HELLO, stream: true };
+
+/** A gateway with two hosted upstreams: `first` as scripted, and one that answers. */
+async function startPair(first: Script) {
+  const a = await startUpstream(first);
+  const b = await startUpstream(sse(...answerChunks('from b')));
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url, IDLE_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  return { a, b, clock, gateway };
+}
+
+test('no byte is written to the caller before the first content', async () => {
+  const { a, clock, gateway } = await startPair(
+    stall(ROLE, ': waiting\n\n', chunk({ content: '' })),
+  );
+  const pending = startChat(gateway.url, STREAM);
+  const headSeen = pending.head.then(() => true);
+  const { res } = await a.call(1);
+  await turns(gateway, 4);
+  clock.advance(1000);
+  expect(await Promise.race([headSeen, turns(gateway).then(() => false)])).toBe(false);
+  res.write(A);
+  expect(await headSeen).toBe(true);
+  await pending.received('"a"');
+  res.end(STOP + DONE);
+  await pending.answer;
+});
+
+test('held events are sent with the first content, in order and unchanged', async () => {
+  const held = [
+    ROLE,
+    ': a comment\n\n',
+    'event: ping\ndata: {}\n\n',
+    chunk({ content: '' }),
+    'id: 7\n\n',
+  ];
+  const { a, b, gateway } = await startPair(sse(...held, A, STOP, DONE));
+  const answer = await chatStream(gateway.url);
+  expect(answer.text).toBe([...held, A, STOP, DONE].join(''));
+  expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+  expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+  expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
+});
+
+test.each<[name: string, first: Script, reason: string]>([
+  ['a cut before content', cut(ROLE), 'bad_response'],
+  ['a clean end before content', sse(ROLE), 'bad_response'],
+  ['an end of the whole stream without content', sse(ROLE, STOP, DONE), 'bad_response'],
+  ['an empty stream', sse(), 'bad_response'],
+  ['an error event first', sse('data: {"error":{"message":"no"}}\n\n'), 'bad_response'],
+  ['an error event after the role', sse(ROLE, 'data: {"error":"no"}\n\n', A), 'bad_response'],
+  [
+    'an event named error',
+    sse(ROLE, 'event: error\ndata: {"message":"no"}\n\n', A),
+    'bad_response',
+  ],
+  ['an error status', error(503), 'http_503'],
+])('%s falls back, and the caller sees nothing of it', async (_name, first, reason) => {
+  const { a, b, gateway } = await startPair(first);
+  const answer = await chatStream(gateway.url);
+  expect(answer.text).toBe(answerChunks('from b').join(''));
+  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: `hosted_a=${reason}` });
+  expect(b.calls.map((call) => call.body)).toEqual(a.calls.map((call) => call.body));
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
+});
+
+test.each<[name: string, first: Script, before: string, code: string]>([
+  ['a cut', cut(ROLE, A), ROLE + A, 'upstream_bad_response'],
+  ['a cut inside an event', cut(A + B.slice(0, 40)), A, 'upstream_bad_response'],
+  ['a clean end inside an event', sse(A, B.slice(0, 40)), A, 'upstream_bad_response'],
+  ['a clean end without finish reason', sse(ROLE, A, B), ROLE + A + B, 'upstream_bad_response'],
+  ['[DONE] without any finish reason', sse(ROLE, A, DONE), ROLE + A, 'upstream_bad_response'],
+  [
+    'an error among the events',
+    sse(A, 'data: {"error":{"message":"no"}}\n\n'),
+    A,
+    'upstream_error',
+  ],
+  [
+    'an error event in one piece with content',
+    sse(A + 'data: {"error":"x"}\n\n'),
+    A,
+    'upstream_error',
+  ],
+  ['events after an error', sse(A, 'data: {"error":"no"}\n\n', B, STOP, DONE), A, 'upstream_error'],
+  [
+    'an event named error',
+    sse(A, 'event: error\ndata: {"message":"no"}\n\n', B),
+    A,
+    'upstream_error',
+  ],
+  [
+    'an error next to choices',
+    sse(
+      A,
+      'data: {"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502}}\n\n',
+      DONE,
+    ),
+    A,
+    'upstream_error',
+  ],
+])(
+  '%s after the commit ends the stream with one error event, and no other upstream is called',
+  async (_name, first, before, code) => {
+    const { a, b, gateway } = await startPair(first);
+    const answer = await chatStream(gateway.url);
+    expect(brokenOff(answer.text)).toEqual({ before, code });
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    expect([a.calls.length, b.calls.length]).toEqual([1, 0]);
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+    expect(inFlight(gateway)).toBe(0);
+  },
+);
+
+test('a stall after the commit ends the stream with one error event and aborts the upstream call', async () => {
+  const { a, b, clock, gateway } = await startPair(stall(ROLE, A));
+  const pending = startChat(gateway.url, STREAM);
+  await pending.received('"a"');
+  clock.advance(5000);
+  const answer = await pending.answer;
+  expect(brokenOff(answer.text)).toEqual({ before: ROLE + A, code: 'upstream_timeout' });
+  await (
+    await a.call(1)
+  ).gone;
+  expect(b.calls).toHaveLength(0);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+});
+
+const FINISHED_WITH_TEXT = chunk({ content: 'a' }, 'stop');
+const USAGE = 'data: {"choices":[],"usage":{"total_tokens":3}}\n\n';
+
+test.each<[name: string, first: Script, text: string]>([
+  ['a clean end after the finish reason', sse(ROLE, A, STOP), ROLE + A + STOP + DONE],
+  ['a cut after the finish reason', cut(ROLE, A, STOP), ROLE + A + STOP + DONE],
+  ['a finish reason of length', sse(A, chunk({}, 'length')), A + chunk({}, 'length') + DONE],
+  ['usage that the caller did not ask for', sse(A, STOP, USAGE), A + STOP + DONE],
+  ['a finish reason on the content', sse(FINISHED_WITH_TEXT), FINISHED_WITH_TEXT + DONE],
+  ['a last event without its blank line', sse(A, STOP.trimEnd()), A + STOP + DONE],
+  [
+    'the only event without its blank line',
+    sse(FINISHED_WITH_TEXT.trimEnd()),
+    FINISHED_WITH_TEXT + DONE,
+  ],
+  ['[DONE] without its blank line', sse(A, STOP, DONE.trimEnd()), A + STOP + DONE],
+  [
+    'a last event with an id and no blank line',
+    sse(A, `id: 9\n${STOP.trimEnd()}`),
+    `${A}id: 9\n${STOP}${DONE}`,
+  ],
+])('%s completes the stream with [DONE]', async (_name, first, text) => {
+  const { b, gateway } = await startPair(first);
+  const answer = await chatStream(gateway.url);
+  expect(answer.text).toBe(text);
+  expect(b.calls).toHaveLength(0);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('a silence after the finish reason completes the stream', async () => {
+  const { clock, gateway } = await startPair(stall(A, STOP));
+  const pending = startChat(gateway.url, STREAM);
+  await pending.received('"stop"');
+  clock.advance(5000);
+  expect((await pending.answer).text).toBe(A + STOP + DONE);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('one finish reason does not complete a stream with two choices', async () => {
+  const { gateway } = await startPair(sse(A, STOP));
+  const answer = await chatStream(gateway.url, { n: 2 });
+  expect(brokenOff(answer.text).before).toBe(A + STOP);
+});
+
+test('[DONE] ends the answer at once, though the upstream keeps its connection open', async () => {
+  const { a, clock, gateway } = await startPair(stall(A, STOP, DONE));
+  const answer = await chatStream(gateway.url);
+  expect(answer.text).toBe(A + STOP + DONE);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+  expect(inFlight(gateway)).toBe(0);
+  // What the upstream never ends is closed soon after.
+  clock.advance(1000);
+  await (
+    await a.call(1)
+  ).gone;
+});
+
+test('no byte after [DONE] reaches the caller', async () => {
+  const { gateway } = await startPair(sse(A, STOP, DONE + B, 'data: {"error":"late"}\n\n'));
+  expect((await chatStream(gateway.url)).text).toBe(A + STOP + DONE);
+});
+
+test('each event reaches the caller before the upstream sends the next', async () => {
+  const { a, gateway } = await startPair(stall());
+  const pending = startChat(gateway.url, STREAM);
+  const { res } = await a.call(1);
+  for (let token = 0; token < 20; token += 1) {
+    res.write(chunk({ content: `token ${token}.` }));
+    await pending.received(`token ${token}.`);
+  }
+  res.end(STOP + DONE);
+  expect((await pending.answer).text).toContain('[DONE]');
+});
+
+test('comments after the commit are passed on as they come', async () => {
+  const { a, gateway } = await startPair(stall(A));
+  const pending = startChat(gateway.url, STREAM);
+  await pending.received('"a"');
+  (await a.call(1)).res.write(': still here\n\n');
+  await pending.received('still here');
+  (await a.call(1)).res.end(STOP + DONE);
+  expect((await pending.answer).text).toBe(`${A}: still here\n\n${STOP}${DONE}`);
+});

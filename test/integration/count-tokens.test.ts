@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { counted } from '../support/report.ts';
+import { chatOnly } from '../support/speakers.ts';
+import { answers, json, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const ask = (url: string, more = {}) => {
+  const messages = [{ role: 'user', content: 'x'.repeat(400) }];
+  return startCall(`${url}/v1/messages/count_tokens`, { model: 'm', messages, ...more }).answer;
+};
+
+test('the number of tokens is estimated where an upstream does not count', async () => {
+  const a = await startUpstream(chatOnly(404));
+  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const answer = await ask(gateway.url);
+  expect([answer.status, answer.upstream, answer.reason]).toEqual([
+    200,
+    'none',
+    'hosted_a=unsupported',
+  ]);
+  expect(JSON.parse(answer.text)).toEqual({ input_tokens: 104 });
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+  expect(gateway.host.snapshot().requests).toMatchObject([{ state: 'done' }]);
+});
+
+test('the number of tokens is that of the first upstream that counts', async () => {
+  const a = await startUpstream(answers('hi'));
+  const b = await startUpstream(json(200, { input_tokens: 7 }));
+  const settings = { ...at({ hosted_a: a.url, hosted_b: b.url }), HOSTED_A_PROTOCOLS: 'chat' };
+  const gateway = await startGateway(settings);
+  expect(JSON.parse((await ask(gateway.url)).text)).toEqual({ input_tokens: 7 });
+  expect(a.calls).toHaveLength(0);
+});
+
+test('the number of tokens of a request that cannot be translated is a 400', async () => {
+  const a = await startUpstream(chatOnly(404));
+  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const answer = await ask(gateway.url, { container: 'c' });
+  expect([answer.status, answer.text.includes("'container'")]).toEqual([400, true]);
+});
+
+test('the number of tokens is not estimated where no upstream is set up', async () => {
+  const gateway = await startGateway({});
+  expect((await ask(gateway.url)).status).toBe(503);
+});

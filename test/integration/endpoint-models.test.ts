@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { error, json, startUpstream, type Script } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const VECTORS = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });
+const RANKS = json(200, { results: [{ index: 0, relevance_score: 1 }] });
+const EMBEDDINGS = { path: '/v1/embeddings', body: { input: 'a' }, answers: VECTORS };
+const RERANK = { path: '/v1/rerank', body: { query: 'q', documents: ['a'] }, answers: RANKS };
+
+/** An engine at `local` that lists its models. */
+async function startEngine(script: Script, ...models: readonly string[]) {
+  const engine = await startUpstream(script);
+  engine.answerGet = ({ res }) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ data: models.map((id) => ({ id, object: 'model' })) }));
+  };
+  return engine;
+}
+
+describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
+  test('an embeddings or rerank request goes to no other model, and to no upstream that is set to another', async () => {
+    const [a, b, c] = [
+      await startUpstream(answers),
+      await startUpstream(error(503)),
+      await startUpstream(answers),
+    ];
+    const gateway = await startGateway({
+      ...at({ hosted_a: a.url, hosted_b: b.url, hosted_c: c.url }),
+      HOSTED_A_MODEL: 'other',
+      HOSTED_B_MODEL: 'mine',
+    });
+    const answer = await startCall(gateway.url + path, { ...body, model: 'mine' }).answer;
+    expect(answer).toMatchObject({
+      status: 200,
+      upstream: 'hosted_c',
+      reason: 'hosted_a=model_mismatch; hosted_b=http_503',
+    });
+    expect(a.calls).toHaveLength(0);
+    expect([...b.calls, ...c.calls].map((call) => call.json['model'])).toEqual(['mine', 'mine']);
+  });
+
+  test('an embeddings or rerank request skips an engine that does not list its model, and spares its circuit', async () => {
+    const engine = await startEngine(answers, 'mine:latest', 'chat');
+    const gateway = await startGateway(at({ local: engine.url }));
+    await engine.get(1);
+    const ask = (model: string) => startCall(gateway.url + path, { ...body, model }).answer;
+    await expect.poll(async () => (await ask('other')).status).toBe(404);
+    const answer = await ask('other');
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'model_not_found' } });
+    expect(answer.text).toContain('local: set to another model.');
+    expect((await ask('mine')).status).toBe(200);
+    expect(engine.calls.at(-1)?.json['model']).toBe('mine');
+  });
+
+  test('an embeddings or rerank request must name its model', async () => {
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9' });
+    const answer = await startCall(gateway.url + path, body).answer;
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+      400,
+      { error: { param: 'model' } },
+    ]);
+  });
+
+  test('an embeddings or rerank request does not start an ondemand that is set to another model', async () => {
+    const gpu = await startUpstream(answers);
+    const own = await startUpstream(error(503));
+    const gateway = await startGateway({
+      ...at({ local: own.url, ondemand: gpu.url }),
+      ONDEMAND_MODEL: 'chat',
+    });
+    const answer = await startCall(gateway.url + path, { ...body, model: 'mine' }).answer;
+    expect(answer.reason).toBe('local=http_503; ondemand=model_mismatch');
+    expect(gateway.host.snapshot().status.ondemand_warmup).toBe('idle');
+    expect([gpu.calls.length, gpu.gets.length]).toEqual([0, 0]);
+  });
+});
+
+test('a request to another endpoint goes to the model that an upstream is set to, like chat completions', async () => {
+  const a = await startUpstream(json(200, { choices: [{ text: 'a', finish_reason: 'stop' }] }));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_A_MODEL: 'theirs' });
+  await startCall(`${gateway.url}/v1/completions`, { model: 'mine', prompt: 'a' }).answer;
+  expect(a.calls[0]?.json['model']).toBe('theirs');
+});

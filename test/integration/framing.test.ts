@@ -1,0 +1,359 @@
+import type { Socket } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { FRAMINGS, responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
+import { turns } from '../support/report.ts';
+import {
+  answerChunks,
+  chunk,
+  completion,
+  DONE,
+  json,
+  ROLE,
+  sse,
+  stall,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+const EVENTS = { 'content-type': 'text/event-stream' };
+const A = chunk({ content: 'a' });
+
+/** A gateway whose only upstream answers as scripted. */
+async function startOne(script: Script): Promise<TestGateway> {
+  const a = await startUpstream(script);
+  return startGateway({ HOSTED_A_BASE_URL: a.url });
+}
+
+const withCrlf = (text: string) => text.replaceAll('\n', '\r\n');
+
+const STREAMS: readonly [name: string, text: string][] = [
+  ['LF and characters of four bytes', ROLE + chunk({ content: 'é😀' }) + STOP + DONE],
+  ['CRLF', withCrlf(ROLE + A + STOP + DONE)],
+  ['CR', (A + STOP + DONE).replaceAll('\n', '\r')],
+  [
+    'comments, names, ids and data over two lines',
+    `: hi\n\nevent: x\nid: 1\n${A.replace(',', ',\ndata: ')}${STOP}${DONE}`,
+  ],
+  ['CRLF and no [DONE]', withCrlf(A + STOP)],
+  ['an error among the events', `${A}data: {"error":{"message":"no"}}\n\n${A}`],
+];
+
+describe('streams that are cut in two', () => {
+  test.each(STREAMS)(
+    'a stream that is cut in two at every byte gives the caller the same bytes: %s',
+    async (_name, text) => {
+      const bytes = Buffer.from(text);
+      let gateway: TestGateway | null = null;
+      let place = 0;
+      const head = Buffer.from(
+        `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${bytes.length}\r\n\r\n`,
+      );
+      const a = await startRawUpstream(async (socket: Socket) => {
+        socket.write(Buffer.concat([head, bytes.subarray(0, place)]));
+        if (gateway !== null) await turns(gateway, 1);
+        socket.write(bytes.subarray(place));
+      });
+      gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+      const whole = (await chatStream(gateway.url)).text;
+      const differing: number[] = [];
+      for (place = 1; place < bytes.length; place += 1) {
+        if ((await chatStream(gateway.url)).text !== whole) differing.push(place);
+      }
+      expect(differing).toEqual([]);
+    },
+  );
+});
+
+test('a stream that comes byte by byte gives the caller the same bytes', async () => {
+  const text = withCrlf(ROLE) + chunk({ content: 'é😀' }) + STOP + DONE;
+  let gateway: TestGateway | null = null;
+  const a = await startRawUpstream(async (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n');
+    for (const byte of Buffer.from(text)) {
+      socket.write(Buffer.of(byte));
+      if (gateway !== null) await turns(gateway, 1);
+    }
+    socket.end();
+  });
+  gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  expect((await chatStream(gateway.url)).text).toBe(text);
+});
+
+test.each(STREAMS.slice(0, 4))(
+  'a stream in lines of %s arrives unchanged in one piece',
+  async (_name, text) => {
+    const gateway = await startOne(sse(text));
+    expect((await chatStream(gateway.url)).text).toBe(text);
+  },
+);
+
+test('an event of 1 MB arrives unchanged', async () => {
+  const event = chunk({ content: 'x'.repeat(1024 * 1024) });
+  const gateway = await startOne(sse(event, event, STOP, DONE));
+  expect((await chatStream(gateway.url)).text).toBe(event + event + STOP + DONE);
+});
+
+const TOO_LARGE = chunk({ content: 'x'.repeat(5 * 1024 * 1024) });
+
+test.each([
+  ['stream', true],
+  ['plain answer', false],
+])('an event over 4 MiB before content is a bad response to a %s', async (_name, stream) => {
+  const a = await startUpstream(sse(ROLE, TOO_LARGE, STOP, DONE));
+  const b = await startUpstream(sse(A, STOP, DONE));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+  const answer = await chat(gateway.url, { ...HELLO, stream });
+  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+});
+
+test('an event over 4 MiB after the commit ends the stream with an error event', async () => {
+  const gateway = await startOne(sse(A, TOO_LARGE, STOP, DONE));
+  const { text } = await chatStream(gateway.url);
+  expect(text.slice(0, A.length)).toBe(A);
+  expect(JSON.parse(text.slice(A.length + 6))).toMatchObject({
+    error: { code: 'upstream_bad_response' },
+  });
+});
+
+test('more than 64 KiB before any content is a bad response', async () => {
+  const comments = Array.from({ length: 70 }, () => `: ${'x'.repeat(1000)}\n\n`);
+  const a = await startUpstream(sse(...comments, A, STOP, DONE));
+  const b = await startUpstream(sse(A, STOP, DONE));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+  const answer = await chatStream(gateway.url);
+  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+  expect(answer.text).toBe(A + STOP + DONE);
+});
+
+test('up to 64 KiB before the content is held and sent along', async () => {
+  const comments = Array.from({ length: 60 }, () => `: ${'x'.repeat(1000)}\n\n`).join('');
+  const gateway = await startOne(sse(comments, A, STOP, DONE));
+  expect((await chatStream(gateway.url)).text).toBe(comments + A + STOP + DONE);
+});
+
+describe.each(FRAMINGS)('a body framed by %s', (framing) => {
+  test('a stream arrives whole in each framing', async () => {
+    const text = answerChunks('one two').join('');
+    const a = await startRawUpstream(
+      (socket) => void socket.end(responseBytes(framing, EVENTS, text)),
+    );
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+    expect((await chatStream(gateway.url)).text).toBe(text);
+  });
+
+  test('a JSON answer arrives whole in each framing', async () => {
+    const text = ` ${JSON.stringify(completion('hello'), null, 2)}\n`;
+    const headers = { 'content-type': 'application/json' };
+    const a = await startRawUpstream(
+      (socket) => void socket.end(responseBytes(framing, headers, text)),
+    );
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+    expect((await chat(gateway.url)).text).toBe(text);
+  });
+
+  test('a body that is cut in the text breaks the stream in each framing', async () => {
+    const whole = responseBytes(framing, EVENTS, ROLE + A + A + STOP + DONE);
+    const cutAt = whole.indexOf(A) + A.length + 20;
+    const a = await startRawUpstream((socket) => void socket.end(whole.subarray(0, cutAt)));
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+    const { text } = await chatStream(gateway.url);
+    expect(text.startsWith(`${ROLE + A}data: {"error":`)).toBe(true);
+    expect(text).not.toContain('[DONE]');
+  });
+});
+
+const CODINGS: readonly [string, (text: string) => Buffer][] = [
+  ['gzip', gzipSync],
+  ['x-gzip', gzipSync],
+  ['GZIP', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+];
+
+describe.each(CODINGS)('a body compressed with %s', (coding, compress) => {
+  const encoded =
+    (type: string, text: string): Script =>
+    ({ res }) => {
+      res.writeHead(200, { 'content-type': type, 'content-encoding': coding }).end(compress(text));
+    };
+
+  test('a compressed body that was not asked for is decoded for a stream', async () => {
+    const text = answerChunks('one two').join('');
+    const gateway = await startOne(encoded('text/event-stream', text));
+    const answer = await chatStream(gateway.url);
+    expect(answer.text).toBe(text);
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+  });
+
+  test('a compressed body that was not asked for is decoded for a plain answer', async () => {
+    const text = JSON.stringify(completion('hello'));
+    const gateway = await startOne(encoded('application/json', text));
+    const answer = await chat(gateway.url);
+    expect(answer.text).toBe(text);
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+  });
+
+  test('a compressed body that is cut is a bad response', async () => {
+    const half: Script = ({ res }) => {
+      const bytes = compress(JSON.stringify(completion('hello '.repeat(100))));
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding });
+      res.end(bytes.subarray(0, bytes.length / 2));
+    };
+    const gateway = await startOne(half);
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 502,
+      reason: 'hosted_a=bad_response',
+    });
+  });
+});
+
+test('a compressed stream reaches the caller event by event', async () => {
+  const { createGzip } = await import('node:zlib');
+  const a = await startUpstream(() => {});
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const pending = startChat(gateway.url, { ...HELLO, stream: true });
+  const { res } = await a.call(1);
+  res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+  const gzip = createGzip();
+  gzip.pipe(res);
+  for (let token = 0; token < 5; token += 1) {
+    gzip.write(chunk({ content: `token ${token}.` }));
+    gzip.flush();
+    await pending.received(`token ${token}.`);
+  }
+  gzip.end(STOP + DONE);
+  expect((await pending.answer).text).toContain(STOP + DONE);
+});
+
+test.each([
+  [
+    'an unknown content coding',
+    { 'content-type': 'application/json', 'content-encoding': 'rot13' },
+  ],
+  ['a page', { 'content-type': 'text/html' }],
+])('%s is a bad response', async (_name, headers) => {
+  const gateway = await startOne(json(200, completion('x'), headers));
+  expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'hosted_a=bad_response' });
+});
+
+test.each([
+  ['application/json', { 'content-type': 'application/json' }],
+  ['text/plain', { 'content-type': 'text/plain' }],
+  ['nothing', {}],
+])('stream events labelled as %s reach a caller of a stream', async (_label, headers) => {
+  const events: Script = ({ res }) => {
+    res.writeHead(200, headers);
+    for (const part of [ROLE, A, STOP, DONE]) res.write(part);
+    res.end();
+  };
+  const gateway = await startOne(events);
+  const answer = await chatStream(gateway.url);
+  expect(answer.status).toBe(200);
+  expect(answer.text).toBe(ROLE + A + STOP + DONE);
+  expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+});
+
+test('stream events without a content type are assembled for a caller of a plain answer', async () => {
+  const events: Script = ({ res }) => void res.writeHead(200).end(ROLE + A + STOP + DONE);
+  const gateway = await startOne(events);
+  const answer = await chat(gateway.url);
+  expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'a' } }] });
+  expect(answer.headers['content-type']).toBe('application/json');
+});
+
+const PLAIN = { ...completion('hello'), usage: { total_tokens: 9 }, timings: { ms: 1 } };
+
+test.each([
+  ['without usage', {}, []],
+  [
+    'with usage where it was asked for',
+    { stream_options: { include_usage: true } },
+    [{ total_tokens: 9 }],
+  ],
+])(
+  'a JSON answer becomes one chunk %s and [DONE] for a caller of a stream',
+  async (_name, more, usages) => {
+    const gateway = await startOne(json(200, PLAIN));
+    const answer = await chatStream(gateway.url, more);
+    const events = answer.text.split('\n\n');
+    expect(events.slice(-2)).toEqual(['data: [DONE]', '']);
+    const chunks = events
+      .slice(0, -2)
+      .map((event) => JSON.parse(event.slice(6)) as Record<string, unknown>);
+    expect(chunks[0]).toEqual({
+      id: 'c1',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'm',
+      timings: { ms: 1 },
+      choices: [
+        { index: 0, delta: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' },
+      ],
+    });
+    expect(chunks.slice(1).map((each) => each['usage'])).toEqual(usages);
+    expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    expect(answer.headers['content-length']).toBe(String(answer.body.length));
+  },
+);
+
+test('tool calls of a JSON answer get their index in the chunk', async () => {
+  const call = (id: string) => ({
+    id,
+    type: 'function',
+    function: { name: 'f', arguments: '{}' },
+  });
+  const message = { role: 'assistant', content: null, tool_calls: [call('x'), call('y')] };
+  const gateway = await startOne(
+    json(200, { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
+  );
+  const { text } = await chatStream(gateway.url);
+  expect(JSON.parse(text.slice(6, text.indexOf('\n')))).toMatchObject({
+    choices: [
+      {
+        delta: {
+          tool_calls: [
+            { index: 0, ...call('x') },
+            { index: 1, ...call('y') },
+          ],
+        },
+      },
+    ],
+  });
+});
+
+test.each([
+  ['plain', false],
+  ['stream', true],
+])('a whole answer labelled as events reaches a %s caller', async (_name, isStream) => {
+  const labelled: Script = ({ res }) =>
+    void res.writeHead(200, EVENTS).end(JSON.stringify(completion('hello')));
+  const gateway = await startOne(labelled);
+  const { text, reason } = await (isStream ? chatStream(gateway.url) : chat(gateway.url));
+  expect(reason).toBe('none');
+  expect(text).toMatch(isStream ? /^data: .*"content":"hello"/ : /"content":"hello"/);
+});
+
+test('blanks before an unlabelled JSON answer stay with it', async () => {
+  const text = `\n\n${JSON.stringify(completion('hello'))}`;
+  const unlabelled: Script = ({ res }) => {
+    res.writeHead(200);
+    res.write(text.slice(0, 1));
+    setImmediate(() => res.end(text.slice(1)));
+  };
+  const gateway = await startOne(unlabelled);
+  expect((await chat(gateway.url)).text).toBe(text);
+});
+
+test('a stream stalled in its head delays no other', async () => {
+  const a = await startUpstream(stall(ROLE), sse(A, STOP, DONE));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const first = startChat(gateway.url, { ...HELLO, stream: true });
+  await a.call(1);
+  expect((await chatStream(gateway.url)).text).toBe(A + STOP + DONE);
+  first.leave();
+});

@@ -1,0 +1,334 @@
+import { describe, expect, test } from 'vitest';
+import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
+import { createHealthChecks } from '../../main/gateway/circuits/health-checks.ts';
+import { chat, chatStream, startChat } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
+import { controlOf, machineAt, startMachine, startTier } from '../support/tier.ts';
+import {
+  answers,
+  error,
+  hang,
+  json,
+  reset,
+  startUpstream,
+  type Upstream,
+  type UpstreamGet,
+} from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+import { UNWATCHED } from '../support/circuits.ts';
+
+const DEAD = error(503, 'out of order');
+const MINUTE_MS = 60_000;
+/** The first check comes so long after an opening, the next ones at this pace. */
+const FIRST_MS = 15_000;
+const PACE_MS = 5000;
+
+const well = ({ res }: UpstreamGet) => void res.writeHead(200).end('{"status":"ok"}');
+const ill = ({ res }: UpstreamGet) => void res.writeHead(503).end();
+
+const circuitOf = ({ host }: TestGateway, id: string) => host.snapshot().status.circuits[id];
+
+/** A gateway whose `id` has failed once, which opened its circuit; another one serves meanwhile. */
+async function startOpened(
+  id: 'local' | 'hosted_a',
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const clock = createManualClock();
+  const up = await startUpstream(DEAD);
+  const other = await startUpstream(answers('from the other'));
+  const gateway = await startGateway(
+    {
+      ...at({ [id]: up.url, hosted_c: other.url }),
+      FAIL_THRESHOLD: '1',
+      ...settings,
+    },
+    clock,
+  );
+  await chat(gateway.url);
+  // A fixed engine is asked for its models at the start.
+  const before = up.gets.length;
+  return { clock, up, other, gateway, checks: () => up.gets.slice(before) };
+}
+
+/** Time passes, and what was sent in it is answered. */
+async function pass(gateway: TestGateway, clock: { advance(ms: number): void }, ms: number) {
+  clock.advance(ms);
+  await turns(gateway, 3);
+}
+
+describe('an upstream whose circuit is open', () => {
+  test.each([
+    ['hosted_a', ['/models']],
+    ['local', ['/health']],
+  ] as const)(
+    'an upstream with an open circuit (%s) is checked after 15 s, and called next once it answers',
+    async (id, paths) => {
+      const { clock, up, gateway, checks } = await startOpened(id);
+      up.answerGet = well;
+      up.script = answers('well again');
+      await pass(gateway, clock, FIRST_MS - 1);
+      expect(checks()).toEqual([]);
+      await pass(gateway, clock, 1);
+      expect(checks().map(({ path }) => path)).toEqual(paths);
+      expect(circuitOf(gateway, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+      expect(await chat(gateway.url)).toMatchObject({ upstream: id, reason: 'none' });
+      expect(circuitOf(gateway, id)).toMatchObject({ open: false });
+      // A healthy upstream is not checked.
+      await pass(gateway, clock, 10_000);
+      expect(checks()).toHaveLength(1);
+    },
+  );
+
+  test('an upstream with an open circuit is checked every 5 s while it is down, and every 15 s after ten minutes', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a', {
+      COOLDOWN_MS: '3600000',
+    });
+    up.answerGet = ill;
+    await pass(gateway, clock, FIRST_MS);
+    for (let n = 2; n <= 118; n += 1) {
+      await pass(gateway, clock, PACE_MS - 1);
+      expect(checks()).toHaveLength(n - 1);
+      await pass(gateway, clock, 1);
+      expect(checks()).toHaveLength(n);
+    }
+    expect(clock.ticks()).toBe(600_000);
+    await pass(gateway, clock, 14_999);
+    expect(checks()).toHaveLength(118);
+    await pass(gateway, clock, 1);
+    expect(checks()).toHaveLength(119);
+    expect(up.calls).toHaveLength(1);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 2_985_000 });
+  });
+
+  test('an upstream that refuses a health check, or is silent, is checked again', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a');
+    await up.close();
+    await pass(gateway, clock, FIRST_MS);
+    await up.reopen();
+    up.answerGet = () => {};
+    await pass(gateway, clock, PACE_MS);
+    expect(checks()).toHaveLength(1);
+    await pass(gateway, clock, 4000);
+    up.answerGet = well;
+    await pass(gateway, clock, 1000);
+    expect(checks()).toHaveLength(2);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 0 });
+  });
+
+  test.each([
+    ['there is no such route', 404],
+    ['a key is asked for', 401],
+  ])('a health check passes where %s (%i)', async (_says, status) => {
+    const { clock, up, gateway } = await startOpened('local');
+    up.answerGet = ({ res }) => void res.writeHead(status).end('{}');
+    // A jump leaves no time for the engine's list of models either, and its engine is checked for that as well.
+    await pass(gateway, clock, FIRST_MS - 1);
+    await pass(gateway, clock, 1);
+    await expect.poll(() => circuitOf(gateway, 'local')).toMatchObject({ cooldownRemainingMs: 0 });
+  });
+
+  test('a health check carries the key and the headers of its upstream, and is never a completion', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a', {
+      HOSTED_A_API_KEY: 'sk-ours',
+      HOSTED_A_HEADERS: '{"X-Team":"blue"}',
+    });
+    up.answerGet = well;
+    await pass(gateway, clock, FIRST_MS);
+    expect(checks()[0]?.headers).toMatchObject({
+      authorization: 'Bearer sk-ours',
+      'x-team': 'blue',
+    });
+    expect(up.calls).toHaveLength(1);
+  });
+
+  test('an upstream that fails quickly once more is checked again 15 s later, and its cool-down does not grow', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a');
+    up.answerGet = well;
+    for (let n = 1; n <= 6; n += 1) {
+      await pass(gateway, clock, FIRST_MS);
+      expect(await chat(gateway.url)).toMatchObject({ reason: 'hosted_a=http_503' });
+      expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: MINUTE_MS });
+      expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
+      expect(checks()).toHaveLength(n);
+    }
+    up.script = answers('well again');
+    await pass(gateway, clock, FIRST_MS);
+    expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+
+  test('an upstream waits for its cool-down where health checks are switched off', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a', {
+      HEALTH_CHECKS: 'false',
+    });
+    up.answerGet = well;
+    await pass(gateway, clock, MINUTE_MS - 1);
+    expect([checks().length, circuitOf(gateway, 'hosted_a')?.cooldownRemainingMs]).toEqual([0, 1]);
+  });
+
+  test('an upstream that costs money is not checked while Local only is on', async () => {
+    const { clock, up, gateway, checks } = await startOpened('hosted_a');
+    up.answerGet = well;
+    const { patch } = controlOf(gateway);
+    expect(await patch({ routing: { forceZero: true } })).toMatchObject({ status: 200 });
+    for (let n = 0; n < 6; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(checks()).toEqual([]);
+    expect(await patch({ routing: { forceZero: false } })).toMatchObject({ status: 200 });
+    await pass(gateway, clock, PACE_MS);
+    expect(checks()).toHaveLength(1);
+  });
+
+  test('an upstream is not checked where that might wake up a paid machine', async () => {
+    const clock = createManualClock();
+    const up = await startUpstream(reset);
+    up.answerGet = well;
+    const gateway = await startGateway(
+      { ...at({ ondemand: up.url }), FAIL_THRESHOLD: '1', ONDEMAND_WARMUP: 'false' },
+      clock,
+    );
+    expect(await chat(gateway.url)).toMatchObject({ reason: 'ondemand=unreachable' });
+    expect(circuitOf(gateway, 'ondemand')).toMatchObject({ open: true });
+    for (let n = 0; n < 10; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(up.gets).toEqual([]);
+  });
+
+  test('an upstream whose circuit an earlier run left open is checked 15 s after the start', async () => {
+    const clock = createManualClock();
+    const limits = {
+      failThreshold: 1,
+      cooldownMs: MINUTE_MS,
+      ttftThresholdMs: 1,
+      ttftSlowThreshold: 9,
+    };
+    const make = () =>
+      createCircuits({
+        clock,
+        random: () => 0.5,
+        config: () => ({ circuit: limits }),
+        ...UNWATCHED,
+        opened() {},
+      });
+    const before = make();
+    const failure = { kind: 'failure', error: 'x', silentMs: 0, costMs: 0 } as const;
+    before.record('hosted_a', { serial: 0 }, failure);
+    const circuits = make();
+    circuits.restore(before.save());
+    const seen: string[] = [];
+    const check = (id: string) => {
+      seen.push(id);
+      return Promise.resolve(true);
+    };
+    const healthChecks = createHealthChecks({ clock, circuits, isOn: () => true, check });
+    healthChecks.start();
+    clock.advance(FIRST_MS - 1);
+    expect(seen).toEqual([]);
+    clock.advance(1);
+    expect(seen).toEqual(['hosted_a']);
+    await expect.poll(() => circuits.exclusionOf('hosted_a', '')).toBeNull();
+    healthChecks.stop();
+    expect(clock.pending()).toBe(0);
+  });
+});
+
+/** Lets callers of a silent upstream wait until its timeout has opened its circuit. */
+async function startHung(clock = createManualClock()) {
+  const up = await startUpstream(hang);
+  const other = await startUpstream(answers('from the other'));
+  const gateway = await startGateway(
+    { ...at({ hosted_a: up.url, hosted_b: other.url }), TTFT_SLOW_THRESHOLD: '1', HEDGE: 'off' },
+    clock,
+  );
+  await timeOut(gateway, clock, up);
+  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true });
+  return { clock, up, other, gateway };
+}
+
+async function timeOut(
+  gateway: TestGateway,
+  clock: { advance(ms: number): void },
+  up: Upstream,
+): Promise<void> {
+  const pending = startChat(gateway.url);
+  await up.call(up.calls.length + 1);
+  clock.advance(30_000);
+  expect(await pending.answer).toMatchObject({ reason: 'hosted_a=timeout' });
+}
+
+describe('an upstream that hangs', () => {
+  test('an upstream that hangs and passes its checks waits for its cool-down, which grows', async () => {
+    const { clock, up, gateway } = await startHung();
+    up.answerGet = well;
+    for (let n = 0; n < 11; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 5000 });
+    await pass(gateway, clock, 5000);
+    await timeOut(gateway, clock, up);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 2 * MINUTE_MS });
+    for (let n = 0; n < 11; n += 1) await pass(gateway, clock, PACE_MS);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 65_000 });
+    expect(up.calls).toHaveLength(2);
+  });
+
+  test('an upstream that hung and failed its checks is used again when it passes one', async () => {
+    const { clock, up, gateway } = await startHung();
+    up.answerGet = () => {};
+    await pass(gateway, clock, FIRST_MS);
+    await pass(gateway, clock, 4000);
+    up.answerGet = well;
+    up.script = answers('well again');
+    await pass(gateway, clock, 1000);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 0 });
+    expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+});
+
+describe('a machine of the local pool', () => {
+  const engine = (status: string) => json(200, { status: 'ok', engine_health: { status } });
+
+  test('a machine of the local pool is checked through its agent, which knows its gateway and its engine', async () => {
+    const [sick, other] = [await startMachine(DEAD), await startMachine(answers('other'))];
+    const tier = await startTier([sick, other], { FAIL_THRESHOLD: '1' });
+    await chat(tier.url);
+    sick.answerGet = ({ res }) => void engine('unreachable')({ res } as never);
+    await pass(tier, tier.clock, FIRST_MS);
+    expect(sick.gets.map(({ path }) => path)).toEqual(['/health']);
+    expect(sick.gets[0]?.headers['x-gateway-token']).toMatch(/^[0-9a-f]{64}$/);
+    expect(circuitOf(tier, sick.id)).toMatchObject({ cooldownRemainingMs: 45_000 });
+    sick.answerGet = ({ res }) => void engine('ok')({ res } as never);
+    await pass(tier, tier.clock, PACE_MS);
+    expect(circuitOf(tier, sick.id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    expect(other.gets).toEqual([]);
+  });
+
+  test('a machine of the local pool that is well again opens the pool for its requests', async () => {
+    const [first, second] = [await startMachine(DEAD), await startMachine(DEAD)];
+    const hosted = await startUpstream(answers('paid for'));
+    const tier = await startTier([first, second], {
+      FAIL_THRESHOLD: '1',
+      ...at({ hosted_a: hosted.url }),
+    });
+    expect((await chat(tier.url)).upstream).toBe('hosted_a');
+    expect(circuitOf(tier, 'local')).toMatchObject({ open: true });
+    first.answerGet = ill;
+    second.answerGet = well;
+    second.script = answers('well again');
+    await pass(tier, tier.clock, FIRST_MS);
+    expect(circuitOf(tier, 'local')).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    expect(await chatStream(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(circuitOf(tier, 'local')).toMatchObject({ open: false });
+  });
+
+  test('a machine of the local pool that may not be used is not checked', async () => {
+    const sick = machineAt(await startUpstream(DEAD));
+    const tier = await startTier([sick], { FAIL_THRESHOLD: '1' });
+    await chat(tier.url);
+    sick.answerGet = ill;
+    // Silent for so long, it gets no traffic.
+    for (let n = 0; n < 9; n += 1) await pass(tier, tier.clock, PACE_MS);
+    await pass(tier, tier.clock, 0);
+    const { length } = sick.gets;
+    expect(length).toBeGreaterThan(0);
+    for (let n = 0; n < 3; n += 1) await pass(tier, tier.clock, PACE_MS);
+    expect(sick.gets).toHaveLength(length);
+  });
+});

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { chat, startChat } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startControlled } from '../support/control.ts';
+import {
+  ask,
+  askHedged,
+  attemptsOf,
+  callsOf,
+  grantHedges,
+  LINE_MS,
+  pass,
+  PLAIN,
+  type Scene,
+  startScene,
+  STREAM,
+} from '../support/scene.ts';
+import { turns } from '../support/report.ts';
+import { answers, chunk, error, hang, ROLE, stall, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+type Pair = Scene<'hosted_a' | 'hosted_b'>;
+
+/** A pair of upstreams of which one is silent, with the budget that nobody set; one hedge is always allowed. */
+async function startPair(settings: Readonly<Record<string, string>> = {}): Promise<Pair> {
+  const clock = createManualClock();
+  const up = { hosted_a: await startUpstream(hang), hosted_b: await startUpstream(answers('b')) };
+  const controlled = await startControlled(
+    {
+      ...at({ hosted_a: up.hosted_a.url, hosted_b: up.hosted_b.url }),
+      TTFT_SLOW_THRESHOLD: '1',
+      ...settings,
+    },
+    clock,
+  );
+  return { ...controlled, clock, up };
+}
+
+/**
+ * Whether a request whose upstream is silent for three lines is hedged; it is answered in the end, and the
+ * circuit that opens for it is closed again.
+ */
+async function isHedged(scene: Pair): Promise<boolean> {
+  const { up } = scene;
+  const before = up.hosted_b.calls.length;
+  const { pending, call: slow } = await ask(scene, up.hosted_a);
+  await pass(scene, LINE_MS);
+  await pass(scene, 2 * LINE_MS);
+  const hedged = up.hosted_b.calls.length > before;
+  if (!hedged) await answers('late')(slow);
+  expect(await pending.answer).toMatchObject({
+    status: 200,
+    upstream: hedged ? 'hosted_b' : 'hosted_a',
+    reason: hedged ? 'hosted_a=outrun' : 'none',
+  });
+  expect((await scene.post('circuits/hosted_a/reset')).status).toBe(200);
+  return hedged;
+}
+
+test('the first request may be hedged, and the next are not until one in twenty would be', async () => {
+  const scene = await startPair();
+  expect(await isHedged(scene)).toBe(true);
+  expect(await isHedged(scene)).toBe(false);
+  await grantHedges(scene, 36);
+  expect(await isHedged(scene)).toBe(false);
+  // The fortieth: two of them are 5 %.
+  expect(await isHedged(scene)).toBe(true);
+  expect(await isHedged(scene)).toBe(false);
+});
+
+test('all addresses at which the gateway listens share one hedge budget', async () => {
+  const scene = await startPair();
+  expect(await isHedged(scene)).toBe(true);
+  const url = scene.url.replace('127.0.0.1', '[::1]');
+  expect(await isHedged({ ...scene, url })).toBe(false);
+});
+
+test('a spent hedge is forgotten 200 requests later', async () => {
+  const scene = await startPair({ HEDGE_BUDGET: '0.1' });
+  expect(await isHedged(scene)).toBe(true);
+  await grantHedges(scene, 198);
+  expect(await isHedged(scene)).toBe(false);
+  expect(await isHedged(scene)).toBe(true);
+});
+
+test('a hedge budget of 0 allows no hedge', async () => {
+  const scene = await startPair({ HEDGE_BUDGET: '0' });
+  await grantHedges(scene, 50);
+  expect(await isHedged(scene)).toBe(false);
+});
+
+test('a changed hedge budget holds for the next request', async () => {
+  const scene = await startPair();
+  await scene.set({ routing: { hedgeBudget: 0 } });
+  expect(await isHedged(scene)).toBe(false);
+  await scene.set({ routing: { hedgeBudget: 100 } });
+  expect(await isHedged(scene)).toBe(true);
+  expect(await isHedged(scene)).toBe(true);
+  // What was spent stays spent.
+  await scene.set({ routing: { hedgeBudget: 5 } });
+  expect(await isHedged(scene)).toBe(false);
+});
+
+test('an exhausted hedge budget leaves the timeout as it was', async () => {
+  const scene = await startPair({ HEDGE_BUDGET: '0', HOSTED_A_TIMEOUT_MS: '8000' });
+  const { pending, call: slow } = await ask(scene, scene.up.hosted_a);
+  await pass(scene, 7999);
+  expect(scene.up.hosted_b.calls).toHaveLength(0);
+  scene.clock.advance(1);
+  await slow.gone;
+  expect(await pending.answer).toMatchObject({ reason: 'hosted_a=timeout' });
+  expect(attemptsOf(scene).map(([, cause]) => cause)).toEqual(['turn', 'turn']);
+});
+
+test('a third call of one request costs as much of the hedge budget as a second', async () => {
+  const scene = await startScene(
+    { hosted_a: hang, hosted_b: error(503), hosted_c: answers('never asked') },
+    { TTFT_SLOW_THRESHOLD: '1' },
+  );
+  const { up } = scene;
+  const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  await turns(scene);
+  await pass(scene, LINE_MS);
+  expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 0 });
+  await answers('from a')(slow);
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
+
+test('no hedge budget is spent where no upstream could be called', async () => {
+  const scene = await startScene(
+    { hosted_a: [error(400, 'the prompt is too long'), hang], hosted_b: error(503) },
+    { HEDGE_BUDGET: '5', FAIL_THRESHOLD: '1', TTFT_SLOW_THRESHOLD: '1' },
+  );
+  await chat(scene.url);
+  expect(await isHedged(scene)).toBe(false);
+  await scene.post('circuits/hosted_b/reset');
+  scene.up.hosted_b.script = answers('from b');
+  expect(await isHedged(scene)).toBe(true);
+});
+
+describe('a hosted upstream that hangs', () => {
+  /** How long each of seven callers in a row waits, in seconds of the clock. */
+  async function waitsOf(scene: Pair): Promise<number[]> {
+    const { up, clock, url } = scene;
+    const waits: number[] = [];
+    for (let n = 0; n < 7; n += 1) {
+      const before = clock.ticks();
+      const asked = up.hosted_a.calls.length;
+      const pending = startChat(url, STREAM);
+      const wait = { isOver: false };
+      const answer = pending.answer.finally(() => (wait.isOver = true));
+      await turns(scene);
+      while (!wait.isOver) {
+        if (up.hosted_a.calls.length > asked) clock.advance(1000);
+        await turns(scene);
+      }
+      expect((await answer).status).toBe(200);
+      waits.push((clock.ticks() - before) / 1000);
+    }
+    return waits;
+  }
+
+  test('a hosted upstream that hangs costs three callers the default hedge delay, and then its circuit is open', async () => {
+    const scene = await startScene(
+      { hosted_a: hang, hosted_b: answers('b') },
+      { HEDGE_BUDGET: '5' },
+    );
+    expect(await waitsOf(scene)).toEqual([5, 5, 5, 0, 0, 0, 0]);
+    const { circuits } = await scene.status();
+    expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 0, consecutiveSlow: 3 });
+    expect(scene.up.hosted_a.calls).toHaveLength(3);
+  });
+
+  test('a hosted upstream that hangs costs three callers its timeout where it may not be hedged', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('b') }, { HEDGE: 'off' });
+    expect(await waitsOf(scene)).toEqual([30, 30, 30, 0, 0, 0, 0]);
+    const { circuits } = await scene.status();
+    expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 3, consecutiveSlow: 3 });
+  });
+
+  test('a hosted upstream that hangs counts as failed alone where its timeout is shorter than the hedge delay', async () => {
+    const scene = await startScene(
+      { hosted_a: hang, hosted_b: answers('b') },
+      { HEDGE: 'off', HOSTED_A_TIMEOUT_MS: '4000' },
+    );
+    expect(await waitsOf(scene)).toEqual([4, 4, 4, 4, 4, 0, 0]);
+    const { circuits } = await scene.status();
+    expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 5, consecutiveSlow: 0 });
+  });
+
+  test('a hosted upstream that hangs in the middle of an answer counts as failed and not as slow', async () => {
+    const scene = await startScene(
+      { hosted_a: stall(ROLE, chunk({ content: 'a' })), hosted_b: answers('b') },
+      { IDLE_TIMEOUT_MS: '20000' },
+    );
+    const { pending } = await ask(scene, scene.up.hosted_a, PLAIN);
+    await turns(scene);
+    scene.clock.advance(20_000);
+    expect(await pending.answer).toMatchObject({ reason: 'hosted_a=timeout' });
+    const { circuits } = await scene.status();
+    expect(circuits['hosted_a']).toMatchObject({ fails: 1, consecutiveSlow: 0 });
+  });
+});

@@ -1,0 +1,277 @@
+import { describe, expect, test } from 'vitest';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
+import {
+  askHedged,
+  askSlow,
+  attemptsOf,
+  callsOf,
+  expectAtRest,
+  grantHedges,
+  LINE_MS,
+  pass,
+  PLAIN,
+  startScene,
+  STREAM,
+} from '../support/scene.ts';
+import { turns } from '../support/report.ts';
+import { nextPause } from '../support/polling.ts';
+import { answers, chunk, error, hang, ROLE, stall } from '../support/upstream.ts';
+
+const DEAD = error(503);
+const BAD = error(400, 'bad temperature');
+
+describe('two calls at the same time', () => {
+  test('a hedged call that fails makes room for a third call, which starts at once', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: hang });
+    const { up, clock } = scene;
+    await grantHedges(scene, 1);
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
+    clock.advance(0);
+    await answers('from c')(await up.hosted_c.call(1));
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_c',
+      reason: 'hosted_a=outrun; hosted_b=http_503',
+    });
+    await slow.gone;
+    await expectAtRest(scene);
+    expect(attemptsOf(scene)).toEqual([
+      ['hosted_a', 'turn', 'outrun'],
+      ['hosted_b', 'hedge', 'http_503'],
+      ['hosted_c', 'hedge', null],
+    ]);
+  });
+
+  test('a slow call that fails leaves the hedged call a hedge delay of its own', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
+    const { up, clock } = scene;
+    await grantHedges(scene, 1);
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    clock.advance(1000);
+    await DEAD(slow);
+    await turns(scene);
+    await pass(scene, LINE_MS - 1001);
+    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 0 });
+    clock.advance(1);
+    await answers('from c')(await up.hosted_c.call(1));
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_c',
+      reason: 'hosted_a=http_503; hosted_b=outrun',
+    });
+  });
+
+  test('a hedged call answers where the slow call fails', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    slow.socket.destroy();
+    await turns(scene);
+    await answers('from b')(hedge);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=unreachable' });
+    expect(up.hosted_c.calls).toHaveLength(0);
+    expect((await scene.status()).circuits).toMatchObject({
+      hosted_a: { fails: 1, consecutiveSlow: 0 },
+      hosted_b: { fails: 0, successes: 1 },
+    });
+  });
+
+  test('the walk goes on where both calls fail, and no upstream is called twice', async () => {
+    const scene = await startScene({
+      hosted_a: hang,
+      hosted_b: DEAD,
+      hosted_c: DEAD,
+      ondemand: answers('from ondemand'),
+    });
+    const { up } = scene;
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
+    await DEAD(slow);
+    expect(await pending.answer).toMatchObject({
+      upstream: 'ondemand',
+      reason: 'hosted_a=http_503; hosted_b=http_503; hosted_c=http_503',
+    });
+    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 1, ondemand: 1 });
+    const causes = attemptsOf(scene).map(([, cause]) => cause);
+    expect(causes).toEqual(['turn', 'hedge', 'turn', 'turn']);
+  });
+
+  test('each of two calls has its own timeout, counted from its own start', async () => {
+    const scene = await startScene(
+      { hosted_a: hang, hosted_b: stall(ROLE) },
+      { HOSTED_A_TIMEOUT_MS: '8000', HOSTED_B_TIMEOUT_MS: '6000' },
+    );
+    const { up, clock } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await pass(scene, 2999);
+    expect(slow.socket.destroyed).toBe(false);
+    clock.advance(1);
+    await slow.gone;
+    await pass(scene, 2999);
+    expect(hedge.socket.destroyed).toBe(false);
+    clock.advance(1);
+    await hedge.gone;
+    expect(await pending.answer).toMatchObject({
+      status: 504,
+      upstream: 'none',
+      reason: 'hosted_a=timeout; hosted_b=timeout',
+    });
+    await expectAtRest(scene);
+  });
+});
+
+describe('refusals during a hedge', () => {
+  test('an unexplained refusal of the slow call leaves the hedged call its chance', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await BAD(slow);
+    await turns(scene);
+    await answers('from b')(hedge);
+    expect(await pending.answer).toMatchObject({
+      status: 200,
+      upstream: 'hosted_b',
+      reason: 'hosted_a=http_400',
+    });
+    await expectAtRest(scene);
+    expect((await scene.status()).circuits).toMatchObject({ hosted_a: { fails: 0 } });
+  });
+
+  test('a refusal of both calls is the answer of the slow one, and no other upstream is called', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await error(422, 'no such field')(hedge);
+    await turns(scene);
+    await BAD(slow);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({
+      status: 400,
+      upstream: 'hosted_a',
+      reason: 'hosted_a=http_400; hosted_b=http_422',
+    });
+    expect(answer.text).toContain('bad temperature');
+    expect(up.hosted_c.calls).toHaveLength(0);
+    await expectAtRest(scene);
+  });
+
+  test('a refused credential at local ends the hedged call, and the caller gets the refusal', async () => {
+    const scene = await startScene({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.local, up.hosted_a);
+    await error(401, 'bad key')(slow);
+    await hedge.gone;
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ status: 401, upstream: 'local', reason: 'none' });
+    expect(answer.text).toContain('bad key');
+  });
+
+  test('a refusal of the hedged call does not end the slow call', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: BAD });
+    const { up } = scene;
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
+    await answers('from a')(slow);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+
+  test('a refusal of the hedged call is the answer where the slow call fails as well and no upstream is left', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: BAD });
+    const { up } = scene;
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await turns(scene);
+    await DEAD(slow);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({
+      status: 400,
+      upstream: 'hosted_b',
+      reason: 'hosted_a=http_503',
+    });
+    expect(answer.text).toContain('bad temperature');
+  });
+});
+
+describe.each([
+  ['a stream', STREAM],
+  ['a plain answer', PLAIN],
+])('a caller of %s that leaves during a hedge', (_caller, body) => {
+  test('a caller that leaves during a hedge aborts both calls at once, and nothing is counted', async () => {
+    const scene = await startScene({
+      hosted_a: hang,
+      hosted_b: stall(ROLE),
+      hosted_c: answers('never asked'),
+    });
+    const { up } = scene;
+    const took = await fastest(async () => {
+      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+      await turns(scene);
+      expect(scene.host.snapshot().inFlight).toMatchObject({ hosted_a: 1, hosted_b: 1 });
+      pending.leave();
+      return millisecondsUntil(Promise.all([slow.gone, hedge.gone]));
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    await expectAtRest(scene);
+    await pass(scene, 2 * LINE_MS);
+    expect(up.hosted_c.calls).toHaveLength(0);
+    const nothing = { fails: 0, successes: 0, consecutiveSlow: 0, ewmaTtft: null };
+    const { circuits } = await scene.status();
+    expect(circuits).toMatchObject({ hosted_a: nothing, hosted_b: nothing });
+    expect(attemptsOf(scene)).toEqual([
+      ['hosted_a', 'turn', null],
+      ['hosted_b', 'hedge', null],
+    ]);
+  });
+});
+
+test('a caller that leaves after the race aborts the call that won at once', async () => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+  const { up } = scene;
+  const took = await fastest(async () => {
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    await stall(ROLE, chunk({ content: 'a' }))(hedge);
+    await Promise.all([slow.gone, pending.received('"a"')]);
+    pending.leave();
+    return millisecondsUntil(hedge.gone);
+  });
+  expect(took).toBeLessThan(AT_ONCE_MS);
+  await expectAtRest(scene);
+});
+
+describe('ondemand as the hedge', () => {
+  test('the cold start of an ondemand that is the hedge is polled while the slow call runs', async () => {
+    const scene = await startScene({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
+    const { up, clock } = scene;
+    const { pending, call: slow } = await askSlow(scene, up.hosted_a);
+    clock.advance(await nextPause(clock));
+    expect(await pending.answer).toMatchObject({ upstream: 'ondemand', reason: 'hosted_a=outrun' });
+    await slow.gone;
+    expect(attemptsOf(scene)).toEqual([
+      ['hosted_a', 'turn', 'outrun'],
+      ['ondemand', 'hedge', null],
+    ]);
+    expect((await scene.status()).circuits['ondemand']).toMatchObject({ fails: 0, successes: 1 });
+  });
+
+  test('an ondemand that is still starting is no longer polled when the slow call answers', async () => {
+    const scene = await startScene({ hosted_a: hang, ondemand: DEAD });
+    const { up, clock } = scene;
+    const { pending, call: slow } = await askSlow(scene, up.hosted_a);
+    clock.advance(await nextPause(clock));
+    await up.ondemand.call(2);
+    await nextPause(clock);
+    await answers('from a')(slow);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    clock.advance(60_000);
+    await expectAtRest(scene);
+    expect(up.ondemand.calls).toHaveLength(2);
+    expect(attemptsOf(scene)).toEqual([
+      ['hosted_a', 'turn', null],
+      ['ondemand', 'hedge', 'outrun'],
+    ]);
+    expect((await scene.status()).circuits['ondemand']).toMatchObject({
+      fails: 0,
+      successes: 0,
+      open: false,
+    });
+  });
+});

@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'vitest';
+import { chat, HELLO, startChat } from '../support/client.ts';
+import {
+  ask,
+  askHedged,
+  askSlow,
+  attemptsOf,
+  callsOf,
+  expectAtRest,
+  grantHedges,
+  LINE_MS,
+  pass,
+  startScene,
+  STREAM,
+} from '../support/scene.ts';
+import { turns } from '../support/report.ts';
+import {
+  answers,
+  chunk,
+  DONE,
+  error,
+  hang,
+  stall,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+const DEAD = error(503);
+/** Leaves the circuit as it is, and the next one is asked. */
+const TOO_LONG = error(400, 'the prompt is too long');
+const MINUTE_MS = 60_000;
+
+describe('the setting HEDGE', () => {
+  test.each([
+    ['own (the default)', {}],
+    ['off', { HEDGE: 'off' }],
+  ])('HEDGE=%s sends nothing to a paid upstream because local is slow', async (_name, settings) => {
+    const paid = answers('never asked');
+    const scene = await startScene({ local: hang, hosted_a: paid, ondemand: paid }, settings);
+    const { up } = scene;
+    const { pending, call } = await ask(scene, up.local);
+    await pass(scene, 4 * LINE_MS);
+    expect(callsOf(up)).toEqual({ local: 1, hosted_a: 0, ondemand: 0 });
+    await answers('from local')(call);
+    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+  });
+
+  test('HEDGE=own hedges among paid upstreams once local has failed', async () => {
+    const scene = await startScene({ local: DEAD, hosted_a: hang, hosted_b: answers('from b') });
+    const { pending } = await askSlow(scene, scene.up.hosted_a);
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_b',
+      reason: 'local=http_503; hosted_a=outrun',
+    });
+  });
+
+  test('HEDGE=off hedges among no upstreams, paid ones included', async () => {
+    const scene = await startScene(
+      { hosted_a: hang, hosted_b: answers('never asked') },
+      { HEDGE: 'off' },
+    );
+    const { pending, call } = await ask(scene, scene.up.hosted_a);
+    await pass(scene, 4 * LINE_MS);
+    expect(scene.up.hosted_b.calls).toHaveLength(0);
+    await answers('from a')(call);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+
+  test('HEDGE=all calls a paid upstream alongside a slow local, and the record says so', async () => {
+    const scene = await startScene({ local: hang, hosted_a: answers('from a') }, { HEDGE: 'all' });
+    const { pending, call } = await askSlow(scene, scene.up.local);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });
+    await call.gone;
+    await expectAtRest(scene);
+    expect(attemptsOf(scene)).toEqual([
+      ['local', 'turn', 'outrun'],
+      ['hosted_a', 'hedge', null],
+    ]);
+  });
+
+  test.each([
+    ['by its header', { 'x-gateway-force-zero': '1' }, {}],
+    ['by the setting', {}, { FORCE_ZERO: 'true' }],
+  ])(
+    'HEDGE=all never calls a paid upstream while Local only is on, %s',
+    async (_how, headers, settings) => {
+      const scene = await startScene(
+        { local: hang, hosted_a: answers('never asked') },
+        { HEDGE: 'all', ...settings },
+      );
+      const pending = startChat(scene.url, STREAM, headers);
+      const call = await scene.up.local.call(1);
+      await pass(scene, 4 * LINE_MS);
+      expect(scene.up.hosted_a.calls).toHaveLength(0);
+      await answers('from local')(call);
+      expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+    },
+  );
+});
+
+/** Three upstreams of which the second has failed once, and so is out. */
+async function startWithOneOut(second: Script = DEAD) {
+  const scene = await startScene(
+    { hosted_a: [TOO_LONG, hang], hosted_b: [second, hang], hosted_c: answers('from c') },
+    { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
+  );
+  await chat(scene.url);
+  return scene;
+}
+
+describe('upstreams that may be the hedge', () => {
+  test.each([
+    ['whose circuit is open', DEAD, MINUTE_MS - LINE_MS - 1],
+    ['whose circuit is half-open', DEAD, MINUTE_MS],
+    ['that is rate limited', error(429, 'no', null, { 'retry-after': '60' }), 0],
+  ])('a hedge skips an upstream %s', async (_state, second, passedMs) => {
+    const scene = await startWithOneOut(second);
+    const { up, clock } = scene;
+    const before = (await scene.status()).circuits['hosted_b'];
+    clock.advance(passedMs);
+    const { pending } = await askSlow(scene, up.hosted_a);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_c', reason: 'hosted_a=outrun' });
+    expect(up.hosted_b.calls).toHaveLength(1);
+    const after = (await scene.status()).circuits['hosted_b'];
+    expect(after?.open).toBe(before?.open);
+  });
+
+  test('a hedge leaves a half-open upstream alone, which is probed when its turn comes', async () => {
+    const scene = await startWithOneOut();
+    const { up, clock } = scene;
+    clock.advance(MINUTE_MS);
+    up.hosted_c.script = DEAD;
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_c);
+    await turns(scene);
+    expect(up.hosted_b.calls).toHaveLength(1);
+    await TOO_LONG(slow);
+    await answers('from b')(await up.hosted_b.call(2));
+    // In routing order, so that the one after it goes unnamed.
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_b',
+      reason: 'hosted_a=context_length',
+    });
+    expect((await scene.status()).circuits['hosted_b']).toMatchObject({ open: false });
+    expect(attemptsOf(scene).map(([id, cause]) => `${id} ${cause}`)).toEqual([
+      'hosted_a turn',
+      'hosted_c hedge',
+      'hosted_b turn',
+    ]);
+  });
+
+  test('a hedge is not sent where no upstream is healthy', async () => {
+    const scene = await startScene(
+      { hosted_a: [TOO_LONG, hang], hosted_b: DEAD },
+      { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
+    );
+    const { up, clock, url } = scene;
+    await chat(url);
+    clock.advance(MINUTE_MS);
+    const { pending, call: slow } = await ask(scene, up.hosted_a);
+    await pass(scene, 3 * LINE_MS);
+    expect(up.hosted_b.calls).toHaveLength(1);
+    await answers('from a')(slow);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+});
+
+describe('a slow probe', () => {
+  test('a slow probe loses the race like any call, and is not sent again before another cool-down', async () => {
+    const scene = await startScene(
+      { hosted_a: [DEAD, hang], hosted_b: answers('from b') },
+      { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
+    );
+    const { up, clock, url } = scene;
+    await chat(url);
+    clock.advance(MINUTE_MS);
+    const { pending } = await askSlow(scene, up.hosted_a);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
+    // Nothing has failed, but somebody has waited for it.
+    expect((await scene.status()).circuits['hosted_a']).toMatchObject({
+      open: true,
+      cooldownRemainingMs: 2 * MINUTE_MS,
+      fails: 1,
+    });
+    up.hosted_a.script = answers('well again');
+    expect(await chat(url)).toMatchObject({ reason: 'hosted_a=circuit_open' });
+    clock.advance(2 * MINUTE_MS);
+    expect(await chat(url, { ...HELLO, model: 'm2' })).toMatchObject({ reason: 'none' });
+    expect((await scene.status()).circuits['hosted_a']).toMatchObject({ open: false });
+  });
+});
+
+describe('the circuits of a hedged request', () => {
+  test('the circuit of a slow call counts it as slow, and opens like for slow answers', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
+    const { up, url } = scene;
+    for (let n = 1; n <= 3; n += 1) {
+      const { pending } = await askSlow(scene, up.hosted_a);
+      expect(await pending.answer).toMatchObject({ reason: 'hosted_a=outrun' });
+      expect((await scene.status()).circuits['hosted_a']).toMatchObject({
+        fails: 0,
+        successes: 0,
+        consecutiveSlow: n,
+        open: n === 3,
+        ewmaTtft: LINE_MS,
+        lastTtftMs: null,
+      });
+    }
+    expect(await chat(url)).toMatchObject({
+      upstream: 'hosted_b',
+      reason: 'hosted_a=circuit_open',
+    });
+    expect((await scene.status()).circuits['hosted_b']).toMatchObject({
+      fails: 0,
+      successes: 4,
+      consecutiveSlow: 0,
+    });
+    await expectAtRest(scene);
+  });
+
+  test('the mean of a slow call’s circuit is raised by what the call took at least, and never lowered', async () => {
+    const scene = await startScene({ hosted_a: stall(), hosted_b: hang });
+    const { up, clock } = scene;
+    const { pending: first, call: slow } = await ask(scene, up.hosted_a);
+    await turns(scene);
+    clock.advance(LINE_MS);
+    const hedge = await up.hosted_b.call(1);
+    clock.advance(LINE_MS);
+    slow.res.end(chunk({ content: 'a' }) + STOP + DONE);
+    await first.answer;
+    // The hedge was silent for as long as a slow one.
+    expect((await scene.status()).circuits).toMatchObject({
+      hosted_a: { ewmaTtft: 2 * LINE_MS, consecutiveSlow: 1, successes: 1 },
+      hosted_b: { ewmaTtft: LINE_MS, consecutiveSlow: 1, successes: 0, fails: 0 },
+    });
+    await hedge.gone;
+    const { pending: second } = await askSlow(scene, up.hosted_a);
+    await answers('from b')(await up.hosted_b.call(2));
+    await second.answer;
+    expect((await scene.status()).circuits['hosted_a']).toMatchObject({
+      ewmaTtft: 2 * LINE_MS,
+      consecutiveSlow: 2,
+    });
+  });
+
+  test('the circuit of a call that lost the race before it was slow counts nothing as slow', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up, clock } = scene;
+    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+    clock.advance(LINE_MS - 1);
+    await answers('from a')(slow);
+    await pending.answer;
+    expect((await scene.status()).circuits['hosted_b']).toMatchObject({
+      consecutiveSlow: 0,
+      fails: 0,
+      successes: 0,
+    });
+  });
+});
+
+test('the counters count each call that was sent, and each hedge', async () => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: answers('from c') });
+  const { up, clock, url } = scene;
+  await grantHedges(scene, 1);
+  const { pending } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  await turns(scene);
+  clock.advance(0);
+  await pending.answer;
+  const { stats } = await scene.status();
+  const requests = Object.values(stats.perUpstream).map((each) => each.requests);
+  expect(requests).toEqual([0, 1, 1, 1, 0]);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(/hedges_total{result="won"} 1\n.*hedges_total{result="lost"} 1\n/);
+});

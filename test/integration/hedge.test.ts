@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
+import { startChat, textOf } from '../support/client.ts';
+import {
+  ask,
+  askHedged,
+  attemptsOf,
+  callsOf,
+  expectAtRest,
+  LINE_MS,
+  pass,
+  PLAIN,
+  startScene,
+  STREAM,
+} from '../support/scene.ts';
+import { turns } from '../support/report.ts';
+import { answers, chunk, DONE, hang, ROLE, stall, STOP } from '../support/upstream.ts';
+
+const A = chunk({ content: 'a' });
+const REST = STOP + DONE;
+
+describe.each([
+  ['a stream', STREAM],
+  ['a plain answer', PLAIN],
+])('for a caller of %s', (_caller, body) => {
+  test('no hedge starts before the hedge delay, and exactly one starts at it', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
+    const { up, clock } = scene;
+    const { pending } = await ask(scene, up.hosted_a, body);
+    await pass(scene, LINE_MS - 1);
+    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 0, hosted_c: 0 });
+    clock.advance(1);
+    const hedge = await up.hosted_b.call(1);
+    // Two are as many as there may be, however slow both are.
+    await pass(scene, 3 * LINE_MS);
+    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 0 });
+    await answers('from b')(hedge);
+    expect(await pending.answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
+  });
+
+  test('an upstream that answers before the hedge delay is called alone', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('never asked') });
+    const { pending, call } = await ask(scene, scene.up.hosted_a, body);
+    scene.clock.advance(LINE_MS - 1);
+    await answers('from a')(call);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    await pass(scene, LINE_MS);
+    expect(scene.up.hosted_b.calls).toHaveLength(0);
+    expect(attemptsOf(scene)).toEqual([['hosted_a', 'turn', null]]);
+  });
+
+  test('the slow call wins the race where its content is first, and the hedged call is aborted at once', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up } = scene;
+    const took = await fastest(async () => {
+      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+      await answers('from a')(slow);
+      const ms = await millisecondsUntil(hedge.gone);
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+      expect(answer.text).toContain('from');
+      expect(answer.text).not.toContain('error');
+      return ms;
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    await expectAtRest(scene);
+    expect(attemptsOf(scene)).toEqual([
+      ['hosted_a', 'turn', null],
+      ['hosted_b', 'hedge', 'outrun'],
+    ]);
+    const { circuits } = await scene.status();
+    expect(circuits['hosted_a']).toMatchObject({ fails: 0, successes: up.hosted_a.calls.length });
+    expect(circuits['hosted_b']).toMatchObject({ fails: 0, successes: 0, consecutiveSlow: 0 });
+  });
+
+  test('the hedged call wins the race where its content is first, and the slow call is aborted at once', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up } = scene;
+    const took = await fastest(async () => {
+      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+      await answers('from b')(hedge);
+      const ms = await millisecondsUntil(slow.gone);
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
+      return ms;
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    await expectAtRest(scene);
+    expect(attemptsOf(scene)).toEqual([
+      ['hosted_a', 'turn', 'outrun'],
+      ['hosted_b', 'hedge', null],
+    ]);
+  });
+
+  test('two answers at once give one answer, and the other call does not count', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+    const { up } = scene;
+    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+    for (const [name, { res }] of Object.entries({ slow, hedge })) {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(ROLE + chunk({ content: name }));
+    }
+    const [winner, loser] = await Promise.race([
+      hedge.gone.then(() => [slow, 'hosted_b'] as const),
+      slow.gone.then(() => [hedge, 'hosted_a'] as const),
+    ]);
+    winner.res.end(REST);
+    const answer = await pending.answer;
+    expect(answer.text.includes('slow')).toBe(winner === slow);
+    expect(answer.text.includes('hedge')).toBe(winner === hedge);
+    await expectAtRest(scene);
+    expect((await scene.status()).circuits[loser]).toMatchObject({ fails: 0, successes: 0 });
+  });
+});
+
+test('events without content neither stop the hedge delay nor win the race', async () => {
+  const silent = stall(ROLE, ': waiting\n\n', chunk({ content: '' }));
+  const scene = await startScene({ hosted_a: silent, hosted_b: silent });
+  const { up, clock } = scene;
+  const { pending, call: first } = await ask(scene, up.hosted_a);
+  await turns(scene);
+  clock.advance(LINE_MS);
+  const second = await up.hosted_b.call(1);
+  await turns(scene);
+  expect([first.socket.destroyed, second.socket.destroyed]).toEqual([false, false]);
+  second.res.end(A + REST);
+  const answer = await pending.answer;
+  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
+  // What came before the content comes along.
+  expect(answer.text).toBe(ROLE + ': waiting\n\n' + chunk({ content: '' }) + A + REST);
+  await first.gone;
+});
+
+describe('the hedge delay', () => {
+  test('the hedge delay is the slow threshold of the circuits unless it is set', async () => {
+    const settings = { TTFT_THRESHOLD_MS: '700' };
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
+    const { pending } = await ask(scene, scene.up.hosted_a);
+    await pass(scene, 699);
+    expect(scene.up.hosted_b.calls).toHaveLength(0);
+    scene.clock.advance(1);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
+  });
+
+  test('the hedge delay may differ from the slow threshold, which alone makes a call slow', async () => {
+    const settings = { HEDGE_MS: '900' };
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
+    const { up, clock } = scene;
+    const { pending } = await ask(scene, up.hosted_a);
+    await pass(scene, 899);
+    expect(up.hosted_b.calls).toHaveLength(0);
+    clock.advance(1);
+    expect(await pending.answer).toMatchObject({ reason: 'hosted_a=outrun' });
+    const { circuits } = await scene.status();
+    expect(circuits['hosted_a']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: 900 });
+  });
+
+  test('a changed hedge delay holds for the next request, not for one that runs', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
+    const { up, clock, url } = scene;
+    const [before] = [startChat(url, STREAM), await up.hosted_a.call(1)];
+    await scene.set({ routing: { hedgeMs: 100 } });
+    await pass(scene, LINE_MS - 1);
+    expect(up.hosted_b.calls).toHaveLength(0);
+    clock.advance(1);
+    await before.answer;
+    const [after] = [startChat(url, STREAM), await up.hosted_a.call(2)];
+    clock.advance(100);
+    expect(await after.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
+    await scene.set({ routing: { hedge: 'off' } });
+    const [last, call] = [startChat(url, STREAM), await up.hosted_a.call(3)];
+    await pass(scene, LINE_MS);
+    expect(up.hosted_b.calls).toHaveLength(2);
+    await answers('from a')(call);
+    expect(await last.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+});
+
+test('the record of a request says when each call started and when its content came', async () => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: stall(ROLE) });
+  const { up, clock } = scene;
+  const {
+    pending,
+    hedge: { res },
+  } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  clock.advance(300);
+  res.write(A);
+  await pending.received('"a"');
+  clock.advance(1000);
+  res.end(REST);
+  expect(textOf((await pending.answer).text)).toBe('a');
+  await expectAtRest(scene);
+  const [row] = scene.host.snapshot().requests;
+  expect(row).toMatchObject({ state: 'done', upstream: 'hosted_b', attemptCount: 2 });
+  const [slow, hedge] = row?.attempts ?? [];
+  expect(slow).toMatchObject({ startMs: 0, firstContentMs: null, endMs: 5300, predictedMs: null });
+  expect(hedge).toMatchObject({ startMs: 5000, firstContentMs: 5300, endMs: 6300 });
+});

@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import { chat, CHAT, HELLO } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+
+interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly code: string;
+    readonly param: string | null;
+  };
+}
+
+/** Sends `body` and asserts that no upstream was called for it. */
+async function refused(body: string | Buffer, headers: Record<string, string> = {}) {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const answer = await chat(gateway.url, body, headers);
+  expect(upstream.calls).toHaveLength(0);
+  expect(answer).toMatchObject({ upstream: 'none', reason: 'none' });
+  const { error } = JSON.parse(answer.text) as ErrorBody;
+  return { status: answer.status, ...error };
+}
+
+const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
+/** What the gateway adds where a caller does not ask. */
+const USAGE_ASKED = '"stream_options":{"include_usage":true}';
+
+test.each<[name: string, body: string, message: RegExp]>([
+  ['an extra comma', `{${MESSAGES},}`, /position \d+/],
+  ['something after the end', `{${MESSAGES}} {}`, /position \d+/],
+  ['a quote that is not closed', '{"messages":["', /position \d+/],
+  ['a raw NUL byte in a text', `{${MESSAGES},"user":"a\0b"}`, /position \d+/],
+  ['a raw line break in a text', `{${MESSAGES},"user":"a\nb"}`, /position \d+/],
+  ['an early end', `{${MESSAGES}`, /position \d+|ends too early/],
+  ['no JSON at all', 'hello', /not valid JSON/],
+  ['nothing', '', /not valid JSON/],
+  ['a byte order mark', `\uFEFF{${MESSAGES}}`, /not valid JSON/],
+  ['NaN', `{${MESSAGES},"seed":NaN}`, /not valid JSON/],
+])('%s in a body gets a 400 that says where', async (_name, body, message) => {
+  const error = await refused(body);
+  expect(error).toMatchObject({ status: 400, code: 'invalid_request', param: null });
+  expect(error.message).toMatch(message);
+  expect(error.message).not.toContain('content');
+});
+
+test.each<[name: string, body: string, param: string | null]>([
+  ['an array', `[{${MESSAGES}}]`, null],
+  ['a text', '"messages"', null],
+  ['null', 'null', null],
+  ['a number', '7', null],
+  ['no messages', '{}', 'messages'],
+  ['empty messages', '{"messages":[]}', 'messages'],
+  ['messages that are an object', '{"messages":{"0":1}}', 'messages'],
+  ['messages that are a text', '{"messages":"hi"}', 'messages'],
+  ['messages that are null', '{"messages":null}', 'messages'],
+  ['messages of the prototype', '{"__proto__":{"messages":[1]}}', 'messages'],
+  ['a model that is a number', `{${MESSAGES},"model":7}`, 'model'],
+  ['a model that is empty', `{${MESSAGES},"model":""}`, 'model'],
+  ['a model that is a list', `{${MESSAGES},"model":["m"]}`, 'model'],
+  ['a stream that is a text', `{${MESSAGES},"stream":"true"}`, 'stream'],
+  ['a stream that is a number', `{${MESSAGES},"stream":1}`, 'stream'],
+  ['stream options that are a list', `{${MESSAGES},"stream_options":[]}`, 'stream_options'],
+  ['two models', `{"model":"a",${MESSAGES},"model":"b"}`, 'model'],
+  ['two models, one in escapes', `{"model":"a",${MESSAGES},"mod\\u0065l":"b"}`, 'model'],
+  ['two of any key', `{${MESSAGES},"seed":1,"seed":1}`, 'seed'],
+  ['two prototypes', `{${MESSAGES},"__proto__":1,"__proto__":1}`, '__proto__'],
+])('%s in place of a valid body gets a 400 that names the field', async (_name, body, param) => {
+  const error = await refused(body);
+  expect(error).toMatchObject({ status: 400, code: 'invalid_request', param });
+  expect(error.message).toContain(param ?? 'JSON object');
+});
+
+test('a body with invalid UTF-8 gets a 400', async () => {
+  const body = Buffer.concat([
+    Buffer.from(`{${MESSAGES},"user":"`),
+    Buffer.of(0xc3, 0x28),
+    Buffer.from('"}'),
+  ]);
+  expect(await refused(body)).toMatchObject({
+    status: 400,
+    code: 'invalid_request',
+    message: expect.stringContaining('UTF-8') as unknown,
+  });
+});
+
+test.each([
+  ['text/plain', { 'content-type': 'text/plain' }],
+  ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+  ['nothing', { 'content-type': '' }],
+  ['JSON of another kind', { 'content-type': 'application/jsonl' }],
+  ['JSON, compressed', { 'content-encoding': 'gzip' }],
+])('a body labelled as %s gets a 415', async (_name, headers) => {
+  expect(await refused(JSON.stringify(HELLO), headers)).toMatchObject({
+    status: 415,
+    code: 'unsupported_media_type',
+  });
+});
+
+test.each([
+  'application/json',
+  'application/json; charset=utf-8',
+  'Application/JSON ;charset=utf-8',
+])('a body labelled as %s is accepted', async (type) => {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const answer = await chat(gateway.url, HELLO, { 'content-type': type });
+  expect(answer.status).toBe(200);
+  expect(upstream.calls[0]?.headers['content-type']).toBe('application/json');
+});
+
+test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+  'a request with the method %s to the chat path gets a 405',
+  async (method) => {
+    const upstream = await startUpstream(answers('x'));
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    for (const path of [CHAT, `/api${CHAT}`]) {
+      const response = await fetch(gateway.url + path, { method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toBe('POST');
+      expect(response.headers.get('x-gateway-upstream')).toBe('none');
+      expect(response.headers.get('x-gateway-fallback-reason')).toBe('none');
+      await response.arrayBuffer();
+    }
+    expect(upstream.calls).toHaveLength(0);
+  },
+);
+
+const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
+
+const ODD_BODIES: readonly [name: string, members: string][] = [
+  ['a nest 100,000 deep', `"x":${DEEP}`],
+  ['a nest of objects 100,000 deep', `"x":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+  [
+    'numbers beyond any type',
+    '"seed":1e999,"top_k":123456789012345678901234567890,"x":-0.0,"y":1.0E+2',
+  ],
+  ['the key __proto__', '"__proto__":{"model":"evil","stream":true}'],
+  ['keys that objects inherit', '"constructor":1,"toString":2,"hasOwnProperty":3'],
+  ['escapes, blanks and line ends', '"user" :\t"\\u0000\\ud83d\\ude00\\/" ,\r\n"x" : [ ]'],
+  ['half of a surrogate pair', '"user":"\\ud83d"'],
+  ['a key of quotes and braces', '"\\"}{":"\\\\"'],
+  ['an empty key', '"":null'],
+];
+
+describe.each<
+  [
+    how: string,
+    settings: Record<string, string>,
+    ask: (members: string) => [sent: string, asked: string],
+  ]
+>([
+  [
+    'without a model of its own',
+    {},
+    (members) => [
+      `{${MESSAGES},"stream":true,${members}}`,
+      `{${MESSAGES},"stream":true,${members},${USAGE_ASKED}}`,
+    ],
+  ],
+  [
+    'with a model of its own',
+    { HOSTED_A_MODEL: 'mine' },
+    (members) => [
+      `{"model":"yours",${MESSAGES},"stream":true,${members}}`,
+      `{"model":"mine",${MESSAGES},"stream":true,${members},${USAGE_ASKED}}`,
+    ],
+  ],
+  [
+    'that is asked for a stream',
+    {},
+    (members) => [
+      `{${MESSAGES},${members}}`,
+      `{${MESSAGES},${members},"stream":true,${USAGE_ASKED}}`,
+    ],
+  ],
+])('for an upstream %s', (_how, settings, ask) => {
+  test.each(ODD_BODIES)('%s in a body passes byte for byte', async (_name, members) => {
+    const upstream = await startUpstream(answers('x'));
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
+    const [sent, asked] = ask(members);
+    const answer = await chat(gateway.url, sent);
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    expect(upstream.calls.map((call) => call.body.toString() === asked)).toEqual([true]);
+  });
+});
+
+test('a model whose key is spelled in escapes is read as the model', async () => {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
+  await chat(gateway.url, `{"mod\\u0065l":"yours",${MESSAGES},"str\\u0065am":true}`);
+  expect(upstream.calls.map((call) => call.body.toString())).toEqual([
+    `{"mod\\u0065l":"mine",${MESSAGES},"str\\u0065am":true,${USAGE_ASKED}}`,
+  ]);
+});
+
+test('a model deeper in the body is not read as the model', async () => {
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
+  const body = (model: string) =>
+    `{"a":{"model":"x"},${MESSAGES},"model":"${model}","b":[{"model":"y"}],"stream":true,${USAGE_ASKED}}`;
+  await chat(gateway.url, body('yours'));
+  expect(upstream.calls.map((call) => call.body.toString())).toEqual([body('mine')]);
+});

@@ -1,0 +1,257 @@
+import type { Socket } from 'node:net';
+import { createGzip, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
+import { inFlight } from '../support/report.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  DONE,
+  sse,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+const A = chunk({ content: 'a' });
+const STREAM = { ...HELLO, stream: true };
+const PLAIN = { ...HELLO, stream: false };
+const KIB_64 = 'x'.repeat(64 * 1024);
+const MEBIBYTE = 1024 * 1024;
+
+/** Writes `piece` as long as the other side takes it; resolves when it has hung up. */
+async function pour(socket: Socket, head: string, piece: string): Promise<void> {
+  const gone = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(head);
+  while (!socket.destroyed) {
+    if (socket.write(piece)) await new Promise((resolve) => setImmediate(resolve));
+    else await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), gone]);
+  }
+}
+
+const chunkHead = (type: string, more = '') =>
+  `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${more}connection: close\r\n\r\n`;
+
+const ENDLESS: readonly [name: string, head: string, piece: string][] = [
+  ['a status line', 'HTTP/1.1 200 ', KIB_64],
+  ['a header', 'HTTP/1.1 200 OK\r\nx: ', KIB_64],
+  ['headers', 'HTTP/1.1 200 OK\r\n', `x-a: ${'y'.repeat(200)}\r\n`],
+  ['comments', chunkHead('text/event-stream'), `: ${KIB_64}\n\n`],
+  ['blank lines', chunkHead('text/event-stream'), '\n'.repeat(65_536)],
+  ['blanks without a label', chunkHead('application/octet-stream'), ' '.repeat(65_536)],
+  ['one event', chunkHead('text/event-stream'), KIB_64],
+  [
+    'events without content',
+    chunkHead('text/event-stream'),
+    chunk({ role: 'assistant' }).repeat(200),
+  ],
+  ['a JSON answer', chunkHead('application/json'), `{"a":"${KIB_64}"},`],
+  ['an error', 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n', KIB_64],
+];
+
+describe.each([
+  ['stream', STREAM],
+  ['plain', PLAIN],
+])('for a %s caller', (_caller, body) => {
+  test.each(ENDLESS)(
+    '%s without end is cut off, and the next upstream is called',
+    async (_name, head, piece) => {
+      const a = await startRawUpstream((socket) => pour(socket, head, piece));
+      const b = await startUpstream(answers('from b'));
+      const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+      const gone = a
+        .connection(1)
+        .then((socket) => new Promise((resolve) => socket.once('close', resolve)));
+      const answer = await chat(gateway.url, body);
+      expect(answer).toMatchObject({
+        status: 200,
+        upstream: 'hosted_b',
+        reason: 'hosted_a=bad_response',
+      });
+      await gone;
+      expect(inFlight(gateway)).toBe(0);
+    },
+  );
+});
+
+test('an assembled answer without end is cut off, and the next upstream is called', async () => {
+  const piece = chunk({ content: KIB_64 });
+  const a = await startRawUpstream((socket) => pour(socket, chunkHead('text/event-stream'), piece));
+  const b = await startUpstream(answers('from b'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+  expect(await chat(gateway.url, PLAIN)).toMatchObject({
+    upstream: 'hosted_b',
+    reason: 'hosted_a=bad_response',
+  });
+});
+
+test.each<[name: string, bytes: string]>([
+  ['garbage', '\x00\x01\x02\x03 what?\r\n\r\n'],
+  ['TLS', '\x15\x03\x01\x00\x02\x02\x28'],
+  ['SSH', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['HTTP/0.9', '<html>hello</html>\r\n\r\n'],
+  [
+    'two lengths that differ',
+    'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}',
+  ],
+  [
+    'a chunk size that is none',
+    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`,
+  ],
+  ['a head that ends too early', 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'],
+])('%s in place of an answer falls back', async (_name, bytes) => {
+  const a = await startRawUpstream((socket) => void socket.end(Buffer.from(bytes, 'latin1')));
+  const b = await startUpstream(answers('from b'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+  const answer = await chat(gateway.url, STREAM);
+  expect(answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
+  expect(answer.reason).toMatch(/^hosted_a=(bad_response|unreachable)$/);
+  expect(a.requests).toHaveLength(1);
+});
+
+test('an answer of 100 MB is refused and not kept', async () => {
+  const parts = 1600;
+  const huge: Script = async ({ res, socket, gone }) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.write('{"choices":[{"message":{"content":"');
+    for (let part = 0; part < parts && !socket.destroyed; part += 1) {
+      if (res.write(KIB_64)) continue;
+      await Promise.race([new Promise((resolve) => res.once('drain', resolve)), gone]);
+    }
+    res.end('"}}]}');
+  };
+  const a = await startUpstream(huge);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const answer = await chat(gateway.url, { ...PLAIN, n: 2 });
+  expect(answer).toMatchObject({ status: 502, reason: 'hosted_a=bad_response' });
+  await (
+    await a.call(1)
+  ).gone;
+});
+
+describe.each<[name: string, status: number, type: string, body: object]>([
+  ['a plain answer', 200, 'application/json', PLAIN],
+  ['a stream', 200, 'text/event-stream', STREAM],
+  ['an error', 400, 'application/json', STREAM],
+])('a gzip bomb as %s', (_name, status, type, body) => {
+  test('a gzip bomb is refused before it is unpacked whole', async () => {
+    const zeros = Buffer.alloc(8 * MEBIBYTE);
+    const bomb: Script = async ({ res, socket, gone }) => {
+      res.writeHead(status, { 'content-type': type, 'content-encoding': 'gzip' });
+      const gzip = createGzip();
+      gzip.pipe(res);
+      gzip.write('data: {"a":"');
+      // 1 GiB, of which about 1 MB goes over the wire.
+      for (let part = 0; part < 128 && !socket.destroyed; part += 1) {
+        if (gzip.write(zeros)) continue;
+        await Promise.race([new Promise((resolve) => gzip.once('drain', resolve)), gone]);
+      }
+      gzip.end();
+    };
+    const a = await startUpstream(bomb);
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+    const before = process.memoryUsage.rss();
+    const answer = await chat(gateway.url, body);
+    expect(answer).toMatchObject({ status: 502, reason: 'hosted_a=bad_response' });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(400 * MEBIBYTE);
+    await (
+      await a.call(1)
+    ).gone;
+  });
+});
+
+test('a small gzip bomb in one piece after the commit ends the stream with an error event', async () => {
+  const bomb = gzipSync(Buffer.concat([Buffer.from(`${A}data: `), Buffer.alloc(100 * MEBIBYTE)]));
+  const script: Script = ({ res }) => {
+    res
+      .writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
+      .end(bomb);
+  };
+  const a = await startUpstream(script);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { text } = await chat(gateway.url, STREAM);
+  expect(text.startsWith(`${A}data: {"error":`)).toBe(true);
+  expect(text).toContain('upstream_bad_response');
+});
+
+const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
+const deepAnswer = JSON.stringify(completion('hello')).replace('"created":1', `"deep":${DEEP}`);
+const deepChunk = A.replace('"created":1', `"deep":${DEEP}`);
+const deepCall = `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"x":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}]}}]}\n\n`;
+const answer =
+  (text: string, status = 200): Script =>
+  ({ res }) => {
+    res.writeHead(status, { 'content-type': 'application/json' }).end(text);
+  };
+
+test.each<[name: string, script: Script, body: object, upstream: string]>([
+  ['an answer, to a plain caller', answer(deepAnswer), PLAIN, 'hosted_a'],
+  ['an answer, to a stream caller', answer(deepAnswer), STREAM, 'hosted_b'],
+  ['a stream, to a stream caller', sse(deepChunk, A, STOP, DONE), STREAM, 'hosted_a'],
+  ['a stream, to a plain caller', sse(deepChunk, A, STOP, DONE), PLAIN, 'hosted_b'],
+  ['a tool call, to a plain caller', sse(deepCall, deepCall, STOP, DONE), PLAIN, 'hosted_b'],
+  ['an error event', sse(`data: {"error":${DEEP}}\n\n`), STREAM, 'hosted_b'],
+  ['an error answer', answer(`{"error":${DEEP}}`), PLAIN, 'hosted_b'],
+  ['an error status', answer(`{"error":${DEEP.slice(0, 4000)}}`, 500), PLAIN, 'hosted_b'],
+])(
+  'a nest 100,000 deep in %s is passed on or falls back, and never ends the gateway',
+  async (_name, script, body, upstream) => {
+    const a = await startUpstream(script);
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway({
+      HOSTED_A_BASE_URL: a.url,
+      HOSTED_B_BASE_URL: b.url,
+      HOSTED_A_TIMEOUT_MS: '4000',
+    });
+    const got = await chat(gateway.url, body);
+    expect(got).toMatchObject({ status: 200, upstream });
+    expect(inFlight(gateway)).toBe(0);
+  },
+);
+
+test('a deep error after the commit ends the stream with an error event', async () => {
+  const a = await startUpstream(sse(A, `data: {"error":${DEEP}}\n\n`, STOP, DONE));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { text } = await chat(gateway.url, STREAM);
+  expect(text.startsWith(`${A}data: {"error":`)).toBe(true);
+  expect(text).not.toContain('[DONE]');
+});
+
+test('keys that objects inherit are plain keys in an assembled stream', async () => {
+  const odd = A.replace('"created":1', '"constructor":1,"toString":"x","__proto__":{"polluted":1}');
+  const a = await startUpstream(sse(odd, STOP, DONE));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const got = await chat(gateway.url, PLAIN);
+  expect(got.status).toBe(200);
+  expect(JSON.parse(got.text)).toMatchObject({ constructor: 1, toString: 'x' });
+  expect({}).not.toHaveProperty('polluted');
+});
+
+test('bytes that an upstream sends after its answer never become the next answer, and are logged once', async () => {
+  const reply = (text: string) =>
+    responseBytes(
+      'length',
+      { 'content-type': 'application/json' },
+      JSON.stringify(completion(text)),
+    );
+  const a = await startRawUpstream((socket, n) => {
+    socket.write(Buffer.concat([reply(`answer ${n}`), reply('smuggled')]));
+  });
+  const origins: unknown[] = [];
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: a.url, HOSTED_A_ASSEMBLE: 'false' },
+    systemClock,
+    (_level, event, fields) => {
+      if (event === 'unasked_bytes') origins.push(fields?.['origin']);
+    },
+  );
+  for (let n = 1; n <= 3; n += 1) {
+    const got = await chat(gateway.url, PLAIN);
+    expect(got.text).toContain(`"answer ${n}"`);
+  }
+  expect(origins).toEqual([new URL(a.url).origin]);
+});

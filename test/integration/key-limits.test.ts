@@ -1,0 +1,195 @@
+import { cpSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { AddedKey, KeyLimitUse, KeyList } from '#shared/keys.ts';
+import type { Log } from '../../main/platform/log.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { chat, HELLO, startChat } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway, startWithHistory, temporaryDirectory } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { bearer, postJson, send } from '../support/http.ts';
+import { completion, json, type Script, startUpstream } from '../support/upstream.ts';
+import { history } from '../support/usage.ts';
+
+type Limits = Readonly<Record<string, number | null>>;
+
+/** What each answer uses. */
+const TOKENS = 260;
+const usage = { prompt_tokens: 10, completion_tokens: 250, total_tokens: TOKENS };
+const counted: Script = json(200, { ...completion('hi'), usage });
+
+/** The owner's hand on the keys of a gateway. */
+function ownerOf({ url, dataDirectory }: TestGateway) {
+  const keys = `${url}/api/v1/keys`;
+  const control = bearer(readControlToken(dataDirectory) ?? '');
+  const headers = { 'content-type': 'application/json', ...control };
+  return {
+    add: async (name: string, limits: Limits = {}) => {
+      const { text } = await postJson(keys, { name, limits }, control);
+      return bearer((JSON.parse(text) as AddedKey).key);
+    },
+    limit: async (name: string, limits: Limits) => {
+      const change = { method: 'PATCH', headers, body: JSON.stringify({ limits }) };
+      const { text } = await send(`${keys}/${name}`, change);
+      return (JSON.parse(text) as { readonly limits: readonly KeyLimitUse[] }).limits;
+    },
+    used: async (name: string) => {
+      const { text } = await send(keys, { headers: control });
+      const key = (JSON.parse(text) as KeyList).keys.find((each) => each.name === name);
+      return key?.limits.map((each) => [each.name, each.used]) ?? [];
+    },
+  };
+}
+
+async function started(log?: Log, script = counted) {
+  const upstream = await startUpstream(script);
+  const clock = createManualClock();
+  // Far from the end of a month in every time zone.
+  clock.advance(10 * 24 * 3_600_000);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, clock, log);
+  const statuses = async (key: Record<string, string>, times: number) => {
+    const all = [];
+    for (let n = 0; n < times; n += 1) all.push((await chat(gateway.url, HELLO, key)).status);
+    return all;
+  };
+  return { ...gateway, ...ownerOf(gateway), upstream, clock, statuses };
+}
+
+describe('a key at its limit', () => {
+  test.each([
+    ['/v1/chat/completions', HELLO],
+    ['/v1/responses', { model: 'm', input: 'hi' }],
+    ['/v1/embeddings', { model: 'm', input: 'hi' }],
+    ['/v1/messages', { model: 'm', max_tokens: 5, ...HELLO }],
+  ])(
+    'a key at its limit gets a 429 at %s in the shape of the protocol, and no upstream is called',
+    async (path, body) => {
+      const { url, add, upstream, clock } = await started();
+      const key = await add('laptop', { requestsDay: 1 });
+      await chat(url, HELLO, key);
+      clock.advance(3_600_000);
+      const answer = await postJson(url + path, body, key);
+      const now = new Date(clock.now());
+      const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1);
+      expect(answer).toMatchObject({
+        status: 429,
+        headers: {
+          'retry-after': `${(midnight.getTime() - now.getTime()) / 1000}`,
+          'x-should-retry': 'false',
+          'x-gateway-upstream': 'none',
+        },
+      });
+      const told = JSON.parse(answer.text) as Record<string, unknown>;
+      const message = `The key "laptop" has reached its limit (requests a day: 1), which resets at ${midnight.toISOString()}. The gateway's owner can raise it with "switchyard keys limit laptop".`;
+      const error = { type: 'rate_limit_error', code: 'key_limit_reached', message };
+      expect(told).toMatchObject(path === '/v1/messages' ? { type: 'error', error } : { error });
+      expect(upstream.calls).toHaveLength(1);
+    },
+  );
+
+  test('a key at its limit may call again when the limit is raised, lifted, or begins again', async () => {
+    const { add, limit, statuses, clock } = await started();
+    const key = await add('laptop', { requestsDay: 1 });
+    expect(await statuses(key, 2)).toEqual([200, 429]);
+    const [raised] = await limit('laptop', { requestsDay: 2, tokensMonth: 5 * TOKENS });
+    expect([raised?.name, raised?.limit, raised?.used]).toEqual(['requestsDay', 2, 1]);
+    expect(await statuses(key, 2)).toEqual([200, 429]);
+    clock.advance(Date.parse(raised?.resetsAt ?? '') - clock.now());
+    expect(await statuses(key, 3)).toEqual([200, 200, 429]);
+    const [month] = await limit('laptop', { requestsDay: null });
+    expect([month?.name, month?.used]).toEqual(['tokensMonth', 4 * TOKENS]);
+    expect(await statuses(key, 2)).toEqual([200, 429]);
+    clock.advance(Date.parse(month?.resetsAt ?? '') - clock.now());
+    expect(await statuses(key, 1)).toEqual([200]);
+  });
+
+  test('a key at its limit holds up no other key', async () => {
+    const { add, statuses } = await started();
+    const [laptop, phone] = [await add('laptop', { tokensDay: 1 }), await add('phone')];
+    expect(await statuses(laptop, 2)).toEqual([200, 429]);
+    expect(await statuses(phone, 2)).toEqual([200, 200]);
+  });
+});
+
+test('a request limit is never exceeded, however many requests come at once', async () => {
+  const { url, add, upstream } = await started();
+  const key = await add('laptop', { requestsDay: 5 });
+  const all = Array.from({ length: 20 }, () => startChat(url, HELLO, key).answer);
+  const answered = (await Promise.all(all)).filter(({ status }) => status === 200);
+  expect([answered.length, upstream.calls.length]).toEqual([5, 5]);
+});
+
+test('a token limit is exceeded only by what was running when it was reached', async () => {
+  const RUNNING = 4;
+  const held: (() => void)[] = [];
+  const holds: Script = (call) => void held.push(() => void counted(call));
+  const { url, add, used, upstream, statuses } = await started(undefined, holds);
+  const key = await add('laptop', { tokensDay: TOKENS });
+  const pending = Array.from({ length: RUNNING }, () => startChat(url, HELLO, key));
+  await upstream.call(RUNNING);
+  held[0]?.();
+  await Promise.race(pending.map(({ answer }) => answer));
+  expect(await statuses(key, 2)).toEqual([429, 429]);
+  for (const release of held.slice(1)) release();
+  await Promise.all(pending.map(({ answer }) => answer));
+  expect(await used('laptop')).toEqual([['tokensDay', RUNNING * TOKENS]]);
+});
+
+test('a limit that is set later counts what its period has seen before', async () => {
+  const { add, limit, statuses } = await started();
+  const key = await add('laptop');
+  expect(await statuses(key, 3)).toEqual([200, 200, 200]);
+  await limit('laptop', { requestsDay: 3 });
+  expect(await statuses(key, 1)).toEqual([429]);
+});
+
+test('the log warns at 80 % of a limit, once, and says when it is reached', async () => {
+  const lines: string[] = [];
+  const log: Log = (_level, name, details) => void lines.push(`${name} ${String(details?.['of'])}`);
+  const { add, statuses } = await started(log);
+  const key = await add('laptop', { requestsDay: 5, tokensDay: 100 * TOKENS });
+  const told = () => lines.filter((line) => line.startsWith('key_limit_'));
+  await statuses(key, 3);
+  expect(told()).toEqual([]);
+  await statuses(key, 1);
+  expect(told()).toEqual(['key_limit_nearly_reached requests']);
+  await statuses(key, 3);
+  expect(told()).toEqual(['key_limit_nearly_reached requests', 'key_limit_reached requests']);
+});
+
+describe('the use of a key', () => {
+  const used = [
+    ['requestsMonth', 2],
+    ['tokensDay', 2 * TOKENS],
+  ];
+
+  test('the use of a key outlasts a restart', async () => {
+    const upstream = await startUpstream(counted);
+    const settings = { HOSTED_A_BASE_URL: upstream.url };
+    const first = await startWithHistory(settings);
+    const key = await ownerOf(first).add('laptop', { requestsMonth: 2, tokensDay: 10_000 });
+    for (let n = 0; n < 2; n += 1) await chat(first.url, HELLO, key);
+    await first.host.stop();
+    const second = await startWithHistory(settings, first.dataDirectory);
+    expect((await chat(second.url, HELLO, key)).status).toBe(429);
+    expect(await ownerOf(second).used('laptop')).toEqual(used);
+  });
+
+  test('the use of a key is on disk within a second, also after the process is killed', async () => {
+    const clock = createManualClock();
+    const upstream = await startUpstream(counted);
+    const settings = { HOSTED_A_BASE_URL: upstream.url };
+    const first = await startWithHistory(settings, temporaryDirectory(), clock);
+    const owner = ownerOf(first);
+    const key = await owner.add('laptop', { requestsMonth: 2, tokensDay: 10_000 });
+    for (let n = 0; n < 2; n += 1) await chat(first.url, HELLO, key);
+    clock.advance(1000);
+    // The thread of the database answers in turn: the write before this question is done.
+    await history(first.url, key);
+    const left = temporaryDirectory();
+    cpSync(first.dataDirectory, left, { recursive: true });
+    const second = await startWithHistory(settings, left, clock);
+    expect((await chat(second.url, HELLO, key)).status).toBe(429);
+    expect(await ownerOf(second).used('laptop')).toEqual(used);
+  });
+});

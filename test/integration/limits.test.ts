@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { chatHead, openWire } from '../support/wire.ts';
+
+const LIMIT = 2000;
+const MEBIBYTE = 1024 * 1024;
+
+/** A chat completion of exactly `bytes`. */
+function bodyOf(bytes: number): string {
+  const frame = JSON.stringify({ ...HELLO, user: '' });
+  return JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes - frame.length) });
+}
+
+async function startLimited() {
+  const upstream = await startUpstream(answers('x'));
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: upstream.url, MAX_BODY_BYTES: String(LIMIT) },
+    clock,
+  );
+  return { upstream, clock, gateway };
+}
+
+const chunked = (body: string, size: number) =>
+  body
+    .match(new RegExp(`.{1,${size}}`, 'gs'))
+    ?.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`) ?? [];
+
+describe.each(['Content-Length', 'chunked'])('a body sent by %s', (framing) => {
+  const head =
+    framing === 'chunked'
+      ? () => chatHead({ 'transfer-encoding': 'chunked', connection: 'close' })
+      : (bytes: number) => chatHead({ 'content-length': bytes, connection: 'close' });
+  const wire = (body: string) =>
+    framing === 'chunked' ? `${chunked(body, 700).join('')}0\r\n\r\n` : body;
+
+  test('a body of exactly the limit passes', async () => {
+    const { upstream, gateway } = await startLimited();
+    const caller = await openWire(gateway.url);
+    caller.send(head(LIMIT) + wire(bodyOf(LIMIT)));
+    expect(await caller.closed).toMatch(/^HTTP\/1\.1 200 /);
+    expect(upstream.calls).toHaveLength(1);
+  });
+
+  test('a body of one byte more than the limit gets a 413, and no upstream is called', async () => {
+    const { upstream, gateway } = await startLimited();
+    const caller = await openWire(gateway.url);
+    caller.send(head(LIMIT + 1) + wire(bodyOf(LIMIT + 1)));
+    const answer = await caller.closed;
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toMatch(/\r\nx-gateway-upstream: none\r\n/i);
+    expect(answer).toMatch(/\r\nx-gateway-fallback-reason: none\r\n/i);
+    expect(answer).toContain('"code":"body_too_large"');
+    expect(upstream.calls).toHaveLength(0);
+  });
+
+  test('a body far over the limit gets a 413 that the caller can read', async () => {
+    const { upstream, gateway } = await startLimited();
+    const caller = await openWire(gateway.url);
+    caller.send(head(20 * MEBIBYTE) + wire('x'.repeat(20 * MEBIBYTE)));
+    await caller.received('"code":"body_too_large"');
+    await caller.closed;
+    expect(upstream.calls).toHaveLength(0);
+  });
+
+  test('a body without end gets a 413 at once, and soon the end of the connection', async () => {
+    const { clock, gateway } = await startLimited();
+    const caller = await openWire(gateway.url);
+    caller.send(head(1e15));
+    const part = framing === 'chunked' ? `10000\r\n${'x'.repeat(65_536)}\r\n` : 'x'.repeat(65_536);
+    for (let sent = 0; sent < 10; sent += 1) caller.send(part);
+    await caller.received('"code":"body_too_large"');
+    clock.advance(2000);
+    expect(await caller.closed).toMatch(/^HTTP\/1\.1 413 /);
+  });
+});
+
+test('a common client reads the 413 for a body far over the limit', async () => {
+  const { gateway } = await startLimited();
+  const answer = await chat(gateway.url, bodyOf(5 * MEBIBYTE));
+  expect(answer).toMatchObject({ status: 413, upstream: 'none', reason: 'none' });
+});
+
+test('a body shorter than its announced length is a caller that went away', async () => {
+  const { upstream, gateway } = await startLimited();
+  const caller = await openWire(gateway.url);
+  caller.send(`${chatHead({ 'content-length': 500 })}{}`);
+  caller.leave();
+  expect((await chat(gateway.url)).status).toBe(200);
+  expect(upstream.calls).toHaveLength(1);
+});
+
+test.each([
+  ['garbage', '\x16\x03\x01 garbage\r\n\r\n'],
+  [
+    'two lengths',
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',
+  ],
+  [
+    'a length and chunks',
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+  ],
+  [
+    'a length that is none',
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n',
+  ],
+])(
+  '%s in place of a request ends the connection with a 400 and nothing else',
+  async (_name, bytes) => {
+    const { upstream, gateway } = await startLimited();
+    const caller = await openWire(gateway.url);
+    caller.send(bytes);
+    expect(await caller.closed).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await chat(gateway.url)).status).toBe(200);
+    expect(upstream.calls).toHaveLength(1);
+  },
+);

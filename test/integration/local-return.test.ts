@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { chatStream, HELLO, startChat, textOf } from '../support/client.ts';
+import { attemptsOf, callsOf, expectAtRest, startScene, STREAM } from '../support/scene.ts';
+import { MODEL, startMachine, startTier } from '../support/tier.ts';
+import { answers, error, hang, json, type Script } from '../support/upstream.ts';
+
+const ZERO = { 'x-gateway-force-zero': '1' };
+/** An engine without room for so many seconds, in both of the forms that there are. */
+const limitedFor = (seconds: string): Script =>
+  error(429, 'slow down', null, { 'retry-after': seconds });
+const busyFor = (seconds: string): Script =>
+  json(503, { error: 'server busy, please try again.' }, { 'retry-after': seconds });
+const SERVED = { status: 200, upstream: 'local', reason: 'none' };
+
+describe('waiting for a local that has room again in 2 seconds', () => {
+  test.each([
+    ['a 429', limitedFor('2')],
+    ['a busy 503', busyFor('2')],
+  ])(
+    'a local that is the only upstream is waited for after %s, and the answer is not lost',
+    async (_says, script) => {
+      const scene = await startScene({ local: [script, answers('after the wait')] });
+      const pending = chatStream(scene.url);
+      scene.clock.advance(await scene.clock.timer(2000, 2000));
+      const answer = await pending;
+      expect(answer).toMatchObject(SERVED);
+      expect(textOf(answer.text)).toBe('after the wait');
+      expect(attemptsOf(scene).map(([, , reason]) => reason)).toEqual([
+        expect.stringMatching(/rate_limited|busy/),
+        null,
+      ]);
+      await expectAtRest(scene);
+    },
+  );
+
+  test.each(['own', 'off', 'all'])(
+    'a full local is waited for with HEDGE=%s where Local only is on',
+    async (hedge) => {
+      const scene = await startScene(
+        { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid') },
+        { HEDGE: hedge },
+      );
+      const pending = startChat(scene.url, STREAM, ZERO);
+      scene.clock.advance(await scene.clock.timer(2000, 2000));
+      expect(await pending.answer).toMatchObject({ status: 200, upstream: 'local' });
+      expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0 });
+    },
+  );
+
+  test('a full local is waited for where the other upstreams are out', async () => {
+    const scene = await startScene({ local: [], hosted_a: limitedFor('60') }, { HEDGE: 'all' });
+    scene.up.local.script = error(400, 'the prompt is too long');
+    await chatStream(scene.url);
+    const { local } = scene.up;
+    local.script = (call) =>
+      local.calls.length === 2 ? limitedFor('2')(call) : answers('x')(call);
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
+    expect(await pending).toMatchObject({ status: 200, upstream: 'local' });
+    expect(callsOf(scene.up)).toEqual({ local: 3, hosted_a: 1 });
+  });
+
+  test.each(['own', 'off'])(
+    'a full local is waited for with HEDGE=%s before money is spent',
+    async (hedge) => {
+      const scene = await startScene(
+        {
+          local: [limitedFor('2'), answers('x')],
+          hosted_a: answers('paid'),
+          ondemand: answers('y'),
+        },
+        { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
+      );
+      const pending = chatStream(scene.url);
+      scene.clock.advance(await scene.clock.timer(2000, 2000));
+      expect(await pending).toMatchObject(SERVED);
+      expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
+      // Nor is a GPU started that costs money by the minute.
+      expect(scene.up.ondemand.gets).toHaveLength(0);
+    },
+  );
+
+  test('a full local is not waited for with HEDGE=all where another upstream may be called', async () => {
+    const scene = await startScene(
+      { local: limitedFor('2'), hosted_a: answers('paid') },
+      { HEDGE: 'all' },
+    );
+    expect(await chatStream(scene.url)).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=rate_limited',
+    });
+  });
+
+  test('a local that refuses again after the wait is left, as it is waited for once', async () => {
+    const scene = await startScene({ local: limitedFor('1'), hosted_a: answers('paid') });
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(1000, 1000));
+    expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'local=rate_limited' });
+    expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 1 });
+  });
+
+  test('a full local is called in the end where all other upstreams have failed meanwhile', async () => {
+    const scene = await startScene(
+      { local: [limitedFor('2'), answers('x')], hosted_a: error(503) },
+      { HEDGE: 'all' },
+    );
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
+    expect(await pending).toMatchObject({
+      status: 200,
+      upstream: 'local',
+      reason: 'hosted_a=http_503',
+    });
+  });
+
+  test('a full local is waited for also by requests that come while it is still out', async () => {
+    const scene = await startScene({ local: limitedFor('1') });
+    const first = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(1000, 1000));
+    expect(await first).toMatchObject({ status: 429, reason: 'local=rate_limited' });
+    scene.up.local.script = answers('x');
+    scene.clock.advance(400);
+    const second = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(600, 600));
+    expect(await second).toMatchObject(SERVED);
+  });
+});
+
+describe('the length of the wait', () => {
+  test('the wait for local ends with the caller, and no upstream is called any more', async () => {
+    const scene = await startScene({ local: limitedFor('2'), hosted_a: answers('paid') });
+    const pending = startChat(scene.url, STREAM);
+    await scene.clock.timer(2000, 2000);
+    pending.leave();
+    await expect
+      .poll(() => scene.host.snapshot().requests.map(({ state }) => state))
+      .toEqual(['cancelled']);
+    scene.clock.advance(2000);
+    await expectAtRest(scene);
+    expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
+  });
+
+  test('the wait for local is at most RETRY_AFTER_MAX_MS', async () => {
+    const scene = await startScene({ local: limitedFor('2') }, { RETRY_AFTER_MAX_MS: '1999' });
+    expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
+  });
+
+  test('the wait for local is within the timeout of local', async () => {
+    const scene = await startScene({ local: limitedFor('2') }, { LOCAL_TIMEOUT_MS: '2000' });
+    expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
+  });
+
+  test('the wait for local counts in the timeout, and the second call gets what is left', async () => {
+    const scene = await startScene(
+      { local: [limitedFor('2'), hang] },
+      { LOCAL_TIMEOUT_MS: '5000' },
+    );
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
+    await scene.up.local.call(2);
+    scene.clock.advance(3000);
+    expect(await pending).toMatchObject({ status: 504, reason: 'local=timeout' });
+  });
+});
+
+describe('several full machines', () => {
+  test('a full machine is not waited for while another has room', async () => {
+    const tier = await startTier([
+      await startMachine(limitedFor('1')),
+      await startMachine(answers('x')),
+    ]);
+    expect(await chatStream(tier.url)).toMatchObject({ status: 200, upstream: 'local' });
+  });
+
+  test('the machine that has room first is called again where all are full', async () => {
+    const slow = await startMachine(limitedFor('2'));
+    // A length that no other timer has.
+    const quick = await startMachine(
+      error(429, 'slow down', null, { 'retry-after-ms': '1234' }),
+      answers('x'),
+    );
+    const tier = await startTier([slow, quick]);
+    const pending = chatStream(tier.url, { ...HELLO, model: MODEL });
+    tier.clock.advance(await tier.clock.timer(1234, 1234));
+    const answer = await pending;
+    expect(answer).toMatchObject(SERVED);
+    expect(answer.headers['x-gateway-provider']).toBe(quick.id);
+    expect([slow.calls.length, quick.calls.length]).toEqual([1, 2]);
+  });
+});

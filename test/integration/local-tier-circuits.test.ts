@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest';
+import { CHAT, chat, chatStream, HELLO } from '../support/client.ts';
+import { turns } from '../support/report.ts';
+import { startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
+import { answers, chunk, DONE, error, hang, startUpstream, STOP } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
+  machines.map(({ calls }) => calls.length);
+
+/** Lets the n-th call of a machine bring its first content just too late. */
+async function slowly(machine: Machine, n: number, tier: Tier): Promise<void> {
+  const answer = chatStream(tier.url);
+  const { res } = await machine.call(n);
+  tier.clock.advance(5001);
+  res.writeHead(200, { 'content-type': 'text/event-stream' });
+  res.end(chunk({ content: 'late' }) + STOP + DONE);
+  expect(await answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+}
+
+describe('the circuit of a machine', () => {
+  test('the circuit of a machine opens by itself, and that of the local pool stays closed while any machine serves', async () => {
+    const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier([dead, alive]);
+    for (let n = 0; n < 5; n += 1) {
+      expect((await chat(tier.url)).reason).toBe(`local/${dead.id}=http_503`);
+    }
+    expect((await chat(tier.url)).reason).toBe('none');
+    const { circuits } = await tier.status();
+    expect(circuits).toMatchObject({
+      local: { open: false, fails: 0, successes: 6 },
+      [dead.id]: { open: true, fails: 5, consecutiveFails: 5, cooldownRemainingMs: 60_000 },
+      [alive.id]: { open: false, fails: 0, successes: 6 },
+    });
+    expect(callsOf([dead, alive])).toEqual([5, 6]);
+  });
+
+  test('the circuit of a machine lets a thousand requests spend its threshold and one probe for each cool-down', async () => {
+    const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier([dead, alive], { COOLDOWN_MS: '2000' });
+    const reasons: unknown[] = [];
+    const headers = { 'content-type': 'application/json' };
+    for (let n = 0; n < 1000; n += 1) {
+      // Kept connections: the thousand are about the circuit, not about connecting.
+      const request = { method: 'POST', headers, body: JSON.stringify(HELLO) };
+      const answer = await fetch(tier.url + CHAT, request);
+      await answer.arrayBuffer();
+      expect(answer.headers.get('x-gateway-upstream')).toBe('local');
+      reasons.push(answer.headers.get('x-gateway-fallback-reason'));
+      tier.clock.advance(10);
+    }
+    // Open from 0.04 s on; the probes fail quickly and are due every 2 s.
+    expect(dead.calls).toHaveLength(9);
+    expect(reasons.flatMap((reason, n) => (reason === 'none' ? [] : [n]))).toEqual([
+      0, 1, 2, 3, 4, 204, 404, 604, 804,
+    ]);
+    expect((await tier.status()).circuits['local']).toMatchObject({ fails: 0, successes: 1000 });
+  });
+
+  test('the circuit of a machine admits one request as the probe, and closes when that succeeds', async () => {
+    const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '2000' });
+    await chat(tier.url);
+    tier.clock.advance(2000);
+    sick.script = hang;
+    const probe = chat(tier.url);
+    const call = await sick.call(2);
+    for (let n = 0; n < 3; n += 1) {
+      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+    }
+    expect(callsOf([sick, alive])).toEqual([2, 4]);
+    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: true });
+    await answers('well again')(call);
+    expect(await probe).toMatchObject({ status: 200, reason: 'none' });
+    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false });
+  });
+
+  test('the circuit of a machine opens for slow first contents too', async () => {
+    const [slow, fast] = [await startMachine(), await startMachine(answers('hi'))];
+    slow.script = hang;
+    const tier = await startTier([slow, fast], { TTFT_SLOW_THRESHOLD: '1' });
+    await slowly(slow, 1, tier);
+    const { circuits } = await tier.status();
+    expect(circuits[slow.id]).toMatchObject({ open: true, fails: 0, successes: 1 });
+  });
+
+  test('the circuit of a machine is closed by its owner, and only by its id', async () => {
+    const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1' });
+    await chat(tier.url);
+    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: true });
+    const unknown = await tier.post('circuits/prv_nobody/reset');
+    expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining('prv_nobody')]);
+    expect(await tier.post(`circuits/${sick.id}/reset`)).toMatchObject({ status: 200 });
+    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false, fails: 1 });
+    sick.script = answers('well again');
+    await chat(tier.url);
+    expect(callsOf([sick, alive])).toEqual([2, 1]);
+  });
+});
+
+describe('the circuit of the local pool', () => {
+  test('the circuit of the local pool stays closed where three machines have failed and a fourth could serve', async () => {
+    const dead = [error(503), error(502), error(504)].map((script) => startMachine(script));
+    const [fourth, hosted] = [await startMachine(answers('hi')), await startUpstream(answers('$'))];
+    const tier = await startTier(
+      [...(await Promise.all(dead)), fourth],
+      at({ hosted_a: hosted.url }),
+    );
+    const served: string[] = [];
+    for (let n = 0; n < 7; n += 1) served.push((await chat(tier.url)).upstream);
+    expect(served).toEqual([...Array.from({ length: 5 }, () => 'hosted_a'), 'local', 'local']);
+    expect((await tier.status()).circuits['local']).toMatchObject({
+      open: false,
+      fails: 0,
+      successes: 2,
+    });
+  });
+
+  test('the circuit of the local pool opens where all machines have failed', async () => {
+    const dead = [await startMachine(error(503)), await startMachine(error(503))];
+    const hosted = await startUpstream(answers('paid for'));
+    const tier = await startTier(dead, at({ hosted_a: hosted.url }));
+    for (let n = 0; n < 5; n += 1) await chat(tier.url);
+    expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
+  });
+
+  test('the circuit of the local pool stays closed where one machine has failed and the other was only busy', async () => {
+    const machines = [await startMachine(error(503, 'busy')), await startMachine(error(503))];
+    const tier = await startTier(machines, { FAIL_THRESHOLD: '1' });
+    await chat(tier.url);
+    expect((await tier.status()).circuits['local']).toMatchObject({ open: false, fails: 0 });
+    for (const machine of machines) machine.script = answers('free again');
+    tier.clock.advance(2000);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+  });
+
+  test('the circuit of the local pool stays closed where one machine is slow and another could serve', async () => {
+    const [slow, fast] = [await startMachine(), await startMachine(answers('hi'))];
+    slow.script = hang;
+    const tier = await startTier([slow, fast], { HEDGE: 'off' });
+    for (let n = 1; n <= 3; n += 1) await slowly(slow, n, tier);
+    const { circuits } = await tier.status();
+    expect(circuits).toMatchObject({
+      local: { open: false, ewmaTtft: 5001, consecutiveSlow: 0 },
+      [slow.id]: { open: true },
+    });
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(callsOf([slow, fast])).toEqual([3, 1]);
+  });
+
+  test('the circuit of the local pool is closed by a probe that answers for longer than a lost one is waited for', async () => {
+    const machine = await startMachine(error(503));
+    const settings = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '1000', LOCAL_TIMEOUT_MS: '1000' };
+    const tier = await startTier([machine], settings);
+    await chat(tier.url);
+    tier.clock.advance(1000);
+    machine.script = hang;
+    const probe = chatStream(tier.url);
+    const { res } = await machine.call(2);
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write(chunk({ content: 'slowly' }));
+    await turns(tier, 4);
+    tier.clock.advance(5000);
+    expect((await chat(tier.url)).status).toBe(503);
+    res.end(STOP + DONE);
+    expect(await probe).toMatchObject({ status: 200 });
+    expect(machine.calls).toHaveLength(2);
+    expect((await tier.status()).circuits).toMatchObject({
+      local: { open: false },
+      [machine.id]: { open: false },
+    });
+  });
+});
+
+describe('a local pool whose machines are all out', () => {
+  /** Two machines whose circuits open half a second apart, the first one's at 0. */
+  async function startOut(settings: Readonly<Record<string, string>> = {}) {
+    const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
+    const tier = await startTier([first, second], {
+      FAIL_THRESHOLD: '1',
+      COOLDOWN_MS: '10000',
+      ...settings,
+    });
+    const answer = chat(tier.url);
+    const call = await second.call(1);
+    tier.clock.advance(500);
+    await error(503)(call);
+    return { first, second, tier, answer: await answer };
+  }
+
+  test('a local pool whose machines are all out is skipped as circuit_open, and the hosted upstream is called', async () => {
+    const hosted = await startUpstream(answers('paid for'));
+    const { tier, first, second } = await startOut(at({ hosted_a: hosted.url }));
+    expect(await chat(tier.url)).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=circuit_open',
+    });
+    expect(callsOf([first, second])).toEqual([1, 1]);
+    expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
+  });
+
+  test('the machine that comes back first is called where no other upstream is left, without a fallback reason', async () => {
+    const { tier, first, second } = await startOut();
+    first.script = answers('well again');
+    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(callsOf([first, second])).toEqual([2, 1]);
+    expect((await tier.status()).circuits).toMatchObject({
+      local: { open: false },
+      [first.id]: { open: false },
+      [second.id]: { open: true },
+    });
+  });
+
+  test('a failure of a machine that was called during its cool-down does not lengthen that', async () => {
+    const { tier, first, second } = await startOut();
+    const before = (await tier.status()).circuits;
+    tier.clock.advance(1000);
+    for (let n = 0; n < 3; n += 1) {
+      expect(await chat(tier.url)).toMatchObject({
+        status: 503,
+        reason: expect.stringMatching(new RegExp(`^local/${first.id}=http_503`)),
+      });
+    }
+    expect(callsOf([first, second])).toEqual([4, 1]);
+    const after = (await tier.status()).circuits;
+    for (const id of ['local', first.id, second.id]) {
+      expect([id, after[id]?.failUntil]).toEqual([id, before[id]?.failUntil]);
+    }
+  });
+
+  test('a machine excluded for its quota or its rate limit is not called in the end, however soon it is back', async () => {
+    const limited = await startMachine(error(429, 'slow down', null, { 'retry-after': '3' }));
+    const [poor, dead] = [await startMachine(error(402)), await startMachine(error(503))];
+    const tier = await startTier([limited, poor, dead], { FAIL_THRESHOLD: '1' });
+    await chat(tier.url);
+    dead.script = answers('well again');
+    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(callsOf([limited, poor, dead])).toEqual([1, 1, 2]);
+  });
+
+  test('each machine comes back with a probe of its own', async () => {
+    const { tier, first, second } = await startOut();
+    first.script = second.script = answers('well again');
+    tier.clock.advance(10_000);
+    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+    expect(await tier.status()).toMatchObject({ local: { health: 'ok' } });
+    expect((await tier.status()).circuits).toMatchObject({
+      local: { open: false },
+      [first.id]: { open: false },
+    });
+  });
+
+  test.each([
+    ['longer', '60000'],
+    ['shorter', '1000'],
+  ])(
+    'a second machine is still called while the first is probed, with a timeout %s than the cool-down',
+    async (_says, timeoutMs) => {
+      const { tier, first, second } = await startOut({ LOCAL_TIMEOUT_MS: timeoutMs });
+      first.script = hang;
+      second.script = answers('well again');
+      await tier.post('circuits/local/reset');
+      const probe = chat(tier.url);
+      const call = await first.call(2);
+      expect(await chat(tier.url)).toMatchObject({
+        status: 200,
+        upstream: 'local',
+        reason: 'none',
+      });
+      await answers('well again')(call);
+      expect(await probe).toMatchObject({ status: 200 });
+    },
+  );
+});

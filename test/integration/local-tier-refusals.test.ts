@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'vitest';
+import { chat, HELLO } from '../support/client.ts';
+import {
+  machineAt,
+  MODEL,
+  startMachine,
+  startTier,
+  type Machine,
+  type Tier,
+} from '../support/tier.ts';
+import { answers, error, hang, startUpstream, type Script } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
+  machines.map(({ calls }) => calls.length);
+
+/** The agent does not know the gateway's token. */
+const unauthorized = (status: number): Script =>
+  error(status, 'who are you?', null, { 'x-gateway-agent': 'unauthorized' });
+
+describe('an agent that refuses the gateway', () => {
+  test.each([401, 403])(
+    'an agent that refuses the gateway (%d) falls back to the next machine, and is not called again',
+    async (status) => {
+      const [closed, open] = [
+        await startMachine(unauthorized(status)),
+        await startMachine(answers('hi')),
+      ];
+      const tier = await startTier([closed, open]);
+      expect(await chat(tier.url)).toMatchObject({
+        status: 200,
+        reason: `local/${closed.id}=credentials`,
+      });
+      expect((await tier.status()).circuits[closed.id]).toMatchObject({ fails: 0, open: false });
+      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+      tier.clock.advance(599_000);
+      expect(await chat(tier.url)).toMatchObject({ status: 503 });
+      expect(callsOf([closed, open])).toEqual([1, 2]);
+    },
+  );
+
+  test('an agent that refuses the gateway gives a 502 as the final answer, and is never probed for it', async () => {
+    const closed = await startMachine(unauthorized(401));
+    const tier = await startTier([closed]);
+    const first = await chat(tier.url);
+    expect(first).toMatchObject({ status: 502, reason: `local/${closed.id}=credentials` });
+    expect(await chat(tier.url)).toMatchObject({
+      status: 503,
+      reason: expect.stringMatching(/^local=credentials;/),
+    });
+    expect(closed.calls).toHaveLength(1);
+  });
+});
+
+describe('an engine that refuses the caller', () => {
+  test.each([401, 403])(
+    'an engine’s refusal of the caller (%d) is passed on unchanged, and no other upstream is called',
+    async (status) => {
+      const [strict, other] = [
+        await startMachine(error(status, 'a key, please', 'invalid_api_key')),
+        await startMachine(answers('never asked')),
+      ];
+      const [hosted, ondemand] = [await startUpstream(answers('never')), await startUpstream()];
+      const tier = await startTier(
+        [strict, other],
+        at({ hosted_a: hosted.url, ondemand: ondemand.url }),
+      );
+      const answer = await chat(tier.url);
+      expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
+      expect(answer.headers['x-gateway-provider']).toBe(strict.id);
+      expect(JSON.parse(answer.text)).toEqual({
+        error: { message: 'a key, please', type: 'x', code: 'invalid_api_key', param: null },
+      });
+      expect(callsOf([other, hosted])).toEqual([0, 0]);
+      const { circuits, ondemand_warmup: warmup } = await tier.status();
+      expect(warmup).toBe('idle');
+      for (const id of ['local', strict.id]) {
+        expect(circuits[id]).toMatchObject({ fails: 0, successes: 0, open: false });
+      }
+      expect(await chat(tier.url)).toMatchObject({ status });
+    },
+  );
+});
+
+test('a machine that repeats the gateway’s token in a refusal does not show it to the caller', async () => {
+  const tokens: string[] = [];
+  const machine = await startMachine(({ res, headers }) => {
+    const token = String(headers['x-gateway-token']);
+    tokens.push(token);
+    res.writeHead(400, { 'content-type': 'application/json', 'request-id': token });
+    res.end(JSON.stringify({ error: { message: `what is ${token}?` } }));
+  });
+  const { headers, ...answer } = await chat((await startTier([machine])).url);
+  expect(tokens[0]).toMatch(/^[0-9a-f]{64}$/);
+  expect(JSON.parse(answer.text)).toEqual({ error: { message: 'what is [secret]?' } });
+  expect(JSON.stringify(headers)).not.toContain(tokens[0]);
+});
+
+describe('machines that refuse requests', () => {
+  const lastCheck = async (tier: Tier, { id }: Machine) =>
+    (await tier.provider(id)).verification.last_check;
+
+  /** Resolves when the registry has verified the machine once more. */
+  function checkedAgain(tier: Tier, machine: Machine, before: string | null): Promise<void> {
+    return new Promise((resolve) => {
+      const look = async () => {
+        if ((await lastCheck(tier, machine)) === before) return;
+        unsubscribe();
+        resolve();
+      };
+      const unsubscribe = tier.host.subscribe(() => void look());
+      void look();
+    });
+  }
+
+  test.each([400, 415, 422])(
+    'a machine that refuses three requests in a row (%d) is verified again, and its circuit stays closed',
+    async (status) => {
+      const odd = await startMachine(error(status));
+      const tier = await startTier([odd]);
+      tier.clock.advance(1000);
+      const before = await lastCheck(tier, odd);
+      for (let asked = 0; asked < 3; asked += 1) await chat(tier.url);
+      tier.clock.advance(1);
+      await checkedAgain(tier, odd, before);
+      expect((await tier.status()).circuits[odd.id]).toMatchObject({ fails: 0, open: false });
+    },
+  );
+
+  test('a machine that serves between refusals, or says why it refuses, is not verified again', async () => {
+    const [by, long] = [
+      await startMachine(error(400), error(400), answers('hi'), error(400), error(400)),
+      await startMachine(error(400, 'maximum context length exceeded', 'context_length_exceeded')),
+    ];
+    for (const machine of [by, long]) {
+      const tier = await startTier([machine]);
+      tier.clock.advance(1000);
+      const before = await lastCheck(tier, machine);
+      for (let asked = 0; asked < 5; asked += 1) await chat(tier.url);
+      tier.clock.advance(1);
+      expect(machine.calls).toHaveLength(5);
+      const { verification } = await tier.provider(machine.id);
+      expect([verification.status, verification.last_check]).toEqual(['verified', before]);
+    }
+  });
+});
+
+describe('machines that take no requests now', () => {
+  test.each(['busy', 'paused', 'draining'])(
+    'a machine that is %s gets no failure, and no request for two seconds',
+    async (code) => {
+      const busy = await startMachine(
+        error(503, code, code, { 'retry-after': '30' }),
+        answers('a'),
+      );
+      const free = await startMachine(answers('b'));
+      const tier = await startTier([busy, free]);
+      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: `local/${busy.id}=busy` });
+      expect((await tier.status()).circuits).toMatchObject({
+        local: { fails: 0, successes: 1 },
+        [busy.id]: { fails: 0, successes: 0, open: false },
+      });
+      tier.clock.advance(1999);
+      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+      expect(callsOf([busy, free])).toEqual([1, 2]);
+      tier.clock.advance(1);
+      await Promise.all([chat(tier.url), chat(tier.url), chat(tier.url)]);
+      expect(busy.calls.length).toBeGreaterThan(1);
+    },
+  );
+
+  test('a local pool of busy machines falls back to the hosted upstream', async () => {
+    const machines = [
+      await startMachine(error(503, 'busy')),
+      await startMachine(error(429, 'busy')),
+    ];
+    const hosted = await startUpstream(answers('paid for'));
+    const tier = await startTier(machines, at({ hosted_a: hosted.url }));
+    const reason = machines.map(({ id }) => `local/${id}=busy`).join('; ');
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason });
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=busy' });
+    expect(callsOf(machines)).toEqual([1, 1]);
+  });
+
+  test('a local pool of busy machines gives a 503 with a time to come back where no other upstream is left', async () => {
+    const machines = [
+      await startMachine(error(503, 'busy')),
+      await startMachine(error(503, 'busy')),
+    ];
+    const tier = await startTier(machines);
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status: 503, upstream: 'none' });
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
+  });
+
+  test('a busy machine that comes back first is called where no other upstream is left', async () => {
+    const first = await startMachine(error(503, 'busy'), answers('free again'));
+    const second = await startMachine(hang, answers('never asked'));
+    const tier = await startTier([first, second]);
+    const answer = chat(tier.url);
+    const call = await second.call(1);
+    tier.clock.advance(500);
+    await error(503, 'busy')(call);
+    await answer;
+    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(callsOf([first, second])).toEqual([2, 1]);
+  });
+});
+
+describe('the model of a machine', () => {
+  const offering = async (...models: string[]) => {
+    const upstream = await startUpstream();
+    upstream.script = answers('hi');
+    const record = { current_model: models[0] ?? null, models: models.toSorted() };
+    return machineAt(upstream, { record });
+  };
+
+  test.each([
+    ['the caller’s where it is offered', 'b', 'b'],
+    ['the machine’s own where the caller’s is not offered', 'unknown', 'c'],
+    ['the machine’s own where the caller names none', null, 'c'],
+  ])('the model that a machine gets is %s', async (_says, asked, sent) => {
+    const machine = await offering('c', 'b', 'a');
+    await chat(
+      (await startTier([machine])).url,
+      asked === null ? HELLO : { ...HELLO, model: asked },
+    );
+    expect((await machine.call(1)).json['model']).toBe(sent);
+  });
+
+  test('each of two machines that are called in turn gets a model that it has', async () => {
+    const [a, b] = [await offering('x'), await offering('y', 'x')];
+    b.script = error(503);
+    const tier = await startTier([a, b]);
+    expect(await chat(tier.url, { ...HELLO, model: 'y' })).toMatchObject({ status: 200 });
+    expect([a.calls, b.calls].map(([call]) => call?.json['model'])).toEqual(['x', 'y']);
+  });
+
+  test('a missing model excludes requests for that model at that machine, and no others', async () => {
+    const [a, b] = [await offering('x', 'y'), await offering('x', 'y')];
+    a.script = ({ json, ...call }) =>
+      (json['model'] === 'x' ? error(404, 'no such model') : answers('hi'))({ json, ...call });
+    const tier = await startTier([a, b]);
+    const ask = (model: string) => chat(tier.url, { ...HELLO, model });
+    expect(await ask('x')).toMatchObject({
+      status: 200,
+      reason: `local/${a.id}=model_not_found`,
+    });
+    expect(await ask('x')).toMatchObject({ status: 200, reason: 'none' });
+    expect(callsOf([a, b])).toEqual([1, 2]);
+    b.script = error(503);
+    expect(await ask('y')).toMatchObject({ status: 200, upstream: 'local' });
+    expect((await tier.status()).circuits[a.id]).toMatchObject({ fails: 0, successes: 1 });
+  });
+
+  test('a model that one machine offers is asked for there, whatever the others could stand in with', async () => {
+    const others = [await startMachine(answers('other')), await startMachine(answers('other'))];
+    const its = machineAt(await startUpstream(answers('its')), {
+      record: { models: ['rare', MODEL] },
+    });
+    const tier = await startTier([...others, its]);
+    for (let n = 0; n < 4; n += 1) {
+      const answer = await chat(tier.url, { ...HELLO, model: 'rare' });
+      expect(answer.headers['x-gateway-provider']).toBe(its.id);
+    }
+    expect(its.calls.map(({ json: body }) => body['model'])).toEqual(Array(4).fill('rare'));
+  });
+
+  test('a model that only an excluded machine offers is replaced by another model at another machine', async () => {
+    const its = machineAt(await startUpstream(error(503, 'busy')), {
+      record: { models: ['rare', MODEL] },
+    });
+    const other = await startMachine(answers('other'));
+    const tier = await startTier([its, other]);
+    await chat(tier.url, { ...HELLO, model: 'rare' });
+    const answer = await chat(tier.url, { ...HELLO, model: 'rare' });
+    expect(answer.headers['x-gateway-provider']).toBe(other.id);
+    expect((await other.call(1)).json['model']).toBe(MODEL);
+  });
+
+  test('a model that no machine has gets the gateway’s own 404', async () => {
+    const a = await startMachine(error(404, 'no such model'));
+    const answer = await chat((await startTier([a])).url, { ...HELLO, model: MODEL });
+    expect(answer).toMatchObject({ status: 404, reason: `local/${a.id}=model_not_found` });
+  });
+
+  test('the models of all machines are listed, each once', async () => {
+    const tier = await startTier(
+      [await offering('x', 'y'), await offering('y', 'z'), await offering('x')],
+      { HOSTED_A_BASE_URL: 'http://127.0.0.1:9', HOSTED_A_MODEL: 'z' },
+    );
+    const list = (await (await fetch(`${tier.url}/v1/models`)).json()) as {
+      data: { id: string; owned_by: string }[];
+    };
+    const found = list.data.map(({ id, owned_by: owner }) => `${id} ${owner}`);
+    expect(found.toSorted()).toEqual(['x local', 'y local', 'z local']);
+  });
+});

@@ -1,0 +1,226 @@
+import { describe, expect, test } from 'vitest';
+import { chat, HELLO } from '../support/client.ts';
+import {
+  machineAt,
+  startMachine,
+  startTier,
+  type MachineGiven,
+  type Tier,
+} from '../support/tier.ts';
+import { answers, error, hang, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+/** A machine that is enrolled and that nobody may be sent to. */
+const machineThat = async (given: MachineGiven) =>
+  machineAt(await startUpstream(answers('never asked')), given);
+
+const pending = { verification: { state: 'pending', address: null } } as const;
+const paused = { record: { status: 'paused' } } as const;
+
+/** A hosted upstream that answers and an on-demand one that could be warmed up. */
+async function startOthers() {
+  const hosted = await startUpstream(answers('paid for'));
+  const ondemand = await startUpstream(answers('never asked'));
+  return { ondemand, settings: at({ hosted_a: hosted.url, ondemand: ondemand.url }) };
+}
+
+const warmedAt = async (tier: Tier) => (await tier.status()).ondemand_warmup_detail.lastWarmupAt;
+
+describe('machines that do not serve', () => {
+  test.each<[says: string, given: readonly MachineGiven[]]>([
+    ['wait for their verification', [pending]],
+    ['have failed theirs', [{ verification: { state: 'failed', address: null } }]],
+    ['are draining', [{ record: { status: 'draining' } }]],
+    ['have lost their engine', [{ record: { status: 'degraded' } }]],
+    ['have said goodbye', [{ record: { status: 'offline' } }]],
+    ['are paused, but for one that waits for its verification', [paused, pending]],
+  ])(
+    'a local pool whose machines %s has no provider, and ondemand is warmed up',
+    async (_says, given) => {
+      const { settings, ondemand } = await startOthers();
+      const machines = await Promise.all(given.map(machineThat));
+      const tier = await startTier(machines, settings);
+      expect(await chat(tier.url)).toMatchObject({
+        upstream: 'hosted_a',
+        reason: 'local=no_provider',
+      });
+      expect((await ondemand.get(1)).path).toBe('/health');
+      expect(await warmedAt(tier)).toBe('2026-01-01T00:00:00.000Z');
+      expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
+    },
+  );
+
+  test('a local pool that waits for verification, with no other upstream, gives a 503 that names doctor', async () => {
+    const tier = await startTier([await machineThat(pending)]);
+    const answer = await chat(tier.url);
+    expect(answer.status).toBe(503);
+    expect(answer.text).toContain('"switchyard doctor');
+  });
+
+  test.each<[says: string, given: MachineGiven, cause: string]>([
+    ['waits', pending, 'is being verified'],
+    [
+      'has no GPU',
+      {
+        verification: {
+          state: 'failed',
+          address: null,
+          checks: [
+            { name: 'GPU count >0', passed: false, error: 'no GPU reported' },
+            { name: 'latency <10s', passed: false, error: 'check missing' },
+          ],
+        },
+      },
+      'has failed "GPU count >0"',
+    ],
+    ['is draining', { record: { status: 'draining' } }, 'is paused by its owner'],
+    ['has signed off', { record: { status: 'offline' } }, 'has signed off'],
+    [
+      'has lost its engine',
+      { record: { status: 'degraded', engine_health: { status: 'unreachable', code: 0 } } },
+      'has no engine that answers',
+    ],
+    [
+      'has an engine that wants a key',
+      { record: { status: 'degraded', engine_health: { status: 'unauthorized', code: 401 } } },
+      'has an engine that answers HTTP 401',
+    ],
+  ])(
+    'the 503 of a local pool whose only machine %s names the machine and that cause',
+    async (_says, given, cause) => {
+      const machine = await machineThat(given);
+      const { text } = await chat((await startTier([machine])).url);
+      expect(JSON.parse(text)).toMatchObject({
+        error: {
+          message: expect.stringContaining(
+            ` local: no machine is available (${machine.id} ${cause}). `,
+          ) as unknown,
+        },
+      });
+    },
+  );
+
+  test('the 503 of a local pool of many machines names three of them and the number of the others', async () => {
+    const machines = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
+    const { text } = await chat((await startTier(machines)).url);
+    expect(text).toMatch(/\(prv_\w+ is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/);
+  });
+
+  test('the 503 of a local pool whose machines have fallen silent says since when', async () => {
+    const tier = await startTier([await startMachine(answers('hi'))]);
+    tier.clock.advance(70_000);
+    expect((await chat(tier.url)).text).toContain('has been silent for 70 s');
+  });
+
+  test('a local pool whose machines are silent has no provider after 45 s, and not before', async () => {
+    const { settings } = await startOthers();
+    const machine = await startMachine(answers('hi'));
+    const tier = await startTier([machine], settings);
+    tier.clock.advance(44_999);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+    tier.clock.advance(1);
+    expect(await chat(tier.url)).toMatchObject({ reason: 'local=no_provider' });
+    expect(await warmedAt(tier)).not.toBeNull();
+  });
+
+  test('a local pool whose machines are all paused by their owners is paused, and keeps no paid upstream warm', async () => {
+    const { settings, ondemand } = await startOthers();
+    const tier = await startTier([await machineThat(paused), await machineThat(paused)], settings);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=paused' });
+    expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
+  });
+
+  test('a local pool whose machines are paused but for one calls that one', async () => {
+    const [other, machine] = [await machineThat(paused), await startMachine(answers('hi'))];
+    const tier = await startTier([other, machine]);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(other.calls).toHaveLength(0);
+  });
+
+  test('a local pool without machines is not configured: it is not reported, and no warm-up starts', async () => {
+    const { settings, ondemand } = await startOthers();
+    const tier = await startTier([], settings);
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
+  });
+
+  test('a local pool that cannot be called is named in a 503 where no other upstream is configured', async () => {
+    const others = 'hosted_a=not_configured; hosted_b=not_configured; hosted_c=not_configured';
+    for (const [given, reason] of [
+      [pending, 'no_provider'],
+      [paused, 'paused'],
+    ] as const) {
+      const answer = await chat((await startTier([await machineThat(given)])).url);
+      expect(answer).toMatchObject({ status: 503, upstream: 'none' });
+      expect(answer.reason).toBe(`local=${reason}; ${others}; ondemand=not_configured`);
+    }
+  });
+});
+
+describe('Local only', () => {
+  test('Local only calls the machines of the pool and no paid upstream', async () => {
+    const { settings, ondemand } = await startOthers();
+    const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier(machines, settings);
+    const zero = { 'x-gateway-force-zero': '1' };
+    expect(await chat(tier.url, HELLO, zero)).toMatchObject({ status: 200, upstream: 'local' });
+    for (const machine of machines) machine.script = error(503);
+    await machines[1]?.close();
+    expect(await chat(tier.url, HELLO, zero)).toMatchObject({
+      status: 502,
+      reason: expect.stringMatching(/hosted_a=zero_spend; ondemand=zero_spend$/),
+    });
+    expect(ondemand.gets).toHaveLength(0);
+  });
+});
+
+describe('a fixed engine', () => {
+  test('a fixed engine is called in place of the machines, and gets no token of theirs', async () => {
+    const machine = await startMachine(answers('never asked'));
+    const engine = await startUpstream(answers('fixed'));
+    const tier = await startTier([machine], at({ local: engine.url }));
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(answer.headers).not.toHaveProperty('x-gateway-provider');
+    expect((await engine.call(1)).headers).not.toHaveProperty('x-gateway-token');
+    expect(machine.calls).toHaveLength(0);
+  });
+
+  test('a fixed engine that fails is not replaced by a machine', async () => {
+    const machine = await startMachine(answers('never asked'));
+    const engine = await startUpstream(error(503));
+    const tier = await startTier([machine], at({ local: engine.url }));
+    expect(await chat(tier.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
+    expect(machine.calls).toHaveLength(0);
+  });
+
+  test('a fixed engine is used and left with the next request, and has a circuit of its own', async () => {
+    const machine = await startMachine(answers('hi'));
+    const engine = await startUpstream(error(402));
+    const tier = await startTier([machine]);
+    const served = async () => {
+      const { status, headers } = await chat(tier.url);
+      return [status, headers['x-gateway-provider']];
+    };
+    expect(await served()).toEqual([200, machine.id]);
+    expect(await tier.patch({ local: { baseUrl: engine.url } })).toMatchObject({ status: 200 });
+    expect(await served()).toEqual([502, undefined]);
+    expect((await tier.status()).upstreams[0]?.skips).toMatchObject([{ reason: 'quota' }]);
+    expect(await tier.patch({ local: { baseUrl: null } })).toMatchObject({ status: 200 });
+    // What the engine was left alone for is not held against the machines.
+    expect(await served()).toEqual([200, machine.id]);
+    expect((await tier.status()).upstreams[0]?.skips).toEqual([]);
+  });
+
+  test('a fixed engine that is set while a machine answers leaves that answer alone', async () => {
+    const machine = await startMachine(hang);
+    const engine = await startUpstream(answers('fixed'));
+    const tier = await startTier([machine]);
+    const answer = chat(tier.url);
+    const call = await machine.call(1);
+    await tier.patch({ local: { baseUrl: engine.url } });
+    await answers('from the machine')(call);
+    expect((await answer).headers['x-gateway-provider']).toBe(machine.id);
+    expect((await chat(tier.url)).headers).not.toHaveProperty('x-gateway-provider');
+  });
+});

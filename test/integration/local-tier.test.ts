@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { gatewayTokenOf } from '../../main/registry/provider-table.ts';
+import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
+import { type Machine, machineAt, startMachine, startTier, type Tier } from '../support/tier.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  cut,
+  error,
+  hang,
+  json,
+  REFUSED_URL,
+  ROLE,
+  startUpstream,
+} from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+/** What the gateway shows the agent of a machine. */
+function tokenFor({ stored }: Machine, { dataDirectory }: Tier): string {
+  const secret = readFileSync(join(dataDirectory, 'gateway-secret'), 'utf8').trim();
+  return gatewayTokenOf(secret, stored);
+}
+
+const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
+  machines.map(({ calls }) => calls.length);
+
+const AUTHORIZATION = { authorization: 'Bearer of-the-caller' };
+
+describe('a verified machine', () => {
+  test('a verified machine is called at its verified address, with its token and the caller’s own authorization', async () => {
+    const machine = await startMachine(answers('hello from home'));
+    const tier = await startTier([machine]);
+    const answer = await chat(tier.url, HELLO, {
+      ...AUTHORIZATION,
+      cookie: 'a=b',
+      'x-gateway-token': 'of-the-caller',
+    });
+    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(answer.headers['x-gateway-provider']).toBe(machine.id);
+    expect(JSON.parse(answer.text)).toMatchObject({
+      choices: [{ message: { content: 'hello from home' } }],
+    });
+    const { path, headers, headerNames } = await machine.call(1);
+    expect(path).toBe('/v1/chat/completions');
+    expect(headers).toMatchObject({
+      ...AUTHORIZATION,
+      'x-gateway-token': tokenFor(machine, tier),
+    });
+    expect(headerNames.filter((name) => name === 'x-gateway-token')).toHaveLength(1);
+    expect(headers).not.toHaveProperty('cookie');
+  });
+
+  test('a verified machine gets no authorization where the caller sent none', async () => {
+    const machine = await startMachine(answers('hi'));
+    const tier = await startTier([machine]);
+    await chat(tier.url);
+    expect((await machine.call(1)).headers).not.toHaveProperty('authorization');
+  });
+
+  test('a verified machine streams, and the stream says which machine it is', async () => {
+    const machine = await startMachine(answers('hello from home'));
+    const tier = await startTier([machine]);
+    const answer = await chatStream(tier.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(answer.headers['x-gateway-provider']).toBe(machine.id);
+    expect(textOf(answer.text)).toBe('hello from home');
+  });
+
+  test('a verified machine may be behind a path', async () => {
+    const upstream = await startUpstream(answers('hi'));
+    const machine = machineAt(upstream, { verification: { address: `${upstream.url}/box/v1/` } });
+    await chat((await startTier([machine])).url);
+    expect((await machine.call(1)).path).toBe('/box/v1/chat/completions');
+  });
+
+  test('a verified machine gets a token of its own, and no other upstream gets one', async () => {
+    const [a, b] = [await startMachine(error(503)), await startMachine(error(503))];
+    const [hosted, ondemand] = [await startUpstream(error(503)), await startUpstream(error(400))];
+    const settings = {
+      ...at({ hosted_a: hosted.url, ondemand: ondemand.url }),
+      HOSTED_A_API_KEY: 'hosted-key',
+    };
+    const tier = await startTier([a, b], settings);
+    await chat(tier.url, HELLO, AUTHORIZATION);
+    const tokens = [a, b].map(({ calls }) => calls[0]?.headers['x-gateway-token']);
+    expect(tokens).toEqual([tokenFor(a, tier), tokenFor(b, tier)]);
+    expect(new Set(tokens).size).toBe(2);
+    const warmed = await ondemand.get(1);
+    for (const { headers } of [await hosted.call(1), await ondemand.call(1), warmed]) {
+      expect(headers).not.toHaveProperty('x-gateway-token');
+      expect(headers.authorization).not.toBe(AUTHORIZATION.authorization);
+    }
+    expect((await hosted.call(1)).headers.authorization).toBe('Bearer hosted-key');
+  });
+
+  test('a verified machine is not sent a key of the gateway’s own', async () => {
+    const machine = await startMachine(answers('hi'));
+    const key = 'a-key-of-the-gateway-0123456789';
+    const tier = await startTier([machine], { API_KEYS: key });
+    expect(await chat(tier.url)).toMatchObject({ status: 401 });
+    await chat(tier.url, HELLO, { authorization: `Bearer ${key}` });
+    await chat(tier.url, HELLO, { 'x-gateway-key': key, ...AUTHORIZATION });
+    const seen = machine.calls.map(({ headers }) => headers.authorization);
+    expect(seen).toEqual([undefined, AUTHORIZATION.authorization]);
+    expect(machine.calls.every(({ headerNames }) => !headerNames.includes('x-gateway-key'))).toBe(
+      true,
+    );
+  });
+});
+
+describe('a machine that fails', () => {
+  test('a machine that fails is skipped for the next one', async () => {
+    const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const tier = await startTier([dead, alive]);
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({
+      status: 200,
+      upstream: 'local',
+      reason: `local/${dead.id}=http_503`,
+    });
+    expect(answer.headers['x-gateway-provider']).toBe(alive.id);
+    expect(callsOf([dead, alive])).toEqual([1, 1]);
+  });
+
+  test.each([
+    ['http_500', error(500)],
+    ['rate_limited', error(429)],
+    ['bad_response', json(200, '<html>')],
+    ['bad_response', cut(ROLE)],
+    ['http_404', error(404, 'nothing here')],
+    ['context_length', error(400, 'the prompt is too long')],
+  ])('a machine that fails with %s is skipped for the next one', async (reason, script) => {
+    const [dead, alive] = [await startMachine(script), await startMachine(answers('hi'))];
+    const answer = await chatStream((await startTier([dead, alive])).url);
+    expect(answer).toMatchObject({ status: 200, reason: `local/${dead.id}=${reason}` });
+  });
+
+  test('a machine that cannot be reached is skipped for the next one', async () => {
+    const [gone, alive] = [await startMachine(answers('x')), await startMachine(answers('hi'))];
+    await gone.close();
+    const answer = await chat((await startTier([gone, alive])).url);
+    expect(answer).toMatchObject({ status: 200, reason: `local/${gone.id}=unreachable` });
+  });
+
+  test('three machines are called at most, then the hosted upstream answers, and every failure is named in order', async () => {
+    const dead = [
+      await startMachine(error(503)),
+      await startMachine(error(502)),
+      await startMachine(error(504)),
+      await startMachine(answers('never asked')),
+    ];
+    const hosted = await startUpstream(answers('paid for'));
+    const tier = await startTier(dead, at({ hosted_a: REFUSED_URL, hosted_b: hosted.url }));
+    const answer = await chat(tier.url);
+    expect(callsOf(dead)).toEqual([1, 1, 1, 0]);
+    const [a, b, c] = dead.map(({ id }) => id);
+    expect(answer).toMatchObject({
+      status: 200,
+      upstream: 'hosted_b',
+      reason: `local/${a}=http_503; local/${b}=http_502; local/${c}=http_504; hosted_a=unreachable`,
+    });
+    expect(answer.headers).not.toHaveProperty('x-gateway-provider');
+  });
+
+  test('the failure of all machines has local’s words in the final answer, with every fallback reason', async () => {
+    const dead = [await startMachine(error(503)), await startMachine(error(502))];
+    const answer = await chat((await startTier(dead)).url);
+    expect(answer).toMatchObject({
+      status: 502,
+      upstream: 'none',
+      reason: `local/${dead[0]?.id}=http_503; local/${dead[1]?.id}=http_502`,
+    });
+    expect(answer.headers).not.toHaveProperty('x-gateway-provider');
+  });
+
+  test('a machine’s refusal that a hosted upstream repeats is passed on', async () => {
+    const [dead, strict] = [await startMachine(error(503)), await startMachine(error(422, 'no!'))];
+    const hosted = await startUpstream(error(400, 'nor here'));
+    const never = await startUpstream(answers('never asked'));
+    const urls = at({ hosted_a: hosted.url, hosted_b: never.url });
+    const tier = await startTier([dead, strict], urls);
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status: 422, upstream: 'local' });
+    expect(answer.reason).toBe(
+      `local/${dead.id}=http_503; local/${strict.id}=http_422; hosted_a=http_400`,
+    );
+    expect(answer.headers['x-gateway-provider']).toBe(strict.id);
+    expect(answer.text).toContain('no!');
+    expect(callsOf([never])).toEqual([0]);
+  });
+
+  test('a machine’s refusal that no other repeats leaves the answer to the next machine', async () => {
+    const strict = await startMachine(error(422, 'no!'));
+    const other = await startMachine(answers('taken here'));
+    const answer = await chat((await startTier([strict, other])).url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'local' });
+  });
+
+  test('a machine that fails after its first content is not followed by another, and counts at itself and the pool', async () => {
+    const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
+    const other = await startMachine(answers('never asked'));
+    const hosted = await startUpstream(answers('never asked'));
+    const tier = await startTier([broken, other], at({ hosted_a: hosted.url }));
+    const answer = await chatStream(tier.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+    expect(answer.text).toContain('half');
+    expect(answer.text).toContain('"error"');
+    expect(answer.text).not.toContain('[DONE]');
+    expect(callsOf([other, hosted])).toEqual([0, 0]);
+    const { circuits } = await tier.status();
+    for (const id of ['local', broken.id]) {
+      expect(circuits[id]).toMatchObject({ fails: 1, successes: 0, consecutiveFails: 1 });
+    }
+    expect(circuits[other.id]).toMatchObject({ fails: 0, successes: 0 });
+  });
+
+  test('a machine that fails while an answer is assembled is skipped for the next one', async () => {
+    const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
+    const other = await startMachine(json(200, completion('whole')));
+    const tier = await startTier([broken, other]);
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status: 200, reason: `local/${broken.id}=bad_response` });
+    expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'whole' } }] });
+  });
+});
+
+describe('the warm-up of ondemand', () => {
+  test('the warm-up of ondemand starts once the local pool is lost, and not while its machines are still called', async () => {
+    const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
+    const ondemand = await startUpstream(answers('never asked'));
+    const hosted = await startUpstream(answers('paid for'));
+    const others = at({ hosted_a: hosted.url, ondemand: ondemand.url });
+    const tier = await startTier([first, second], others);
+    const answer = chat(tier.url);
+    const call = await second.call(1);
+    expect((await tier.status()).ondemand_warmup).toBe('idle');
+    await error(503)(call);
+    expect(await answer).toMatchObject({ status: 200, upstream: 'hosted_a' });
+    expect((await ondemand.get(1)).path).toBe('/health');
+  });
+
+  test('the warm-up of ondemand does not start where another machine answers', async () => {
+    const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
+    const ondemand = await startUpstream(answers('never asked'));
+    const tier = await startTier(machines, at({ ondemand: ondemand.url }));
+    await chat(tier.url);
+    expect(await tier.status()).toMatchObject({
+      ondemand_warmup: 'idle',
+      ondemand_warmup_detail: { lastWarmupAt: null },
+    });
+    expect(ondemand.gets).toHaveLength(0);
+  });
+});

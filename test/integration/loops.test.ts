@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../main/config/load.ts';
+import { chat, HELLO } from '../support/client.ts';
+import { startControlled } from '../support/control.ts';
+import { startGateway } from '../support/gateway.ts';
+import { OUTER_ADDRESS } from '../support/http.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+test('a request that comes back to its gateway gets a 508 there, and falls back', async () => {
+  const hosted = await startUpstream(answers('from hosted'));
+  // With any free port the check of the settings does not know the own address.
+  const gateway = await startControlled(at({ hosted_a: hosted.url }));
+  await gateway.set({ local: { baseUrl: gateway.url } });
+  const answer = await chat(gateway.url);
+  expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'local=http_508' });
+  expect(hosted.calls).toHaveLength(1);
+  const hops = String(hosted.calls[0]?.headers['x-gateway-hops']);
+  const returned = await chat(gateway.url, HELLO, { 'x-gateway-hops': hops });
+  expect(returned).toMatchObject({ status: 508, upstream: 'none' });
+  expect(returned.text).toContain('"code":"loop_detected"');
+});
+
+test('a gateway’s own address is refused when it is set, with the reason', async () => {
+  const gateway = await startControlled({});
+  const refused = await gateway.patch({ agent: { engineUrl: 'http://localhost:3001' } });
+  expect(refused.status).toBe(400);
+  expect(JSON.parse(refused.text)).toMatchObject({
+    error: { message: expect.stringContaining('agent itself'), param: 'agent.engineUrl' },
+  });
+});
+
+test('gateways may be behind each other, but not without end', async () => {
+  const last = await startUpstream(answers('x'));
+  const second = await startGateway(at({ local: last.url }));
+  const first = await startGateway(at({ local: second.url }));
+  expect(await chat(first.url)).toMatchObject({ status: 200 });
+  const hops = String(last.calls[0]?.headers['x-gateway-hops']).split(',');
+  expect(new Set(hops).size).toBe(2);
+  const tooMany = await chat(first.url, HELLO, { 'x-gateway-hops': 'a, b, c, d, e' });
+  expect(tooMany).toMatchObject({ status: 508, upstream: 'none' });
+});
+
+const HOSTS = ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '127.1', OUTER_ADDRESS];
+
+test.each(HOSTS.filter((host) => host !== undefined))(
+  'a gateway’s own port on %s is refused as an upstream at the start, with the reason',
+  (host) => {
+    for (const name of ['LOCAL_ENGINE_URL', 'HOSTED_B_BASE_URL', 'ONDEMAND_BASE_URL']) {
+      const loaded = loadConfig(
+        { SWITCHYARD_PORT: '50123', [`SWITCHYARD_${name}`]: `http://${host}:50123/v1` },
+        {},
+      );
+      expect(loaded).toMatchObject({
+        kind: 'refused',
+        problems: [expect.stringMatching(new RegExp(`^SWITCHYARD_${name} .*gateway itself`))],
+      });
+    }
+  },
+);
+
+test('another port, another machine and the registry’s address are not a loop', () => {
+  const loaded = loadConfig(
+    {
+      SWITCHYARD_PORT: '50123',
+      SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:11434',
+      SWITCHYARD_HOSTED_A_BASE_URL: 'http://192.0.2.1:50123',
+      SWITCHYARD_REGISTRY_URL: 'http://127.0.0.1:50123',
+    },
+    {},
+  );
+  expect(loaded.kind).toBe('loaded');
+});
+
+test('an agent’s own port is refused as its engine', () => {
+  const loaded = loadConfig({ SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:3001' }, {});
+  expect(loaded).toMatchObject({
+    kind: 'refused',
+    problems: [expect.stringContaining('agent itself')],
+  });
+});

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { chat, HELLO, startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, error, json, startUpstream, type Upstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+/** An engine with the model `llama`, and two hosted upstreams, of which the second takes `gpt` too. */
+async function started(settings: Readonly<Record<string, string>> = {}) {
+  const local = await startUpstream(answers('local'));
+  local.answerGet = ({ res }) => res.end('{"data":[{"id":"llama"}]}');
+  const a = await startUpstream(answers('a'));
+  const b = await startUpstream(answers('b'));
+  const { url } = await startGateway({
+    ...at({ local: local.url, hosted_a: a.url, hosted_b: b.url }),
+    HOSTED_A_MODEL: 'mini',
+    HOSTED_B_MODEL: 'base',
+    HOSTED_B_MODELS: 'gpt',
+    ...settings,
+  });
+  await local.get(1);
+  await expect.poll(async () => (await fetch(`${url}/v1/models/llama`)).status).toBe(200);
+  return { url, local, a, b };
+}
+
+const modelsAt = ({ calls }: Upstream) => calls.map((call) => call.json['model']);
+
+test('a name in an upstream’s list leads there, and other upstreams stand in with their own model', async () => {
+  const { url, local, a, b } = await started();
+  expect(await chat(url, { ...HELLO, model: 'gpt' })).toMatchObject({
+    upstream: 'hosted_b',
+    reason: 'none',
+  });
+  b.script = error(503);
+  expect(await chat(url, { ...HELLO, model: 'gpt' })).toMatchObject({
+    upstream: 'local',
+    reason: 'hosted_b=http_503',
+  });
+  expect([modelsAt(local), modelsAt(a)]).toEqual([['llama'], []]);
+  expect(modelsAt(b)[0]).toBe('gpt');
+});
+
+test('a name that an app was made with does not lead past local to a paid upstream', async () => {
+  const { url, local, a } = await started();
+  expect(await chat(url, { ...HELLO, model: 'mini' })).toMatchObject({
+    upstream: 'local',
+    reason: 'none',
+  });
+  expect([modelsAt(local), modelsAt(a)]).toEqual([['llama'], []]);
+});
+
+test('an alias leads to the upstreams that have its model, under the name that they know', async () => {
+  const { url, local, a } = await started({ MODEL_ALIASES: 'cheap=mini,mine=llama' });
+  expect(await chat(url, { ...HELLO, model: 'cheap' })).toMatchObject({ upstream: 'hosted_a' });
+  expect(await chat(url, { ...HELLO, model: 'mine', temperature: 0.5 })).toMatchObject({
+    upstream: 'local',
+  });
+  expect([modelsAt(local), modelsAt(a)]).toEqual([['llama'], ['mini']]);
+  expect(local.calls[0]?.json).toMatchObject({ temperature: 0.5, messages: [{ content: 'hi' }] });
+});
+
+test('the bytes around an alias are unchanged', async () => {
+  const { url, b } = await started({ MODEL_ALIASES: 'smart=gpt' });
+  const body =
+    '{ "seed":1.0, "model" : "smart" ,"messages":[{"role":"user","content":"\\u00e9 ü"}],"stream":false}';
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+  expect(answer.headers.get('x-gateway-upstream')).toBe('hosted_b');
+  const { stream: _, stream_options: _more, ...sent } = b.calls[0]?.json ?? {};
+  expect(sent).toMatchObject({ seed: 1, model: 'gpt', messages: [{ content: 'é ü' }] });
+  const text = b.calls[0]?.body.toString() ?? '';
+  expect(
+    text.startsWith(
+      '{ "seed":1.0, "model" : "gpt" ,"messages":[{"role":"user","content":"\\u00e9 ü"}]',
+    ),
+  ).toBe(true);
+});
+
+test('only upstreams that have the model are called with MODEL_FALLBACK=same', async () => {
+  const { url, local, a, b } = await started({ MODEL_FALLBACK: 'same' });
+  expect(await chat(url, { ...HELLO, model: 'mini' })).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=model_mismatch',
+  });
+  expect(await chat(url, { ...HELLO, model: 'gpt' })).toMatchObject({ upstream: 'hosted_b' });
+  b.script = error(503);
+  expect((await chat(url, { ...HELLO, model: 'gpt' })).text).toContain('hosted_b');
+  const unknown = await chat(url, { ...HELLO, model: 'elsewhere' });
+  expect(unknown.status).toBe(404);
+  expect(JSON.parse(unknown.text)).toMatchObject({ error: { code: 'model_not_found' } });
+  expect([modelsAt(local), modelsAt(a)]).toEqual([[], ['mini']]);
+  expect(await chat(url)).toMatchObject({ upstream: 'local' });
+});
+
+test('an alias may name an embedding model, in a form too', async () => {
+  const vectors = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });
+  const upstream = await startUpstream(vectors, json(200, { text: 'hi' }));
+  const { url } = await startGateway({
+    ...at({ hosted_a: upstream.url }),
+    MODEL_ALIASES: 'embed=nomic,hear=whisper-größe',
+  });
+  const asked = await startCall(`${url}/v1/embeddings`, { input: 'a', model: 'embed' }).answer;
+  expect(asked.status).toBe(200);
+  expect(upstream.calls[0]?.json).toEqual({ input: 'a', model: 'nomic' });
+  const form = new FormData();
+  form.append('file', new Blob([Buffer.from([0xff, 0, 0x0d, 0x0a])]), 'ü.wav');
+  form.append('model', 'hear');
+  const heard = await fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', body: form });
+  expect(heard.status).toBe(200);
+  const { body } = await upstream.call(2);
+  expect(body.toString('utf8')).toContain('name="model"\r\n\r\nwhisper-größe\r\n--');
+  expect(body.includes(Buffer.from([0xff, 0, 0x0d, 0x0a]))).toBe(true);
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway } from '../support/gateway.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  cut,
+  DONE,
+  json,
+  ROLE,
+  sse,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+import { at, worded, wordOf } from '../support/words.ts';
+
+const body =
+  (type: string, text: string): Script =>
+  ({ res }) => {
+    res.writeHead(200, { 'content-type': type });
+    res.end(text);
+  };
+
+const bytes =
+  (text: string): Script =>
+  ({ socket }) =>
+    void socket.end(text);
+
+/** 33 KB in one header; the limit is 32 KiB for the whole head. */
+const longHead: Script = (call) => {
+  call.res.setHeader('x-long', 'x'.repeat(33 * 1024));
+  return answers('never read')(call);
+};
+
+const answerOf = (fields: Record<string, unknown>) =>
+  json(200, {
+    ...completion(''),
+    choices: [{ index: 0, message: { role: 'assistant', ...fields }, finish_reason: 'stop' }],
+  });
+
+const failure = '{"error":{"message":"CUDA out of memory","type":"server_error","code":500}}';
+
+/** The text of an answer, streamed or plain. */
+function contentOf(text: string): unknown {
+  if (!text.startsWith('{')) return textOf(text);
+  const answer = JSON.parse(text) as { choices: { message: { content: unknown } }[] };
+  return answer.choices[0]?.message.content;
+}
+
+/** 2xx responses that are no answer, and how the gateway describes them. */
+const NO_ANSWERS: readonly (readonly [says: string, Script, described: string])[] = [
+  [
+    'an error in JSON with status 200',
+    json(200, failure, { 'x-request-id': 'r' }),
+    'an error behind a 200',
+  ],
+  [
+    'an error in JSON whose code is a number',
+    json(200, { error: { code: 400, message: 'bad' } }),
+    'an error behind a 200',
+  ],
+  [
+    'an error in JSON that is only a text',
+    json(200, { error: 'model crashed' }),
+    'an error behind a 200',
+  ],
+  ['a JSON list', json(200, '[]'), 'an error instead of an answer'],
+  ['an error event first', sse(`data: ${failure}\n\n`, DONE), 'an error behind a 200'],
+  ['an error event after a role', sse(ROLE, `data: ${failure}\n\n`, DONE), 'an error behind a 200'],
+  [
+    'an event named error first',
+    sse('event: error\ndata: {"message":"crashed"}\n\n'),
+    'an error behind a 200',
+  ],
+  ['a page of HTML', body('text/html; charset=utf-8', '<html>Sign in</html>'), 'a page of HTML'],
+  ['an empty body without a type', ({ res }) => void res.writeHead(200).end(), 'an empty body'],
+  ['an empty JSON body', json(200, ''), 'an empty body'],
+  ['a 204', ({ res }) => void res.writeHead(204).end(), 'an empty body'],
+  ['an empty stream', sse(), 'an empty body'],
+  ['a stream of [DONE] alone', sse(DONE), 'a stream without content'],
+  ['a stream without content or tool call', sse(ROLE, STOP, DONE), 'an answer without content'],
+  ['a stream of comments', sse(': ping\n\n', ': ping\n\n'), 'a stream without content'],
+  [
+    'an answer without content or tool call',
+    answerOf({ content: '' }),
+    'an answer without content',
+  ],
+  [
+    'an answer with an empty list of tool calls',
+    answerOf({ content: null, tool_calls: [] }),
+    'an answer without content',
+  ],
+  ['an answer without choices', json(200, { id: 'x', choices: [] }), 'an answer without content'],
+  ['JSON that is cut short', json(200, '{"choices":[{"mess'), 'a body that is not JSON'],
+  ['a header of 33 KB', longHead, 'the response head is too large'],
+  ['bytes that are not HTTP', bytes('SSH-2.0-OpenSSH_9.9\r\n\r\n'), 'the response is not HTTP'],
+  [
+    'an unknown content coding',
+    json(200, completion('x'), { 'content-encoding': 'pied-piper' }),
+    'an unknown content coding',
+  ],
+  ['a cut right after the head', cut(), 'the connection was closed'],
+  ['a cut before any content', cut(ROLE), 'the connection was closed'],
+];
+
+describe.each([
+  ['a stream', true],
+  ['a plain answer', false],
+])('for a caller of %s', (_, stream) => {
+  test.each(NO_ANSWERS)(
+    '%s from hosted_a is a bad response, and hosted_b answers unseen',
+    async (_says, script) => {
+      const a = await startUpstream(script);
+      const b = await startUpstream(answers('a real answer'));
+      const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+      const answer = await chat(gateway.url, { ...HELLO, stream });
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
+      expect(answer.reason).toBe('hosted_a=bad_response');
+      expect(answer.headers).not.toHaveProperty('x-request-id');
+      expect(contentOf(answer.text)).toBe('a real answer');
+      expect(a.calls).toHaveLength(1);
+      expect(b.calls).toHaveLength(1);
+    },
+  );
+
+  test.each(
+    NO_ANSWERS.flatMap(([says, script, described]) =>
+      (['local', 'hosted_a', 'ondemand'] as const).map(
+        (upstream) => [says, upstream, script, described] as const,
+      ),
+    ),
+  )('%s from %s as the final answer is a 502', async (_says, upstream, script, described) => {
+    const only = await startUpstream(script);
+    // The clock stands still: nothing of this is waited for or asked for again.
+    const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+    const answer = await chat(gateway.url, { ...HELLO, stream });
+    expect(wordOf(answer)).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_bad_response',
+        last: [upstream, `bad_response (${described})`],
+      }),
+    );
+    expect(only.calls).toHaveLength(1);
+  });
+});
+
+test('a tool call alone is an answer', async () => {
+  const calls = [{ index: 0, id: '', type: 'function', function: { name: 'f', arguments: '{}' } }];
+  const a = await startUpstream(sse(ROLE, chunk({ tool_calls: calls }, 'tool_calls'), DONE));
+  const gateway = await startGateway(at({ hosted_a: a.url }));
+  expect(await chatStream(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
+
+test('reasoning alone is an answer', async () => {
+  const a = await startUpstream(sse(ROLE, chunk({ reasoning_content: 'hm' }), STOP, DONE));
+  const gateway = await startGateway(at({ hosted_a: a.url }));
+  expect(await chatStream(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
+
+test('a response head just under 32 KiB is read', async () => {
+  const a = await startUpstream((call) => {
+    call.res.setHeader('x-long', 'x'.repeat(31 * 1024));
+    return answers('fits')(call);
+  });
+  const gateway = await startGateway(at({ hosted_a: a.url }));
+  expect(textOf((await chatStream(gateway.url)).text)).toBe('fits');
+});
+
+test('an over-long header of an error status is a bad response, too', async () => {
+  const a = await startUpstream(json(401, '{}', { 'x-long': 'x'.repeat(33 * 1024) }));
+  const gateway = await startGateway(at({ local: a.url }));
+  expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'local=bad_response' });
+});

@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { nextPause, pollUntil } from '../support/polling.ts';
+import {
+  answers,
+  error,
+  hang,
+  json,
+  REFUSED_URL,
+  reset,
+  startUpstream,
+  type Script,
+} from '../support/upstream.ts';
+import { at, worded, wordOf } from '../support/words.ts';
+
+/** Answers with which a machine that is starting puts one off. */
+const STARTING: readonly (readonly [says: string, Script])[] = [
+  ['502', error(502)],
+  ['503', error(503)],
+  ['503 with Retry-After', error(503, 'no', null, { 'retry-after': '1' })],
+  ['504', error(504)],
+  ['503 that says loading', json(503, { error: { message: 'Loading model', code: 503 } })],
+  ['429 that says busy', error(429, 'server busy')],
+];
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+function circuitOf(gateway: TestGateway) {
+  const { fails, successes } = gateway.host.snapshot().status.circuits['ondemand'] ?? {};
+  return { fails, successes };
+}
+
+describe('an ondemand that is starting', () => {
+  test.each(STARTING)(
+    'an ondemand that is starting (%s) is polled until it serves, without a fallback reason',
+    async (_says, script) => {
+      const clock = createManualClock();
+      const machine = await startUpstream(script, script, script, answers('awake'));
+      const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+      const answer = chatStream(gateway.url);
+      await pollUntil(answer, clock);
+      expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
+      expect(textOf((await answer).text)).toBe('awake');
+      expect(machine.calls).toHaveLength(4);
+      const [first, ...others] = machine.calls;
+      for (const call of others) expect(call.body).toEqual(first?.body);
+      expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
+    },
+  );
+
+  test.each(STARTING)(
+    'an ondemand that is starting (%s) for its whole timeout is a 504',
+    async (_says, script) => {
+      const clock = createManualClock();
+      const machine = await startUpstream(script);
+      const gateway = await startGateway(
+        { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500' },
+        clock,
+      );
+      const answer = chat(gateway.url);
+      const pauses = await pollUntil(answer, clock);
+      expect(wordOf(await answer)).toEqual(
+        worded({
+          status: 504,
+          code: 'upstream_timeout',
+          last: ['ondemand', 'timeout (no answer in time)'],
+        }),
+      );
+      // The last poll comes just before the end.
+      expect(sum(pauses)).toBe(31_750);
+      expect(machine.calls).toHaveLength(pauses.length + 1);
+      // One request, however often it was polled.
+      const { status, requests } = gateway.host.snapshot();
+      expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
+      expect(requests[0]).toMatchObject({ attemptCount: 1, attempts: [{ polls: pauses.length }] });
+      expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
+    },
+  );
+
+  test('an ondemand that is starting is waited for on one connection only as long as its timeout has left', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(error(503), hang);
+    const gateway = await startGateway(
+      { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '20000' },
+      clock,
+    );
+    const answer = chat(gateway.url);
+    const pause = await nextPause(clock);
+    clock.advance(pause);
+    await machine.call(2);
+    clock.advance(20_000 - pause);
+    expect(await answer).toMatchObject({ status: 504, reason: 'ondemand=timeout' });
+  });
+
+  test('an ondemand that is starting is not skipped for it by the next request', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(error(503), answers('awake'));
+    const gateway = await startGateway(
+      // Too short for a single poll.
+      { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '900' },
+      clock,
+    );
+    expect(await chat(gateway.url)).toMatchObject({ status: 504 });
+    expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'ondemand' });
+  });
+
+  test('an ondemand that refuses after its start is left for that reason', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(error(503), error(401));
+    const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+    const answer = chat(gateway.url);
+    await pollUntil(answer, clock);
+    expect(wordOf(await answer)).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_credentials',
+        last: ['ondemand', 'credentials (HTTP 401)'],
+      }),
+    );
+  });
+
+  test('an ondemand that fails with a 500 after its start is not retried, as that was not its first try', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(error(503), error(500), answers('never'));
+    const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+    const answer = chat(gateway.url);
+    clock.advance(await nextPause(clock));
+    expect(await answer).toMatchObject({ status: 502, reason: 'ondemand=http_500' });
+    expect(machine.calls).toHaveLength(2);
+  });
+});
+
+describe('an ondemand that refuses connections', () => {
+  test('an ondemand that refuses connections and was never reached is unreachable at once', async () => {
+    const url = REFUSED_URL;
+    // The clock stands still: nothing is waited for.
+    const gateway = await startGateway(at({ ondemand: url }), createManualClock());
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_unreachable',
+        last: ['ondemand', `unreachable (ECONNREFUSED ${new URL(url).host})`],
+      }),
+    );
+    expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
+  });
+
+  test('an ondemand that refuses connections is unreachable at once for the next request too', async () => {
+    const gateway = await startGateway(at({ ondemand: REFUSED_URL }), createManualClock());
+    await chat(gateway.url);
+    expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'ondemand=unreachable' });
+  });
+
+  test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(answers('here'));
+    const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+    await chatStream(gateway.url);
+    await machine.close();
+    const answer = chatStream(gateway.url);
+    const pause = await nextPause(clock);
+    expect(gateway.host.snapshot().status.ondemand_warmup).toBe('warming');
+    await machine.reopen();
+    clock.advance(pause);
+    await pollUntil(answer, clock);
+    expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
+    expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
+  });
+
+  test('an ondemand that refuses connections while it warms up is polled until it is there', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(answers('awake'));
+    await machine.close();
+    const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
+    const answer = chatStream(gateway.url);
+    clock.advance(await nextPause(clock));
+    await machine.reopen();
+    await pollUntil(answer, clock);
+    expect(await answer).toMatchObject({ upstream: 'ondemand', reason: 'local=unreachable' });
+    expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
+  });
+
+  test('an ondemand that was reached before and refuses connections for its whole timeout is a 504', async () => {
+    const clock = createManualClock();
+    const machine = await startUpstream(answers('here'), reset);
+    const gateway = await startGateway(
+      { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500' },
+      clock,
+    );
+    await chatStream(gateway.url);
+    await machine.close();
+    const answer = chat(gateway.url);
+    expect((await pollUntil(answer, clock)).length).toBeGreaterThan(5);
+    expect(wordOf(await answer)).toEqual(
+      worded({
+        status: 504,
+        code: 'upstream_timeout',
+        last: ['ondemand', 'timeout (no answer in time)'],
+      }),
+    );
+  });
+});
+
+test('a 503 of a hosted upstream is not polled, as hosted upstreams do not start', async () => {
+  const hosted = await startUpstream(error(503), answers('never'));
+  const gateway = await startGateway(at({ hosted_a: hosted.url }), createManualClock());
+  expect(await chat(gateway.url)).toMatchObject({ status: 503 });
+  expect(hosted.calls).toHaveLength(1);
+});
+
+test('a rate limit of ondemand is not a cold start', async () => {
+  const limited = error(429, 'slow down', null, { 'retry-after': '30' });
+  const machine = await startUpstream(limited, answers('never'));
+  const gateway = await startGateway(at({ ondemand: machine.url }), createManualClock());
+  expect(await chat(gateway.url)).toMatchObject({ status: 429, reason: 'ondemand=rate_limited' });
+  expect(machine.calls).toHaveLength(1);
+});

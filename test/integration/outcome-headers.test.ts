@@ -1,0 +1,370 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, HELLO } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { answers, completion, error, json, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
+
+/** Headers of a caller; the gateway passes the first ones on and keeps the others to itself. */
+const PASSED = {
+  accept: 'text/event-stream',
+  'user-agent': 'OpenAI/JS 7.55.0',
+  'openai-organization': 'org-1',
+  'openai-beta': 'x=v2',
+  'anthropic-version': '2023-06-01',
+  'anthropic-beta': 'tools-2024-04-04',
+  'x-stainless-retry-count': '1',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'k=v',
+  'x-request-id': 'req-of-the-caller',
+  'x-claude-code-session-id': 'c1',
+  'session-id': 's1',
+  session_id: 's2',
+  'x-session-id': 's3',
+  'x-session-affinity': 's4',
+  'x-opencode-session': 's5',
+  'x-openwebui-chat-id': 's6',
+};
+const KEPT = {
+  cookie: 'session=1',
+  'x-gateway-force-zero': '0',
+  'x-gateway-key': 'nobody-asked',
+  'x-gateway-token': 'forged',
+  'x-forwarded-for': '10.1.1.1',
+  forwarded: 'for=10.1.1.1',
+  'proxy-authorization': 'Basic eDp5',
+  'accept-encoding': 'gzip, br',
+  referer: 'http://localhost/',
+  'x-anything-else': 'no',
+};
+/** What HTTP itself needs. */
+const OWN = ['host', 'connection', 'content-type', 'content-length', 'x-gateway-hops'];
+
+describe('the headers of the caller', () => {
+  test.each(TIERS)(
+    '%s gets the caller’s headers of the allow-list and no others',
+    async (upstream) => {
+      const only = await startUpstream(answers('hi'));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      await chat(gateway.url, HELLO, {
+        ...PASSED,
+        ...KEPT,
+        // A page of the gateway's own; a foreign one is refused.
+        origin: gateway.url,
+        'content-type': 'application/json; charset=utf-8',
+      });
+      const [call] = only.calls;
+      expect(call?.headerNames.toSorted()).toEqual([...OWN, ...Object.keys(PASSED)].toSorted());
+      expect(call?.headers).toMatchObject(PASSED);
+    },
+  );
+
+  test.each([
+    ['local', 'Bearer of-the-caller'],
+    ['hosted_a', 'Bearer sk-hosted'],
+    ['ondemand', 'Bearer sk-ondemand'],
+  ] as const)('%s gets %s as Authorization', async (upstream, expected) => {
+    const only = await startUpstream(answers('hi'));
+    const gateway = await startGateway({
+      ...at({ [upstream]: only.url }),
+      HOSTED_A_API_KEY: 'sk-hosted',
+      ONDEMAND_API_KEY: 'sk-ondemand',
+    });
+    await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
+    expect(only.calls[0]?.headers.authorization).toBe(expected);
+  });
+
+  test.each(['hosted_a', 'ondemand'] as const)(
+    '%s without a key gets no Authorization, and never the one for local',
+    async (upstream) => {
+      const only = await startUpstream(answers('hi'));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
+      expect(only.calls[0]?.headerNames).not.toContain('authorization');
+    },
+  );
+
+  test('each upstream of one request gets its own Authorization', async () => {
+    const [local, a, b, machine] = await Promise.all(
+      [503, 503, 503, 400].map((status) => startUpstream(error(status))),
+    );
+    const gateway = await startGateway({
+      ...at({
+        local: local?.url ?? '',
+        hosted_a: a?.url ?? '',
+        hosted_b: b?.url ?? '',
+        ondemand: machine?.url ?? '',
+      }),
+      HOSTED_A_API_KEY: 'sk-a',
+      HOSTED_B_API_KEY: 'sk-b',
+      ONDEMAND_API_KEY: 'sk-ondemand',
+    });
+    await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
+    expect(
+      [local, a, b, machine].map((each) => each?.calls.map(({ headers }) => headers.authorization)),
+    ).toEqual([['Bearer of-the-caller'], ['Bearer sk-a'], ['Bearer sk-b'], ['Bearer sk-ondemand']]);
+  });
+});
+
+test.each([
+  ['hosted_a', 'HOSTED_A_HEADERS'],
+  ['ondemand', 'ONDEMAND_HEADERS'],
+] as const)('%s gets its configured headers, which replace others', async (upstream, variable) => {
+  const only = await startUpstream(answers('hi'));
+  const gateway = await startGateway({
+    ...at({ [upstream]: only.url }),
+    [variable]: '{"X-Title":"switchyard","User-Agent":"own","api-key":"k"}',
+  });
+  await chat(gateway.url, HELLO, { 'user-agent': 'of the caller' });
+  const { headers, headerNames } = await only.call(1);
+  expect(headers).toMatchObject({ 'x-title': 'switchyard', 'user-agent': 'own', 'api-key': 'k' });
+  expect(headerNames.filter((name) => name === 'user-agent')).toHaveLength(1);
+});
+
+describe('a key of the gateway', () => {
+  const KEY = 'a-key-of-the-gateway-itself';
+
+  test.each(TIERS)(
+    'a key of the gateway that is sent as Authorization never reaches %s',
+    async (upstream) => {
+      const only = await startUpstream(answers('hi'));
+      const gateway = await startGateway({ ...at({ [upstream]: only.url }), API_KEYS: KEY });
+      expect((await chat(gateway.url, HELLO, { authorization: `Bearer ${KEY}` })).status).toBe(200);
+      expect(only.calls[0]?.headerNames).not.toContain('authorization');
+    },
+  );
+
+  test('a key of the gateway that is sent as X-Gateway-Key leaves Authorization to local', async () => {
+    const local = await startUpstream(error(503));
+    const hosted = await startUpstream(answers('hi'));
+    const gateway = await startGateway({
+      ...at({ local: local.url, hosted_a: hosted.url }),
+      API_KEYS: KEY,
+    });
+    await chat(gateway.url, HELLO, { 'x-gateway-key': KEY, authorization: 'Bearer for-local' });
+    expect(local.calls[0]?.headers.authorization).toBe('Bearer for-local');
+    expect(local.calls[0]?.headerNames).not.toContain('x-gateway-key');
+    expect(hosted.calls[0]?.headerNames).not.toContain('authorization');
+    expect(hosted.calls[0]?.headerNames).not.toContain('x-gateway-key');
+  });
+
+  test.each([
+    ['none came', {}, 'missing_api_key'],
+    ['a wrong one came', { authorization: 'Bearer wrong' }, 'invalid_api_key'],
+    ['a wrong X-Gateway-Key came', { 'x-gateway-key': 'wrong' }, 'invalid_api_key'],
+  ])(
+    'a request is refused and no upstream called where a key of the gateway is needed and %s',
+    async (_says, headers, code) => {
+      const local = await startUpstream(answers('never'));
+      const gateway = await startGateway({ ...at({ local: local.url }), API_KEYS: KEY });
+      const answer = await chat(gateway.url, HELLO, headers);
+      expect(answer).toMatchObject({ status: 401, upstream: 'none', reason: 'none' });
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { code }, src: 'gateway' });
+      expect(local.calls).toHaveLength(0);
+    },
+  );
+});
+
+describe('the headers of an upstream', () => {
+  const BACK = {
+    'x-request-id': 'req-of-the-upstream',
+    'x-ratelimit-remaining-tokens': '149984',
+    'openai-processing-ms': '12',
+    'retry-after': '1',
+  };
+  const NOT_BACK = {
+    'set-cookie': 'session=1',
+    'access-control-allow-origin': '*',
+    'access-control-allow-credentials': 'true',
+    server: 'uvicorn',
+    'x-powered-by': 'x',
+    'x-gateway-upstream': 'forged',
+    'x-gateway-fallback-reason': 'forged',
+    'x-gateway-provider': 'forged',
+    'alt-svc': 'h3=":443"',
+    'strict-transport-security': 'max-age=1',
+  };
+
+  test.each(TIERS.flatMap((id) => [[id, 200] as const, [id, 400] as const]))(
+    'the caller gets the headers of the allow-list from %s (%i) and no others',
+    async (upstream, status) => {
+      const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
+      const only = await startUpstream(json(status, body, { ...BACK, ...NOT_BACK }));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      const { headers, ...answer } = await chat(gateway.url);
+      expect(answer).toMatchObject({ status, upstream, reason: 'none' });
+      expect(headers).toMatchObject({ ...BACK, 'content-type': 'application/json' });
+      const { 'x-gateway-upstream': _, 'x-gateway-fallback-reason': __, ...others } = NOT_BACK;
+      for (const name of Object.keys(others)) expect(headers).not.toHaveProperty(name);
+    },
+  );
+
+  test('headers of an upstream that failed do not reach the caller', async () => {
+    const a = await startUpstream(error(503, 'no', null, { ...BACK, ...NOT_BACK }));
+    const b = await startUpstream(answers('hi'));
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    const { headers } = await chatStream(gateway.url);
+    for (const name of [...Object.keys(BACK), 'set-cookie']) {
+      expect(headers).not.toHaveProperty(name);
+    }
+  });
+});
+
+describe('what an upstream answers', () => {
+  const LONG = 'x'.repeat(1025);
+
+  test.each([200, 400])(
+    'headers over 1 KiB, and more than 8 KiB of them, do not reach the caller (%i)',
+    async (status) => {
+      const limits = Object.fromEntries(
+        Array.from({ length: 30 }, (_, n) => [`x-ratelimit-${n}`, 'y'.repeat(1000)]),
+      );
+      const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
+      const only = await startUpstream(
+        json(status, body, { 'x-request-id': LONG, 'openai-model': 'm', ...limits }),
+      );
+      const gateway = await startGateway(at({ hosted_a: only.url }));
+      const { headers, ...answer } = await chat(gateway.url);
+      expect(answer.status).toBe(status);
+      expect(headers['x-request-id']).toBeUndefined();
+      const passed = Object.keys(headers).filter((name) => name.startsWith('x-ratelimit-'));
+      expect(passed.length).toBeGreaterThan(0);
+      expect(JSON.stringify(headers).length).toBeLessThan(9 * 1024);
+    },
+  );
+
+  test.each([
+    ['application/json; charset=utf-8', 'application/json'],
+    ['application/problem+json', 'application/json'],
+    ['text/html', 'text/plain; charset=utf-8'],
+    ['image/svg+xml', 'text/plain; charset=utf-8'],
+    ['application/jsonp', 'text/plain; charset=utf-8'],
+    ['application/xhtml+xml', 'text/plain; charset=utf-8'],
+  ])('a refusal of type %s reaches the caller as %s, never as a page', async (type, passed) => {
+    const only = await startUpstream(({ res }) => {
+      res.writeHead(400, { 'content-type': type }).end('<script>alert(1)</script>');
+    });
+    const gateway = await startGateway(at({ hosted_a: only.url }));
+    const { status, headers } = await chat(gateway.url);
+    expect([status, headers['content-type']]).toEqual([400, passed]);
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  });
+
+  const KEY = 'sk-"of/ours"-0123456789';
+  test.each(TIERS.filter((id) => id !== 'local'))(
+    'a credential of the gateway that %s repeats is masked, in every spelling',
+    async (upstream) => {
+      const echoed = [
+        KEY,
+        JSON.stringify(KEY),
+        encodeURIComponent(KEY),
+        'pass-word',
+        'of-a-header',
+      ];
+      const only = await startUpstream(({ res, headers }) => {
+        res.writeHead(400, { 'content-type': 'text/plain', 'x-request-id': `r-${KEY}` });
+        res.end(`${headers.authorization} ${echoed.join(' ')} and the rest`);
+      });
+      const name = upstream.toUpperCase();
+      const gateway = await startGateway({
+        [`${name}_BASE_URL`]: `${only.url.replace('http://', 'http://us:pass-word@')}/?k=in-query`,
+        [`${name}_API_KEY`]: KEY,
+        [`${name}_HEADERS`]: '{"x-own":"Basic of-a-header"}',
+      });
+      const { text, headers } = await chat(gateway.url);
+      expect(text).toMatch(/^Bearer \[secret\] .*and the rest$/);
+      for (const secret of echoed) expect(text).not.toContain(secret);
+      expect(headers['x-request-id']).toBeUndefined();
+    },
+  );
+});
+
+test('every chat response has its own request id', async () => {
+  const local = await startUpstream(answers('hi'), error(400));
+  const gateway = await startGateway(at({ local: local.url }));
+  const ids = [await chatStream(gateway.url), await chat(gateway.url), await chat(gateway.url, '{')]
+    .map(({ headers }) => String(headers['x-gateway-request-id']))
+    .filter((id) => /^req_[0-9a-f]{12}[0-9a-z]{6,}$/.test(id));
+  expect(new Set(ids).size).toBe(3);
+});
+
+/** Resolves when the gateway knows what the local engine offers. */
+async function localModelsKnown({ host }: TestGateway): Promise<void> {
+  const known = () => host.snapshot().status.config.models['local'] !== null;
+  if (known()) return;
+  await new Promise<void>((resolve) => {
+    const unsubscribe = host.subscribe(() => {
+      if (!known()) return;
+      unsubscribe();
+      resolve();
+    });
+  });
+}
+
+describe('the body of a request', () => {
+  /** Spelled as no serialiser would, so that every byte shows. */
+  const asked = (model: string) =>
+    `{ "seed":1.0,\t"stream" : true, "stream_options":{ "include_usage":true}, ${model}"messages":[{"role":"user","content":"\\u0068i ö"}],"x":1e3 }\n`;
+
+  test.each([
+    ['hosted_a', 'HOSTED_A_MODEL', '/base/chat/completions'],
+    ['hosted_b', 'HOSTED_B_MODEL', '/base/chat/completions'],
+    ['hosted_c', 'HOSTED_C_MODEL', '/base/chat/completions'],
+    ['ondemand', 'ONDEMAND_MODEL', '/base/v1/chat/completions'],
+  ] as const)(
+    'the body reaches %s byte for byte but for the configured model',
+    async (upstream, name, path) => {
+      const only = await startUpstream(answers('hi'));
+      const settings = at({ [upstream]: `${only.url}/base` });
+      const mapped = await startGateway({ ...settings, [name]: 'theirs' });
+      const plain = await startGateway(settings);
+      await chat(mapped.url, asked('"model":"mine", '));
+      await chat(plain.url, asked('"model":"mine", '));
+      await chat(plain.url, asked(''));
+      await chat(mapped.url, asked(''));
+      expect(only.calls.map((call) => call.body.toString()).slice(0, 3)).toEqual([
+        asked('"model":"theirs", '),
+        asked('"model":"mine", '),
+        asked(''),
+      ]);
+      expect(only.calls[3]?.json).toEqual({ ...JSON.parse(asked('')), model: 'theirs' });
+      expect(new Set(only.calls.map((call) => call.path))).toEqual(new Set([path]));
+    },
+  );
+
+  test.each([
+    ['the one asked for where it is offered', '"model":"b", ', '"model":"b", '],
+    ['the one offered otherwise', '"model":"gpt-4o", ', '"model":"a", '],
+  ])('the body reaches local byte for byte, with the model: %s', async (_says, mine, theirs) => {
+    const local = await startUpstream(answers('hi'));
+    local.answerGet = ({ res }) =>
+      void res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"object":"list","data":[{"id":"a"},{"id":"b"}]}');
+    const gateway = await startGateway(at({ local: local.url }));
+    await localModelsKnown(gateway);
+    await chat(gateway.url, asked(mine));
+    expect(local.calls[0]?.body.toString()).toBe(asked(theirs));
+    expect(local.calls[0]?.path).toBe('/v1/chat/completions');
+  });
+
+  test('the body reaches a local whose models are unknown with the caller’s model', async () => {
+    const local = await startUpstream(answers('hi'));
+    const gateway = await startGateway(at({ local: local.url }));
+    await chat(gateway.url, asked('"model":"mine", '));
+    expect(local.calls[0]?.body.toString()).toBe(asked('"model":"mine", '));
+  });
+
+  test('the body keeps its model on the way from one upstream to the next', async () => {
+    const a = await startUpstream(error(503));
+    const b = await startUpstream(answers('hi'));
+    const gateway = await startGateway({
+      ...at({ hosted_a: a.url, hosted_b: b.url }),
+      HOSTED_A_MODEL: 'a-model',
+    });
+    await chat(gateway.url, asked('"model":"mine", '));
+    expect(a.calls[0]?.json).toMatchObject({ model: 'a-model' });
+    expect(b.calls[0]?.body.toString()).toBe(asked('"model":"mine", '));
+  });
+});

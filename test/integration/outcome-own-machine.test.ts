@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
+import { at, worded, wordOf } from '../support/words.ts';
+
+/** Ways in which engines and agents say that they are not broken, only full or not ready. */
+const FULL: readonly (readonly [says: string, status: number, Script])[] = [
+  ['busy, as Ollama', 503, json(503, { error: 'server busy, please try again.' })],
+  ['loading, as llama-server', 503, json(503, { error: { message: 'Loading model', code: 503 } })],
+  ['paused, as the agent', 503, error(503, 'The owner has paused this machine.', 'paused')],
+  ['draining', 503, error(503, 'draining', null)],
+  ['queue full', 429, error(429, 'The queue is full')],
+  ['busy, as a code', 429, error(429, 'no', 'server_busy')],
+  [
+    'busy, as plain text',
+    503,
+    ({ res }) => void res.writeHead(503, { 'content-type': 'text/plain' }).end('Server is busy'),
+  ],
+];
+
+const STARTING = ': it is starting up, which can take minutes; try again then';
+
+describe('a local that is full', () => {
+  test.each(FULL)(
+    'a local that is full (%s, %i) falls back at once as busy',
+    async (_says, _status, script) => {
+      const local = await startUpstream(script, answers('never'));
+      const hosted = await startUpstream(answers('spilled'));
+      // The clock stands still: nothing is waited for.
+      const gateway = await startGateway(
+        at({ local: local.url, hosted_a: hosted.url }),
+        createManualClock(),
+      );
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'local=busy' });
+      expect(textOf(answer.text)).toBe('spilled');
+      expect(local.calls).toHaveLength(1);
+    },
+  );
+
+  test.each(FULL)(
+    'a local that is full (%s, %i) gives a 503 for 2 s as the final answer',
+    async (says, status, script) => {
+      const local = await startUpstream(script);
+      const gateway = await startGateway(at({ local: local.url }));
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 503,
+          code: 'upstream_busy',
+          last: ['local', `busy (HTTP ${status}${says.startsWith('loading') ? STARTING : ''})`],
+          retryAfter: '2',
+        }),
+      );
+    },
+  );
+
+  test('a local that is full gives its own Retry-After, where it has one', async () => {
+    const local = await startUpstream(error(503, 'busy', null, { 'retry-after': '11' }));
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 503,
+        code: 'upstream_busy',
+        last: ['local', 'busy (HTTP 503)'],
+        retryAfter: '11',
+      }),
+    );
+  });
+
+  test('a local is not taken for full by the boilerplate of an error page', async () => {
+    const page = '<!doctype html><html><body>Our queue of proxies is busy</body></html>';
+    const local = await startUpstream(({ res }) => {
+      res.writeHead(503, { 'content-type': 'text/html' }).end(page);
+    });
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(await chat(gateway.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
+  });
+});
+
+describe('a refused credential', () => {
+  test.each([401, 403])(
+    'a credential that local refuses (%i) is the caller’s: that passes, and no paid upstream is called or warmed up',
+    async (status) => {
+      const local = await startUpstream(
+        error(status, 'unknown token', null, { 'set-cookie': 'session=1' }),
+      );
+      const paid = await startUpstream(answers('never'));
+      const gateway = await startGateway(
+        at({ local: local.url, hosted_a: paid.url, hosted_b: paid.url, ondemand: paid.url }),
+      );
+      const answer = await chat(gateway.url, HELLO, { authorization: 'Bearer stranger' });
+      expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
+      expect(JSON.parse(answer.text)).toEqual({
+        error: { message: 'unknown token', type: 'x', code: null, param: null },
+      });
+      expect(answer.headers).not.toHaveProperty('set-cookie');
+      expect(local.calls).toHaveLength(1);
+      expect(local.calls[0]?.headers.authorization).toBe('Bearer stranger');
+      expect(paid.calls).toHaveLength(0);
+      expect(paid.gets).toHaveLength(0);
+    },
+  );
+
+  test.each([401, 403])(
+    'a gateway key that an agent refuses (%i) is not the caller’s, and the next upstream is called',
+    async (status) => {
+      const refusal = error(status, 'not enrolled', null, { 'x-gateway-agent': 'unauthorized' });
+      const local = await startUpstream(refusal);
+      const hosted = await startUpstream(answers('from a'));
+      const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+      expect(await chat(gateway.url)).toMatchObject({
+        status: 200,
+        upstream: 'hosted_a',
+        reason: 'local=credentials',
+      });
+    },
+  );
+
+  test('a gateway key that an agent refuses gives a 502 as the final answer', async () => {
+    const refusal = error(401, 'not enrolled', null, { 'x-gateway-agent': 'unauthorized' });
+    const local = await startUpstream(refusal);
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_credentials',
+        last: ['local', 'credentials (HTTP 401)'],
+      }),
+    );
+  });
+
+  test.each([
+    ['hosted_a', 401],
+    ['hosted_a', 403],
+    ['hosted_b', 401],
+    ['hosted_c', 403],
+  ] as const)(
+    'a gateway’s credential that %s refuses (%i) falls back to ondemand',
+    async (upstream, status) => {
+      const hosted = await startUpstream(error(status, 'Incorrect API key provided'));
+      const machine = await startUpstream(answers('from ondemand'));
+      const gateway = await startGateway(at({ [upstream]: hosted.url, ondemand: machine.url }));
+      expect(await chat(gateway.url)).toMatchObject({
+        status: 200,
+        upstream: 'ondemand',
+        reason: `${upstream}=credentials`,
+      });
+      expect(hosted.calls).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ['hosted_a', 401],
+    ['hosted_a', 403],
+    ['ondemand', 401],
+    ['ondemand', 403],
+  ] as const)(
+    'a gateway’s credential that %s refuses (%i) gives a 502 with the words and not the key as the final answer',
+    async (upstream, status) => {
+      const only = await startUpstream(error(status, 'Incorrect API key provided: sk-secret-1234'));
+      const gateway = await startGateway(at({ [upstream]: only.url }));
+      const answer = await chat(gateway.url);
+      expect(wordOf(answer)).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_credentials',
+          last: [upstream, `credentials (HTTP ${status})`],
+        }),
+      );
+      expect(answer.text).not.toContain('1234');
+      expect(answer.text).toContain('Incorrect API key provided: sk-[secret]');
+    },
+  );
+});
+
+describe('an agent whose engine is gone', () => {
+  const gone = error(502, 'The engine of this machine gave no answer.', 'engine_unreachable');
+
+  test('an agent whose engine is gone is unreachable, and is not called twice', async () => {
+    const local = await startUpstream(gone);
+    const hosted = await startUpstream(answers('from a'));
+    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 200,
+      upstream: 'hosted_a',
+      reason: 'local=unreachable',
+    });
+    expect(local.calls).toHaveLength(1);
+  });
+
+  test('an agent whose engine is gone gives a 502 as the final answer', async () => {
+    const local = await startUpstream(gone);
+    const gateway = await startGateway(at({ local: local.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_unreachable',
+        last: ['local', 'unreachable (HTTP 502)'],
+      }),
+    );
+  });
+});

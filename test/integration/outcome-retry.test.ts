@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, cut, error, startUpstream, type Script } from '../support/upstream.ts';
+import { at, worded, wordOf } from '../support/words.ts';
+
+const busyFor = (retryAfter: string): Script =>
+  error(429, 'slow down', null, { 'retry-after': retryAfter });
+
+describe('a lone 500 or 502', () => {
+  test.each([
+    ['local', 500],
+    ['local', 502],
+    ['hosted_a', 500],
+    ['hosted_a', 502],
+    ['ondemand', 500],
+  ] as const)(
+    'a lone error from %s (%i) is retried after 50 to 200 ms, and leaves no fallback reason if it is served then',
+    async (upstream, status) => {
+      const clock = createManualClock();
+      const only = await startUpstream(error(status), answers('on the second try'));
+      const gateway = await startGateway(at({ [upstream]: only.url }), clock);
+      const pending = chatStream(gateway.url);
+      clock.advance(await clock.timer(50, 200));
+      const answer = await pending;
+      expect(answer).toMatchObject({ status: 200, upstream, reason: 'none' });
+      expect(textOf(answer.text)).toBe('on the second try');
+      const [first, second] = only.calls;
+      expect(second?.body).toEqual(first?.body);
+      expect(second?.headerNames).toEqual(first?.headerNames);
+    },
+  );
+
+  test.each([
+    ['the same again', error(500), 'http_500'],
+    ['a 503', error(503), 'http_503'],
+    ['a 429 with a short Retry-After', busyFor('1'), 'rate_limited'],
+    ['no answer', cut(), 'bad_response'],
+  ] as const)(
+    'a lone error that is followed by %s is not retried again, and the reason is the second result',
+    async (_says, script, reason) => {
+      const a = await startUpstream(error(500), script);
+      const b = await startUpstream(answers('from b'));
+      const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ upstream: 'hosted_b', reason: `hosted_a=${reason}` });
+      expect(a.calls).toHaveLength(2);
+    },
+  );
+
+  test('a lone error is not retried when the pause would outlast the timeout', async () => {
+    const a = await startUpstream(error(500), answers('too late'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(
+      { ...at({ hosted_a: a.url, hosted_b: b.url }), HOSTED_A_TIMEOUT_MS: '40' },
+      createManualClock(),
+    );
+    expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=http_500' });
+    expect(a.calls).toHaveLength(1);
+  });
+
+  test('a retry of a lone error gets only what is left of the timeout', async () => {
+    const clock = createManualClock();
+    const a = await startUpstream(error(500), () => {});
+    const gateway = await startGateway(
+      { ...at({ hosted_a: a.url }), HOSTED_A_TIMEOUT_MS: '1000' },
+      clock,
+    );
+    const answer = chat(gateway.url);
+    const pause = await clock.timer(50, 200);
+    clock.advance(pause);
+    await a.call(2);
+    clock.advance(1000 - pause);
+    expect(await answer).toMatchObject({ status: 504, reason: 'hosted_a=timeout' });
+  });
+
+  test('a 503 or 504 is not retried', async () => {
+    const a = await startUpstream(error(503), answers('never'));
+    const b = await startUpstream(error(504), answers('never'));
+    const c = await startUpstream(answers('from c'));
+    const gateway = await startGateway(
+      at({ hosted_a: a.url, hosted_b: b.url, hosted_c: c.url }),
+      createManualClock(),
+    );
+    const answer = await chatStream(gateway.url);
+    expect(answer.reason).toBe('hosted_a=http_503; hosted_b=http_504');
+    expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
+  });
+
+  test('a lone error is retried at each upstream of the walk', async () => {
+    const a = await startUpstream(error(500));
+    const b = await startUpstream(error(502));
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_error',
+        reason: 'hosted_a=http_500; hosted_b=http_502',
+        last: ['hosted_b', 'http_502 (HTTP 502)'],
+      }),
+    );
+    expect([a.calls.length, b.calls.length]).toEqual([2, 2]);
+  });
+});
+
+describe('a 429 with a short Retry-After', () => {
+  test.each(['hosted_a', 'ondemand'] as const)(
+    'a short Retry-After from %s is waited out, and leaves no fallback reason if it is served then',
+    async (upstream) => {
+      const clock = createManualClock();
+      const only = await startUpstream(busyFor('2'), answers('after the wait'));
+      const gateway = await startGateway(at({ [upstream]: only.url }), clock);
+      const pending = chatStream(gateway.url);
+      clock.advance(await clock.timer(2000, 2000));
+      const answer = await pending;
+      expect(answer).toMatchObject({ status: 200, upstream, reason: 'none' });
+      expect(textOf(answer.text)).toBe('after the wait');
+    },
+  );
+
+  test.each([
+    ['retry-after-ms', '350', 350],
+    ['retry-after', 'Thu, 01 Jan 2026 00:00:01 GMT', 1000],
+    ['retry-after', '0', 0],
+  ])('a short Retry-After in %s: %s is read as %i ms', async (name, value, ms) => {
+    const clock = createManualClock();
+    const a = await startUpstream(error(429, 'no', null, { [name]: value }), answers('later'));
+    const gateway = await startGateway(at({ hosted_a: a.url }), clock);
+    const pending = chatStream(gateway.url);
+    clock.advance(await clock.timer(ms, ms));
+    expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  });
+
+  test.each([
+    ['from local', 'local', '3', 'hosted_a'],
+    ['from a hosted upstream', 'hosted_a', '3', 'hosted_b'],
+  ] as const)(
+    'a 429 with a Retry-After that is not short falls back at once: %s',
+    async (_says, upstream, retryAfter, next) => {
+      const first = await startUpstream(busyFor(retryAfter), answers('never'));
+      const second = await startUpstream(answers('spilled'));
+      const gateway = await startGateway(
+        at({ [upstream]: first.url, [next]: second.url }),
+        createManualClock(),
+      );
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ upstream: next, reason: `${upstream}=rate_limited` });
+      expect(first.calls).toHaveLength(1);
+    },
+  );
+
+  test('a short Retry-After is waited out up to RETRY_AFTER_MAX_MS', async () => {
+    const a = await startUpstream(busyFor('1'), answers('never'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(
+      { ...at({ hosted_a: a.url, hosted_b: b.url }), RETRY_AFTER_MAX_MS: '999' },
+      createManualClock(),
+    );
+    expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
+  });
+
+  test('a short Retry-After is waited out once', async () => {
+    const clock = createManualClock();
+    const a = await startUpstream(busyFor('1'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }), clock);
+    const answer = chatStream(gateway.url);
+    clock.advance(await clock.timer(1000, 1000));
+    expect(await answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=rate_limited' });
+    expect(a.calls).toHaveLength(2);
+  });
+
+  test('a short Retry-After is not waited out past the timeout of the upstream', async () => {
+    const a = await startUpstream(busyFor('2'), answers('never'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(
+      { ...at({ hosted_a: a.url, hosted_b: b.url }), HOSTED_A_TIMEOUT_MS: '1500' },
+      createManualClock(),
+    );
+    expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
+    expect(a.calls).toHaveLength(1);
+  });
+
+  test('a short Retry-After for a quota is not waited out, as the money does not come back in a second', async () => {
+    const spent = error(429, 'no', 'insufficient_quota', { 'retry-after': '1' });
+    const a = await startUpstream(spent, answers('never'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(
+      at({ hosted_a: a.url, hosted_b: b.url }),
+      createManualClock(),
+    );
+    expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=quota' });
+    expect(a.calls).toHaveLength(1);
+  });
+});

@@ -1,0 +1,206 @@
+import { createServer as createTlsServer } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
+import {
+  answers,
+  cut,
+  error,
+  hang,
+  REFUSED_URL,
+  reset,
+  startUpstream,
+  type Script,
+  type Upstream,
+} from '../support/upstream.ts';
+import { at, worded, wordOf } from '../support/words.ts';
+
+const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
+
+/** An upstream whose every chat completion comes on a connection of its own. */
+async function startUnpooled(...scripts: readonly Script[]): Promise<Upstream> {
+  const upstream = await startUpstream(...scripts);
+  upstream.answerGet = ({ res }) => void res.writeHead(404, { connection: 'close' }).end();
+  return upstream;
+}
+
+/** A TLS port without a certificate: every handshake fails. */
+async function tlsWithoutCertificate(): Promise<string> {
+  return `https://127.0.0.1:${await listening(createTlsServer())}`;
+}
+
+describe('an upstream that cannot be reached', () => {
+  test.each(TIERS)(
+    'a refused connection to %s is a 502 at once as the final answer',
+    async (upstream) => {
+      const url = REFUSED_URL;
+      // The clock stands still: nothing is waited for.
+      const gateway = await startGateway(at({ [upstream]: url }), createManualClock());
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_unreachable',
+          last: [upstream, `unreachable (ECONNREFUSED ${new URL(url).host})`],
+        }),
+      );
+    },
+  );
+
+  test.each(TIERS)(
+    'a fresh connection that %s resets is not retried and is a 502',
+    async (upstream) => {
+      const only = await startUnpooled(reset, answers('too late'));
+      const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_unreachable',
+          last: [upstream, 'unreachable (the connection was closed)'],
+        }),
+      );
+      expect(only.calls).toHaveLength(1);
+    },
+  );
+
+  test.each(TIERS)('a failed TLS handshake with %s is a 502', async (upstream) => {
+    const gateway = await startGateway(at({ [upstream]: await tlsWithoutCertificate() }));
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status: 502, upstream: 'none' });
+    expect(answer.reason).toBe(`${upstream}=unreachable`);
+  });
+
+  test.each(TIERS)('a host name of %s that does not exist is a 502', async (upstream) => {
+    const gateway = await startGateway(at({ [upstream]: 'http://nobody.invalid' }));
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status: 502, upstream: 'none' });
+    expect(answer.reason).toBe(`${upstream}=unreachable`);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_unreachable' } });
+  });
+
+  test('the upstreams are called in order, and each one left is named', async () => {
+    const refused = REFUSED_URL;
+    const resetting = await startUpstream(reset);
+    const last = await startUpstream(answers('at last'));
+    const gateway = await startGateway({
+      ...at({ local: refused, hosted_a: resetting.url, hosted_b: refused, hosted_c: last.url }),
+    });
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_c' });
+    expect(answer.reason).toBe('local=unreachable; hosted_a=unreachable; hosted_b=unreachable');
+    expect(textOf(answer.text)).toBe('at last');
+  });
+});
+
+describe('an upstream that says nothing', () => {
+  test.each([
+    ['local', 60_000],
+    ['hosted_a', 30_000],
+    ['ondemand', 120_000],
+  ] as const)('a %s that is silent for %i ms is a 504', async (upstream, timeoutMs) => {
+    const clock = createManualClock();
+    const only = await startUpstream(hang);
+    const gateway = await startGateway(at({ [upstream]: only.url }), clock);
+    const answer = chat(gateway.url);
+    const call = await only.call(1);
+    clock.advance(timeoutMs);
+    expect(wordOf(await answer)).toEqual(
+      worded({
+        status: 504,
+        code: 'upstream_timeout',
+        last: [upstream, 'timeout (no answer in time)'],
+      }),
+    );
+    await call.gone;
+    expect(only.calls).toHaveLength(1);
+  });
+
+  test('a local that is silent falls back to hosted_a', async () => {
+    const clock = createManualClock();
+    const local = await startUpstream(hang);
+    const hosted = await startUpstream(answers('here'));
+    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }), clock);
+    const answer = chatStream(gateway.url);
+    await local.call(1);
+    clock.advance(60_000);
+    expect(await answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=timeout' });
+  });
+});
+
+describe('kept connections that the upstream has just closed', () => {
+  test.each(TIERS)(
+    'a kept connection that %s has closed is replaced by a fresh one at once, without a fallback reason',
+    async (upstream) => {
+      const only = await startUpstream(answers('first'), reset, answers('second'));
+      // The clock stands still: the retry does not wait.
+      const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+      await chatStream(gateway.url);
+      const answer = await chatStream(gateway.url);
+      expect(answer).toMatchObject({ status: 200, upstream, reason: 'none' });
+      expect(textOf(answer.text)).toBe('second');
+      const [first, second, third] = only.calls;
+      expect(third?.connection).not.toBe(first?.connection);
+      expect(third?.connection).not.toBe(second?.connection);
+      expect(third?.body).toEqual(second?.body);
+      expect(third?.headerNames).toEqual(second?.headerNames);
+      expect(only.calls).toHaveLength(3);
+    },
+  );
+
+  test.each(['local', 'hosted_a'] as const)(
+    'a fresh connection that %s resets too is unreachable, and is not opened a third time',
+    async (upstream) => {
+      const only = await startUpstream(answers('first'), reset);
+      const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+      await chatStream(gateway.url);
+      expect(wordOf(await chat(gateway.url))).toEqual(
+        worded({
+          status: 502,
+          code: 'upstream_unreachable',
+          last: [upstream, 'unreachable (the connection was closed)'],
+        }),
+      );
+      expect(only.calls).toHaveLength(3);
+    },
+  );
+
+  test('a 408 on a kept connection is retried on a fresh one, and a second 408 is the answer', async () => {
+    const a = await startUpstream(answers('first'), error(408), answers('second'), error(408));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(
+      at({ hosted_a: a.url, hosted_b: b.url }),
+      createManualClock(),
+    );
+    await chatStream(gateway.url);
+    expect(textOf((await chatStream(gateway.url)).text)).toBe('second');
+    expect(a.calls).toHaveLength(3);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+    expect(new Set(a.calls.map(({ connection }) => connection)).size).toBe(3);
+    expect(a.calls).toHaveLength(5);
+  });
+
+  test('half a response head on a kept connection is a response that had begun, and is not retried', async () => {
+    const halfAHead: Script = ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-ty', () => socket.destroy());
+    };
+    const a = await startUpstream(answers('first'), halfAHead, answers('again'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    await chatStream(gateway.url);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=unreachable' });
+    expect(a.calls).toHaveLength(2);
+  });
+
+  test('a response that broke off on a kept connection is a bad response, and is not retried', async () => {
+    const a = await startUpstream(answers('first'), cut(), answers('again'));
+    const b = await startUpstream(answers('from b'));
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    await chatStream(gateway.url);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+    expect(a.calls).toHaveLength(2);
+  });
+});

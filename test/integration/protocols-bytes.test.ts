@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import { error, json, startUpstream, type Script, type UpstreamCall } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const FORM_TYPE = 'multipart/form-data; boundary=frontier';
+const FORM = Buffer.from(
+  [
+    '--frontier\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n',
+    '\u0000RIFF\u00ff',
+    '\r\n--frontier\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1',
+    '\r\n--frontier--\r\n',
+  ].join(''),
+  'latin1',
+);
+const SPEECH = Buffer.from(JSON.stringify({ model: 'tts-1', input: 'hi', voice: 'a' }));
+
+/** An endpoint whose answers need not be JSON. */
+const ENDPOINTS = [
+  {
+    name: 'speech',
+    path: '/v1/audio/speech',
+    body: SPEECH,
+    type: 'application/json',
+    answer: 'audio/mpeg',
+  },
+  {
+    name: 'a transcription',
+    path: '/v1/audio/transcriptions',
+    body: FORM,
+    type: FORM_TYPE,
+    answer: 'text/vtt',
+  },
+] as const;
+
+const bytes =
+  (type: string, ...parts: readonly Buffer[]): Script =>
+  ({ res }) => {
+    res.writeHead(200, { 'content-type': type });
+    for (const part of parts) res.write(part);
+    res.end();
+  };
+
+/** The head and a first part; the rest is up to the test. */
+const begins =
+  (type: string, length?: number): Script =>
+  ({ res }) => {
+    res.writeHead(200, {
+      'content-type': type,
+      ...(length === undefined ? {} : { 'content-length': length }),
+    });
+    res.write('first');
+  };
+
+async function startPair(first: Script, second: Script) {
+  const a = await startUpstream(first);
+  const b = await startUpstream(second);
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { ...at({ hosted_a: a.url, hosted_b: b.url }), IDLE_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  return { a, b, clock, gateway };
+}
+
+const kept = (call: UpstreamCall | undefined) => [call?.headers['content-type'], call?.body];
+
+describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
+  '%s',
+  (_name, { path, body, type, answer: answerType }) => {
+    const other = bytes(answerType, Buffer.from('from b'));
+    const ask = (url: string) => startCall(url + path, body, { 'content-type': type });
+
+    test('a body goes through unchanged both ways, whatever its bytes and however many', async () => {
+      const large = Buffer.alloc(3_000_000, 'audio \u00ff\u0000', 'latin1');
+      const { a, gateway } = await startPair(bytes(answerType, large, large), other);
+      const answer = await ask(gateway.url).answer;
+      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+      expect(answer.headers['content-type']).toBe(answerType);
+      expect(answer.body.equals(Buffer.concat([large, large]))).toBe(true);
+      expect(kept(a.calls[0])).toEqual([type, body]);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+    });
+
+    test('an answer is passed on from its first byte', async () => {
+      const { a, gateway } = await startPair(begins(answerType), other);
+      const pending = ask(gateway.url);
+      await pending.received('first');
+      (await a.call(1)).res.end(' last');
+      expect((await pending.answer).text).toBe('first last');
+    });
+
+    test.each<[string, Script, string]>([
+      ['503', error(503), 'http_503'],
+      ['an empty answer', bytes(answerType), 'bad_response'],
+      ['an error with status 200', json(200, { error: { message: 'no' } }), 'bad_response'],
+      ['an HTML page', bytes('text/html', Buffer.from('<html>')), 'bad_response'],
+    ])('a request falls back after %s, with the same bytes', async (_what, first, reason) => {
+      const { b, gateway } = await startPair(first, other);
+      const answer = await ask(gateway.url).answer;
+      expect(answer).toMatchObject({ text: 'from b', reason: `hosted_a=${reason}` });
+      expect(kept(b.calls[0])).toEqual([type, body]);
+    });
+
+    test.each([undefined, 1000])(
+      'an answer that is cut never looks complete (length %s)',
+      async (length) => {
+        const { a, b, gateway } = await startPair(begins(answerType, length), other);
+        const pending = ask(gateway.url);
+        await pending.received('first');
+        (await a.call(1)).socket.destroy();
+        await expect(pending.answer).rejects.toThrow('aborted');
+        expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
+        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+      },
+    );
+
+    test('an answer that falls silent is broken off', async () => {
+      const { a, clock, gateway } = await startPair(begins(answerType), other);
+      const pending = ask(gateway.url);
+      await pending.received('first');
+      clock.advance(5000);
+      await expect(pending.answer).rejects.toThrow('aborted');
+      await (
+        await a.call(1)
+      ).gone;
+    });
+
+    test('a caller that leaves aborts the upstream call', async () => {
+      const { a, b, gateway } = await startPair(begins(answerType), other);
+      const pending = ask(gateway.url);
+      await pending.received('first');
+      pending.leave();
+      await (
+        await a.call(1)
+      ).gone;
+      await turns(gateway);
+      expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+    });
+  },
+);
+
+test('a transcription as JSON is checked like any answer', async () => {
+  const { gateway } = await startPair(json(200, { text: 'half' }), json(200, {}));
+  const ask = () =>
+    startCall(`${gateway.url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE }).answer;
+  expect(await ask()).toMatchObject({ status: 200, text: '{"text":"half"}' });
+});
+
+test('a form is recorded under the model that it names, even after its file', async () => {
+  const { gateway } = await startPair(json(200, { text: 'a' }), error(503));
+  await startCall(`${gateway.url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE })
+    .answer;
+  expect(gateway.host.snapshot().requests).toMatchObject([{ model: 'whisper-1' }]);
+});
+
+test('a transcription request that is not a form gets a 415, and so does speech that is not JSON', async () => {
+  const { a, gateway } = await startPair(error(503), error(503));
+  const json415 = startCall(`${gateway.url}/v1/audio/transcriptions`, SPEECH);
+  const form415 = startCall(`${gateway.url}/v1/audio/speech`, FORM, { 'content-type': FORM_TYPE });
+  expect([(await json415.answer).status, (await form415.answer).status]).toEqual([415, 415]);
+  expect(a.calls).toHaveLength(0);
+});

@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest';
+import { createAgent, recordOf } from '../registry/world.ts';
+import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { begun, goesOn, outcomeOf, startHandover, TEXT } from '../support/handover.ts';
+import { send } from '../support/http.ts';
+import { machineAt, MODEL, startMachine, startTier, type Tier } from '../support/tier.ts';
+import { answers, cut, error, json, REFUSED_URL, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const DEAD = error(503, 'out of order');
+const NEXT_FAILS = { FAIL_THRESHOLD: '1' };
+
+const circuitOf = ({ host }: TestGateway, id: string) => host.snapshot().status.circuits[id];
+
+/** Two machines of which the first has failed, which opened its circuit, and could serve again. */
+async function startRecovered(settings: Record<string, string> = {}) {
+  const [first, second] = [await startMachine(DEAD), await startMachine(answers('second'))];
+  const tier = await startTier([first, second], { ...NEXT_FAILS, ...settings });
+  expect(await chat(tier.url)).toMatchObject({ reason: `local/${first.id}=http_503` });
+  first.script = answers('back again');
+  expect(circuitOf(tier, first.id)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
+  return { first, second, tier };
+}
+
+describe('a failure of the last healthy upstream or machine', () => {
+  test('a machine in its cool-down is called when the last healthy one fails, and the caller gets its answer', async () => {
+    const { first, second, tier } = await startRecovered();
+    second.script = DEAD;
+    const answer = await chatStream(tier.url);
+    expect(answer).toMatchObject({ status: 200, reason: `local/${second.id}=http_503` });
+    expect(textOf(answer.text)).toBe('back again');
+    expect(circuitOf(tier, first.id)).toMatchObject({ open: false });
+    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+  });
+
+  test('a machine in its cool-down is called after other upstreams that are healthy', async () => {
+    const hosted = await startUpstream(answers('paid for'));
+    const { first, second, tier } = await startRecovered(at({ hosted_a: hosted.url }));
+    second.script = DEAD;
+    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+    expect(first.calls).toHaveLength(1);
+  });
+
+  test('a machine in its cool-down that fails again is named once, and its cool-down is as it was', async () => {
+    const { first, second, tier } = await startRecovered();
+    tier.clock.advance(5000);
+    first.script = DEAD;
+    second.script = DEAD;
+    expect(await chat(tier.url)).toMatchObject({
+      status: 503,
+      reason: `local/${second.id}=http_503; local/${first.id}=http_503`,
+    });
+    expect([first.calls.length, second.calls.length]).toEqual([2, 2]);
+    expect(circuitOf(tier, first.id)).toMatchObject({ open: true, cooldownRemainingMs: 55_000 });
+  });
+
+  test('an upstream in its cool-down is called when the last healthy one fails, and is named in routing order', async () => {
+    const a = await startUpstream(DEAD, DEAD);
+    const b = await startUpstream(answers('b'), DEAD, DEAD);
+    const gateway = await startGateway(
+      { ...at({ hosted_a: a.url, hosted_b: b.url, ondemand: REFUSED_URL }), ...NEXT_FAILS },
+      createManualClock(),
+    );
+    await chat(gateway.url);
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 502,
+      reason: 'hosted_a=http_503; hosted_b=http_503; ondemand=unreachable',
+    });
+    expect([a.calls.length, b.calls.length]).toEqual([2, 2]);
+    a.script = answers('back again');
+    await fetch(`${gateway.url}/healthz`);
+    expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+  });
+
+  test('an upstream that is excluded for its bill or by a person is still not called', async () => {
+    const a = await startUpstream(error(402));
+    const b = await startUpstream(answers('b'), DEAD);
+    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    await chat(gateway.url);
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 503,
+      reason: 'hosted_a=quota; hosted_b=http_503',
+    });
+    expect(a.calls).toHaveLength(1);
+  });
+
+  test('a fault of the request goes back at once, and no machine in its cool-down is called', async () => {
+    const { first, second, tier } = await startRecovered();
+    second.script = json(400, '{"error":{"message":"bad temperature"}}');
+    expect(await chat(tier.url)).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
+    expect(first.calls).toHaveLength(1);
+  });
+
+  test('the upstream that comes back first is the only one of two in their cool-down that is called', async () => {
+    const machines = [
+      await startMachine(DEAD),
+      await startMachine(DEAD),
+      await startMachine(answers('third')),
+    ];
+    const tier = await startTier(machines, NEXT_FAILS);
+    const [first, second, third] = machines;
+    await chat(tier.url);
+    for (const machine of machines) machine.script = DEAD;
+    tier.clock.advance(1000);
+    await chat(tier.url);
+    expect(machines.map(({ calls }) => calls.length)).toEqual([2, 1, 2]);
+    expect(circuitOf(tier, first?.id ?? '')).toMatchObject({ cooldownRemainingMs: 59_000 });
+    expect(circuitOf(tier, second?.id ?? '')).toMatchObject({ cooldownRemainingMs: 59_000 });
+    expect(circuitOf(tier, third?.id ?? '')).toMatchObject({ cooldownRemainingMs: 60_000 });
+  });
+});
+
+describe('a stream of the last healthy one that breaks off', () => {
+  /** Three upstreams: one that is out, one that serves, and one that will fail when it is asked. */
+  async function startBroken() {
+    const course = await startHandover([DEAD, answers('b'), DEAD], NEXT_FAILS);
+    expect(await chatStream(course.gateway.url)).toMatchObject({ reason: 'hosted_a=http_503' });
+    course.b.script = cut(...begun('b', 3));
+    return course;
+  }
+
+  test('an upstream in its cool-down continues a stream that the last healthy one broke off', async () => {
+    const { a, b, c, gateway } = await startBroken();
+    a.script = goesOn('a');
+    const { text } = await chatStream(gateway.url);
+    expect(outcomeOf(text)).toEqual({ content: TEXT, isWhole: true });
+    expect([a, b, c].map(({ calls }) => calls.length)).toEqual([2, 2, 1]);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
+  });
+
+  test('a machine in its cool-down continues a stream that the last healthy one broke off', async () => {
+    const verification = { ownedBy: 'vllm' };
+    const first = machineAt(await startUpstream(DEAD), { verification });
+    const second = machineAt(await startUpstream(answers('second')), { verification });
+    const tier = await startTier([first, second], NEXT_FAILS);
+    await chat(tier.url);
+    first.script = goesOn('a');
+    second.script = cut(...begun('b', 3));
+    const { text } = await chatStream(tier.url, { model: MODEL });
+    expect(outcomeOf(text)).toEqual({ content: TEXT, isWhole: true });
+    expect(text).toContain(`: carried on by local/${first.id}\n\n`);
+    expect(circuitOf(tier, first.id)).toMatchObject({ open: false });
+  });
+
+  test('an upstream in its cool-down that cannot continue a stream either ends it visibly, with the same cool-down', async () => {
+    const { a, gateway, clock } = await startBroken();
+    clock.advance(1000);
+    const { text } = await chatStream(gateway.url);
+    expect(outcomeOf(text).isWhole).toBe(false);
+    expect(a.calls).toHaveLength(2);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 59_000 });
+  });
+});
+
+describe('a machine whose agent reports its engine as well again', () => {
+  /** Two machines, the second of which has failed and has an agent that beats. */
+  async function startBeating() {
+    const clock = createManualClock();
+    const agent = createAgent(clock);
+    const machine = machineAt(await startUpstream(DEAD));
+    const other = await startMachine(answers('other'));
+    const { id, publicKey } = agent;
+    const stored = { ...machine.stored, id, publicKey, sequence: 0, lastHeartbeatIp: '127.0.0.1' };
+    const tier = await startTier([{ stored }, other], NEXT_FAILS, clock);
+    const beat = async (status: string, engine: string) => {
+      const record = {
+        ...machine.stored.record,
+        status,
+        engine_health: { status: engine, code: 0 },
+      };
+      const { path, headers, body } = agent.heartbeat({ ...recordOf(), ...record });
+      const sent = await send(tier.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: body.toString(),
+      });
+      expect(sent.status).toBe(200);
+    };
+    await beat('idle', 'ok');
+    expect(await chat(tier.url)).toMatchObject({ reason: `local/${id}=http_503` });
+    return { id, machine, tier, beat };
+  }
+
+  const isOpen = (tier: Tier, id: string) => circuitOf(tier, id)?.cooldownRemainingMs;
+
+  test('a machine whose agent reports its engine as well again is called with the next request', async () => {
+    const { id, machine, tier, beat } = await startBeating();
+    await beat('degraded', 'unreachable');
+    expect(isOpen(tier, id)).toBe(60_000);
+    await beat('idle', 'ok');
+    expect(circuitOf(tier, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    machine.script = answers('well again');
+    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+    expect(machine.calls).toHaveLength(2);
+    expect(circuitOf(tier, id)).toMatchObject({ open: false });
+  });
+
+  test('a machine whose agent repeats its last report waits for its cool-down', async () => {
+    const { id, tier, beat } = await startBeating();
+    await beat('idle', 'ok');
+    await beat('serving', 'ok');
+    expect(isOpen(tier, id)).toBe(60_000);
+  });
+
+  test('a machine whose agent reports its engine as well again opens the local pool where all had failed', async () => {
+    const { machine, tier, beat } = await startBeating();
+    machine.script = answers('well again');
+    expect((await chat(tier.url, { ...HELLO, model: MODEL })).status).toBe(200);
+    await beat('degraded', 'unreachable');
+    await beat('idle', 'ok');
+    expect(await chat(tier.url)).toMatchObject({ status: 200 });
+  });
+});

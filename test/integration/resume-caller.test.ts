@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
+import { HELLO, startChat } from '../support/client.ts';
+import { begun, goesOn, startHandover } from '../support/handover.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import { chunkOf } from '../support/resume.ts';
+import { hang, stall, type Script } from '../support/upstream.ts';
+import { chatBytes, openWire } from '../support/wire.ts';
+
+const BEGUN = begun('a', 3);
+/** Its connection stays open: only the gateway can end it. */
+const BREAKS = stall(...BEGUN, 'data: {"error":{"message":"no"}}\n\n');
+
+const headOnly: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+};
+const halfJson: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
+};
+
+describe.each<[phase: string, second: Script, more: object, seen: string]>([
+  ['before the head', hang, {}, 'brown'],
+  ['between head and content', headOnly, {}, 'brown'],
+  ['in half an answer', halfJson, {}, 'brown'],
+  ['while it is going on', stall(chunkOf('b', { content: 'fox ' })), {}, 'fox'],
+  ['while it repeats', stall(...begun('b', 2)), { temperature: 0 }, 'carried on'],
+])('a caller that leaves a continuation %s', (_phase, second, more, seen) => {
+  test('a caller that leaves a continuation aborts both upstream calls at once, and no other upstream is called', async () => {
+    const kind = 'temperature' in more ? 'none' : 'last-message';
+    const { a, b, c, gateway } = await startHandover([BREAKS, second, goesOn('c')], {
+      HOSTED_B_PREFILL: kind,
+      HOSTED_C_PREFILL: kind,
+    });
+    b.script = second;
+    let tries = 0;
+    const took = await fastest(async () => {
+      tries += 1;
+      a.script = BREAKS;
+      const pending = startChat(gateway.url, { ...HELLO, ...more, stream: true });
+      const [broken, call] = [await a.call(tries), await b.call(tries)];
+      await pending.received(seen);
+      await turns(gateway);
+      pending.leave();
+      return millisecondsUntil(Promise.all([broken.gone, call.gone]));
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    await turns(gateway);
+    expect(inFlight(gateway)).toBe(0);
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: tries, successes: 0 });
+    expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
+    expect(c.calls).toHaveLength(0);
+    expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
+  });
+});
+
+/** More than the sockets' buffers on the way take. */
+const EVENTS = 1200;
+const EVENT = chunkOf('b', { content: 'x'.repeat(64 * 1024) });
+
+test('a caller that does not read pauses the upstream that continues, and does not time out', async () => {
+  const sent = { events: 0 };
+  const flood: Script = async ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    while (sent.events < EVENTS) {
+      if (!res.write(EVENT)) await new Promise((resolve) => res.once('drain', resolve));
+      sent.events += 1;
+    }
+    res.end(`${chunkOf('b', {}, 'stop')}data: [DONE]\n\n`);
+  };
+  const { gateway, clock } = await startHandover([BREAKS, flood]);
+  const caller = await openWire(gateway.url, false);
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  await caller.received('brown');
+  caller.pause();
+  for (let before = -1; before < sent.events || sent.events === 0;) {
+    before = sent.events;
+    await turns(gateway, 20);
+  }
+  expect(sent.events).toBeLessThan(EVENTS);
+  // The silence is the caller's own: the idle clock rests.
+  for (let wait = 0; wait < 10; wait += 1) clock.advance(5000);
+  caller.resume();
+  await caller.received('[DONE]');
+  expect(sent.events).toBe(EVENTS);
+  expect(caller.bytesReceived()).toBeGreaterThan(EVENTS * 64 * 1024);
+  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
+});

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { brokenOff } from '../support/broken-off.ts';
+import { chatStream, HELLO, startChat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { askedOf, begun, goesOn, outcomeOf, TEXT } from '../support/handover.ts';
+import { heard } from '../support/resume.ts';
+import { MODEL, startEngine, startTier } from '../support/tier.ts';
+import { cut, error, hang, startUpstream, type Script } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const SENT = 'The quick brown ';
+const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
+
+test.each(['vllm', 'sglang', 'llamacpp'])(
+  'a machine with %s continues a stream of the local pool before any paid upstream',
+  async (ownedBy) => {
+    const first = await startEngine('', cut(...begun('a', 3)));
+    const second = await startEngine(ownedBy, goesOn('b'));
+    const hosted = await startUpstream(goesOn('c'));
+    const tier = await startTier([first, second], {
+      ...at({ hosted_a: hosted.url }),
+      HOSTED_A_MODEL: MODEL,
+      HOSTED_A_PREFILL: 'last-message',
+    });
+    const answer = await chatStream(tier.url);
+    expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
+    expect(answer.text).toContain(`: carried on by local/${second.id}\n\n`);
+    expect(askedOf(await second.call(1))).toBe(SENT.trimEnd());
+    expect(hosted.calls).toHaveLength(0);
+    const { circuits } = await tier.status();
+    expect(circuits[first.id]).toMatchObject({ fails: 1, successes: 0 });
+    expect(circuits[second.id]).toMatchObject({ fails: 0, successes: 1 });
+  },
+);
+
+test.each([
+  ['is not known to be able to', 'somebody', 'auto', 0],
+  ['is said to be able to', 'somebody', 'last-message', 1],
+  ['is said not to be able to', 'vllm', 'none', 0],
+])(
+  'whether a machine continues a stream whose engine %s',
+  async (_name, ownedBy, prefill, calls) => {
+    const first = await startEngine('', cut(...begun('a', 3)));
+    const second = await startEngine(ownedBy, goesOn('b'));
+    const tier = await startTier([first, second], { LOCAL_PREFILL: prefill });
+    const { text } = await chatStream(tier.url);
+    expect(second.calls).toHaveLength(calls);
+    const isWhole = calls === 1;
+    expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : SENT, isWhole });
+  },
+);
+
+test('a machine that refuses the caller’s own credential ends the stream, and no key of the gateway is used', async () => {
+  const first = await startEngine('', cut(...begun('a', 3)));
+  const second = await startEngine('vllm', error(401));
+  const hosted = await startUpstream(goesOn('c'));
+  const tier = await startTier([first, second], {
+    ...at({ hosted_a: hosted.url }),
+    HOSTED_A_MODEL: MODEL,
+    HOSTED_A_PREFILL: 'last-message',
+  });
+  const { text } = await chatStream(tier.url);
+  expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
+  expect([second.calls.length, hosted.calls.length]).toEqual([1, 0]);
+});
+
+/** An engine whose stream breaks off, a hosted upstream and `ondemand`, all of which serve the same. */
+async function startAll(hostedScript: Script, settings: Record<string, string> = {}) {
+  const local = await startUpstream(cut(...begun('a', 3)));
+  const hosted = await startUpstream(hostedScript);
+  const machine = await startUpstream(goesOn('c'));
+  machine.answerGet = ({ res }) => void res.writeHead(200).end();
+  const gateway = await startGateway({
+    ...at({ local: local.url, hosted_a: hosted.url, ondemand: machine.url }),
+    HOSTED_A_MODEL: 'same',
+    HOSTED_A_PREFILL: 'last-message',
+    ONDEMAND_MODEL: 'same',
+    ONDEMAND_PREFILL: 'last-message',
+    ...settings,
+  });
+  return { local, hosted, machine, gateway };
+}
+
+test('the warm-up of ondemand starts as soon as local’s stream breaks off, while others are asked to continue', async () => {
+  const { hosted, machine, gateway } = await startAll(hang);
+  const pending = startChat(gateway.url, { ...HELLO, model: 'same', stream: true });
+  expect((await machine.get(1)).path).toBe('/health');
+  const call = await hosted.call(1);
+  expect(machine.calls).toHaveLength(0);
+  await goesOn('b')(call);
+  expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
+});
+
+test('no paid upstream is asked to continue with Local only', async () => {
+  const { hosted, machine, gateway } = await startAll(goesOn('b'), { FORCE_ZERO: 'true' });
+  const { text } = await chatStream(gateway.url, { model: 'same' });
+  expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
+  expect([hosted.calls.length, machine.calls.length, machine.gets.length]).toEqual([0, 0, 0]);
+});
+
+test.each([
+  ['RESUME is off', { RESUME: 'off' }],
+  ['no upstream ahead has the model', { ONDEMAND_MODEL: 'another' }],
+])(
+  'the warm-up of ondemand starts at a stream that breaks off also where %s',
+  async (_name, settings) => {
+    const local = await startUpstream(cut(...begun('a', 3)));
+    const machine = await startUpstream(hang);
+    const gateway = await startGateway({
+      ...at({ local: local.url, ondemand: machine.url }),
+      ...settings,
+    });
+    const { text } = await chatStream(gateway.url, { model: 'same' });
+    expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
+    expect((await machine.get(1)).path).toBe('/health');
+    expect(machine.calls).toHaveLength(0);
+  },
+);

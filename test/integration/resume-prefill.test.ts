@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { chatStream, HELLO, startChat } from '../support/client.ts';
+import { brokenOff } from '../support/broken-off.ts';
+import {
+  askedOf,
+  begun,
+  goesOn,
+  missing,
+  rejectsPrefill,
+  startHandover,
+  TEXT,
+  told,
+  WORDS,
+} from '../support/handover.ts';
+import { counted } from '../support/report.ts';
+import { heard } from '../support/resume.ts';
+import { controlOf } from '../support/tier.ts';
+import {
+  completion,
+  cut,
+  error,
+  hang,
+  json,
+  reset,
+  sse,
+  type Script,
+} from '../support/upstream.ts';
+
+const BEGUN = begun('a', 3);
+const ASKED = 'The quick brown';
+const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
+
+describe.each([
+  ['last-message', { role: 'assistant', content: ASKED }, {}],
+  [
+    'continue_final_message',
+    { role: 'assistant', content: ASKED },
+    { continue_final_message: true, add_generation_prompt: false },
+  ],
+  ['prefix', { role: 'assistant', content: ASKED, prefix: true }, {}],
+])('an upstream whose prefill is %s', (prefill, message, flags) => {
+  test('an upstream is asked to continue the text that was sent, and the caller’s messages are unchanged', async () => {
+    const settings = { HOSTED_B_PREFILL: prefill };
+    const { a, b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], settings);
+    const answer = await chatStream(gateway.url, { temperature: 0.7, max_tokens: 100 });
+    expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
+    expect((await b.call(1)).json).toEqual({
+      ...(await a.call(1)).json,
+      messages: [...HELLO.messages, message],
+      max_tokens: 97,
+      ...flags,
+    });
+  });
+});
+
+/** Four words, so that an echo of them is too long for one token. */
+const LONGER = begun('a', 4);
+
+describe.each(['last-message', 'continue_final_message', 'prefix'])(
+  'where the prefill is %s',
+  (prefill) => {
+    const settings = { HOSTED_B_PREFILL: prefill, HOSTED_C_PREFILL: prefill };
+
+    test('an echo in a JSON answer does not reach the caller twice', async () => {
+      const echoes: Script = (call) =>
+        sse(...told('b', [askedOf(call) ?? '', ...missing(call)]))(call);
+      const { gateway } = await startHandover([cut(...LONGER), echoes], settings);
+      expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+    });
+
+    test.each<[name: string, said: readonly string[]]>([
+      ['word by word', WORDS],
+      ['in one piece', [TEXT]],
+      ['letter by letter', TEXT.split('')],
+    ])('an upstream that begins the answer again, %s, is skipped', async (_name, said) => {
+      const scripts = [cut(...BEGUN), sse(...told('b', said)), goesOn('c')];
+      const { b, c, gateway } = await startHandover(scripts, settings);
+      expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+      expect([b.calls.length, c.calls.length]).toEqual([1, 1]);
+      expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
+    });
+
+    test('a caller gets an answer that visibly ends, never a doubled one, where all upstreams begin it again', async () => {
+      const restart = sse(...told('b'));
+      const { gateway } = await startHandover([cut(...BEGUN), restart, restart], settings);
+      const { content, dones } = heard(brokenOff((await chatStream(gateway.url)).text).before);
+      expect([content, dones]).toEqual(['The quick brown ', 0]);
+    });
+
+    test('an upstream that began an answer again is only asked again at temperature 0, to repeat it', async () => {
+      const settingsOfB = { ...settings, HOSTED_C_MODEL: 'another' };
+      const { a, b, gateway } = await startHandover([undefined, sse(...told('b'))], settingsOfB);
+      const asked = async (more: Record<string, unknown>) => {
+        a.script = cut(...BEGUN);
+        const { text } = await chatStream(gateway.url, more);
+        return { isWhole: text.endsWith('data: [DONE]\n\n'), of: b.calls.map(askedOf) };
+      };
+      expect(await asked({ temperature: 0 })).toEqual({ isWhole: true, of: [ASKED, null] });
+      expect(await asked({ temperature: 0 })).toEqual({ isWhole: true, of: [ASKED, null, null] });
+      expect(await asked({ temperature: 1 })).toEqual({ isWhole: false, of: [ASKED, null, null] });
+    });
+  },
+);
+
+test('a deterministic request that an upstream refuses to continue is repeated there', async () => {
+  const refuses: Script = (call) =>
+    askedOf(call) === null ? sse(...told('b'))(call) : rejectsPrefill(call);
+  const { b, c, gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
+  const { text } = await chatStream(gateway.url, { temperature: 0 });
+  expect(heard(text)).toMatchObject(ONE_WHOLE);
+  expect(b.calls.map(askedOf)).toEqual([ASKED, null]);
+  expect(c.calls).toHaveLength(0);
+  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('an upstream that refused to continue with a model is not asked so again, until its settings change', async () => {
+  const unnamed = { HOSTED_A_MODEL: '', HOSTED_B_MODEL: '', HOSTED_C_BASE_URL: '' };
+  const { a, b, gateway } = await startHandover([undefined, rejectsPrefill], unnamed);
+  const asksOf = async (model: string) => {
+    a.script = cut(...BEGUN);
+    await chatStream(gateway.url, { model });
+    return b.calls.length;
+  };
+  expect([await asksOf('one'), await asksOf('one')]).toEqual([1, 1]);
+  expect([await asksOf('two'), await asksOf('two')]).toEqual([2, 2]);
+  const { patch } = controlOf(gateway);
+  await patch({ hosted_b: { apiKey: 'another-key-of-theirs' } });
+  expect([await asksOf('one'), await asksOf('two')]).toEqual([3, 4]);
+});
+
+const halfHead: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  res.socket?.destroy();
+};
+
+describe.each<[name: string, refuses: Script, reason: string]>([
+  ['rejects a prefill', rejectsPrefill, 'http_400'],
+  ['says 422', error(422), 'http_422'],
+  ['says that the prompt is too long', error(400, 'maximum context length is 9'), 'context_length'],
+  ['is overloaded', error(503), 'http_503'],
+  ['resets the connection', reset, 'unreachable'],
+  ['breaks off before it says anything', halfHead, 'bad_response'],
+  ['answers with an error event', sse('data: {"error":"no"}\n\n'), 'bad_response'],
+  ['refuses our key', error(401), 'credentials'],
+  ['has spent its quota', error(402), 'quota'],
+])('an upstream that %s', (_name, refuses, reason) => {
+  test('an upstream that fails to continue is skipped unseen by the caller', async () => {
+    const { gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
+    const answer = await chatStream(gateway.url);
+    expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
+    expect(answer.text.match(/^: .*$/gm)).toEqual([': carried on by hosted_c']);
+    const [row] = gateway.host.snapshot().requests;
+    expect(row?.attempts.map((each) => [each.upstream, each.cause, each.reason])).toEqual([
+      ['hosted_a', 'turn', 'bad_response'],
+      ['hosted_b', 'resume', reason],
+      ['hosted_c', 'resume', null],
+    ]);
+  });
+
+  test('an upstream that fails to continue leaves the caller with the break where no other one continues', async () => {
+    const { gateway } = await startHandover([cut(...BEGUN), refuses, refuses]);
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    expect(brokenOff(answer.text)).toEqual({
+      before: BEGUN.join(''),
+      code: 'upstream_bad_response',
+    });
+  });
+});
+
+test('an upstream that rejects a prefill has no failure in its circuit, and the one that broke off has one', async () => {
+  const { gateway } = await startHandover([cut(...BEGUN), rejectsPrefill, goesOn('c')]);
+  await chatStream(gateway.url);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
+  expect(await counted(gateway, 'hosted_c')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('an upstream that is silent when asked to continue is skipped when its time is up, and aborted', async () => {
+  const { b, clock, gateway } = await startHandover([cut(...BEGUN), hang, goesOn('c')]);
+  const pending = startChat(gateway.url, { ...HELLO, stream: true });
+  const call = await b.call(1);
+  clock.advance(30_000);
+  expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
+  await call.gone;
+});
+
+test('an upstream that continues with JSON in place of events ends the same stream', async () => {
+  const whole: Script = (call) => json(200, completion(missing(call).join('')))(call);
+  const { gateway } = await startHandover([cut(...BEGUN), whole]);
+  expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+});
+
+test('an upstream that cannot continue is not called', async () => {
+  const { b, c, gateway } = await startHandover([cut(...BEGUN), goesOn('b'), goesOn('c')], {
+    HOSTED_B_PREFILL: 'none',
+  });
+  expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
+  expect([b.calls.length, c.calls.length]).toEqual([0, 1]);
+});

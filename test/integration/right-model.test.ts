@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { chat, HELLO, startCall } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, startUpstream, type Upstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+// Which of its engine's models a fixed engine is sent.
+
+interface OllamaModel {
+  readonly name: string;
+  readonly size?: number;
+  readonly capabilities: readonly string[];
+  readonly remote_host?: string;
+}
+
+const NOMIC = { name: 'nomic-embed-text:latest', size: 274_302_450, capabilities: ['embedding'] };
+const RERANKER = { name: 'bge-reranker-v2-m3', size: 600_000_000, capabilities: ['embedding'] };
+const QWEN = { name: 'qwen3:4b', size: 2.6e9, capabilities: ['completion', 'tools'] };
+const GEMMA = { name: 'gemma4:12b', size: 8.1e9, capabilities: ['completion', 'vision'] };
+const CLOUD = {
+  name: 'gpt-oss:120b-cloud',
+  size: 384,
+  capabilities: ['completion'],
+  remote_host: 'https://ollama.com:443',
+};
+
+/** Answers as Ollama 0.30: the last pulled model is listed first (https://github.com/ollama/ollama/blob/main/docs/api.md). */
+function ollama(engine: Upstream, models: readonly OllamaModel[], loaded: readonly string[]) {
+  const pages: Record<string, unknown> = {
+    '/v1/models': { data: models.map(({ name: id }) => ({ id, owned_by: 'library' })) },
+    '/': 'Ollama is running',
+    '/api/version': { version: '0.30.2' },
+    '/api/tags': { models },
+    '/api/ps': { models: loaded.map((name) => ({ name, context_length: 4096 })) },
+  };
+  engine.answerGet = ({ path, res }) => {
+    const page = pages[path];
+    res.writeHead(page === undefined ? 404 : 200);
+    res.end(typeof page === 'string' ? page : JSON.stringify(page ?? {}));
+  };
+}
+
+async function started(
+  models: readonly OllamaModel[],
+  loaded: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const engine = await startUpstream(answers('local'));
+  ollama(engine, models, loaded);
+  const hosted = await startUpstream(answers('a'));
+  const clock = createManualClock();
+  const { url } = await startGateway(
+    { ...at({ local: engine.url, hosted_a: hosted.url }), HOSTED_A_MODEL: 'mini', ...settings },
+    clock,
+  );
+  await clock.timer(30_000, 30_000);
+  return { url, engine, hosted };
+}
+
+const modelsAt = ({ calls }: Upstream) => calls.map((call) => call.json['model']);
+const PICTURE = {
+  messages: [
+    {
+      role: 'user',
+      content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,' } }],
+    },
+  ],
+};
+
+test('a model name that the engine does not have goes to the model that it has loaded', async () => {
+  const { url, engine } = await started([NOMIC, GEMMA, QWEN], [NOMIC.name, QWEN.name]);
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  await chat(url);
+  await startCall(`${url}/v1/messages`, { ...HELLO, model: 'claude-haiku-4-5', max_tokens: 9 })
+    .answer;
+  expect(modelsAt(engine)).toEqual([QWEN.name, QWEN.name, QWEN.name]);
+});
+
+test('a model name that the engine has goes there as it is, loaded or not', async () => {
+  const { url, engine } = await started([NOMIC, GEMMA, QWEN], [QWEN.name]);
+  await chat(url, { ...HELLO, model: GEMMA.name });
+  await chat(url, { ...HELLO, model: 'nomic-embed-text' });
+  expect(modelsAt(engine)).toEqual([GEMMA.name, 'nomic-embed-text']);
+});
+
+test('a model name goes to the model that answered last where none is loaded, and first to one that runs', async () => {
+  const { url, engine } = await started([CLOUD, NOMIC, QWEN, GEMMA], []);
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  await chat(url, { ...HELLO, model: GEMMA.name });
+  await expect
+    .poll(async () => {
+      await chat(url, { ...HELLO, model: 'gpt-4o' });
+      return modelsAt(engine).at(-1);
+    })
+    .toBe(GEMMA.name);
+  expect(modelsAt(engine).slice(0, 2)).toEqual([QWEN.name, GEMMA.name]);
+});
+
+test('a request with an image goes to a model that takes images', async () => {
+  const { url, engine } = await started([NOMIC, QWEN, GEMMA], [QWEN.name]);
+  await chat(url, { ...PICTURE, model: 'gpt-4o' });
+  expect(modelsAt(engine)).toEqual([GEMMA.name]);
+});
+
+describe('an engine that has only embedders and rerankers', () => {
+  test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
+    'an engine that has only embedders and rerankers gets no chat that does not name one',
+    async (models) => {
+      const { url, engine } = await started(models, [NOMIC.name]);
+      expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({
+        upstream: 'hosted_a',
+        reason: 'local=model_mismatch',
+      });
+      expect(modelsAt(engine)).toEqual([]);
+    },
+  );
+
+  test('an engine that has only embedders and rerankers still gets embeddings', async () => {
+    const { url, engine } = await started([NOMIC, RERANKER], []);
+    await startCall(`${url}/v1/embeddings`, { model: NOMIC.name, input: 'hi' }).answer;
+    expect(modelsAt(engine)).toEqual([NOMIC.name]);
+  });
+});
+
+describe('an alias with a star', () => {
+  const ALIASES = {
+    MODEL_ALIASES: `claude-*haiku*=${QWEN.name},claude-*=${GEMMA.name},claude-x=mini,gpt-*=${GEMMA.name}`,
+  };
+
+  test('an alias with a star stands for each name that it matches: exact names first, then the longest', async () => {
+    const { url, engine, hosted } = await started([NOMIC, GEMMA, QWEN], [QWEN.name], ALIASES);
+    for (const model of ['claude-haiku-4-5-20251001', 'claude-opus-4-6', 'claude-x', 'gpt-4o'])
+      await chat(url, { ...HELLO, model });
+    expect(modelsAt(engine)).toEqual([QWEN.name, GEMMA.name, GEMMA.name]);
+    expect(modelsAt(hosted)).toEqual(['mini']);
+  });
+
+  test('an alias with a star takes no name that the engine itself has', async () => {
+    const gpt = { ...QWEN, name: 'gpt-oss:20b' };
+    const { url, engine } = await started([gpt, GEMMA], [gpt.name], ALIASES);
+    await chat(url, { ...HELLO, model: 'gpt-oss:20b' });
+    expect(modelsAt(engine)).toEqual(['gpt-oss:20b']);
+  });
+});

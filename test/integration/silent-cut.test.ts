@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { chat, chatStream, HELLO } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import type { Log } from '../../main/platform/log.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  DONE,
+  json,
+  sse,
+  startUpstream,
+  STOP,
+} from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+/*
+ * An Ollama that serves 4,096 tokens reads that much of a longer prompt and answers with a 200
+ * (github.com/ollama/ollama/issues/4967; reports of `prompt_tokens` 2051 for 87 KB in DeepSeek-Reasonix PR 10245).
+ */
+
+const usage = { prompt_tokens: 4096, completion_tokens: 5, total_tokens: 4101 };
+const cutting = json(200, { ...completion('I see no question.'), usage });
+const long = (count: number) => ({
+  messages: [{ role: 'user', content: 'bakery '.repeat(count) }],
+});
+
+async function started(settings: Readonly<Record<string, string>> = {}) {
+  const logged: { event: string; fields: unknown }[] = [];
+  const log: Log = (_level, event, fields) => void logged.push({ event, fields });
+  const local = await startUpstream(cutting);
+  local.answerGet = ({ res }) => res.end('{"data":[{"id":"qwen3:4b"}]}');
+  const hosted = await startUpstream(answers('a'));
+  const gateway = await startGateway(
+    { ...at({ local: local.url, hosted_a: hosted.url }), HOSTED_A_MODEL: 'mini', ...settings },
+    systemClock,
+    log,
+  );
+  await expect
+    .poll(async () => (await fetch(`${gateway.url}/v1/models/qwen3:4b`)).status)
+    .toBe(200);
+  const rows = () => gateway.host.snapshot().requests;
+  return { ...gateway, local, hosted, logged, rows };
+}
+
+test('an engine that cuts prompts is found out within two requests, and gets no third that it would cut', async () => {
+  const { url, local, logged, rows } = await started();
+  expect(await chat(url, long(9000))).toMatchObject({ upstream: 'local', reason: 'none' });
+  expect(rows()[0]?.attempts[0]).toMatchObject({ reason: null, cutAtTokens: 4096 });
+  expect(await chat(url, long(11_000))).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=truncated',
+  });
+  expect(rows()[0]?.attempts[0]).toMatchObject({ reason: 'truncated', cutAtTokens: 4096 });
+  expect(await chat(url, long(9000))).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=context_length',
+  });
+  expect(local.calls).toHaveLength(2);
+  const model = await fetch(`${url}/v1/models/qwen3:4b`);
+  expect(await model.json()).toMatchObject({ context_length: 4096 });
+  expect(logged.filter(({ event }) => event === 'prompt_cut')).toHaveLength(2);
+});
+
+test('an engine that cuts prompts still answers what fits its window', async () => {
+  const { url, local } = await started();
+  await chat(url, long(9000));
+  await chat(url, long(9000));
+  local.script = answers('short');
+  expect(await chat(url, HELLO)).toMatchObject({ upstream: 'local', reason: 'none' });
+  expect(await chat(url, long(2000))).toMatchObject({ upstream: 'local', reason: 'none' });
+});
+
+test('an engine that cuts prompts has its circuit closed, as it serves other requests', async () => {
+  const { url, host } = await started();
+  for (let n = 0; n < 8; n += 1) await chat(url, long(9000 + n));
+  const { circuits } = host.snapshot().status;
+  expect(circuits['local']).toMatchObject({ open: false });
+});
+
+test('an engine that cuts prompts is found out in streams as well, and the rest of the stream is sent', async () => {
+  const { url, local, rows } = await started();
+  const told = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
+  local.script = sse(chunk({ content: 'hi' }), STOP, told, DONE);
+  expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
+  expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
+  await expect.poll(() => rows()[0]?.attempts[0]?.cutAtTokens).toBe(4096);
+  expect(await chatStream(url, long(9000))).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=context_length',
+  });
+});
+
+test('an engine that cuts prompts, with no other upstream, gives an error by which clients shorten the prompt', async () => {
+  const { url } = await started({ HOSTED_A_BASE_URL: '', HOSTED_A_MODEL: '' });
+  expect((await chat(url, long(9000))).status).toBe(200);
+  for (let n = 0; n < 2; n += 1) {
+    const { status, text } = await chat(url, long(9000));
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({ error: { code: 'context_length_exceeded' } });
+  }
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { followSleep } from '../../main/desktop/power.ts';
+import { createPreferences } from '../../main/desktop/preferences.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { memoryFile } from '../desktop/harness.ts';
+import { chat, startChat } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
+import { createFakeElectron } from '../desktop/fake-electron.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
+import { answers, error, hang, startUpstream } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+/** Wakes the computer of a gateway, as Electron tells of it. */
+function wake({ host }: TestGateway): void {
+  const { power } = createFakeElectron();
+  const preferences = createPreferences(memoryFile());
+  followSleep({ powerMonitor: power, host, preferences, log: silentLog });
+  power.emit('resume');
+}
+
+test('a connection that was idle during a sleep is closed and not used again, and a running request goes on', async () => {
+  const up = await startUpstream(hang, answers('well'));
+  const gateway = await startGateway(at({ hosted_a: up.url }));
+  const running = startChat(gateway.url);
+  const slow = await up.call(1);
+  await chat(gateway.url);
+  const kept = await up.call(2);
+  expect(kept.connection).not.toBe(slow.connection);
+  wake(gateway);
+  expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  const { connection } = await up.call(3);
+  expect([slow.connection, kept.connection]).not.toContain(connection);
+  await kept.gone;
+  await answers('still there')(slow);
+  expect(await running.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
+
+test('an open circuit is checked as soon as the computer wakes, and never by a completion', async () => {
+  const clock = createManualClock();
+  const [up, other] = [await startUpstream(error(503)), await startUpstream(answers('other'))];
+  const urls = at({ hosted_a: up.url, hosted_c: other.url });
+  const gateway = await startGateway({ ...urls, FAIL_THRESHOLD: '1' }, clock);
+  await chat(gateway.url);
+  up.answerGet = ({ res }) => void res.writeHead(200).end('{}');
+  wake(gateway);
+  clock.advance(0);
+  await turns(gateway, 3);
+  expect(up.gets.map(({ path }) => path)).toEqual(['/models']);
+  expect(up.calls).toHaveLength(1);
+  expect(gateway.host.snapshot().status.circuits['hosted_a']).toMatchObject({
+    cooldownRemainingMs: 0,
+  });
+});

@@ -1,0 +1,139 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { CHAT, HELLO } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { counted, turns } from '../support/report.ts';
+import { startChatOnly } from '../support/speakers.ts';
+import { chunk, DONE, startUpstream, STOP, type Script } from '../support/upstream.ts';
+import { chatBytes, openWire } from '../support/wire.ts';
+
+const EVENT = chunk({ content: 'x'.repeat(64 * 1024) });
+/** More than the sockets' buffers on the way take, however the machine sizes them. */
+const EVENTS = 3000;
+const TOTAL_BYTES = EVENT.length * EVENTS;
+const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
+
+/** Streams as fast as it may, counts what it got rid of, and ends as told. */
+function flood(end: Script) {
+  const sent = { bytes: 0 };
+  const script: Script = async (call) => {
+    const { res } = call;
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let event = 0; event < EVENTS; event += 1) {
+      if (!res.write(EVENT)) {
+        await new Promise<void>((resolve) => res.once('drain', () => resolve()));
+      }
+      sent.bytes += EVENT.length;
+    }
+    await end(call);
+  };
+  return { sent, script };
+}
+
+/** Resolves when `value` stays the same while the gateway takes many turns. */
+async function settled(gateway: TestGateway, value: () => number): Promise<number> {
+  for (;;) {
+    const before = value();
+    await turns(gateway, 20);
+    if (before > 0 && value() === before) return before;
+  }
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What is alive: other tests in this process, and the translation of an answer, leave garbage. */
+function bufferBytes(): number {
+  collectGarbage();
+  const { arrayBuffers, heapUsed } = process.memoryUsage();
+  return arrayBuffers + heapUsed;
+}
+
+/** A caller that has stopped reading, before an upstream that has written all that there is room for. */
+async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
+  const upstream = await startUpstream(script);
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
+    clock,
+  );
+  const caller = await openWire(gateway.url, false);
+  const before = bufferBytes();
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  const call = await upstream.call(1);
+  caller.pause();
+  const blockedAt = await settled(gateway, () => sent.bytes);
+  return { clock, gateway, caller, call, blockedAt, grownBytes: bufferBytes() - before };
+}
+
+test('a caller that does not read stops the upstream, fills no memory, and does not time out', async () => {
+  const flooding = flood(({ res }) => void res.end(STOP + DONE));
+  const { sent } = flooding;
+  const { clock, gateway, caller, blockedAt, grownBytes } = await startFlooded(flooding);
+  expect(blockedAt).toBeLessThan(TOTAL_BYTES);
+  expect(grownBytes).toBeLessThan(MAX_GROWTH_BYTES);
+
+  // The silence is the caller's own: the idle clock rests.
+  for (let wait = 0; wait < 10; wait += 1) clock.advance(5000);
+  await turns(gateway);
+  expect(sent.bytes).toBe(blockedAt);
+
+  caller.resume();
+  await caller.received('[DONE]');
+  expect(sent.bytes).toBe(TOTAL_BYTES);
+  expect(caller.bytesReceived()).toBeGreaterThan(TOTAL_BYTES);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+});
+
+test('a silence of the upstream counts from where the caller reads again', async () => {
+  const { clock, gateway, caller, call } = await startFlooded(
+    flood(({ res }) => void res.write(chunk({ content: 'the last word' }))),
+  );
+  clock.advance(20_000);
+  caller.resume();
+  await caller.received('the last word');
+  clock.advance(4999);
+  await turns(gateway);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+  clock.advance(1);
+  await caller.received('upstream_timeout');
+  await call.gone;
+});
+
+test('a caller that reads nothing for ten minutes loses its upstream call, which counts as no failure', async () => {
+  const { clock, gateway, call } = await startFlooded(flood(() => {}));
+  clock.advance(590_000);
+  await turns(gateway);
+  expect(call.res.destroyed).toBe(false);
+  clock.advance(15_000);
+  await call.gone;
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+});
+
+test('a caller that does not read a translated answer stops the upstream too, and aborts it when it leaves', async () => {
+  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
+  const { upstream, gateway } = await startChatOnly(script);
+  const caller = await openWire(gateway.url, false);
+  const before = bufferBytes();
+  caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
+  const { gone } = await upstream.call(1);
+  caller.pause();
+  expect(await settled(gateway, () => sent.bytes)).toBeLessThan(TOTAL_BYTES);
+  expect(bufferBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
+  caller.leave();
+  await gone;
+});
+
+test('a translated answer without end is broken off before it fills the memory', async () => {
+  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
+  const { upstream, gateway } = await startChatOnly(script);
+  const caller = await openWire(gateway.url, false);
+  caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
+  const { gone } = await upstream.call(1);
+  await gone;
+  expect(sent.bytes).toBeLessThan(TOTAL_BYTES);
+  await turns(gateway);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+});

@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { HELLO, startChat } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { turns } from '../support/report.ts';
+import { startScene } from '../support/scene.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  DONE,
+  error,
+  hang,
+  json,
+  ROLE,
+  stall,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+
+const A = chunk({ content: 'a' });
+const PLAIN = { ...HELLO, stream: false };
+const STREAM = { ...HELLO, stream: true };
+
+/** Two hosted upstreams with 8 s to the first content and 5 s of silence, and a clock that stands still. */
+async function startPair(script: Script, settings: Record<string, string> = {}) {
+  const a = await startUpstream(script);
+  const b = await startUpstream(answers('from b'));
+  const clock = createManualClock();
+  const gateway = await startGateway(
+    {
+      HOSTED_A_BASE_URL: a.url,
+      HOSTED_A_TIMEOUT_MS: '8000',
+      HOSTED_B_BASE_URL: b.url,
+      IDLE_TIMEOUT_MS: '5000',
+      HEDGE: 'off',
+      ...settings,
+    },
+    clock,
+  );
+  return { a, b, clock, gateway };
+}
+
+/** Headers at once, the rest never. */
+const headOnly: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+};
+const halfJson: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
+};
+const halfError: Script = ({ res }) => {
+  res.writeHead(503, { 'content-type': 'application/json' }).write('{"error":');
+};
+
+const NO_CONTENT: readonly [name: string, script: Script][] = [
+  ['nothing', hang],
+  ['headers alone', headOnly],
+  ['events without content', stall(ROLE, ': waiting\n\n', chunk({ content: '' }))],
+  ['half an event', stall(A.slice(0, 60))],
+  ['half an answer', halfJson],
+  ['half an error', halfError],
+];
+
+describe.each([
+  ['a stream', STREAM, {}],
+  ['a plain answer', PLAIN, {}],
+  ['a plain answer, asked for whole', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
+])('for a caller of %s', (_caller, body, settings) => {
+  test.each(NO_CONTENT)(
+    'an upstream that sends %s within the timeout is a timeout',
+    async (_name, script) => {
+      const { a, b, clock, gateway } = await startPair(script, settings);
+      const pending = startChat(gateway.url, body);
+      const call = await a.call(1);
+      await turns(gateway);
+      clock.advance(7999);
+      await turns(gateway);
+      expect(b.calls).toHaveLength(0);
+      clock.advance(1);
+      const answer = await pending.answer;
+      expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+      await call.gone;
+    },
+  );
+});
+
+test('a timeout is a 504 as the final answer', async () => {
+  const { a, b, clock, gateway } = await startPair(hang, { HOSTED_B_TIMEOUT_MS: '1000' });
+  b.script = hang;
+  const pending = startChat(gateway.url, STREAM);
+  await a.call(1);
+  clock.advance(8000);
+  await b.call(1);
+  clock.advance(1000);
+  const answer = await pending.answer;
+  expect(answer).toMatchObject({
+    status: 504,
+    upstream: 'none',
+    reason: 'hosted_a=timeout; hosted_b=timeout',
+  });
+  expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_timeout' } });
+});
+
+describe.each([
+  ['a stream', STREAM],
+  ['a plain answer', PLAIN],
+])('once %s has its first content', (_caller, body) => {
+  test('an answer may take any time after its first content, as long as it is never silent for the idle limit', async () => {
+    const { a, b, clock, gateway } = await startPair(stall(ROLE));
+    const pending = startChat(gateway.url, body);
+    const { res } = await a.call(1);
+    for (let token = 0; token < 10; token += 1) {
+      res.write(chunk({ content: `token ${token}.` }));
+      await turns(gateway);
+      clock.advance(4999);
+    }
+    res.end(STOP + DONE);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    expect(answer.text).toContain('token 9.');
+    expect(b.calls).toHaveLength(0);
+  });
+
+  test('a first content in the last millisecond of the timeout is in time', async () => {
+    const { a, b, clock, gateway } = await startPair(stall(ROLE));
+    const pending = startChat(gateway.url, body);
+    const { res } = await a.call(1);
+    await turns(gateway);
+    clock.advance(7999);
+    res.write(A);
+    await turns(gateway);
+    clock.advance(4000);
+    res.end(STOP + DONE);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+    expect(b.calls).toHaveLength(0);
+  });
+});
+
+test.each([
+  ['a stream', STREAM, '"code":"upstream_timeout"'],
+  ['an answer that is being assembled', PLAIN, 'from b'],
+])('%s that sends only comments is silent', async (_what, body, end) => {
+  const { a, clock, gateway } = await startPair(stall(A), { RESUME: 'off' });
+  const pending = startChat(gateway.url, body);
+  const { res, gone } = await a.call(1);
+  await turns(gateway);
+  for (let beat = 0; beat < 4; beat += 1) {
+    clock.advance(1000);
+    res.write(': beat\n\n');
+    await turns(gateway);
+  }
+  clock.advance(1000);
+  await gone;
+  expect((await pending.answer).text).toContain(end);
+});
+
+test('an upstream that sends part of an event is not silent', async () => {
+  const { a, clock, gateway } = await startPair(stall(A));
+  const pending = startChat(gateway.url, STREAM);
+  await pending.received('"a"');
+  const { res } = await a.call(1);
+  clock.advance(4999);
+  res.write(STOP.slice(0, 30));
+  await turns(gateway);
+  clock.advance(4999);
+  res.end(STOP.slice(30) + DONE);
+  expect((await pending.answer).text).toBe(A + STOP + DONE);
+});
+
+test('a whole answer is limited by the timeout in all, however steadily it comes', async () => {
+  const { a, clock, gateway } = await startPair(headOnly, { HOSTED_A_ASSEMBLE: 'false' });
+  const pending = startChat(gateway.url, PLAIN);
+  const { res } = await a.call(1);
+  const text = JSON.stringify(completion('hello'));
+  for (let at = 0; at < 8; at += 1) {
+    res.write(text[at]);
+    await turns(gateway);
+    clock.advance(1000);
+  }
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
+});
+
+describe('the same-upstream retry', () => {
+  test('a same-upstream retry has only what the first try left of the timeout', async () => {
+    const { a, b, clock, gateway } = await startPair(hang);
+    const pending = startChat(gateway.url, STREAM);
+    void error(500)(await a.call(1));
+    await turns(gateway);
+    expect(a.calls).toHaveLength(1);
+    clock.advance(125);
+    await a.call(2);
+    clock.advance(8000 - 125 - 1);
+    await turns(gateway);
+    expect(b.calls).toHaveLength(0);
+    clock.advance(1);
+    expect(await pending.answer).toMatchObject({
+      upstream: 'hosted_b',
+      reason: 'hosted_a=timeout',
+    });
+  });
+
+  test('a same-upstream retry does not begin when its pause would outlast the timeout', async () => {
+    const { a, clock, gateway } = await startPair(hang);
+    const pending = startChat(gateway.url, STREAM);
+    const call = await a.call(1);
+    clock.advance(7900);
+    void error(500)(call);
+    const answer = await pending.answer;
+    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=http_500' });
+    expect(a.calls).toHaveLength(1);
+  });
+});
+
+test('a JSON answer that came whole needs no more time', async () => {
+  const { clock, gateway } = await startPair(json(200, completion('x')));
+  const answer = await startChat(gateway.url, STREAM).answer;
+  clock.advance(60_000);
+  expect(answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
+
+test('a stream whose end comes with its last event leaves no timer behind', async () => {
+  const inOnePiece: Script = ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' });
+    res.socket?.cork();
+    res.write(ROLE + A + STOP + DONE);
+    res.end();
+    res.socket?.uncork();
+  };
+  const { clock, gateway } = await startPair(inOnePiece);
+  expect(await startChat(gateway.url, STREAM).answer).toMatchObject({ upstream: 'hosted_a' });
+  // The state file is written half a second behind.
+  clock.advance(500);
+  await expect.poll(() => clock.pending()).toBe(0);
+});
+
+test('the last content of an attempt is that of its events, and not a comment after them', async () => {
+  const { up, clock, url, host } = await startScene({ hosted_a: stall(ROLE, A) });
+  const pending = startChat(url, STREAM);
+  await pending.received('"a"');
+  const { res } = await up.hosted_a.call(1);
+  clock.advance(300);
+  res.write(chunk({ content: 'b' }));
+  await pending.received('"b"');
+  clock.advance(2000);
+  res.write(': still there\n\n');
+  await pending.received(': still there');
+  expect(host.snapshot().requests[0]?.attempts).toMatchObject([
+    { firstContentMs: 0, lastContentMs: 300, endMs: null },
+  ]);
+  res.end(STOP + DONE);
+  await pending.answer;
+});

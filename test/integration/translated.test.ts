@@ -1,0 +1,296 @@
+import { describe, expect, test } from 'vitest';
+import { createManualClock } from '../support/clock.ts';
+import { chat, startCall } from '../support/client.ts';
+import { startGateway } from '../support/gateway.ts';
+import { begun, goesOn, startHandover, told, WORDS } from '../support/handover.ts';
+import { comparable, endedInError, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
+import { counted } from '../support/report.ts';
+import { chatOnly } from '../support/speakers.ts';
+import { startMachine, startTier } from '../support/tier.ts';
+import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
+import {
+  answers,
+  chunk,
+  completion,
+  cut,
+  DONE,
+  error,
+  json,
+  ROLE,
+  sse,
+  startUpstream,
+  STOP,
+  type Script,
+} from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+
+const TEN_MINUTES_MS = 600_000;
+
+/** A gateway whose `hosted_a` speaks only chat completions, and is known to. */
+async function startTranslating(script: Script) {
+  const a = await startUpstream(script);
+  const settings = { ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' };
+  return { a, settings, gateway: await startGateway(settings) };
+}
+
+const pathsOf = (calls: readonly { readonly path: string }[]) => calls.map(({ path }) => path);
+
+describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
+  '%s',
+  (_name, { path, body, endMark }) => {
+    const native = path.replace('/v1', '');
+
+    test.each([404, 405, 501])(
+      'a translated request is sent at once, without a failure, to an upstream that answers %i to the endpoint',
+      async (status) => {
+        const a = await startUpstream(chatOnly(status));
+        const clock = createManualClock();
+        const gateway = await startGateway(at({ hosted_a: a.url }), clock);
+        const ask = () => startCall(gateway.url + path, body).answer;
+        expect(await ask()).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+        await ask();
+        expect(pathsOf(a.calls)).toEqual([native, '/chat/completions', '/chat/completions']);
+        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 2 });
+        clock.advance(TEN_MINUTES_MS);
+        await ask();
+        expect(pathsOf(a.calls).slice(3)).toEqual([native, '/chat/completions']);
+      },
+    );
+
+    test('a request is not translated for an upstream that is set to native', async () => {
+      const a = await startUpstream(chatOnly(404));
+      const gateway = await startGateway({
+        ...at({ hosted_a: a.url }),
+        HOSTED_A_PROTOCOLS: 'native',
+      });
+      const answer = await startCall(gateway.url + path, body).answer;
+      expect([answer.status, pathsOf(a.calls)]).toEqual([404, [native]]);
+    });
+
+    test('a translated request goes to a machine that lacks the endpoint, with the caller’s key', async () => {
+      const engine = await startUpstream(chatOnly(404));
+      const gateway = await startGateway(at({ local: engine.url }));
+      const key = { authorization: 'Bearer of-the-caller' };
+      const answer = await startCall(gateway.url + path, body, key).answer;
+      expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+      expect(engine.calls.map(({ headers }) => headers.authorization)).toEqual([
+        'Bearer of-the-caller',
+        'Bearer of-the-caller',
+      ]);
+    });
+
+    /** Changes the answer, and has no counterpart. */
+    const untold = path.endsWith('/messages') ? 'container' : 'conversation';
+
+    test('a request that chat completions cannot express goes to the next upstream that speaks the protocol', async () => {
+      const { name, whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
+      const a = await startUpstream(chatOnly(404));
+      const b = await startUpstream(json(200, whole));
+      const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+      const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
+      expect([name, answer.reason, answer.upstream]).toEqual([
+        name,
+        'hosted_a=unsupported',
+        'hosted_b',
+      ]);
+      expect(b.calls[0]?.json[untold]).toBe('x');
+    });
+
+    test('a request that no upstream can serve gets a 400 that names the field', async () => {
+      const a = await startUpstream(chatOnly(404));
+      const gateway = await startGateway(at({ hosted_a: a.url }));
+      for (let n = 0; n < 2; n += 1) {
+        const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
+        expect([answer.status, answer.upstream]).toEqual([400, 'none']);
+        expect(answer.text).toContain(`'${untold}': `);
+      }
+      expect(pathsOf(a.calls)).toEqual([native]);
+    });
+
+    test('a translated answer that is continued after a cut is one answer in one stream', async () => {
+      const ask = (url: string) => startCall(url + path, { ...body, stream: true }).answer;
+      const whole = await startHandover([chatOnly(404, sse(...told('a')))]);
+      const expected = comparable((await ask(whole.gateway.url)).text);
+      expect(expected).toContain(endMark);
+      const set = { HOSTED_A_PROTOCOLS: 'chat', HOSTED_B_PROTOCOLS: 'chat' };
+      // Known from the settings, or found out by this very request.
+      for (const settings of [set, {}]) {
+        const scripts = [chatOnly(404, cut(...begun('a', 3))), chatOnly(404, goesOn('b'))];
+        const { b, gateway } = await startHandover(scripts, settings);
+        const answer = await ask(gateway.url);
+        expect(comparable(answer.text.replace(': carried on by hosted_b\n\n', ''))).toBe(expected);
+        expect(b.calls.map((call) => [call.path, call.json['messages']])).toMatchObject([
+          [
+            '/chat/completions',
+            [
+              { role: 'user', content: 'hi' },
+              { role: 'assistant', content: WORDS.slice(0, 3).join('').trimEnd() },
+            ],
+          ],
+        ]);
+      }
+    });
+
+    test('a translated answer without a finish reason, or with that of a crash, ends in the protocol’s own error', async () => {
+      const ends = [
+        { last: [DONE], code: 'upstream_bad_response' },
+        { last: [chunk({}, 'error'), DONE], code: 'upstream_error' },
+      ];
+      for (const { last, code } of ends) {
+        const { gateway } = await startTranslating(sse(ROLE, chunk({ content: 'half' }), ...last));
+        const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
+        expect([endedInError(text).code, text.includes(endMark)]).toEqual([code, false]);
+        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+      }
+    });
+
+    test('a translated answer of an engine that does not stream is still a stream', async () => {
+      const { gateway } = await startTranslating(json(200, completion('whole')));
+      const answer = await startCall(gateway.url + path, { ...body, stream: true }).answer;
+      expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+      expect(answer.text).toContain(endMark);
+      expect(answer.text).toContain('whole');
+    });
+
+    test('a translated stream passes on the comments of the upstream, which keep the connection', async () => {
+      const { gateway } = await startTranslating(
+        sse(ROLE, chunk({ content: 'a' }), ': still here\n\n', chunk({ content: 'b' }), STOP, DONE),
+      );
+      const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
+      expect(text).toContain(': still here\n\n');
+    });
+
+    test('a translated answer is translated however long it is', async () => {
+      const { a, settings, gateway } = await startTranslating(answers('hi'));
+      const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
+      const answer = await startCall(gateway.url + path, long).answer;
+      expect([answer.status, a.calls[0]?.json['messages']]).toEqual([
+        200,
+        [{ role: 'user', content: 'hi '.repeat(400_000) }],
+      ]);
+      const tight = await startGateway({ ...settings, MAX_BODIES_IN_FLIGHT_BYTES: '3000000' });
+      const refused = await startCall(tight.url + path, long).answer;
+      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    });
+
+    test('a translated request is never paid for where only local may be called', async () => {
+      const paid = await startUpstream(answers('hi'));
+      const own = await startUpstream(chatOnly(404));
+      const gateway = await startGateway(at({ local: own.url, hosted_a: paid.url }));
+      const free = { 'x-gateway-force-zero': '1' };
+      const answer = await startCall(gateway.url + path, body, free).answer;
+      expect([answer.upstream, paid.calls.length]).toEqual(['local', 0]);
+    });
+  },
+);
+
+test('a request that the protocol itself does not allow gets a 400, and no upstream is called', async () => {
+  const { a, gateway } = await startTranslating(answers('hi'));
+  const messages = [{ role: 'user', content: 'hi' }];
+  const answer = await startCall(`${gateway.url}/v1/messages`, { model: 'm', messages }).answer;
+  expect([answer.status, a.calls.length]).toEqual([400, 0]);
+  expect(JSON.parse(answer.text)).toMatchObject({
+    type: 'error',
+    error: { type: 'invalid_request_error', message: "'max_tokens' must be a number." },
+  });
+});
+
+test('an upstream’s own refusal reaches each client in its protocol', async () => {
+  const { gateway } = await startTranslating(error(400, 'bad temperature'));
+  for (const { path, body } of TRANSLATED_PROTOCOLS) {
+    const { status, text } = await startCall(gateway.url + path, body).answer;
+    const parsed = JSON.parse(text) as Record<string, unknown>;
+    expect([status, parsed['error']]).toMatchObject([400, { message: 'bad temperature' }]);
+    expect(parsed['type']).toBe(path === '/v1/messages' ? 'error' : undefined);
+  }
+});
+
+test('an item of a translated answer is found by its id in the next request', async () => {
+  const { a, gateway } = await startTranslating(answers('Hello.'));
+  const ask = (input: unknown) => startCall(`${gateway.url}/v1/responses`, { input }).answer;
+  const { output } = JSON.parse((await ask('hi')).text) as { output: { id: string }[] };
+  await ask([
+    { type: 'item_reference', id: output[0]?.id },
+    { role: 'user', content: 'more' },
+  ]);
+  expect(a.calls[1]?.json['messages']).toEqual([
+    { role: 'assistant', content: 'Hello.' },
+    { role: 'user', content: 'more' },
+  ]);
+});
+
+test.each([
+  ['whole', false],
+  ['streamed', true],
+])(
+  'an item of a %s answer by an upstream with the protocol is found at one without it',
+  async (_name, stream) => {
+    const id = 'msg_67ccd2bf17f0819081ff3bb2cf6508e60bb6a6b452d3795b';
+    const content = [{ type: 'output_text', text: 'Hello.', annotations: [] }];
+    const message = { type: 'message', id, role: 'assistant', status: 'completed', content };
+    const response = { id: 'resp_1', object: 'response', status: 'completed', output: [message] };
+    const a = await startUpstream(
+      stream
+        ? sse(
+            typed('response.output_text.delta', { delta: 'Hello.' }),
+            typed('response.completed', { response }),
+          )
+        : json(200, response),
+    );
+    const b = await startUpstream(answers('More.'));
+    const gateway = await startGateway({
+      ...at({ hosted_a: a.url, hosted_b: b.url }),
+      HOSTED_A_PROTOCOLS: 'native',
+      HOSTED_B_PROTOCOLS: 'chat',
+    });
+    const ask = (input: unknown) =>
+      startCall(`${gateway.url}/v1/responses`, { input, stream }).answer;
+    expect((await ask('hi')).upstream).toBe('hosted_a');
+    a.script = error(503);
+    const next = await ask([
+      { type: 'item_reference', id },
+      { role: 'user', content: 'more' },
+    ]);
+    expect([next.status, next.upstream]).toEqual([200, 'hosted_b']);
+    expect(b.calls[0]?.json['messages']).toEqual([
+      { role: 'assistant', content: 'Hello.' },
+      { role: 'user', content: 'more' },
+    ]);
+  },
+);
+
+test('llama.cpp gets responses as chat completions, and messages as they are', async () => {
+  const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;
+  const engine = await startUpstream(answers('hi'));
+  engine.answerGet = ({ res }) => {
+    const data = [{ id: 'm', object: 'model', owned_by: 'llamacpp' }];
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ object: 'list', data }));
+  };
+  const gateway = await startGateway(at({ local: engine.url }));
+  await chat(gateway.url);
+  for (const { path, body } of [RESPONSES, MESSAGES].filter((each) => each !== undefined)) {
+    await startCall(gateway.url + path, body).answer;
+  }
+  expect(pathsOf(engine.calls)).toEqual([
+    '/v1/chat/completions',
+    '/v1/chat/completions',
+    '/v1/messages',
+  ]);
+});
+
+test('each machine of the local pool gets the form that it needs, and one without the endpoint has no failure', async () => {
+  const [RESPONSES] = TRANSLATED_PROTOCOLS;
+  const machine = await startMachine(chatOnly(404));
+  const { url, ...tier } = await startTier([machine]);
+  const ask = () => startCall(`${url}/v1/responses`, RESPONSES?.body ?? {}).answer;
+  for (let n = 0; n < 2; n += 1) {
+    expect(await ask()).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  }
+  expect(pathsOf(machine.calls)).toEqual([
+    '/v1/responses',
+    '/v1/chat/completions',
+    '/v1/chat/completions',
+  ]);
+  expect(await counted({ url, ...tier }, 'local')).toEqual({ fails: 0, successes: 2 });
+});

@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import { ask, expectAtRest, pass, type Scene, startScene, STREAM } from '../support/scene.ts';
+import { answers, chunk, hang, ROLE, type UpstreamGet } from '../support/upstream.ts';
+
+const TIMEOUT_MS = 60_000;
+/** A silent call is looked after from here on. */
+const LOOK_AFTER_MS = 5000;
+/** For the answer to a look. */
+const LOOK_MS = 4000;
+const AGAIN_MS = 1000;
+const PAUSE_MS = 5000;
+
+const NO_ANSWER = { upstream: 'hosted_a', reason: 'local=timeout' };
+
+type Pair = Scene<'local' | 'hosted_a'>;
+
+const isLook = ({ path }: UpstreamGet) => path === '/health';
+const well = ({ res }: UpstreamGet) => void res.end('{"status":"ok"}');
+const silent = () => {};
+
+/** A gateway before an engine that lists its models as `ownedBy` does, and then answers nothing. */
+async function startWedged(ownedBy: string, settings: Readonly<Record<string, string>> = {}) {
+  const scene = await startScene({ local: hang, hosted_a: answers('paid') }, settings);
+  const { local } = scene.up;
+  local.answerGet = ({ res }) =>
+    void res.end(JSON.stringify({ data: [{ id: 'm', object: 'model', owned_by: ownedBy }] }));
+  // Its list is asked for at the start, or a little later if that came before the line above.
+  const isKnown = () => scene.host.snapshot().status.config.models['local'] === 'm';
+  await expect
+    .poll(() => {
+      if (!isKnown()) scene.clock.advance(1000);
+      return isKnown();
+    })
+    .toBe(true);
+  local.answerGet = silent;
+  return scene;
+}
+
+const looksAt = ({ up }: Pair) => up.local.gets.filter(isLook);
+
+/** The look at the engine is not answered. */
+const unanswered = (scene: Pair) => pass(scene, LOOK_MS);
+
+/** Lets so much time go by, which brings the n-th look. */
+async function untilLook(scene: Pair, ms: number, n: number): Promise<UpstreamGet> {
+  scene.clock.advance(ms);
+  await expect.poll(() => looksAt(scene).length, { timeout: 10_000 }).toBe(n);
+  const look = looksAt(scene)[n - 1];
+  if (look === undefined) throw new Error('no look');
+  return look;
+}
+
+const askLocal = (scene: Pair, body: unknown = STREAM, headers = {}) =>
+  ask(scene, scene.up.local, body, headers);
+
+/** The caller's answer, once `local` was given up after two looks without an answer. */
+async function answerAfterLooks(
+  scene: Pair,
+  { pending }: Awaited<ReturnType<typeof askLocal>>,
+): Promise<unknown> {
+  await untilLook(scene, LOOK_AFTER_MS, 1);
+  await unanswered(scene);
+  await untilLook(scene, AGAIN_MS, 2);
+  await unanswered(scene);
+  scene.clock.advance(AGAIN_MS);
+  await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
+  return pending.answer;
+}
+
+const isRunning = ({ host }: Pair) =>
+  host.snapshot().requests.some(({ state }) => state === 'running');
+
+describe('an unresponsive engine whose port is open', () => {
+  test.each(['own', 'off'])(
+    'an unresponsive engine is given up after two health checks without an answer (HEDGE=%s)',
+    async (hedge) => {
+      const scene = await startWedged('llamacpp', { HEDGE: hedge });
+      const { pending, call } = await askLocal(scene);
+      await untilLook(scene, LOOK_AFTER_MS, 1);
+      await unanswered(scene);
+      await untilLook(scene, AGAIN_MS, 2);
+      expect(isRunning(scene)).toBe(true);
+      await unanswered(scene);
+      scene.clock.advance(AGAIN_MS);
+      await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
+      expect(await pending.answer).toMatchObject(NO_ANSWER);
+      await call.gone;
+      expect((await scene.status()).circuits['local']).toMatchObject({
+        consecutiveFails: 1,
+        consecutiveSlow: 1,
+      });
+      await expectAtRest(scene);
+    },
+  );
+
+  test('an unresponsive engine keeps later calls for one health check, and gets none once its circuit is open', async () => {
+    const scene = await startWedged('vllm');
+    const keptMs: number[] = [];
+    for (const n of [1, 2, 3]) {
+      const { pending } = await askLocal(scene);
+      const before = scene.clock.ticks();
+      while (scene.up.hosted_a.calls.length < n) await pass(scene, AGAIN_MS);
+      keptMs.push(scene.clock.ticks() - before);
+      expect(await pending.answer).toMatchObject(NO_ANSWER);
+    }
+    const [first = 0, ...others] = keptMs;
+    expect(first).toBeLessThan(LOOK_AFTER_MS + 2 * LOOK_MS + 5 * AGAIN_MS);
+    for (const ms of others) expect(ms).toBeLessThan(LOOK_AFTER_MS + LOOK_MS + 6 * AGAIN_MS);
+    expect((await scene.status()).circuits['local']?.open).toBe(true);
+  });
+
+  test('an unresponsive engine whose list of models takes a key is given up, too', async () => {
+    const scene = await startScene({ local: hang, hosted_a: answers('paid') });
+    const { local } = scene.up;
+    const lists = () => local.gets.filter(({ path }) => path === '/v1/models').length;
+    local.answerGet = ({ res }) => void res.writeHead(401, { server: 'llama.cpp' }).end('{}');
+    const before = lists();
+    // It is asked for the list again only once its answer was read.
+    const isRead = () => {
+      scene.clock.advance(1000);
+      return lists() >= before + 2;
+    };
+    await expect.poll(isRead).toBe(true);
+    local.answerGet = silent;
+    const asked = await askLocal(scene);
+    expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
+  });
+
+  test('an unresponsive engine is given up for an answer that comes whole, too', async () => {
+    const scene = await startWedged('library');
+    const asked = await askLocal(scene, { ...STREAM, stream: false, n: 2 });
+    expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
+  });
+});
+
+describe('engines that keep their whole timeout', () => {
+  test('an engine that answers health checks keeps its whole timeout, however slow it is', async () => {
+    const scene = await startWedged('llamacpp');
+    scene.up.local.answerGet = well;
+    const { pending, call } = await askLocal(scene);
+    for (let look = 1; look <= 11; look += 1) {
+      await untilLook(scene, PAUSE_MS, look);
+      await expect.poll(() => scene.clock.timer(PAUSE_MS, PAUSE_MS)).toBe(PAUSE_MS);
+    }
+    scene.clock.advance(PAUSE_MS - 1);
+    expect(isRunning(scene)).toBe(true);
+    await answers('late')(call);
+    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+  });
+
+  test('an engine that answers every second health check keeps its whole timeout', async () => {
+    const scene = await startWedged('llamacpp');
+    const { pending, call } = await askLocal(scene);
+    await untilLook(scene, LOOK_AFTER_MS, 1);
+    for (const look of [2, 4, 6]) {
+      await unanswered(scene);
+      well(await untilLook(scene, AGAIN_MS, look));
+      await scene.clock.timer(PAUSE_MS, PAUSE_MS);
+      await untilLook(scene, PAUSE_MS, look + 1);
+    }
+    expect(scene.up.hosted_a.calls).toEqual([]);
+    await answers('late')(call);
+    expect(await pending.answer).toMatchObject({ upstream: 'local' });
+  });
+
+  test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([
+    ['if it is not known to answer checks while it works', 'mlx', {}, {}],
+    ['with HEALTH_CHECKS=false', 'llamacpp', { HEALTH_CHECKS: 'false' }, {}],
+  ])(
+    'an engine keeps its whole timeout and gets no health check %s',
+    async (_says, ownedBy, settings, headers) => {
+      const scene = await startWedged(ownedBy, settings);
+      const { pending } = await askLocal(scene, STREAM, headers);
+      for (let passed = 0; passed < TIMEOUT_MS - 1000; passed += 1000) scene.clock.advance(1000);
+      expect(looksAt(scene)).toEqual([]);
+      expect(isRunning(scene)).toBe(true);
+      scene.clock.advance(1000);
+      expect(await pending.answer).toMatchObject(NO_ANSWER);
+    },
+  );
+
+  test('an engine keeps its whole timeout where no other upstream may be called', async () => {
+    const scene = await startWedged('llamacpp');
+    const { pending } = await askLocal(scene, STREAM, { 'x-gateway-force-zero': '1' });
+    await untilLook(scene, LOOK_AFTER_MS, 1);
+    await unanswered(scene);
+    await untilLook(scene, AGAIN_MS, 2);
+    await unanswered(scene);
+    await untilLook(scene, AGAIN_MS, 3);
+    expect(isRunning(scene)).toBe(true);
+    scene.clock.advance(TIMEOUT_MS);
+    expect(await pending.answer).toMatchObject({ status: 504 });
+  });
+
+  test('an engine keeps its whole timeout while another call to it has content', async () => {
+    const scene = await startWedged('vllm');
+    const first = await askLocal(scene);
+    first.call.res.writeHead(200, { 'content-type': 'text/event-stream' });
+    first.call.res.write(ROLE + chunk({ content: 'one ' }));
+    await first.pending.received('one ');
+    const second = await askLocal(scene);
+    scene.clock.advance(LOOK_AFTER_MS + PAUSE_MS);
+    expect(looksAt(scene)).toEqual([]);
+    first.pending.leave();
+    await first.call.gone;
+    await untilLook(scene, PAUSE_MS, 1);
+    await answers('late')(second.call);
+    expect(await second.pending.answer).toMatchObject({ upstream: 'local' });
+  });
+
+  test.each([
+    ['llamacpp, whose threads for HTTP may all be taken', 'llamacpp', false, 0],
+    ['llamacpp, if it answered with as many before', 'llamacpp', true, 3],
+    ['vllm', 'vllm', false, 3],
+  ])(
+    'whether an engine keeps its whole timeout with three silent calls: %s',
+    async (_says, ownedBy, answersFirst, givenUp) => {
+      const scene = await startWedged(ownedBy);
+      if (answersFirst) scene.up.local.answerGet = well;
+      const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];
+      await untilLook(scene, LOOK_AFTER_MS, 1);
+      if (answersFirst) {
+        await scene.clock.timer(PAUSE_MS, PAUSE_MS);
+        scene.up.local.answerGet = silent;
+        await untilLook(scene, PAUSE_MS, 2);
+      }
+      for (let n = 0; n < 4; n += 1) await unanswered(scene);
+      await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(givenUp);
+      for (const { pending } of calls) pending.leave();
+    },
+  );
+});

@@ -1,0 +1,206 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import { createLog, type LogFormat } from '../../main/platform/log.ts';
+import { chat, chatStream, HELLO } from '../support/client.ts';
+import { startGateway, startWithHistory } from '../support/gateway.ts';
+import { readExposition } from '../support/exposition.ts';
+import { bearer, send } from '../support/http.ts';
+import {
+  chunk,
+  completion,
+  cut,
+  DONE,
+  error,
+  json,
+  ROLE,
+  type Script,
+  sse,
+  startUpstream,
+  STOP,
+} from '../support/upstream.ts';
+import { history, usageChunk, usageOf } from '../support/usage.ts';
+
+const STREAM = { ...HELLO, model: 'm', stream: true };
+
+const tells: Script = (call) => {
+  const options = call.json['stream_options'] as { include_usage?: boolean } | undefined;
+  const last = options?.include_usage === true ? [usageChunk(7, 2, 3)] : [];
+  return sse(ROLE, chunk({ content: 'hi' }), STOP, ...last, DONE)(call);
+};
+
+test('a stream is asked for its usage, and a caller that did not ask does not get it', async () => {
+  const upstream = await startUpstream(tells);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { text } = await chat(gateway.url, {
+    ...STREAM,
+    stream_options: { include_obfuscation: false },
+  });
+  expect(text).toBe(ROLE + chunk({ content: 'hi' }) + STOP + DONE);
+  expect(upstream.calls[0]?.json['stream_options']).toEqual({
+    include_obfuscation: false,
+    include_usage: true,
+  });
+  const [row] = gateway.host.snapshot().requests;
+  expect(row?.tokens).toEqual({ input: 7, output: 2, cached: 3, estimated: false });
+});
+
+test('a caller that asks for the usage gets it', async () => {
+  const upstream = await startUpstream(tells);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { text } = await chat(gateway.url, { ...STREAM, stream_options: { include_usage: true } });
+  expect(text).toContain(usageChunk(7, 2, 3));
+});
+
+test('an upstream that refuses to be asked for usage is called again without, and never asked again', async () => {
+  const strict: Script = (call) =>
+    call.json['stream_options'] === undefined
+      ? sse(ROLE, chunk({ content: 'hi' }), STOP, DONE)(call)
+      : error(422, 'Extra inputs are not permitted: body.stream_options')(call);
+  const upstream = await startUpstream(strict);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  for (let n = 0; n < 2; n += 1) expect((await chatStream(gateway.url)).status).toBe(200);
+  expect(upstream.calls.map(({ json: { stream_options: asked } }) => asked !== undefined)).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  const rows = gateway.host.snapshot().requests;
+  expect(rows.map(({ attempts, tokens }) => [attempts.length, tokens?.estimated])).toEqual([
+    [1, true],
+    [1, true],
+  ]);
+});
+
+test('an upstream that refuses without words because of usage breaks one request at most', async () => {
+  const strict: Script = (call) =>
+    call.json['stream_options'] === undefined
+      ? sse(ROLE, chunk({ content: 'hi' }), STOP, DONE)(call)
+      : error(400)(call);
+  const upstream = await startUpstream(strict);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const statuses = [];
+  for (let n = 0; n < 3; n += 1) statuses.push((await chatStream(gateway.url)).status);
+  expect(statuses).toEqual([400, 200, 200]);
+});
+
+test('the cost of a hosted upstream counts as spent, and that of local as saved', async () => {
+  const hosted = await startUpstream(
+    json(200, { ...completion('hi'), usage: usageOf(1000, 500, 400) }),
+  );
+  const local = await startUpstream(
+    json(200, { ...completion('hi'), usage: usageOf(100, 10) }),
+    error(503),
+  );
+  const gateway = await startWithHistory({
+    LOCAL_ENGINE_URL: local.url,
+    HOSTED_A_BASE_URL: hosted.url,
+    HOSTED_A_PRICE_INPUT: '2',
+    HOSTED_A_PRICE_OUTPUT: '10',
+    HOSTED_A_PRICE_CACHED: '0.5',
+    CURRENCY: 'EUR',
+  });
+  await chat(gateway.url);
+  local.script = error(503);
+  await chat(gateway.url);
+  const { today, thisMonth, currency } = await history(gateway.url);
+  // 100 in and 10 out at 2 and 10 a million; 600 in, 400 cached and 500 out.
+  expect([today.savedNano, today.spentNano, currency]).toEqual([300_000, 6_400_000, 'EUR']);
+  expect(thisMonth.spentNano).toBe(today.spentNano);
+});
+
+test('a continued answer costs what the continuing upstream itself has read, cached and written', async () => {
+  const first = await startUpstream(
+    cut(ROLE, chunk({ content: 'half ' }), chunk({ content: 'of' })),
+  );
+  const rest = [ROLE, chunk({ content: ' it' }), STOP, usageChunk(600, 500, 400), DONE];
+  const second = await startUpstream(sse(...rest));
+  const gateway = await startWithHistory({
+    HOSTED_A_BASE_URL: first.url,
+    HOSTED_B_BASE_URL: second.url,
+    HOSTED_B_PREFILL: 'last-message',
+    HOSTED_B_PRICE_INPUT: '2',
+    HOSTED_B_PRICE_OUTPUT: '10',
+    HOSTED_B_PRICE_CACHED: '0.5',
+  });
+  const { text } = await chat(gateway.url, { ...STREAM, stream_options: { include_usage: true } });
+  // Two of the 600 are the text that was sent: to the caller they are part of the answer.
+  expect(text).toContain(JSON.stringify(usageOf(598, 502, 400)));
+  // 200 in, 400 cached and 500 out.
+  expect((await history(gateway.url)).today.spentNano).toBe(5_600_000);
+});
+
+test('usage is counted under the name of the key, besides that of all requests', async () => {
+  const upstream = await startUpstream(tells);
+  const keys = ['first-key-of-1234', 'second-key-of-12'];
+  const gateway = await startWithHistory({
+    HOSTED_A_BASE_URL: upstream.url,
+    HOSTED_A_PRICE_OUTPUT: '1000',
+    API_KEYS: keys.join(','),
+  });
+  const [first = '', second = ''] = keys;
+  for (const key of [first, second, first]) await chat(gateway.url, STREAM, bearer(key));
+  const report = await history(gateway.url, bearer(first));
+  const by = report.keys.map(
+    ({ key, figures: { calls, inputTokens, outputTokens, spentNano } }) => [
+      key,
+      calls,
+      inputTokens,
+      outputTokens,
+      spentNano / 1e9,
+    ],
+  );
+  expect(by).toEqual([
+    ['key 1', 2, 14, 4, 0.004],
+    ['key 2', 1, 7, 2, 0.002],
+  ]);
+  expect([report.today.calls, report.today.inputTokens]).toEqual([3, 21]);
+  expect(report.points.map(({ figures }) => figures.calls)).toEqual([3]);
+  const metrics = await send(`${gateway.url}/metrics`, { headers: bearer(first) });
+  const { series } = readExposition(metrics.text).get('switchyard_key_tokens_total') ?? {};
+  expect(series?.get('{"key":"key 1","type":"input"}')).toBe(14);
+  expect(series?.get('{"key":"key 2","type":"output"}')).toBe(2);
+});
+
+test('the requests and the history are there again after a restart', async () => {
+  const upstream = await startUpstream(tells);
+  const settings = { HOSTED_A_BASE_URL: upstream.url };
+  const first = await startWithHistory(settings);
+  await chat(first.url, STREAM);
+  const [row] = first.host.snapshot().requests;
+  await first.host.stop();
+  const second = await startWithHistory(settings, first.dataDirectory);
+  expect(second.host.snapshot().requests).toEqual([row]);
+  const { parts, today } = await history(second.url);
+  expect([today.calls, today.inputTokens, today.outputTokens]).toEqual([1, 7, 2]);
+  expect(parts.map(({ upstream: id, model }) => [id, model])).toEqual([['hosted_a', 'm']]);
+});
+
+test.each<[format: LogFormat, line: RegExp]>([
+  [
+    'text',
+    /^\S+ info {2}request id=\S+ endpoint=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
+  ],
+  [
+    'json',
+    /^\{"time":"[^"]+","level":"info","event":"request","id":"[^"]+","endpoint":"[^"]+","model":"m","stream":true,"key":"key 1","state":"done","upstream":"hosted_a","status":200,"fallbackReason":"none","firstContentMs":\d+,"ms":\d+,"inputTokens":7,"outputTokens":2,"tokensEstimated":false\}\n$/,
+  ],
+])('each request is one line of the log with its times and tokens, as %s', async (format, line) => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format, write: (text) => void lines.push(text) });
+  const upstream = await startUpstream(tells);
+  const key = 'first-key-of-1234';
+  const settings = { HOSTED_A_BASE_URL: upstream.url, API_KEYS: key };
+  const gateway = await startGateway(settings, systemClock, log);
+  await chat(gateway.url, STREAM, bearer(key));
+  expect(lines.filter((each) => each.includes('request')).map((each) => line.test(each))).toEqual([
+    true,
+  ]);
+});
+
+test('routing goes on without a database, and the history says why it is empty', async () => {
+  const upstream = await startUpstream(tells);
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  expect((await chatStream(gateway.url)).status).toBe(200);
+  const report = await history(gateway.url);
+  expect([report.points, report.problem]).toEqual([[], 'This program keeps no history.']);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { postJson } from '../support/http.ts';
+import { startScene } from '../support/scene.ts';
+import { answers, json } from '../support/upstream.ts';
+
+/** As Claude Code asks (anthropics/claude-code#68900). */
+const asked = (cch: string) => ({
+  model: 'claude-sonnet-5',
+  max_tokens: 100,
+  system: [
+    {
+      type: 'text',
+      text: `x-anthropic-billing-header: cc_version=2.1.177.01c; cc_entrypoint=cli; cch=${cch};`,
+    },
+    { type: 'text', text: 'You are Claude Code.' },
+  ],
+  messages: [{ role: 'user', content: 'hello' }],
+});
+
+const message = json(200, {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: 'hello' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 5, output_tokens: 1 },
+});
+
+const fixed = (text: string) => text.replace('cch=36ee5', 'cch=00000');
+
+test('an upstream that speaks Messages gets every byte of a request but its hash', async () => {
+  const scene = await startScene({ hosted_a: [message] }, { HOSTED_A_PROTOCOLS: 'native' });
+  const sent = asked('36ee5');
+  expect((await postJson(`${scene.url}/v1/messages`, sent)).status).toBe(200);
+  const [call] = scene.up.hosted_a.calls;
+  expect(call?.path).toBe('/messages');
+  expect({ ...call?.json, stream: undefined }).toEqual({
+    ...(JSON.parse(fixed(JSON.stringify(sent))) as object),
+    stream: undefined,
+  });
+  expect(scene.host.snapshot().requests[0]?.attempts[0]?.fixedParts).toEqual(['cch']);
+});
+
+test('an upstream that gets a message as a chat completion gets it without its hash', async () => {
+  const scene = await startScene({ hosted_a: [answers('hello')] }, { HOSTED_A_PROTOCOLS: 'chat' });
+  expect((await postJson(`${scene.url}/v1/messages`, asked('36ee5'))).status).toBe(200);
+  const body = scene.up.hosted_a.calls[0]?.body.toString() ?? '';
+  expect(body).toContain('cch=00000;');
+  expect(body).not.toContain('36ee5');
+});
