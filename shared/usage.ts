@@ -22,7 +22,10 @@ export interface UsageFigures {
   readonly failures: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** The input tokens that were found in a cache; the others were read. */
   readonly cachedTokens: number;
+  /** What machines did not spend on reading those, where their speed is known. */
+  readonly readingSavedMs: number;
   /** Those of input and output that no upstream reported. */
   readonly estimatedTokens: number;
   /** Sum over `firstTokens` calls. */
@@ -50,6 +53,7 @@ export const FIGURE_NAMES = [
   'inputTokens',
   'outputTokens',
   'cachedTokens',
+  'readingSavedMs',
   'estimatedTokens',
   'firstTokenMs',
   'firstTokens',
@@ -89,6 +93,7 @@ export const MACHINE_FIGURES = [
   'calls',
   'inputTokens',
   'outputTokens',
+  'cachedTokens',
   'firstTokenMs',
   'firstTokens',
 ] as const satisfies readonly FigureName[];

@@ -171,6 +171,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const monitor = createMonitor({
     ...deps,
     share: (own) => others.share(own),
+    sharePrefixes: (own) => others.sharePrefixes(own),
     providers: deps.providers.known,
     summary: deps.providers.summary,
     routed: deps.providers.routed,

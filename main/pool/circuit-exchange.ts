@@ -1,10 +1,19 @@
 import { z } from 'zod';
-import { CLAIM_MS, type PoolAnswer, type PoolUpdate } from './protocol.ts';
+import { parseJson } from '../platform/json.ts';
+import {
+  CLAIM_MS,
+  MAX_PREFIXES,
+  type PoolAnswer,
+  type PoolUpdate,
+  type SharedPrefix,
+} from './protocol.ts';
 import { storable } from './commit.ts';
 import type { Connection } from './connection.ts';
 
 /** The channel on which changed circuits are announced. */
 export const NEWS_CHANNEL = 'switchyard_news';
+/** On which gateways tell what machines have read: what nobody hears is of no use later, so it is not stored. */
+export const PREFIX_CHANNEL = 'switchyard_prefixes';
 
 /** The figures of a gateway that has been silent for this long no longer count. */
 const FIGURES_MS = 5000;
@@ -59,10 +68,20 @@ BEGIN
       ELSE clock_timestamp() + ${WANTED_MS} * interval '1 ms' END;
 END $$;
 
+CREATE OR REPLACE FUNCTION pg_temp.tell_prefixes(prefixes jsonb, me text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE told text := jsonb_build_array(me, prefixes)::text;
+BEGIN
+  -- A longer notification is an error, which would keep back the circuits as well.
+  IF jsonb_array_length(prefixes) > 0 AND octet_length(told) < 8000 THEN
+    PERFORM pg_notify('${PREFIX_CHANNEL}', told);
+  END IF;
+END $$;
+
 CREATE OR REPLACE FUNCTION pg_temp.exchange(sent jsonb, claimed text[], released text[], me text) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_temp.put_circuits(sent->'circuits', me);
   PERFORM pg_temp.put_figures(sent->'inFlight', me);
+  PERFORM pg_temp.tell_prefixes(sent->'prefixes', me);
   IF cardinality(claimed) + cardinality(released) > 0 THEN PERFORM pg_temp.put_claims(claimed, released, me); END IF;
   RETURN (SELECT jsonb_build_object(
     'circuits', (SELECT coalesce(jsonb_agg(jsonb_build_object('version', version, 'isOwn', run = me, 'state', state,
@@ -105,12 +124,17 @@ const answerSchema = z.object({
 /** Sends this gateway's news to the others and receives theirs; `run` identifies this gateway. */
 export async function exchange(
   connection: Connection,
-  { claims, released, ...update }: PoolUpdate,
+  { claims, released, prefixes, ...update }: PoolUpdate,
   run: string,
 ): Promise<PoolAnswer> {
   const [row] = await connection.query<{ readonly answer: unknown }>(
     'SELECT pg_temp.exchange($1, $2, $3, $4) AS answer',
-    [JSON.stringify(update, storableTexts), claims, released, run],
+    [
+      JSON.stringify({ ...update, prefixes: prefixes.map(shortOf) }, storableTexts),
+      claims,
+      released,
+      run,
+    ],
   );
   const answer = answerSchema.parse(row?.answer);
   return { ...answer, circuits: answer.circuits.flatMap(circuitOf) };
@@ -140,4 +164,18 @@ function circuitOf({
       isOwn,
     },
   ];
+}
+
+/** As it travels: a name of 40 letters and four numbers of 16 digits, so that `MAX_PREFIXES` of them fit. */
+const shortOf = ({ machine, session, keys }: SharedPrefix) => [machine, session, ...keys];
+
+const prefixSchema = z
+  .tuple([z.string(), z.int().nullable()], z.int())
+  .transform(([machine, session, ...keys]): SharedPrefix => ({ machine, session, keys }));
+const toldSchema = z.tuple([z.string(), z.array(prefixSchema).max(MAX_PREFIXES)]);
+
+/** What another gateway tells; none of its own, nor what a newer version has changed. */
+export function prefixesIn(payload: string, ownRun: string): readonly SharedPrefix[] {
+  const { data } = toldSchema.safeParse(parseJson(payload));
+  return data === undefined || data[0] === ownRun ? [] : data[1];
 }

@@ -11,6 +11,7 @@ import {
   type PoolStatus,
   type Stamp,
   type PoolUpdate,
+  type SharedPrefix,
 } from './protocol.ts';
 import type { Log } from '../platform/log.ts';
 
@@ -44,6 +45,7 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   const changeListeners: ((changes: PoolChanges) => void)[] = [];
   const statusListeners: ((status: PoolStatus) => void)[] = [];
   const newsListeners: (() => void)[] = [];
+  const prefixListeners: ((prefixes: readonly SharedPrefix[]) => void)[] = [];
   const requests = createRequests(worker);
   const held = createHeldLeases((name) => requests.tell({ kind: 'release', name }));
   let status = UNKNOWN;
@@ -68,6 +70,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
         return requests.answer(reply.id, reply.answer);
       case 'news':
         for (const listener of newsListeners) listener();
+        return;
+      case 'prefixes':
+        for (const listener of prefixListeners) listener(reply.prefixes);
         return;
       case 'opening':
         if (reply.opening.kind === 'open') ({ stamps } = reply.opening);
@@ -124,6 +129,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     },
     /** Called when another gateway has sent news. */
     onNews: (listener: () => void) => void newsListeners.push(listener),
+    /** Called with what machines have read, as far as other gateways tell. */
+    onPrefixes: (listener: (prefixes: readonly SharedPrefix[]) => void) =>
+      void prefixListeners.push(listener),
     /** Of the providers that the store held at the start. */
     stamps: (): ReadonlyMap<string, Stamp> => stamps,
   };

@@ -10,6 +10,7 @@ import { isLoopbackHost } from '../platform/http/server.ts';
 import type { Pool } from './client.ts';
 import type { PoolAnswer } from './protocol.ts';
 import { createSharedCircuits, type SharedCircuits } from './shared-circuits.ts';
+import { createSharedPrefixes, type SharedPrefixes } from './shared-prefixes.ts';
 
 /** Sends the other gateways of the pool what this one has learnt, and receives what they have. */
 type PoolExchange = ReturnType<typeof createPoolExchange>;
@@ -19,6 +20,7 @@ interface ExchangeDeps {
   readonly clock: Clock;
   readonly stats: Pick<Stats, 'running'>;
   readonly circuits: Pick<SharedCircuits, 'outgoing' | 'received'>;
+  readonly prefixes: Pick<SharedPrefixes, 'outgoing'>;
 }
 
 const INTERVAL_MS = 1000;
@@ -30,7 +32,7 @@ const SILENCE_MS = 5000;
 const NOWHERE: PoolAnswer['inFlight'] = {};
 
 function createPoolExchange(deps: ExchangeDeps) {
-  const { port, clock, circuits } = deps;
+  const { port, clock, circuits, prefixes } = deps;
   let elsewhere = NOWHERE;
   let answeredTicks = -Infinity;
   let isRunning = false;
@@ -53,7 +55,8 @@ function createPoolExchange(deps: ExchangeDeps) {
     isSending = true;
     hasMoreNews = false;
     const sentTicks = clock.ticks();
-    const update = { ...circuits.outgoing(), inFlight: figuresOf(deps.stats) };
+    const figures = { inFlight: figuresOf(deps.stats), prefixes: prefixes.outgoing() };
+    const update = { ...circuits.outgoing(), ...figures };
     const answer = await port.exchange(update);
     if (answer !== null) {
       elsewhere = answer.inFlight;
@@ -102,7 +105,7 @@ interface GatewaySharingDeps {
   readonly isKnown: (id: string) => boolean;
 }
 
-type PoolPort = Pick<Pool, 'gateway' | 'status' | 'exchange' | 'onNews'>;
+type PoolPort = Pick<Pool, 'gateway' | 'status' | 'exchange' | 'onNews' | 'onPrefixes'>;
 
 export function createGatewaySharing(port: PoolPort, deps: GatewaySharingDeps): OtherGateways {
   const { clock, random, config } = deps;
@@ -110,6 +113,7 @@ export function createGatewaySharing(port: PoolPort, deps: GatewaySharingDeps): 
   const nameOf = (id: string) => namesIn(config()).get(id) ?? id;
   const isUpstream = (id: string) => UPSTREAM_IDS.some((each) => each === id);
   let shared: SharedCircuits | null = null;
+  let prefixes: SharedPrefixes | null = null;
   let exchange: PoolExchange | null = null;
 
   return {
@@ -124,11 +128,17 @@ export function createGatewaySharing(port: PoolPort, deps: GatewaySharingDeps): 
       });
       return shared.circuits;
     },
+    sharePrefixes(own) {
+      const all = createSharedPrefixes(own, deps.isKnown);
+      port.onPrefixes(all.received);
+      prefixes = all;
+      return all.prefixes;
+    },
     inFlightBeside: (stats) => (id) =>
       stats.inFlightAt(id) + (exchange?.inFlightElsewhere(id) ?? 0),
     start(stats) {
-      if (shared === null) return;
-      exchange = createPoolExchange({ port, clock, stats, circuits: shared });
+      if (shared === null || prefixes === null) return;
+      exchange = createPoolExchange({ port, clock, stats, circuits: shared, prefixes });
       exchange.start();
     },
     stop: () => exchange?.stop(),

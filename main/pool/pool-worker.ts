@@ -17,6 +17,7 @@ import {
   type PoolRequest,
   type PoolStatus,
   type PoolWorkerData,
+  type SharedPrefix,
 } from './protocol.ts';
 import { createOpening, createPoolReader, type PoolReader, readEvents } from './registry-reader.ts';
 import type { Session } from './connection.ts';
@@ -109,7 +110,8 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   });
   const onCommit = () => reader.wake();
   const onNews = () => say({ kind: 'news' });
-  const keeper = createSessionKeeper({ data, clock, onState, onCommit, onNews });
+  const onPrefixes = (prefixes: readonly SharedPrefix[]) => say({ kind: 'prefixes', prefixes });
+  const keeper = createSessionKeeper({ data, clock, onState, onCommit, onNews, onPrefixes });
 
   function onState(state: SessionState): void {
     if (state.kind === 'connected') return void begin(state.session).catch(onFailure);

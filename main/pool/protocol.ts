@@ -88,7 +88,9 @@ export type PoolReply =
   | { readonly kind: 'refreshed'; readonly id: number }
   | { readonly kind: 'exchanged'; readonly id: number; readonly answer: PoolAnswer | null }
   /** Another gateway has sent news. */
-  | { readonly kind: 'news' };
+  | { readonly kind: 'news' }
+  /** Another gateway has told what machines have read. */
+  | { readonly kind: 'prefixes'; readonly prefixes: readonly SharedPrefix[] };
 
 /** What has changed in the database, including this gateway's own changes. */
 export interface PoolChanges {
@@ -155,6 +157,16 @@ export interface SharedCircuit {
   readonly resets: number;
 }
 
+/** A prompt that a machine has read, by hashes of its prefixes: the first, the longest that it had before, and all of it. */
+export interface SharedPrefix {
+  readonly machine: string;
+  readonly keys: readonly number[];
+  readonly session: number | null;
+}
+
+/** In one exchange: they travel in a notification, which holds 8,000 bytes. */
+export const MAX_PREFIXES = 64;
+
 export interface PoolUpdate {
   /** `base` is the version that was changed: if another gateway has changed it since, the change is rejected. */
   readonly circuits: readonly (SharedCircuit & { readonly base: number })[];
@@ -166,6 +178,8 @@ export interface PoolUpdate {
   readonly claims: readonly string[];
   /** Names of circuits for which it gives up the right. */
   readonly released: readonly string[];
+  /** Those since the last exchange, at most `MAX_PREFIXES`. */
+  readonly prefixes: readonly SharedPrefix[];
 }
 
 export interface PoolAnswer {

@@ -1,9 +1,9 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Unusable } from '../registry/store/errors.ts';
 import { CHANNEL, prepareCommits } from './commit.ts';
-import { POOL_TIMES, type PoolWorkerData } from './protocol.ts';
+import { POOL_TIMES, type PoolWorkerData, type SharedPrefix } from './protocol.ts';
 import { connect, type Session, databaseFailureOf, explainDatabase } from './connection.ts';
-import { NEWS_CHANNEL, prepareExchange } from './circuit-exchange.ts';
+import { NEWS_CHANNEL, PREFIX_CHANNEL, prefixesIn, prepareExchange } from './circuit-exchange.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 
 /** Another gateway may be migrating many rows at the same time. */
@@ -24,6 +24,8 @@ interface KeeperDeps {
   readonly onCommit: () => void;
   /** Another gateway has sent news. */
   readonly onNews: () => void;
+  /** Another gateway has told what machines have read. */
+  readonly onPrefixes: (prefixes: readonly SharedPrefix[]) => void;
 }
 
 /** Keeps a session open, and reopens it after each loss, until it is stopped. */
@@ -111,17 +113,25 @@ async function migrated({
   }
 }
 
-async function openSession({ data, onCommit, onNews }: KeeperDeps): Promise<Session> {
+async function openSession({ data, onCommit, onNews, onPrefixes }: KeeperDeps): Promise<Session> {
   const { url, gateway, times: { answerMs } = POOL_TIMES } = data;
   function onNotification(channel: string, payload: string): void {
-    if (channel === CHANNEL) onCommit();
-    else if (payload !== gateway.run) onNews();
+    switch (channel) {
+      case CHANNEL:
+        return onCommit();
+      case NEWS_CHANNEL:
+        return payload === gateway.run ? undefined : onNews();
+      case PREFIX_CHANNEL: {
+        const prefixes = prefixesIn(payload, gateway.run);
+        if (prefixes.length > 0) onPrefixes(prefixes);
+      }
+    }
   }
   const writer = await connect({ url, timeoutMs: answerMs });
   try {
     await prepareCommits(writer);
     const reader = await connect({ url, timeoutMs: answerMs, onNotification });
-    await reader.run(`LISTEN ${CHANNEL}; LISTEN ${NEWS_CHANNEL}`);
+    await reader.run(`LISTEN ${CHANNEL}; LISTEN ${NEWS_CHANNEL}; LISTEN ${PREFIX_CHANNEL}`);
     await prepareExchange(reader);
     return {
       writer,

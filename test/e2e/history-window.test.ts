@@ -159,6 +159,52 @@ test.each([
   },
 );
 
+/** Calls of two machines, of which caches had four fifths and half, and what callers saw of them. */
+function fromCaches(): readonly Increment[] {
+  const calls = [1, 2].map((n) => ({
+    provider: idOf(10 - n),
+    figures: {
+      ...NO_USAGE,
+      calls: 40,
+      inputTokens: 400_000,
+      cachedTokens: n === 1 ? 320_000 : 200_000,
+      readingSavedMs: 372_000 / n,
+      outputTokens: 8000,
+    },
+  }));
+  const steps = [0, 1, 2, 3, 4].map((step) => minuteOf(Date.now()) - 3 * step * 60_000);
+  return steps.flatMap((at) =>
+    calls.flatMap(({ provider, figures }) => [
+      { place: { at, upstream: 'local', provider, model: 'qwen3', key: '' }, figures },
+      { place: { at, upstream: '', provider: '', model: '', key: '' }, figures },
+    ]),
+  );
+}
+
+test.each([
+  ['light', 1280],
+  ['dark', 390],
+] as const)(
+  'what was found in caches stands beside what was read, and what that saved (%s, %i px)',
+  async (colorScheme, width) => {
+    const { link } = await start(fromCaches());
+    const page = await openPage(link, { colorScheme, viewport: { width, height: 800 } });
+    await page.getByRole('link', { name: 'History' }).first().click();
+    await page.getByText('2.6m of 4m').waitFor();
+    await page.getByText('about 46 min 30 s').waitFor();
+    const upstreams = page.getByRole('region', { name: 'By upstream', exact: true });
+    await upstreams.getByRole('img', { name: /^Local: 2\.6m; highest 520k at/ }).waitFor();
+    await upstreams.getByRole('img', { name: /^Local: 1\.4m; highest 280k at/ }).waitFor();
+    const machines = page.getByRole('region', { name: 'By machine' });
+    await machines.getByRole('img', { name: /^tower-9: 1\.6m;/ }).waitFor();
+    await machines.getByRole('img', { name: /^tower-9: 400k;/ }).waitFor();
+    await page.getByRole('row', { name: /Attic qwen3 200 0 2,000,000 1,000,000 40,000/ }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    expect(over).toBeLessThanOrEqual(0);
+  },
+);
+
 const HOURS_AGO = [
   [0.5, 1],
   [5, 2],

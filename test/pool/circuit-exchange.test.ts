@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
 import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
 import { createStats } from '../../main/gateway/monitoring/counters.ts';
+import { createPrefixes } from '../../main/gateway/routing/prefixes.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createGatewaySharing } from '../../main/pool/gateway-sharing.ts';
 import type { PoolUpdate } from '../../main/pool/protocol.ts';
@@ -19,7 +20,14 @@ const { config: CONFIG } = LOADED;
 /** What one gateway learns of a circuit the others know within a second. */
 const KNOWN_MS = 1000;
 
-const NOTHING: PoolUpdate = { circuits: [], since: 0, inFlight: {}, claims: [], released: [] };
+const NOTHING: PoolUpdate = {
+  circuits: [],
+  since: 0,
+  inFlight: {},
+  claims: [],
+  released: [],
+  prefixes: [],
+};
 const OPEN = {
   name: 'hosted_a key',
   cooldown: { leftMs: 60_000, openings: 2, error: 'http_503: a\0b' },
@@ -60,6 +68,7 @@ function taking({ pool }: SharedStore) {
   const circuits = part.share(
     createCircuits({ ...deps, config: () => ({ circuit: limits }), ...UNWATCHED, opened() {} }),
   );
+  part.sharePrefixes(createPrefixes(systemClock));
   part.start(stats);
   onTestFinished(() => part.stop());
   return { circuits, stats, inFlightAt: part.inFlightBeside(stats) };

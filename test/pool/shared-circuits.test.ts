@@ -53,7 +53,10 @@ function peer(
     circuits: inner,
     exchange() {
       const ticks = own.ticks();
-      shared.received(board.exchange(run, { ...shared.outgoing(), inFlight: {} }), ticks);
+      shared.received(
+        board.exchange(run, { ...shared.outgoing(), inFlight: {}, prefixes: [] }),
+        ticks,
+      );
     },
     unanswered() {
       shared.outgoing();

@@ -21,7 +21,7 @@ import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
 import { createPreference } from '../routing/preference.ts';
-import { createPrefixes } from '../routing/prefixes.ts';
+import { createPrefixes, type Prefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import {
@@ -77,6 +77,8 @@ interface MonitorDeps {
   readonly opened: CircuitsDeps['opened'];
   /** Shares what circuits learn with other gateways of the pool; left out if there are none. */
   readonly share?: (own: Circuits) => Circuits;
+  /** The same for what machines have read. */
+  readonly sharePrefixes?: (own: Prefixes) => Prefixes;
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
@@ -92,7 +94,8 @@ export function createMonitor(deps: MonitorDeps) {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
-  const prefixes = createPrefixes(clock);
+  const ownPrefixes = createPrefixes(clock);
+  const prefixes = deps.sharePrefixes?.(ownPrefixes) ?? ownPrefixes;
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),

@@ -259,7 +259,7 @@ class OpenAttempt implements AttemptObserver {
     }
   }
 
-  #report({ verdict, tokens, endedAt }: AttemptEnd): void {
+  #report({ verdict, tokens, readingSavedMs, endedAt }: AttemptEnd): void {
     const { begunAt, deps } = this.#request;
     const { upstream, provider, model } = this.#start.target;
     const { startMs, reason } = this.#row;
@@ -275,6 +275,7 @@ class OpenAttempt implements AttemptObserver {
       isFailure: verdict === 'failed',
       hasAnswered: this.#row.firstContentMs !== null,
       tokens,
+      readingSavedMs,
       firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
       outputMs: contentMs === null ? 0 : this.#request.msAt(endedAt.ticks) - Math.round(contentMs),
     };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { crc32 } from 'node:zlib';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { type Member, smallValueOf } from './json-members.ts';
+import { createRollingHash } from './rolling-hash.ts';
 
 /**
  * The prefixes of a prompt that end where a message does, as hashes: what an engine has of an earlier prompt in its
@@ -74,8 +74,8 @@ export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain |
   const { bytes, members } = body;
   const messages = members.find(({ key }) => MESSAGES.has(key));
   if (messages === undefined || smallValueOf(bytes, members, 'cache_prompt') === false) return null;
-  const hash = createRollingHash(bytes);
-  for (const { key, nameStart, end } of members) if (HEAD.has(key)) hash.add(nameStart, end);
+  const hash = createRollingHash();
+  for (const { key, nameStart, end } of members) if (HEAD.has(key)) hash.add(bytes, nameStart, end);
   const keys: number[] = [];
   const lengths: number[] = [];
   function link(): void {
@@ -86,46 +86,28 @@ export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain |
   const startOf = (at: number) => ends[at - 1] ?? messages.start;
   const first = ends.findIndex((end, at) => !isSystemMessage(bytes, startOf(at), end));
   const begun = first === -1 ? ends.length : first;
-  hash.add(messages.start, startOf(begun));
+  hash.add(bytes, messages.start, startOf(begun));
   link();
   const told = Math.max(begun, ends.length - MAX_MESSAGES);
-  hash.add(startOf(begun), startOf(told));
+  hash.add(bytes, startOf(begun), startOf(told));
   for (const [index, end] of ends.slice(told).entries()) {
     const at = told + index;
     const mark = at < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, startOf(at), end);
-    hash.add(startOf(at), mark?.start ?? end);
-    if (mark !== null) hash.add(mark.end, end);
+    hash.add(bytes, startOf(at), mark?.start ?? end);
+    if (mark !== null) hash.add(bytes, mark.end, end);
     link();
   }
-  const session = sessionOf(body, headers);
-  const head = keys[0] ?? 0;
-  return {
-    keys,
-    lengths,
-    session: session === null ? null : keyOf(crc32(session, head % 2 ** 32), session.length),
-    bytes: bytes.length,
-  };
+  const name = sessionOf(body, headers);
+  const session = name === null ? null : sessionKey(name, keys[0] ?? 0);
+  return { keys, lengths, session, bytes: bytes.length };
 }
 
-/**
- * CRC-32, because it runs at 5 GB/s where the quickest digest has 1.7: it need not resist forgery, as all that
- * a wrong match costs is a machine that reads a prompt again.
- */
-function createRollingHash(bytes: Buffer) {
-  let crc = 0;
-  let length = 0;
-  return {
-    add(start: number, end: number): void {
-      crc = crc32(bytes.subarray(start, end), crc);
-      length += end - start;
-    },
-    key: () => keyOf(crc, length),
-    length: () => length,
-  };
+function sessionKey(name: string, head: number): number {
+  const hash = createRollingHash();
+  const bytes = Buffer.from(`${head} ${name}`);
+  hash.add(bytes, 0, bytes.length);
+  return hash.key();
 }
-
-/** With the length, as far as it fits into a safe integer. */
-const keyOf = (crc: number, length: number): number => crc + 2 ** 32 * (length % 2 ** 21);
 
 /** Where the messages end, or pieces of a text. */
 function endsOf({ start, end, ends }: Member): readonly number[] {

@@ -190,6 +190,7 @@ export class Attempt {
       endedAt,
       latencyMs: isServed ? endedAt.ticks - this.#calledAt : null,
       tokens: this.#tokens,
+      readingSavedMs: this.#readingSavedMs(),
       cutAtTokens: this.#cut === null ? null : (this.#tokens?.input ?? null),
     });
   }
@@ -203,6 +204,15 @@ export class Attempt {
     const newBytes =
       reusedShare === null ? newBytesOf(this.target) : promptBytes * (1 - reusedShare);
     if (this.#ttftMs !== null) predictions.sample(this.id, newBytes, this.#ttftMs);
+  }
+
+  #readingSavedMs(): number | null {
+    const tokens = this.#tokens;
+    const allMs = this.#prediction?.prefillMs ?? 0;
+    // Without the prefix, warm and cold prompts are one in its predictions.
+    if (this.target.prefix === null || allMs === 0) return null;
+    if (tokens === null || tokens.estimated || tokens.input === 0) return null;
+    return (allMs * tokens.cached) / tokens.input;
   }
 
   #judge(end: CallEnd): Judged {

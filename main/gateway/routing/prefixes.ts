@@ -2,6 +2,9 @@ import type { Tokens } from '#shared/usage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 
+/** A prompt by its prefixes, or in short: by the first, the longest that the machine had, and all of it. */
+export type ReadPrompt = Pick<PromptChain, 'keys' | 'session'>;
+
 /** Which machine has which prompts in its cache, as far as the gateway knows from what it sent there. */
 export interface Prefixes {
   /** How much of a prompt the machine has. */
@@ -10,8 +13,8 @@ export interface Prefixes {
   countAt(id: string): number;
   /** Machines that have the beginning of a prompt. */
   holders(chain: PromptChain): string[];
-  /** The machine has read the whole prompt. */
-  read(id: string, chain: PromptChain): void;
+  /** The machine has read the whole prompt. Gives it in short, by which another gateway knows it as well. */
+  read(id: string, prompt: ReadPrompt): ReadPrompt;
   /**
    * Takes what the machine reports of a prompt: if it had far less than is known here, what it read even earlier is gone as
    * well. Gives the share that it had; null if it does not report it.
@@ -98,27 +101,30 @@ export function createPrefixes(clock: Clock): Prefixes {
       return [...machines].flatMap(([id, machine]) => (machine.has(head) ? [id] : []));
     },
     read(id, chain) {
+      const { keys: given, session } = chain;
       const machine = machines.get(id) ?? new Map<number, Conversation>();
       machines.set(id, machine);
       const at = longest(machine, chain);
-      const before = machine.get(chain.keys[at] ?? -1);
+      const before = machine.get(given[at] ?? -1);
       // A prompt that extends the last key continues the conversation; one that leaves it earlier is a branch.
-      const goesOn = before !== undefined && before.keys.at(-1) === chain.keys[at];
+      const goesOn = before !== undefined && before.keys.at(-1) === given[at];
       const now = goesOn ? before : begun(id);
-      const keys = goesOn ? [...now.keys, ...chain.keys.slice(at + 1)] : chain.keys;
+      const keys = goesOn ? [...now.keys, ...given.slice(at + 1)] : given;
       const firstKept = keys.length - MAX_KEYS + 1;
       now.keys = firstKept <= 1 ? keys : [...keys.slice(0, 1), ...keys.slice(firstKept)];
       if (goesOn && firstKept > 1) unlink(now, keys.slice(1, firstKept));
       for (const key of now.keys) machine.set(key, now);
-      if (chain.session !== null) {
+      if (session !== null) {
         if (now.session !== null) unlink(now, [now.session]);
-        machine.set(chain.session, now);
-        now.session = chain.session;
+        machine.set(session, now);
+        now.session = session;
       }
       now.readAt = clock.ticks();
       all.delete(now);
       all.add(now);
       dropOld();
+      const inShort = [0, at, given.length - 1].flatMap((index) => given[index] ?? []);
+      return { keys: [...new Set(inShort)], session };
     },
     told(id, { chain, bytes, readAt }, { input, cached, estimated }) {
       if (cached > 0) tellers.add(id);
@@ -139,7 +145,7 @@ export function createPrefixes(clock: Clock): Prefixes {
 }
 
 /** Which of the prompt's prefixes is the longest that the machine has; -1: none. */
-function longest(machine: Machine, { keys }: PromptChain): number {
+function longest(machine: Machine, { keys }: Pick<PromptChain, 'keys'>): number {
   // All of them begin with the first, so most prompts and machines need one look.
   if (!machine.has(keys[0] ?? -1)) return -1;
   return keys.findLastIndex((key) => machine.has(key));

@@ -39,6 +39,8 @@ export interface EndedCall {
   readonly hasAnswered: boolean;
   /** Null if nothing was used. */
   readonly tokens: Tokens | null;
+  /** Null where it is not known. */
+  readonly readingSavedMs: number | null;
   /** Null without a first token. */
   readonly firstTokenMs: number | null;
   /** From first to last token. */
@@ -208,7 +210,7 @@ const NOTHING: HistoryRows = {
 };
 
 function figuresOf(
-  { upstream, tokens, firstTokenMs, outputMs, isFailure }: EndedCall,
+  { upstream, tokens, readingSavedMs, firstTokenMs, outputMs, isFailure }: EndedCall,
   config: Config,
 ): Partial<UsageFigures> {
   const timed = firstTokenMs === null ? {} : { firstTokenMs, firstTokens: 1 };
@@ -222,6 +224,7 @@ function figuresOf(
     inputTokens: input,
     outputTokens: output,
     cachedTokens: cached,
+    readingSavedMs: Math.round(readingSavedMs ?? 0),
     estimatedTokens: estimated ? input + output : 0,
     spentNano: price === null ? 0 : costNano(tokens, price),
     savedNano: instead === null ? 0 : costNano(tokens, instead),

@@ -21,6 +21,7 @@ export const MEASURES: readonly Measure[] = [
   { id: 'failures', of: ({ failures }) => failures, text: formatCompact },
   { id: 'first', of: firstTokenMs, text: formatDuration },
   { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
+  { id: 'reused', of: ({ cachedTokens }) => cachedTokens, text: formatCompact },
   {
     id: 'output',
     of: ({ outputTokens }) => outputTokens,
@@ -39,6 +40,14 @@ export function firstTokenMs({
   firstTokens,
 }: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>): number | null {
   return firstTokens === 0 ? null : sum / firstTokens;
+}
+
+/** The input tokens that were not found in a cache. */
+export function readTokens({
+  inputTokens,
+  cachedTokens,
+}: Pick<UsageFigures, 'inputTokens' | 'cachedTokens'>): number {
+  return Math.max(0, inputTokens - cachedTokens);
 }
 
 export function tokensPerSecond({ timedTokens, outputMs }: UsageFigures): number | null {

@@ -8,7 +8,7 @@ import {
 import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
-import { formatCount, formatDuration } from '../../text/format.ts';
+import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Fact } from '../../ui/facts.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
@@ -118,6 +118,7 @@ function Sums({ report }: { readonly report: HistoryReport }) {
           label={words.sums.tokens}
           value={formatCount(today.inputTokens + today.outputTokens)}
         />
+        <CacheSums report={report} />
         <MoneySums report={report} />
       </dl>
       {isEmpty(report) && (
@@ -155,6 +156,24 @@ function Charts({ report, stack, nameOf }: PartTableProps & { readonly stack: St
         report={report}
         series={machineSeries(report)}
       />
+    </>
+  );
+}
+
+/** What caches have saved, where any reports it. */
+function CacheSums({ report: { thisMonth } }: { readonly report: HistoryReport }) {
+  const { cachedTokens, inputTokens, readingSavedMs } = thisMonth;
+  return (
+    <>
+      {cachedTokens > 0 && (
+        <Fact
+          label={words.sums.reused}
+          value={words.reusedOf(formatCompact(cachedTokens), formatCompact(inputTokens))}
+        />
+      )}
+      {readingSavedMs > 0 && (
+        <Fact label={words.sums.readingSaved} value={words.about(formatDuration(readingSavedMs))} />
+      )}
     </>
   );
 }
@@ -316,8 +335,8 @@ function StepTable({ report }: { readonly report: HistoryReport }) {
   );
 }
 
-function countCells({ calls, failures, inputTokens, outputTokens }: UsageFigures) {
-  return [calls, failures, inputTokens, outputTokens].map(formatCount);
+function countCells({ calls, failures, inputTokens, cachedTokens, outputTokens }: UsageFigures) {
+  return [calls, failures, inputTokens, cachedTokens, outputTokens].map(formatCount);
 }
 
 /** Without an amount while no price is set. */

@@ -9,6 +9,7 @@ import {
   type Bar,
   barsUpTo,
   firstTokenMs,
+  readTokens,
   stepCount,
   stepOf,
   stepText,
@@ -32,7 +33,7 @@ export function SeriesCharts({ title, ...props }: SeriesProps & { readonly title
         {title}
       </h2>
       <div className="charts series-charts">
-        {SERIES_MEASURES.map((measure) => (
+        {measuresOf(props.series).map((measure) => (
           <SeriesChart key={measure.id} {...props} measure={measure} />
         ))}
       </div>
@@ -101,6 +102,19 @@ export const SERIES_MEASURES: readonly SeriesMeasure[] = [
   { id: 'first', of: firstTokenMs, text: formatDuration },
 ];
 
+/** Drawn where something was found in a cache. */
+const CACHE_MEASURES: readonly SeriesMeasure[] = [
+  { id: 'reused', of: ({ cachedTokens }) => cachedTokens, text: formatCompact },
+  { id: 'read', of: readTokens, text: formatCompact },
+];
+
+export function measuresOf(series: readonly Series[]): readonly SeriesMeasure[] {
+  const isReused = series.some(({ points }) =>
+    points.some(({ figures }) => figures.cachedTokens > 0),
+  );
+  return isReused ? [...SERIES_MEASURES, ...CACHE_MEASURES] : SERIES_MEASURES;
+}
+
 export function upstreamSeries(
   { points }: Pick<HistoryReport, 'points'>,
   nameOf: (upstream: string) => string,
@@ -161,7 +175,14 @@ export function seriesRows(
 }
 
 function sumOf(all: readonly MachineFigures[]): MachineFigures {
-  const sum = { calls: 0, inputTokens: 0, outputTokens: 0, firstTokenMs: 0, firstTokens: 0 };
+  const sum = {
+    calls: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedTokens: 0,
+    firstTokenMs: 0,
+    firstTokens: 0,
+  };
   for (const figures of all) for (const name of MACHINE_FIGURES) sum[name] += figures[name];
   return sum;
 }

@@ -39,11 +39,13 @@ test('the last thousand answered requests are kept, and the last thousand of all
 const NOW = Date.UTC(2026, 5, 10, 12, 30);
 const MINUTE_MS = 60_000;
 
+const READ = { inputTokens: 10, cachedTokens: 4, firstTokenMs: 90, firstTokens: 1 };
+
 test('the history shows the eight busiest machines and all others together', () => {
   const queries = open();
   const increments = Array.from({ length: 11 }, (_, n) => ({
     place: { at: NOW - n * MINUTE_MS, upstream: 'local', provider: `m${n}`, model: 'q', key: '' },
-    figures: { ...NO_USAGE, calls: n + 1, inputTokens: 10, firstTokenMs: 90, firstTokens: 1 },
+    figures: { ...NO_USAGE, calls: n + 1, ...READ },
   }));
   const hosted = { at: NOW, upstream: 'hosted_a', provider: '', model: 'q', key: '' };
   const figures = { ...NO_USAGE, calls: 99 };
@@ -60,7 +62,7 @@ test('the history shows the eight busiest machines and all others together', () 
   expect(machines[0]?.points).toEqual([
     {
       at: NOW - 10 * MINUTE_MS,
-      figures: { calls: 11, inputTokens: 10, outputTokens: 0, firstTokenMs: 90, firstTokens: 1 },
+      figures: { ...READ, calls: 11, outputTokens: 0 },
     },
   ]);
   expect(machines[8]?.points.map((point) => point.figures.calls)).toEqual([3, 2, 1]);
