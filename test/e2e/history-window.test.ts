@@ -185,7 +185,7 @@ test.each([
   ['light', 1280],
   ['dark', 390],
 ] as const)(
-  'what was found in caches stands beside what was read, and what that saved (%s, %i px)',
+  'what was found in caches is shown with what was read and what that saved (%s, %i px)',
   async (colorScheme, width) => {
     const { link } = await start(fromCaches());
     const page = await openPage(link, { colorScheme, viewport: { width, height: 800 } });
