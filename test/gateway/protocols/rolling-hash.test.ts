@@ -34,7 +34,7 @@ function randomBytes(length: number, random: () => number): Buffer {
 }
 
 describe('the rolling hash', () => {
-  test('is what plain arithmetic gives', () => {
+  test('the rolling hash is what plain arithmetic gives', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         expect(hashOf(bytes)).toBe(expected(Buffer.from(bytes)));
@@ -42,7 +42,7 @@ describe('the rolling hash', () => {
     );
   });
 
-  test('is what plain arithmetic gives where the bytes take its memory several times', () => {
+  test('the rolling hash is what plain arithmetic gives where the bytes fill its memory several times', () => {
     const random = chance(3);
     for (const length of [65_471, 65_472, 65_473, 200_001]) {
       const bytes = randomBytes(length, random);
@@ -50,7 +50,7 @@ describe('the rolling hash', () => {
     }
   });
 
-  test('is the same whatever pieces the bytes come in, and wherever its key is read on the way', () => {
+  test('the rolling hash is the same whatever pieces the bytes come in, and wherever its key is read on the way', () => {
     const piece = fc.uint8Array({ maxLength: 100 });
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
@@ -68,7 +68,7 @@ describe('the rolling hash', () => {
     );
   });
 
-  test('is another one for each changed bit, two changed bits, and more bytes', () => {
+  test('the rolling hash differs for each changed bit, for two changed bits, and for more bytes', () => {
     const bytes = randomBytes(96, chance(4));
     const flipped = (...bits: readonly number[]) => {
       const copy = Buffer.from(bytes);
