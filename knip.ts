@@ -1,4 +1,5 @@
 import type { KnipConfig } from 'knip';
+import desktop from './tools/desktop/package.json' with { type: 'json' };
 import development from './tools/development/package.json' with { type: 'json' };
 
 export default {
@@ -23,7 +24,9 @@ export default {
   project: ['{main,shared,renderer,test,bench}/**/*.{ts,tsx}', 'scripts/*.{mjs,ts}'],
   ignore: ['test/clients/**'],
   // Imports of these are looked for by test/rules/packages.test.ts.
-  ignoreDependencies: Object.keys(development.devDependencies),
+  ignoreDependencies: [desktop, development].flatMap(({ devDependencies }) =>
+    Object.keys(devDependencies),
+  ),
   ignoreWorkspaces: ['tools/*'],
   // Whose packages stand in tools/, where Knip does not look for them.
   oxlint: true,
@@ -40,6 +43,7 @@ export default {
     'dpkg-deb',
     'apt-get',
     'ruby',
+    'makepkg',
     'dbus-run-session',
     'taskset',
     'script',

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { keep, type KeptName } from './figures.ts';
 import { conversations } from './conversations.ts';
+import { frames } from './frames.ts';
 import { growth } from './growth.ts';
 import { idle } from './idle.ts';
 import { createChildren, type Children } from './kit/children.ts';
@@ -79,6 +80,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   '--soak': { limitMs: 40 * MINUTE_MS, run: soak },
   '--idle': { limitMs: 6 * MINUTE_MS, run: idle },
+  '--frames': { limitMs: 2 * MINUTE_MS, run: frames },
   '--against': { limitMs: 10 * MINUTE_MS, run: against },
 };
 const DEFAULT_PARTS = ['--relay', '--protocols', '--registry'];

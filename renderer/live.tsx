@@ -70,7 +70,9 @@ export function Live(props: LiveProps) {
         <Requests details={details} filter={route.filter} by={route.by} onSelect={select} />
       )}
       {route.page === 'models' && <Models />}
-      {route.page === 'history' && <History range={route.range} />}
+      {route.page === 'history' && (
+        <History range={route.range} stack={route.stack ?? 'upstream'} />
+      )}
       {route.page === 'settings' && (
         <>
           <Settings
@@ -129,6 +131,7 @@ function useNow(data: LiveData, frozenAt: number | null): number {
 function countsTime({ requests, status }: LiveData): boolean {
   return (
     requests.some(({ state }) => state === 'running') ||
+    status.preferred !== undefined ||
     status.upstreams.some(({ circuit, skips }) => circuit.open || skips.length > 0)
   );
 }

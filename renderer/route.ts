@@ -6,6 +6,7 @@ import {
   type RequestFilter,
 } from '#shared/request-filter.ts';
 import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
+import type { Stack } from './features/history/history-model.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-standing.ts';
 
 export type Route =
@@ -22,8 +23,8 @@ export type Route =
       readonly request?: string;
     }
   | { readonly page: 'models' }
-  /** `range`: null for the one that shows most. */
-  | { readonly page: 'history'; readonly range: HistoryRange | null }
+  /** `range`: null for the one that shows most. `stack`: by what answers are stacked; without it, by upstream. */
+  | { readonly page: 'history'; readonly range: HistoryRange | null; readonly stack?: Stack }
   /** `section`: the one to open; null for none. `field`: the setting in it to go to. */
   | { readonly page: 'settings'; readonly section: string | null; readonly field?: string };
 
@@ -38,7 +39,8 @@ export function routeOf(hash: string): Route {
   if (page === 'providers') return providersRoute(detail ?? '');
   if (page === 'chat' || page === 'models') return { page };
   if (page === 'history') {
-    return { page, range: HISTORY_RANGES.find((range) => range === detail) ?? null };
+    const range = HISTORY_RANGES.find((each) => each === detail) ?? null;
+    return query === STACKED_BY_MODEL ? { page, range, stack: 'model' } : { page, range };
   }
   if (page !== 'requests') return { page: 'overview' };
   return requestsRoute(detail ?? '', new URLSearchParams(query));
@@ -81,6 +83,13 @@ function providersRoute(detail: string): Route {
   return { page: 'provider', id: detail };
 }
 
+const STACKED_BY_MODEL = 'by=model';
+
+function historyHash(range: HistoryRange | null, stack: Stack = 'upstream'): string {
+  const path = range === null ? '#/history' : `#/history/${range}`;
+  return stack === 'model' ? `${path}?${STACKED_BY_MODEL}` : path;
+}
+
 /** The hash of a route. */
 export function hashOf(route: Route): string {
   switch (route.page) {
@@ -100,7 +109,7 @@ export function hashOf(route: Route): string {
     case 'models':
       return '#/models';
     case 'history':
-      return route.range === null ? '#/history' : `#/history/${route.range}`;
+      return historyHash(route.range, route.stack);
     default:
       return assertNever(route, 'route');
   }

@@ -47,7 +47,7 @@ people read logs than terminals: \`switchyard open\` makes one.
 each file tell you how. The image logs JSON to standard output. It needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. It runs as
 any user (\`--user\`), with a read-only root and without capabilities; all it writes is in the volume \`/data\`. With the NVIDIA Container
 Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings. The image's health check asks
-\`/readyz\`: without an upstream that could serve, the container is unhealthy, but it goes on and its dashboard works.
+\`/readyz\`: without an upstream that could serve, the container is unhealthy, but it keeps running and its dashboard works.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -70,9 +70,11 @@ Colours are off if \`NO_COLOR\` is set or the output is not a terminal. Progress
 
 To complete commands, options and settings with the Tab key:
 
-    eval "$(switchyard completion bash)"            # in ~/.bashrc
-    eval "$(switchyard completion zsh)"             # in ~/.zshrc
-    switchyard completion fish | source             # in ~/.config/fish/config.fish
+\`\`\`sh
+eval "$(switchyard completion bash)"            # in ~/.bashrc
+eval "$(switchyard completion zsh)"             # in ~/.zshrc
+switchyard completion fish | source             # in ~/.config/fish/config.fish
+\`\`\`
 `;
 
 function commandRow(command: Command): string {

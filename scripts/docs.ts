@@ -66,10 +66,12 @@ The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/
 
 On the command line, while Switchyard runs (in a clone \`npm run switchyard -- get\`, and so on):
 
-    switchyard get                             # all settings, with their sources
-    switchyard set agent.onlyWhenIdle true
-    switchyard set agent.onlyWhenIdle default
-    switchyard --help                          # all variables, with what is allowed
+\`\`\`sh
+switchyard get                             # all settings, with their sources
+switchyard set agent.onlyWhenIdle true
+switchyard set agent.onlyWhenIdle default
+switchyard --help                          # all variables, with what is allowed
+\`\`\`
 `;
 
 /** One table for sections that are alike, with the variables of the first. */

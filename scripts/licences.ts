@@ -63,7 +63,7 @@ function shippedRefs({ components, dependencies }: Sbom): ReadonlySet<string> {
   const root = dependencies[0]?.dependsOn ?? [];
   const nameOf = new Map(components.map((each) => [each['bom-ref'], fullName(each)]));
   const direct = root.filter((ref) => isRoot.has(nameOf.get(ref) ?? ''));
-  const runtime = root.filter((ref) => nameOf.get(ref) === RUNTIME);
+  const runtime = [...nameOf].filter(([, name]) => name === RUNTIME).map(([ref]) => ref);
   const shipped = new Set([...runtime, ...builtIn()]);
   const visit = (ref: string): void => {
     if (shipped.has(ref)) return;

@@ -1,13 +1,13 @@
 // `npm start`: the desktop app where Electron can run, the same gateway without it elsewhere.
 // Plain JavaScript that Node 20 understands, because it may be what runs first.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newestMs, NODE_24, ROOT, run } from './tree.mjs';
+import { NODE_24, ROOT, run } from './tree.mjs';
 
 const ELECTRON = join(ROOT, 'node_modules', 'electron');
-const BUNDLE = join(ROOT, 'dist', 'desktop', 'electron.js');
+const APP = join(ROOT, 'dist', 'desktop');
 const DOWNLOAD_LIMIT_MS = 180_000;
 /** A program that ends by one of these within seconds never opened: Chromium could not start here. */
 const CRASHES = new Set(['SIGTRAP', 'SIGABRT', 'SIGSEGV', 'SIGILL', 'SIGBUS']);
@@ -16,14 +16,13 @@ const CRASH_WINDOW_MS = 10_000;
 /** @returns {Promise<number>} the exit code to pass on */
 async function start() {
   if (Number.parseInt(process.versions.node, 10) < 24) return onNode24();
-  const reason = noDisplay() ?? (await noBinary());
+  const reason = noDisplay() ?? (await noApp()) ?? (await noBinary());
   if (reason !== null) return headless(reason);
-  await buildIfStale();
   const env = { ...process.env };
   // Set in the terminals of editors that are Electron themselves; it would make ours a plain Node.
   delete env.ELECTRON_RUN_AS_NODE;
   const startedMs = Date.now();
-  const ended = await run(electronPath(), [dirname(BUNDLE)], { env });
+  const ended = await run(electronPath(), [APP], { env });
   if (CRASHES.has(ended.signal ?? '') && Date.now() - startedMs < CRASH_WINDOW_MS)
     return headless(`Electron could not start here (${ended.signal})`);
   return codeOf(ended);
@@ -55,6 +54,12 @@ function noDisplay() {
   return null;
 }
 
+/** Why the app is not here, or null when it is. Only where it can be shown: the gateway needs none of its packages. */
+async function noApp() {
+  const { code } = await run(process.execPath, [join(ROOT, 'scripts/setup.mjs'), 'desktop']);
+  return code === 0 ? null : 'The desktop app could not be built';
+}
+
 /** Why Electron's binary is not here, or null when it is. */
 async function noBinary() {
   const notice = setTimeout(() => {
@@ -76,16 +81,6 @@ async function noBinary() {
 
 function electronPath() {
   return join(ELECTRON, 'dist', readFileSync(join(ELECTRON, 'path.txt'), 'utf8').trim());
-}
-
-async function buildIfStale() {
-  const built = existsSync(BUNDLE) ? statSync(BUNDLE).mtimeMs : 0;
-  const sources = ['main', 'shared', 'package.json'].map((name) => join(ROOT, name));
-  if (Math.max(...sources.map(newestMs)) < built) return;
-  const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js');
-  const config = join(ROOT, 'main', 'desktop', 'vite.config.ts');
-  const ended = await run(process.execPath, [vite, 'build', '-c', config, '--logLevel', 'warn']);
-  if (ended.code !== 0) process.exit(codeOf(ended));
 }
 
 function codeOf({ code, signal }) {

@@ -107,6 +107,13 @@ export interface HistoryMachine {
   readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
 }
 
+/** A model's answers over time. */
+export interface HistoryModel {
+  /** As sent. Null: all others together, and those that an upstream chose. */
+  readonly model: string | null;
+  readonly points: readonly { readonly at: number; readonly answers: number }[];
+}
+
 /** `GET /api/v1/history` */
 export interface HistoryReport extends UsageHistory {
   /** Of the machines in it; removed machines are left out. */
@@ -123,6 +130,8 @@ export interface UsageHistory {
   readonly points: readonly HistoryPoint[];
   /** The eight busiest, most calls first, and then the rest. */
   readonly machines: readonly HistoryMachine[];
+  /** The five that answered most, most answers first, and then the rest. */
+  readonly models: readonly HistoryModel[];
   /** At most 200, most tokens first. */
   readonly parts: readonly HistoryPart[];
   /** At most 200, most tokens first, like `parts`. */

@@ -296,7 +296,7 @@ async function joinRunning(request: JoinRequest, running: Running): Promise<Join
     notes.push(
       patched.error === null
         ? listensOn(agentHost)
-        : `The agent could not be told to listen on ${agentHost}: ${patched.error}`,
+        : `The agent could not be set to listen on ${agentHost}: ${patched.error}`,
     );
   }
   return { kind: 'joined', origin: url, id, notes };

@@ -78,9 +78,9 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'keys',
-    summary: 'Create, limit or revoke a key for an app, as in: keys add laptop.',
+    summary: 'List, create, limit or revoke keys for apps, as in: keys add laptop.',
     details:
-      'A new key is printed once. As soon as there is one, every app needs a key. Limits go with "add" and "limit".',
+      'A new key is printed once. As soon as there is one, every app needs a key. Set limits with "add" or "limit".',
     arguments: [
       { name: 'action', choices: KEY_ACTIONS },
       { name: 'name', times: 'optional' },
@@ -135,28 +135,32 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'resume',
-    summary: 'Take requests again, even while a rule pauses this machine; ends "free".',
+    summary: 'Take requests again, even if a rule pauses this machine. Also ends "free".',
     run: (input) => setMode(input, 'on'),
   },
   {
     name: 'free',
-    summary: 'Unload all models of this machine for other programs; others answer meanwhile.',
+    summary: 'Unload all models, so that other programs can use the GPU.',
     details:
-      'It ends with "resume", or after the time given with --for; what was loaded is then loaded again before requests return. Running requests may finish for 30 s. Exit code 1 if a model stays in memory.',
+      'Other upstreams answer meanwhile. It ends with "resume", or after the time given with --for; the same models are then loaded again before requests return. Running requests have 30 s to finish. Exit code 1 if a model stays in memory.',
     options: [
-      { name: 'for', value: 'time', summary: 'Such as 2h, 90m or 1h30m; until told without it.' },
+      {
+        name: 'for',
+        value: 'time',
+        summary: 'How long, such as 2h, 90m or 1h30m. Without it: until "resume".',
+      },
     ],
     run: async (input) => (await import('./owner-commands.ts')).free(input),
   },
   {
     name: 'load',
-    summary: 'Load a model of this machine, once no request runs.',
+    summary: 'Load a model on this machine as soon as no request runs.',
     arguments: [{ name: 'model' }],
     run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'load'),
   },
   {
     name: 'unload',
-    summary: 'Unload a model of this machine, once no request runs.',
+    summary: 'Unload a model on this machine as soon as no request runs.',
     details: 'The next request for it loads it again; "free" keeps requests away.',
     arguments: [{ name: 'model' }],
     run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'unload'),
@@ -172,7 +176,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'service',
     summary: 'Run the gateway as a service that starts automatically.',
     details:
-      'systemd on Linux, launchd on macOS, a scheduled task on Windows. Run by npx, "install" installs the program for this user first. "status" exits with code 0 while the service is running, otherwise 1.',
+      'systemd on Linux, launchd on macOS, a scheduled task on Windows. If you run it with npx, "install" first installs the program for your user. "status" exits with code 0 while the service is running, otherwise 1.',
     arguments: [{ name: 'action', choices: ACTIONS }],
     options: [
       {

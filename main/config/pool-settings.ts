@@ -69,7 +69,7 @@ export const POOL_SETTINGS = {
     optional(
       'POOL_SECRET',
       poolSecret,
-      'What machines know the gateways of a pool by, the same for all of them. Empty: the file gateway-secret of the data directory.',
+      'Secret by which machines recognize the gateways of a pool, the same for all of them. Leave empty to use the file gateway-secret in the data directory.',
     ),
   ),
   poolAddresses: setting(

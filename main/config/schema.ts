@@ -154,7 +154,7 @@ export const SETTINGS = {
       'TTFT_THRESHOLD_MS',
       kinds.milliseconds,
       5000,
-      'A first token that takes longer than this is slow.',
+      'How long a first token may take before it is slow.',
     ),
     ttftSlowThreshold: setting(
       'TTFT_SLOW_THRESHOLD',
@@ -207,7 +207,7 @@ export const SETTINGS = {
       'RETRY_AFTER_MAX_MS',
       kinds.milliseconds,
       2000,
-      'Wait for an upstream that asks for at most this long (Retry-After). If it asks for longer, the request falls back.',
+      'Longest Retry-After to wait for. If an upstream asks for more, the request falls back.',
     ),
     hedge: setting(
       'HEDGE',
@@ -228,7 +228,7 @@ export const SETTINGS = {
       'HEDGE_BUDGET',
       kinds.percent,
       5,
-      'How many of the last 200 requests may be hedged, in percent. At least as many as “Slow answers in a row” are; 0 turns hedging off.',
+      'How many of the last 200 requests may be hedged, in percent. As many requests as “Slow answers in a row” says always may. 0 turns hedging off.',
     ),
     resume: setting(
       'RESUME',
@@ -310,7 +310,7 @@ export const SETTINGS = {
     maxGpuTemperatureC: optional(
       'AGENT_MAX_GPU_TEMPERATURE_C',
       kinds.celsius,
-      'Take no requests while a GPU is this hot, and until it is 5 °C cooler.',
+      'Take no requests once a GPU is this hot, such as 85, until it is 5 °C cooler.',
     ),
     yieldToOthers: setting(
       'AGENT_YIELD_TO_OTHERS',
@@ -322,12 +322,12 @@ export const SETTINGS = {
       'AGENT_FREE_MEMORY',
       kinds.flag,
       false,
-      'Also unload all models while one of these rules holds, except for the one about heat.',
+      'Also unload all models while a rule pauses this machine, except the rule about heat.',
     ),
     idleUnloadMin: optional(
       'AGENT_IDLE_UNLOAD_MIN',
       kinds.minutes,
-      'Unload models after this many idle minutes, at engines that do not do it themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
+      'Unload models that have been idle for this many minutes, such as 30. Only for engines that do not do so themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
     ),
   },
   gateway: {
@@ -387,7 +387,7 @@ export const SETTINGS = {
     electricityPriceKwh: optional(
       'ELECTRICITY_PRICE_KWH',
       kinds.amount,
-      'Price of a kilowatt-hour. What your GPUs take for answers is taken off what they save.',
+      'Price of a kilowatt-hour, such as 0.30. The electricity that answers cost is then subtracted from what your GPUs save.',
     ),
     ...POOL_SETTINGS,
     logLevel: atStart(

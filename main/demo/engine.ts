@@ -60,7 +60,7 @@ export function createDemoEngine(
   function answer(req: IncomingMessage, res: ServerResponse): void {
     if (!coldStart.isUp()) sendJson(res, 503, error('Loading model'));
     else if (fault === '429') sendJson(res, 429, error('Rate limit'), { 'retry-after': '20' });
-    else if (fault === '500') sendJson(res, 500, error('The demo engine was told to fail'));
+    else if (fault === '500') sendJson(res, 500, error('The demo engine is set to fail'));
     else if (req.url === '/health') sendJson(res, 200, { status: 'ok' });
     else if (req.url?.endsWith('/models')) {
       sendJson(res, 200, { object: 'list', data: [{ id: DEMO_MODEL, object: 'model' }] });

@@ -24,7 +24,7 @@ export interface HeartbeatAnswer {
 
 /** No provider of that id has sent a heartbeat. */
 export function providerNotFound(id: string): Refusal {
-  const message = `There is no provider "${id.slice(0, 100)}"; GET /api/v1/providers lists all.`;
+  const message = `There is no machine "${id.slice(0, 100)}"; GET /api/v1/providers lists all.`;
   return { kind: 'refused', status: 404, code: 'provider_not_found', message };
 }
 
@@ -76,7 +76,7 @@ export function poolIdOf(gatewaySecret: string): string {
 /** Null if a message is meant for this gateway, because it names no pool or this one. */
 export function otherPool(pool: string | undefined, own: string): Refusal | null {
   if (pool === undefined || pool === own) return null;
-  const message = `The message is meant for another pool than that of this gateway (${own}).`;
+  const message = `The message is for a different pool than the one of this gateway (${own}).`;
   return { kind: 'refused', status: 403, code: 'other_pool', message };
 }
 

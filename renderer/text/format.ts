@@ -2,6 +2,7 @@ const LANGUAGE = 'en-GB';
 const COUNT = new Intl.NumberFormat(LANGUAGE);
 const COMPACT = new Intl.NumberFormat(LANGUAGE, { notation: 'compact', maximumFractionDigits: 1 });
 const DAY = new Intl.DateTimeFormat(LANGUAGE, { day: 'numeric', month: 'short' });
+const DATE = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium', timeZone: 'UTC' });
 const CLOCK = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' });
 const PLURAL = new Intl.PluralRules(LANGUAGE);
 const LIST = new Intl.ListFormat(LANGUAGE);
@@ -67,6 +68,11 @@ export function formatMemoryOf(usedBytes: number, totalBytes: number): string {
 /** Wall-clock time of day, `14:31:07`. */
 export function formatClock(epochMs: number): string {
   return CLOCK.format(epochMs);
+}
+
+/** A day without a time, from ISO 8601: `2 Jul 2026`. */
+export function formatDate(isoDay: string): string {
+  return DATE.format(Date.parse(isoDay));
 }
 
 /** Time of day, with the date if it is not today: `18 Nov, 14:31:07`. */

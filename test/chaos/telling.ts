@@ -1,5 +1,5 @@
-import { MESSAGES } from '../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../main/gateway/protocols/translation/translation.ts';
 import type { Answer } from './answers.ts';
 import type { Draws } from './draws.ts';
@@ -31,8 +31,8 @@ const CREATED = 1_700_000_000;
 /** Null for chat completions, which the others are made of. */
 const NATIVE: Readonly<Record<Protocol, ProtocolTranslation | null>> = {
   chat: null,
-  messages: MESSAGES,
-  responses: RESPONSES,
+  messages: MESSAGES_TRANSLATION,
+  responses: RESPONSES_TRANSLATION,
 };
 
 const headOf = ({ id }: Telling) => ({ id, created: CREATED, model: MODEL });

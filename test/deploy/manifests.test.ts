@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryDirectory } from '../support/gateway.ts';
+import { giveTreeToOtherUser, OTHER_USER } from '../support/other-user.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const HOMEPAGE = 'https://github.com/owner/switchyard';
@@ -105,6 +106,24 @@ test('the recipe for AUR and its .SRCINFO agree, and its package has the app, th
     cwd: folder,
   });
   expect(listed.toString().trim()).toBe('4755');
+});
+
+test('makepkg, as the AUR asks for, makes the same .SRCINFO of the recipe', (ctx) => {
+  if (!has('dpkg-deb')) return ctx.skip('dpkg-deb is not installed');
+  if (!has('makepkg')) return ctx.skip('makepkg is not installed');
+  const folder = releaseFolder();
+  const { target, read } = make(folder);
+  const written = read('aur/.SRCINFO');
+  giveTreeToOtherUser(folder);
+  const printed = execFileSync('makepkg', ['--printsrcinfo'], {
+    cwd: join(target, 'aur'),
+    // Without pacman it would not start; it asks it for nothing here.
+    env: { PATH: process.env['PATH'], HOME: folder, PACMAN: 'true' },
+    encoding: 'utf8',
+    // It refuses root.
+    ...(OTHER_USER === null ? {} : { uid: OTHER_USER, gid: OTHER_USER }),
+  });
+  expect(printed).toBe(written);
 });
 
 test('apt reads the index of the deb repository and gets the package by its digest', (ctx) => {

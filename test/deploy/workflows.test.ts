@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -36,6 +36,9 @@ test('each job runs the npm scripts that a developer runs, by names that exist',
     new Set(['setup', 'lint:all', 'test', 'licences', 'dist', 'manifests']),
   );
   expect(called.filter((name) => !(name in scripts))).toEqual([]);
+  const programs = [...texts.matchAll(/\brun: node (\S+)/g)].map(([, path = '']) => path);
+  expect(programs.length).toBeGreaterThan(0);
+  expect(programs.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
 test('a job may write only where it says so, and leaves no credentials to what it runs', () => {

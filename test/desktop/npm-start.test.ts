@@ -3,6 +3,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   rmSync,
@@ -14,6 +15,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { giveTreeToOtherUser, nodeOfOtherUser, OTHER_USER } from '../support/other-user.ts';
 
 // scripts/start.mjs in a tree of its own, with stand-ins for Electron, Vite and the headless entry.
+
+const SCRIPTS = join(import.meta.dirname, '../../scripts');
+const BUILT = ['Building the desktop app …', 'built'];
 
 const INSTALL_FAILS = `
 console.error('RequestError: getaddrinfo ENOTFOUND github.com');
@@ -58,9 +62,11 @@ function makeTree(install: string, electron = 'exit 0'): string {
   chmodSync(put(tree, 'node_modules/electron/dist/electron', `#!/bin/sh\n${electron}\n`), 0o755);
   put(tree, 'node_modules/vite/package.json', '{"type":"module"}');
   put(tree, 'node_modules/vite/bin/vite.js', VITE);
+  put(tree, 'package-lock.json', '{"packages":{"":{},"tools/desktop":{}}}');
+  put(tree, 'node_modules/.package-lock.json', '{"packages":{}}');
   mkdirSync(join(tree, 'scripts'));
-  for (const script of ['start.mjs', 'tree.mjs']) {
-    copyFileSync(join(import.meta.dirname, '../../scripts', script), join(tree, 'scripts', script));
+  for (const script of globSync('*.mjs', { cwd: SCRIPTS })) {
+    copyFileSync(join(SCRIPTS, script), join(tree, 'scripts', script));
   }
   giveTreeToOtherUser(tree);
   return tree;
@@ -102,6 +108,7 @@ test.runIf(isPosix)(
     expect(start(makeTree(INSTALL_FAILS), DISPLAY)).toEqual({
       code: 3,
       lines: [
+        ...BUILT,
         "Electron's binary is not here and could not be downloaded: getaddrinfo ENOTFOUND github.com; running headless.",
         'headless true',
       ],
@@ -120,7 +127,7 @@ test.runIf(isPosix)(
     const first = start(tree, { ...DISPLAY, ELECTRON_RUN_AS_NODE: '1' });
     expect(first).toEqual({
       code: 7,
-      lines: ['built', `electron ${join(tree, 'dist', 'desktop')} unset`],
+      lines: [...BUILT, `electron ${join(tree, 'dist', 'desktop')} unset`],
       errors: '',
     });
     expect(existsSync(join(tree, 'dist/desktop/electron.js'))).toBe(true);
@@ -130,7 +137,7 @@ test.runIf(isPosix)(
 
 test.runIf(isPosix)('npm start runs headless where Chromium dies at once', () => {
   const tree = makeTree('process.exit(0)', 'kill -TRAP $$');
-  expect(start(tree, DISPLAY).lines.slice(1)).toEqual([
+  expect(start(tree, DISPLAY).lines.slice(BUILT.length)).toEqual([
     'Electron could not start here (SIGTRAP); running headless.',
     'headless true',
   ]);

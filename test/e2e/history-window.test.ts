@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHost, WINDOW_DIRECTORY } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
@@ -283,6 +284,92 @@ test('the history without a request says what will be there, and has no column o
   await other.getByRole('link', { name: 'History' }).first().click();
   await other.getByRole('columnheader', { name: 'Calls' }).waitFor();
   expect(await other.getByText('Spent').count()).toBe(0);
+});
+
+/** Answers of seven models; those of some fail too. */
+function modelsInUse(): readonly Increment[] {
+  return Array.from({ length: 84 }, (_, n) => {
+    const at = minuteOf(Date.now()) - (n % 12) * 60_000;
+    const [calls, failures] = [2 + (n % 7), n % 5 === 0 ? 1 : 0];
+    const model = `vendor/model-${n % 7}`;
+    return [
+      { place: { at, upstream: 'hosted_a', provider: '', model, key: '' }, calls, failures },
+      { place: { at, upstream: '', provider: '', model: '', key: '' }, calls, failures },
+    ];
+  })
+    .flat()
+    .map(({ place, calls, failures }) => ({ place, figures: { ...NO_USAGE, calls, failures } }));
+}
+
+/** In OKLab, in which equal distances look equally large. */
+async function layerColours(page: Page): Promise<readonly (readonly number[])[]> {
+  return page.locator('.stacked-key').evaluateAll((keys) =>
+    keys.map((key) => {
+      const context = document.createElement('canvas').getContext('2d');
+      if (context === null) throw new Error('no canvas');
+      context.fillStyle = getComputedStyle(key).backgroundColor;
+      context.fillRect(0, 0, 1, 1);
+      const [r = 0, g = 0, b = 0] = [...context.getImageData(0, 0, 1, 1).data].map((each) => {
+        const value = each / 255;
+        return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+      });
+      // https://bottosson.github.io/posts/oklab/
+      const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+      const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+      const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+      return [
+        0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+        1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+        0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+      ];
+    }),
+  );
+}
+
+test('answers are stacked by model as well, in colours that are told apart, and a model leads to its requests', async () => {
+  const { link } = await start(modelsInUse());
+  const page = await openPage(link);
+  await page.evaluate(() => void (location.hash = '#/history/hour'));
+  const names = page.locator('.stacked-names li');
+  await names.getByRole('link', { name: 'Hosted A' }).waitFor();
+  const total = (texts: readonly string[]) =>
+    texts.reduce((sum, text) => sum + Number(/\d+$/.exec(text)?.[0] ?? Number.NaN), 0);
+  const byUpstream = total(await names.allInnerTexts());
+  await page.getByRole('link', { name: 'By model' }).press('Enter');
+  await names.getByRole('link', { name: 'vendor/model-6' }).waitFor();
+  const shown = await names.allInnerTexts();
+  expect(shown.map((text) => text.replace(/ \d+$/, '').trim())).toEqual([
+    ...[6, 5, 4, 3, 2].map((n) => `vendor/model-${n}`),
+    'Other models',
+    'Failed',
+  ]);
+  expect(total(shown)).toBe(byUpstream);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const colours = await layerColours(page);
+    const near = colours.flatMap((one, index) =>
+      colours
+        .slice(index + 1)
+        .map((other) => Math.hypot(...one.map((value, axis) => value - (other[axis] ?? 0))))
+        .filter((distance) => distance < 0.1),
+    );
+    expect([colorScheme, near]).toEqual([colorScheme, []]);
+    expect(await axeViolations(page)).toEqual([]);
+  }
+  // The range keeps the stack, and so does a reload.
+  await page.getByRole('link', { name: 'Day', exact: true }).click();
+  await page
+    .getByRole('link', { name: 'Day', exact: true })
+    .and(page.locator('[aria-current]'))
+    .waitFor();
+  await page.reload();
+  await names.getByRole('link', { name: 'vendor/model-6' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor();
+  expect(new URL(page.url()).hash).toBe('#/requests?model=vendor%2Fmodel-6');
+  await page.goBack();
+  await names.getByRole('link', { name: 'vendor/model-6' }).waitFor();
+  await page.getByRole('link', { name: 'By upstream' }).click();
+  await names.getByRole('link', { name: 'Hosted A' }).waitFor();
 });
 
 test('a sum in the history leads to the requests that it counts', async () => {

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { send } from '../support/http.ts';
-import { type NpmRegistry, startNpmRegistry } from '../support/npm-registry.ts';
+import { startNpmRegistry, startVerdaccio } from '../support/npm-registry.ts';
 import { asVariables, spawnProgram } from '../support/process.ts';
 
 // The way of a machine without a clone: npx, from a registry on loopback that has our package and what it depends on.
@@ -23,11 +23,11 @@ const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 const NAME = 'switchyard-gateway';
 
-const scene = mkdtempSync(join(tmpdir(), 'switchyard-npx-'));
-afterAll(() => rmSync(scene, { recursive: true, force: true }));
+/** Its program, `<folder>/node_modules/verdaccio/bin/verdaccio` after `npm install --prefix <folder> verdaccio`. */
+const VERDACCIO = process.env['SWITCHYARD_TEST_VERDACCIO'];
 
 /** An empty home with Node and npm, and a systemctl that writes its calls down. */
-function newUser({ url }: NpmRegistry) {
+function newUser(scene: string, url: string) {
   const home = join(scene, 'home');
   const tools = join(scene, 'tools');
   const calls = join(scene, 'calls');
@@ -69,7 +69,7 @@ function newUser({ url }: NpmRegistry) {
 }
 
 /** Packs this checkout as another version would be. */
-async function pack(version: string): Promise<string> {
+async function pack(scene: string, version: string): Promise<string> {
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', scene], {
     cwd: ROOT,
   });
@@ -89,50 +89,80 @@ async function pack(version: string): Promise<string> {
   return join(folder, 'package');
 }
 
-const isLinux = process.platform === 'linux';
+/** Where npx has put the package, and what it says of each package there. */
+function npxFolder(home: string) {
+  const [found = ''] = globSync(join(home, `.npm/_npx/*/node_modules/${NAME}`));
+  const lockfile = readFileSync(join(found, '../../package-lock.json'), 'utf8');
+  return JSON.parse(lockfile) as {
+    readonly packages: Readonly<Record<string, { readonly resolved?: string }>>;
+  };
+}
 
-test.runIf(isLinux)(
-  'npx alone runs the gateway on a bare machine, installs its service for good, upgrades and removes it',
-  async () => {
-    const registry = await startNpmRegistry();
-    const { home, env, calls, npx } = newUser(registry);
+const REGISTRIES: readonly (readonly [name: string, start: (() => Promise<string>) | null])[] = [
+  ['a small registry', startNpmRegistry],
+  ['Verdaccio', VERDACCIO === undefined ? null : () => startVerdaccio(VERDACCIO)],
+];
+
+test.runIf(process.platform === 'linux').for(REGISTRIES)(
+  'npx alone, from %s, runs the gateway on a bare machine, installs its service for good, upgrades and removes it',
+  async ([, startRegistry], ctx) => {
+    if (startRegistry === null) return ctx.skip('no Verdaccio at SWITCHYARD_TEST_VERDACCIO');
+    const scene = mkdtempSync(join(tmpdir(), 'switchyard-npx-'));
+    onTestFinished(() => rmSync(scene, { recursive: true, force: true }));
+    const registry = await startRegistry();
+    const { home, env, calls, npx } = newUser(scene, registry);
     const publish = (folder: string) =>
       run('npm', ['publish', '--ignore-scripts', folder], { env, cwd: scene });
     for (const name of ['better-sqlite3', 'node-addon-api'])
       await publish(join(ROOT, 'node_modules', name));
-    await publish(await pack('0.9.1'));
+    await publish(await pack(scene, '0.9.1'));
 
     const started = npx({ PORT: '0', AGENT: 'false' }, NAME);
     const link = await started.printed(/Dashboard: (\S+)/);
-    const page = await send(new URL(link).origin);
-    expect([page.status, page.text]).toEqual([200, expect.stringContaining('<script')]);
-    expect(new Set(registry.fetched.map((each) => each.replace(/@[\d.]+$/, '')))).toEqual(
-      new Set([NAME, 'better-sqlite3', 'node-addon-api']),
+    const { origin } = new URL(link);
+    const page = await send(origin);
+    const [, script = ''] = /<script[^>]* src="\.?\/?([^"]+)"/.exec(page.text) ?? [];
+    const code = await send(`${origin}/${script}`);
+    expect([page.status, code.status, code.headers['content-type']]).toEqual([
+      200,
+      200,
+      expect.stringContaining('javascript'),
+    ]);
+    // All that runs has come from the registry.
+    const { '': _root, ...packages } = npxFolder(home).packages;
+    expect(Object.keys(packages).toSorted()).toEqual(
+      [NAME, 'better-sqlite3', 'node-addon-api'].map((name) => `node_modules/${name}`).toSorted(),
     );
+    for (const { resolved } of Object.values(packages)) expect(resolved).toContain(registry);
     // As Ctrl+C does: npx and its shell would keep a signal of their own to themselves.
     process.kill(-started.pid, 'SIGINT');
     await started.ended;
 
     const root = join(home, '.local/lib/node_modules', NAME);
     const unit = join(home, '.config/systemd/user/switchyard.service');
-    const versionThere = () =>
-      (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
+    const program = join(root, 'dist/node/switchyard.cjs');
+    const versionThere = async () =>
+      (await run(process.execPath, [program, '--version'], { env })).stdout.trim();
+    const restarts = () => calls().match(/^--user restart switchyard/gm)?.length ?? 0;
+    expect([existsSync(root), existsSync(unit), restarts()]).toEqual([false, false, 0]);
     const installed = await npx({}, NAME, 'service', 'install').ended;
     expect(installed).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(`Installed ${unit}`),
     });
-    expect(versionThere()).toBe('0.9.1');
-    expect(readFileSync(unit, 'utf8')).toContain(`"${root}/dist/node/switchyard.cjs" "start"`);
+    expect(await versionThere()).toContain('0.9.1');
+    expect(readFileSync(unit, 'utf8')).toContain(`"${program}" "start"`);
+    expect(restarts()).toBe(1);
 
-    await publish(await pack('0.9.2'));
+    await publish(await pack(scene, '0.9.2'));
     const upgraded = await npx({}, `${NAME}@latest`, 'service', 'install').ended;
     expect(upgraded).toMatchObject({ code: 0 });
-    expect(versionThere()).toBe('0.9.2');
-    expect(calls()).toMatch(/restart|stop/);
+    expect(await versionThere()).toContain('0.9.2');
+    expect(restarts()).toBe(2);
 
     const removed = await npx({}, NAME, 'uninstall').ended;
     expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining(`Removed ${root}`) });
+    expect(calls()).toMatch(/^--user disable --now switchyard/m);
     expect(
       [root, unit, join(home, '.local/bin/switchyard')].filter((path) => existsSync(path)),
     ).toEqual([]);

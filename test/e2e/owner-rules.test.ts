@@ -30,7 +30,7 @@ async function follows(host: RuledHost, rule: object, standing: readonly string[
 
 describe('changed owner rules in the list of machines and in routing', () => {
   test.each([
-    ['only when idle', { onlyWhenIdle: true }, { onlyWhenIdle: false }, /Somebody is using/],
+    ['only when idle', { onlyWhenIdle: true }, { onlyWhenIdle: false }, /Someone is using/],
     ['not on battery', { notOnBattery: true }, { notOnBattery: null }, /on battery/],
     ['GPU temperature', { maxGpuTemperatureC: 40 }, { maxGpuTemperatureC: 60 }, /40 °C/],
   ])(

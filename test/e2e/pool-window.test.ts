@@ -104,3 +104,19 @@ test.each(SIZES)(
     expect({ over, violations: await axeViolations(page) }).toEqual({ over: 0, violations: [] });
   },
 );
+
+test('the way around an upstream that is out is not green while nothing is known to answer', async () => {
+  const { judgement } = snapshot();
+  const conditions = {
+    ...judgement.conditions,
+    local: { kind: 'no-provider', cause: 'engine' },
+    hosted_a: { kind: 'untested' },
+  } as const;
+  const stuck = { conditions, verdict: { kind: 'stuck', tries: 'hosted_a' } } as const;
+  const page = await openWindow(snapshot({ judgement: stuck }), '#/');
+  await page.getByRole('heading', { name: 'Nothing can answer now.' }).waitFor();
+  const colours = (selector: string) =>
+    page.locator(selector).evaluateAll((all) => all.map((each) => getComputedStyle(each).stroke));
+  const [rail] = await colours('.upstream-card[data-flow="none"] .rail-piece');
+  expect(await colours('.bypass')).toEqual([rail]);
+});

@@ -47,7 +47,7 @@ test('the worked example of docs/reference/agent-protocol.md comes out letter by
     'utf8',
   );
   const example = text.slice(text.indexOf('## A worked example'));
-  const headerOf = (name: string) => new RegExp(`^    ${name}: (.+)$`, 'm').exec(example)?.[1];
+  const headerOf = (name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(example)?.[1];
   expect(signed().headers).toEqual({
     'content-digest': headerOf('Content-Digest'),
     'x-gateway-sequence': headerOf('X-Gateway-Sequence'),

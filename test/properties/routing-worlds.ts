@@ -1,6 +1,6 @@
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { loadConfig } from '../../main/config/load.ts';
@@ -9,7 +9,6 @@ import { handleChat } from '../../main/gateway/chat/handler.ts';
 import { createItemMemory } from '../../main/gateway/protocols/responses/item-memory.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createAdjustments } from '../../main/gateway/upstream/adjustments.ts';
-import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import { createEngineActivity, createWedgeWatch } from '../../main/gateway/routing/hung-engines.ts';
@@ -36,6 +35,7 @@ import {
 } from './routing-table.ts';
 import { chunk, DONE, STOP } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { KEEPING_NOTHING } from '../support/monitor-deps.ts';
 
 /** Settings of both worlds, as the environment names them; thresholds are changed while they run. */
 export const SETTINGS: Readonly<Record<string, string>> = {
@@ -185,21 +185,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
     pickLocal,
     providers: () => NO_PROVIDERS,
     summary: () => ({ revision: 0, ...NO_PROVIDERS.counts, serving: 0, models: 0, load: null }),
-    routed() {},
-    nameOf: () => null,
-    joulesPerToken: () => null,
-    opened() {},
-    admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
-    keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    absence: () => null,
-    sightings: () => ({
-      view: () => mapUpstreams(() => ({ kind: 'untested' })),
-      watched() {},
-      excluded() {},
-    }),
-    usage: forgetfulStore('this test keeps nothing'),
-    keys: { limitsOf: () => null },
-    app: () => ({ version: '', baseUrl: '', warmupEnabled: false, command: '' }),
+    ...KEEPING_NOTHING,
   });
 
   function pickLocal() {

@@ -41,6 +41,28 @@ async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
   onTestFinished(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 }
 
+test('the palette pauses and resumes this machine, and leads to joining a gateway, by keys alone', async () => {
+  const { host } = await startMachine();
+  const page = await openPage(host.controlLink());
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const first = page.locator('.palette button').first();
+  const saying = page.locator('.palette-said');
+  const choose = async (query: string, entry: string) => {
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(query);
+    await expect.poll(() => first.innerText()).toContain(entry);
+    await page.keyboard.press('Enter');
+  };
+  await choose('pause this', 'Pause this machine');
+  await saying.getByText('This machine is paused.').waitFor();
+  await page.keyboard.press('Escape');
+  await choose('resume', 'Resume this machine');
+  await saying.getByText('This machine takes requests.').waitFor();
+  await page.keyboard.press('Escape');
+  await choose('join a', 'Join a gateway…');
+  await page.getByLabel(/^Paste the join command/).waitFor();
+});
+
 test('the owner pauses and resumes this machine, and the focus stays with the button', async () => {
   const { host } = await startMachine();
   const page = await openProviders(host);

@@ -36,6 +36,7 @@ const report: HistoryReport = {
     point(2, { hosted_a: figures(2, 1000), local: figures(8, 800) }),
     point(5, { local: figures(2, 3200) }),
   ],
+  models: [],
   machines: [
     { provider: 'prv_0123456789abcdef', points: [{ at: FROM, figures: figures(1, 10) }] },
     { provider: 'prv_fedcba9876543210', points: [{ at: FROM, figures: figures(1, 10) }] },

@@ -211,11 +211,11 @@ describe('the tokens of a call', () => {
     expect(usageText(attempt())).toBe(null);
   });
 
-  test('the tokens of a call include those found in a cache, with the name of the machine', () => {
+  test('the tokens of a call include those found in a cache', () => {
     const found = { ...tokens, input: 41_900, cached: 41_200 };
     const whole = { tokens: found, endMs: 2600 };
     expect(usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }))).toBe(
-      '41,900 tokens in, 51 out · kept on tower: 41,200 of 41,900 tokens from its cache',
+      '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache',
     );
     expect(usageText(attempt({ ...whole, fixedParts: ['cch'] }))).toBe(
       '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant',

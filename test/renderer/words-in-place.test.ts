@@ -40,6 +40,8 @@ const NOT_WORDS = new Set(
 const NOT_SHOWN: readonly string[] = [
   'features/requests/bug-report.ts',
   'features/requests/code-samples.ts',
+  // Names of models.
+  'features/setup/list-prices.ts',
 ];
 
 /** Two words, or a word as a sentence or a label begins or ends. */

@@ -2,7 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-// package.json and tools/development are installed apart: `npm run demo` and `npm start` do without the second.
+// package.json, tools/desktop and tools/development are installed apart: `npm run demo` does with the first, and `npm start`
+// adds the second where there is a display.
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -11,6 +12,7 @@ type Manifest = Readonly<
   Record<'dependencies' | 'devDependencies' | 'scripts', Record<string, string>>
 >;
 const manifest = JSON.parse(read('package.json')) as Manifest;
+const desktop = JSON.parse(read('tools/desktop/package.json')) as Manifest;
 const development = JSON.parse(read('tools/development/package.json')) as Manifest;
 
 const PROGRAM = { ...manifest.dependencies, ...manifest.devDependencies };
@@ -19,8 +21,10 @@ const TOOLS = Object.keys(development.devDependencies);
 /** What `npm run demo` and `npm start` run. */
 const RUNS = [
   '{main,shared,renderer}/**/*.{ts,tsx,cjs}',
-  'scripts/{build,pack,setup,start,switchyard,tree}.mjs',
+  'scripts/{build,install,node-24,pack,setup,start,switchyard,tree}.mjs',
 ];
+
+const isDesktop = (path: string) => /^main\/(desktop\/|electron\.ts)/.test(path);
 
 /** Code that uses a tool names it: by an import, a command, or in a configuration. */
 const USERS = [
@@ -47,13 +51,17 @@ function packagesIn(text: string): readonly string[] {
   });
 }
 
-test('the program and its window import only packages of package.json, so that a start needs no tools', () => {
+test('the program and its window import only packages of package.json, and the desktop app those of tools/desktop', () => {
   const imported = textsOf(RUNS).flatMap(([path, text]) =>
     packagesIn(text).map((name) => [name, path] as const),
   );
-  expect(imported.filter(([name]) => !(name in PROGRAM))).toEqual([]);
+  const isHad = ([name, path]: readonly [string, string]) =>
+    name in PROGRAM || (isDesktop(path) && name in desktop.devDependencies);
+  expect(imported.filter((one) => !isHad(one))).toEqual([]);
   // The search sees what is there.
-  expect(new Set(imported.map(([name]) => name))).toEqual(new Set(Object.keys(PROGRAM)));
+  expect(new Set(imported.map(([name]) => name))).toEqual(
+    new Set(Object.keys({ ...PROGRAM, ...desktop.devDependencies })),
+  );
 });
 
 test('each package of tools/development is used', () => {
@@ -67,3 +75,33 @@ test('each package of tools/development is used', () => {
   expect(TOOLS.filter((name) => !isUsed(name))).toEqual([]);
   expect(isUsed(['left', 'right'].join('-to-'))).toBe(false);
 });
+
+interface LockedPackage {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Where Node looks for `name` from the package at `from`. */
+function placesOf(from: string, name: string): readonly string[] {
+  const parts = from.split('/node_modules/');
+  const inside = parts.map((_part, at) => parts.slice(0, at + 1).join('/node_modules/'));
+  return [...inside.map((place) => `${place}/node_modules/${name}`), `node_modules/${name}`];
+}
+
+// `npm ci` refuses a lock file that was written next to installed packages and so lacks those of other systems.
+test.each(['package-lock.json', 'docs/site/package-lock.json', 'test/clients/package-lock.json'])(
+  '%s has every package that its packages need, on any system',
+  (path) => {
+    const lock = JSON.parse(read(path)) as {
+      readonly packages: Readonly<Record<string, LockedPackage>>;
+    };
+    const { packages } = lock;
+    expect(Object.keys(packages).length).toBeGreaterThan(50);
+    const missing = Object.entries(packages).flatMap(([from, wanted]) =>
+      Object.keys({ ...wanted.dependencies, ...wanted.optionalDependencies })
+        .filter((name) => !placesOf(from, name).some((place) => place in packages))
+        .map((name) => `${from} needs ${name}`),
+    );
+    expect(missing).toEqual([]);
+  },
+);

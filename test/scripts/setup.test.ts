@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
   existsSync,
+  globSync,
   mkdirSync,
   readFileSync,
   realpathSync,
@@ -39,6 +41,7 @@ type Packages = Readonly<Record<string, object>>;
 
 const WANTED: Packages = {
   '': { name: 'x', devDependencies: { 'left-pad': '1.3.0', 'other-system': '2.3.3' } },
+  'tools/desktop': { devDependencies: {} },
   'tools/development': { devDependencies: { 'fast-check': '4.10.2' } },
   'tools/node': { optionalDependencies: {} },
   'node_modules/@switchyard/development': { resolved: 'tools/development', link: true },
@@ -47,7 +50,25 @@ const WANTED: Packages = {
   'node_modules/other-system': OTHER_SYSTEM,
 };
 
+const PROGRAM = packagedNode(process.platform, process.arch);
+const NODE_NAME = PROGRAM.split('/')[0] ?? '';
 const ROOT_ONLY: Packages = { 'node_modules/left-pad': LEFT_PAD };
+
+/** Says what it is asked for and with which lockfile, and answers as a test has put it beside it. */
+const NPM = `#!/bin/sh
+here=$(dirname "$0")
+case $1 in
+config) echo https://packages.example/npm ;;
+pack)
+  for each; do case $each in --pack-destination=*) folder=\${each#*=} ;; esac; done
+  cp "$here"/*.tgz "$folder" ;;
+*)
+  echo "npm $*"
+  if [ ! -f npm-shrinkwrap.json ]; then exit 0; fi
+  cp npm-shrinkwrap.json "$here/addressed.json"
+  if [ -f "$here/said" ]; then cat "$here/said" >&2; exit 1; fi ;;
+esac
+`;
 
 /** A checkout whose node_modules holds what an install left there; null is none at all. */
 function checkout(installed: Packages | null): string {
@@ -59,10 +80,10 @@ function checkout(installed: Packages | null): string {
     return path;
   };
   put('package-lock.json', JSON.stringify({ lockfileVersion: 3, packages: WANTED }));
-  for (const script of ['setup.mjs', 'build.mjs', 'tree.mjs']) {
+  for (const script of globSync('*.mjs', { cwd: SCRIPTS })) {
     copyFileSync(join(SCRIPTS, script), put(`scripts/${script}`, ''));
   }
-  chmodSync(put('bin/npm', '#!/bin/sh\necho "npm $*"\n'), 0o755);
+  chmodSync(put('bin/npm', NPM), 0o755);
   put('old.cjs', `Object.defineProperty(process.versions, 'node', { value: '20.20.2' });`);
   if (installed !== null) {
     const lockfile = { lockfileVersion: 3, packages: installed };
@@ -70,6 +91,21 @@ function checkout(installed: Packages | null): string {
     for (const path of Object.keys(installed)) mkdirSync(join(tree, path), { recursive: true });
   }
   return tree;
+}
+
+/** Adds to the lockfile a package of Node, which npm packs; its program is none. */
+function addNode24(tree: string, entry: object = {}): void {
+  const folder = temporaryDirectory();
+  const archive = join(tree, `bin/${NODE_NAME}-24.0.0.tgz`);
+  for (const path of [PROGRAM.replace(NODE_NAME, 'package'), 'package/include/node.h']) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), 'the program');
+  }
+  execFileSync('tar', ['-czf', archive, 'package'], { cwd: folder });
+  const digest = createHash('sha512').update(readFileSync(archive)).digest('base64');
+  const node = { version: '24.0.0', integrity: `sha512-${digest}`, optional: true, ...entry };
+  const packages = { ...WANTED, [`node_modules/${NODE_NAME}`]: node };
+  writeFileSync(join(tree, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
 }
 
 /** Runs it on this Node or, as it believes, on Node 20; `asked` is what it ran of npm, its usual options aside. */
@@ -99,7 +135,8 @@ describe.runIf(process.platform !== 'win32')('the set-up of a checkout', () => {
   test('a start installs what the program needs, and the tests add their tools to what is there', () => {
     expect(setUp(checkout(null))).toEqual({ ...DONE, asked: ['ci --no-workspaces'] });
     expect(setUp(checkout(ROOT_ONLY))).toEqual({ ...DONE, asked: [] });
-    const tools = '--include-workspace-root --workspace=tools/development';
+    const tools =
+      '--include-workspace-root --workspace=tools/development --workspace=tools/desktop';
     expect(setUp(checkout(ROOT_ONLY), ['development'])).toEqual({
       ...DONE,
       asked: [`install --no-save ${tools}`],
@@ -131,28 +168,90 @@ describe.runIf(process.platform !== 'win32')('the set-up of a checkout', () => {
   test('a start keeps tools that are already there up to date, so that the next one installs nothing', () => {
     const old = { ...FAST_CHECK, version: '4.10.1' };
     const tree = checkout({ ...ROOT_ONLY, ...LINKS, 'node_modules/fast-check': old });
-    const tools = '--include-workspace-root --workspace=tools/development';
+    const tools =
+      '--include-workspace-root --workspace=tools/development --workspace=tools/desktop';
     expect(setUp(tree)).toEqual({ ...DONE, asked: [`install --no-save ${tools}`] });
   });
 
-  test('set-up installs Node 24 where an older one runs, and says so if npm has none for this system', () => {
-    const { status, stderr, asked } = setUp(checkout(ROOT_ONLY), [], '20');
-    expect([status, asked]).toEqual([
-      1,
-      ['install --no-save --include-workspace-root --workspace=tools/node'],
-    ]);
-    expect(stderr).toMatch(/^npm has no Node 24 for .+: install it \(https:\/\/nodejs.org\)/);
+  test('set-up gives npm the address of each archive, in the registry that npm is set to', () => {
+    const tree = checkout(null);
+    expect(setUp(tree)).toMatchObject(DONE);
+    const { packages } = JSON.parse(readFileSync(join(tree, 'bin/addressed.json'), 'utf8')) as {
+      packages: Packages;
+    };
+    expect(packages['node_modules/left-pad']).toEqual({
+      ...LEFT_PAD,
+      resolved: 'https://packages.example/npm/left-pad/-/left-pad-1.3.0.tgz',
+    });
+    const link = 'node_modules/@switchyard/development';
+    expect([packages[link], packages['']]).toEqual([WANTED[link], WANTED['']]);
+    expect(existsSync(join(tree, 'npm-shrinkwrap.json'))).toBe(false);
   });
 
-  test('scripts of npm run on the Node 24 that was installed, whether or not npm links it', () => {
+  test('set-up asks a registry that keeps archives at other paths where they are', () => {
+    const tree = checkout(null);
+    writeFileSync(join(tree, 'bin/said'), 'npm error code E404\n');
+    const asked = ['ci --no-workspaces', 'ci --no-workspaces'];
+    expect(setUp(tree)).toEqual({ ...DONE, asked });
+  });
+
+  test('set-up passes on what npm says of an install that failed, and leaves no lockfile of its own', () => {
+    const tree = checkout(null);
+    writeFileSync(join(tree, 'bin/said'), 'npm error code ENOSPC\n');
+    const { status, stderr, asked } = setUp(tree);
+    expect([status, asked]).toEqual([1, ['ci --no-workspaces']]);
+    expect(stderr).toMatch(/^npm error code ENOSPC\nThe dependencies could not be installed/);
+    expect(existsSync(join(tree, 'npm-shrinkwrap.json'))).toBe(false);
+  });
+
+  test('set-up removes the lockfile that an interrupted install left', () => {
     const tree = checkout(ROOT_ONLY);
-    const program = join(tree, 'node_modules', packagedNode(process.platform, process.arch));
-    mkdirSync(dirname(program), { recursive: true });
-    writeFileSync(program, '');
+    writeFileSync(join(tree, 'npm-shrinkwrap.json'), '{}');
+    expect(setUp(tree)).toEqual({ ...DONE, asked: [] });
+    expect(existsSync(join(tree, 'npm-shrinkwrap.json'))).toBe(false);
+  });
+
+  test('set-up says so where npm has no Node 24 for this system', () => {
+    const { status, stderr } = setUp(checkout(ROOT_ONLY), [], '20');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^npm has no Node 24 for .+\. Install it \(https:\/\/nodejs.org\)/);
+  });
+
+  test('set-up on an older Node takes Node 24 out of the package in the lockfile, and scripts of npm run on it', () => {
+    const tree = checkout(ROOT_ONLY);
+    addNode24(tree);
     const link = join(tree, 'node_modules/.bin/node');
     expect(setUp(tree, [], '20')).toEqual({ ...DONE, asked: [] });
-    expect(realpathSync(link)).toBe(realpathSync(program));
+    expect(realpathSync(link)).toBe(join(realpathSync(tree), '.cache/node/24.0.0', PROGRAM));
+    expect(readFileSync(link, 'utf8')).toBe('the program');
+    // Its headers stay in the archive, and that goes.
+    expect(globSync('.cache/**/*', { cwd: tree }).map((path) => path.split('/').at(-1))).toEqual(
+      expect.not.arrayContaining(['node.h', expect.stringContaining('.tgz')]),
+    );
+    rmSync(join(tree, 'bin'), { recursive: true });
     expect(setUp(tree, [], '20')).toEqual({ ...DONE, asked: [] });
+  });
+
+  test('set-up refuses a package of Node that differs from the lockfile', () => {
+    const tree = checkout(ROOT_ONLY);
+    addNode24(tree, { integrity: 'sha512-x' });
+    const { status, stderr } = setUp(tree, [], '20');
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('other than the lockfile has it'),
+    ]);
+    expect(existsSync(join(tree, '.cache/node'))).toBe(false);
+  });
+
+  test('scripts of npm run on the Node 24 that a plain npm ci has brought', () => {
+    const tree = checkout(ROOT_ONLY);
+    addNode24(tree);
+    const program = join(tree, 'node_modules', PROGRAM);
+    mkdirSync(dirname(program), { recursive: true });
+    writeFileSync(program, '');
+    // npm may leave its link out, since packages for other systems have it too.
+    expect(setUp(tree, [], '20')).toEqual({ ...DONE, asked: [] });
+    expect(realpathSync(join(tree, 'node_modules/.bin/node'))).toBe(realpathSync(program));
   });
 });
 

@@ -1,8 +1,13 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
+import { temporaryDirectory } from './gateway.ts';
 import { listening } from './listening.ts';
+import { spawnProgram } from './process.ts';
 
 /** Why npm could not fetch anything, from the error of a program that ran it; null for another failure. */
 export function unreachableRegistry(error: unknown): string | null {
@@ -19,21 +24,14 @@ interface Publication {
   readonly _attachments: Readonly<Record<string, { readonly data: string }>>;
 }
 
-/** A registry on loopback, to which npm publishes and from which it installs. */
-export interface NpmRegistry {
-  readonly url: string;
-  /** What npm fetched, as `name` or `name@version`, in order. */
-  readonly fetched: readonly string[];
-}
-
 /**
- * Speaks the part of the registry's protocol that `npm publish`, `npm install` and `npx` use
+ * A registry on loopback. It speaks the part of the protocol that `npm publish`, `npm install` and `npx` use
  * (https://github.com/npm/registry/blob/main/docs/REGISTRY-API.md). Versions are added and never replaced.
+ * @returns its address
  */
-export async function startNpmRegistry(): Promise<NpmRegistry> {
+export async function startNpmRegistry(): Promise<string> {
   const packages = new Map<string, Publication>();
   const tarballs = new Map<string, Buffer>();
-  const fetched: string[] = [];
   const server = createServer((request, response) => {
     void answer(request).then(({ status, body }) => response.writeHead(status).end(body));
   });
@@ -48,12 +46,8 @@ export async function startNpmRegistry(): Promise<NpmRegistry> {
     if (request.method === 'PUT') return publish(JSON.parse(await text(request)) as Publication);
     const tarball = tarballs.get(path);
     const known = packages.get(path);
-    if (tarball !== undefined) {
-      fetched.push(path.replace(/\.tgz$/, ''));
-      return { status: 200, body: tarball };
-    }
+    if (tarball !== undefined) return { status: 200, body: tarball };
     if (known === undefined) return { status: 404, body: '{"error":"not_found"}' };
-    fetched.push(path);
     return { status: 200, body: JSON.stringify(known) };
   }
 
@@ -77,5 +71,26 @@ export async function startNpmRegistry(): Promise<NpmRegistry> {
     return { status: 201, body: '{"ok":true}' };
   }
 
-  return { url, fetched };
+  return url;
+}
+
+/** Whoever asks may publish and install, and no other registry is asked: https://verdaccio.org/docs/configuration */
+const VERDACCIO_CONFIG = {
+  storage: './storage',
+  uplinks: {},
+  packages: { '**': { access: '$all', publish: '$all' } },
+  max_body_size: '64mb',
+  log: { type: 'stdout', format: 'json', level: 'http' },
+};
+
+/** Verdaccio by its program, on loopback. */
+export async function startVerdaccio(program: string): Promise<string> {
+  const folder = temporaryDirectory();
+  mkdirSync(join(folder, 'storage'));
+  const config = join(folder, 'config.yaml');
+  writeFileSync(config, JSON.stringify(VERDACCIO_CONFIG));
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const args = [process.execPath, program, '--config', config, '--listen', url];
+  await spawnProgram(args, { PATH: process.env['PATH'], HOME: folder }).printed(/http address/);
+  return url;
 }

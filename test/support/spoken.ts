@@ -1,8 +1,6 @@
-import { mapUpstreams } from '#shared/ids.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createAdjustments } from '../../main/gateway/upstream/adjustments.ts';
-import { forgetfulStore } from '../../main/gateway/usage/store.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';
 import { createMonitor } from '../../main/gateway/monitoring/monitor.ts';
 import type { RoutedRequest } from '../../main/gateway/routing/candidates.ts';
@@ -16,6 +14,8 @@ import { remoteUpstreams } from '../../main/gateway/upstream/upstreams.ts';
 import type { Exchange, HttpClient } from '../../main/platform/http/types.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock } from './clock.ts';
+import { chatCall } from './chat-call.ts';
+import { KEEPING_NOTHING } from './monitor-deps.ts';
 
 interface Sent {
   readonly exchange: Exchange;
@@ -80,21 +80,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     summary: () => {
       throw new Error('nobody asks for a summary');
     },
-    routed() {},
-    nameOf: () => null,
-    joulesPerToken: () => null,
-    opened() {},
-    admission: () => ({ running: 0, queued: 0, limit: 5000, refused: 0 }),
-    keep: () => ({ load: () => null, changed() {}, flush: () => Promise.resolve() }),
-    absence: () => null,
-    sightings: () => ({
-      view: () => mapUpstreams(() => ({ kind: 'untested' })),
-      watched() {},
-      excluded() {},
-    }),
-    usage: forgetfulStore('this test keeps nothing'),
-    keys: { limitsOf: () => null },
-    app: () => ({ version: '', baseUrl: '', warmupEnabled: false, command: '' }),
+    ...KEEPING_NOTHING,
   });
   const observer = monitor.logs.begin({
     id: 'r',
@@ -105,17 +91,7 @@ export function startSpoken(body: object, settings: Readonly<Record<string, stri
     key: null,
   });
   const context: RoutedRequest = {
-    call: {
-      request,
-      headers: {},
-      authorization: null,
-      zeroSpend: false,
-      chatForm: null,
-      native: () => request,
-      volatileParts: [],
-      chain: () => null,
-      prefix: null,
-    },
+    call: chatCall(request),
     config,
     remotes: remoteUpstreams(config),
     preferred: null,

@@ -1,5 +1,5 @@
-import { MESSAGES } from '../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/endpoint.ts';
 import { STREAM_PROTOCOLS, type StreamProtocol } from './protocols.ts';
 
 const [CHAT] = STREAM_PROTOCOLS;
@@ -14,7 +14,7 @@ export const TRANSLATED_PROTOCOLS: readonly StreamProtocol[] = [
     ...CHAT,
     name: 'translated responses',
     path: '/v1/responses',
-    translation: RESPONSES,
+    translation: RESPONSES_TRANSLATION,
     body: { input: 'hi' },
     endMark: 'event: response.completed',
     assembled: {
@@ -27,7 +27,7 @@ export const TRANSLATED_PROTOCOLS: readonly StreamProtocol[] = [
     ...CHAT,
     name: 'translated messages',
     path: '/v1/messages',
-    translation: MESSAGES,
+    translation: MESSAGES_TRANSLATION,
     body: { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] },
     endMark: 'event: message_stop',
     assembled: { stop_reason: 'end_turn', content: [{ type: 'text', text: 'ab [DONE] ' }] },

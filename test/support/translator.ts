@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createItemMemory } from '../../main/gateway/protocols/responses/item-memory.ts';
-import { MESSAGES } from '../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/endpoint.ts';
 import type {
   TranslatedExchange,
   ProtocolTranslation,
@@ -34,8 +34,8 @@ export async function startTranslator(said: Said) {
 }
 
 const PROTOCOLS: Readonly<Record<string, ProtocolTranslation>> = {
-  '/v1/responses': RESPONSES,
-  '/v1/messages': MESSAGES,
+  '/v1/responses': RESPONSES_TRANSLATION,
+  '/v1/messages': MESSAGES_TRANSLATION,
 };
 
 async function serve(

@@ -115,7 +115,7 @@ export const OWNER_RULES = [
     senses: 'userIdleMs',
     frees: true,
     holds: (_on, { userIdleMs }) => userIdleMs !== null && userIdleMs < IDLE_MS,
-    says: () => 'Somebody is using this machine, and it serves only while nobody does.',
+    says: () => 'Someone is using this machine, and it serves only while no one does.',
   }),
   ownerRule<'notOnBattery', boolean>({
     key: 'notOnBattery',

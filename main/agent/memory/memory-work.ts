@@ -35,7 +35,7 @@ export interface MemoryDeps {
 
 const POLL_MS = 100;
 /** How long a change waits for running requests; new ones are answered elsewhere meanwhile. */
-const ORDER_WAIT_MS = 60_000;
+const CHANGE_WAIT_MS = 60_000;
 
 /** Pieces of work on the memory; one runs at a time. None loads or unloads anything while a request runs. */
 export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
@@ -85,10 +85,10 @@ export function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
     return found;
   }
 
-  /** Does `work` while this machine takes no requests; null if one still runs after `ORDER_WAIT_MS`. */
+  /** Does `work` while this machine takes no requests; null if one still runs after `CHANGE_WAIT_MS`. */
   async function whileQuiet<T>(closed: MemoryState, work: () => Promise<T>): Promise<T | null> {
     held.become(closed);
-    const isQuiet = await isQuietWithin(ORDER_WAIT_MS, () => !isFreeWanted());
+    const isQuiet = await isQuietWithin(CHANGE_WAIT_MS, () => !isFreeWanted());
     const result = isQuiet ? await work() : null;
     held.become({ kind: 'kept' });
     return result;
@@ -172,7 +172,7 @@ const FREED: ModelChangeResult = {
 const BUSY: ModelChangeResult = {
   kind: 'refused',
   code: 'requests_running',
-  message: `Requests still run on this machine after ${ORDER_WAIT_MS / 1000} s, and nothing is loaded or unloaded under them; try again later.`,
+  message: `Requests still run on this machine after ${CHANGE_WAIT_MS / 1000} s, and no model is loaded or unloaded while they run; try again later.`,
 };
 
 function notFound(asked: string, offered: readonly string[]): ModelChangeResult {

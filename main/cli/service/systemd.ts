@@ -9,7 +9,7 @@ const SYSTEM_DIRECTORY = '/etc/systemd/system';
 
 export function userService(program: Program, configHome: string): Service {
   return service(program, 'user', join(configHome, 'systemd/user', NAME), [
-    '"loginctl enable-linger" lets it run while nobody is logged in.',
+    '"loginctl enable-linger" lets it run while no one is logged in.',
   ]);
 }
 

@@ -54,7 +54,7 @@ interface ControlDeps {
 const NO_MONEY = {
   status: 409,
   code: 'zero_spend',
-  message: 'The gateway is set to spend no money; switch routing.forceZero off first.',
+  message: 'Local only is on, and this would cost money; switch it off first (routing.forceZero).',
 } as const satisfies GatewayError;
 
 const NO_WARMUP = {
@@ -157,7 +157,7 @@ function notPreferable(id: unknown, { config, remotes }: ControlDeps): GatewayEr
 }
 
 function noCircuit(id: string): GatewayError {
-  const message = `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a provider.`;
+  const message = `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a machine.`;
   return { status: 404, code: 'not_found', message };
 }
 

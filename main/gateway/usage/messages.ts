@@ -61,6 +61,13 @@ interface MachineAt {
   readonly figures: MachineFigures;
 }
 
+interface ModelAt {
+  readonly at: number;
+  /** Empty for all but those that answered most, and where an upstream chose it. */
+  readonly model: string;
+  readonly answers: number;
+}
+
 interface PartRow {
   readonly upstream: string;
   readonly provider: string;
@@ -94,6 +101,7 @@ export const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyToke
 export interface HistoryRows {
   readonly points: readonly UpstreamAt[];
   readonly machines: readonly MachineAt[];
+  readonly models: readonly ModelAt[];
   readonly parts: readonly PartRow[];
   readonly keys: readonly KeyRow[];
   readonly today: UsageFigures;

@@ -44,6 +44,9 @@ const MAX_PARTS = 200;
 /** How many machines have their own history; nobody would read a hundred graphs. */
 const MAX_MACHINES = 8;
 
+/** As many as have colours that are told apart. */
+const MAX_MODELS = 5;
+
 const COLUMNS = FIGURE_NAMES.join(', ');
 const SUMS = FIGURE_NAMES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ');
 const MACHINE_SUMS = MACHINE_FIGURES.map((name) => `sum(${name}) AS ${name}`).join(', ');
@@ -89,6 +92,21 @@ function machineQuery(db: Database) {
     machines.all(query).map(({ at, machine, ...figures }) => ({ at, provider: machine, figures }));
 }
 
+/** The answers of the models that gave most over time, and of all others together. */
+function modelQuery(db: Database) {
+  const models = db.prepare<object, ModelRow>(
+    `WITH busiest AS (
+       SELECT model FROM usage WHERE span = @span AND at >= @from AND upstream <> '' AND model <> ''
+       GROUP BY 1 HAVING sum(calls - failures) > 0 ORDER BY sum(calls - failures) DESC, 1 LIMIT ${MAX_MODELS})
+     SELECT at - (at - @from) % @groupMs AS at,
+       iif(model IN (SELECT model FROM busiest), model, '') AS name, sum(calls - failures) AS answers
+     FROM usage WHERE span = @span AND at >= @from AND upstream <> ''
+     GROUP BY 1, 2 HAVING sum(calls - failures) > 0 ORDER BY 1, 2`,
+  );
+  return (query: Pick<HistoryQuery, 'span' | 'from' | 'groupMs'>) =>
+    models.all(query).map(({ at, name, answers }) => ({ at, model: name, answers }));
+}
+
 export function createUsageQueries(db: Database) {
   const add = db.prepare(
     `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
@@ -102,6 +120,7 @@ export function createUsageQueries(db: Database) {
      WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   const machines = machineQuery(db);
+  const models = modelQuery(db);
   const parts = db.prepare<object, PlaceRow<'upstream' | 'provider' | 'model'>>(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
      WHERE span = @span AND at >= @from AND upstream <> '' GROUP BY 1, 2, 3
@@ -167,6 +186,7 @@ export function createUsageQueries(db: Database) {
         .all({ span, from, groupMs })
         .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
       machines: machines({ span, from, groupMs }),
+      models: models({ span, from, groupMs }),
       parts: parts.all({ span, from }).map(({ upstream, provider, model, ...figures }) => {
         return { upstream, provider, model, figures };
       }),
@@ -189,6 +209,12 @@ export function createUsageQueries(db: Database) {
     /** Deletes rows that are too old, and the oldest beyond the limits. */
     prune: (nowMs: number) => prune.immediate(nowMs),
   };
+}
+
+interface ModelRow {
+  readonly at: number;
+  readonly name: string;
+  readonly answers: number;
 }
 
 type MachineRow = { readonly at: number; readonly machine: string } & MachineFigures;

@@ -5,6 +5,7 @@ import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestsWanted } from '#shared/request-filter.ts';
 import type {
   HistoryMachine,
+  HistoryModel,
   HistoryPoint,
   HistoryRange,
   Tokens,
@@ -201,6 +202,7 @@ function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Co
 const NOTHING: HistoryRows = {
   points: [],
   machines: [],
+  models: [],
   parts: [],
   keys: [],
   today: NO_USAGE,
@@ -271,6 +273,7 @@ export function reportOf(
     stepMs,
     points: pointsOf(found),
     machines: machinesOf(found),
+    models: modelsOf(found),
     parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
       isUpstreamId(upstream)
         ? [{ upstream, provider: provider || null, model: model || null, figures }]
@@ -283,15 +286,42 @@ export function reportOf(
 }
 
 function machinesOf({ machines }: HistoryRows): readonly HistoryMachine[] {
-  const byMachine = Object.entries(Object.groupBy(machines, ({ provider }) => provider));
-  const callsOf = ([provider, rows = []]: (typeof byMachine)[number]) =>
-    provider === '' ? -1 : rows.reduce((sum, { figures }) => sum + figures.calls, 0);
-  return byMachine
-    .toSorted((a, b) => callsOf(b) - callsOf(a))
-    .map(([provider, rows = []]) => ({
-      provider: provider || null,
-      points: rows.map(({ at, figures }) => ({ at, figures })),
-    }));
+  const series = seriesBy(
+    machines,
+    ({ provider }) => provider,
+    ({ figures }) => figures.calls,
+  );
+  return series.map(({ name, rows }) => ({
+    provider: name,
+    points: rows.map(({ at, figures }) => ({ at, figures })),
+  }));
+}
+
+function modelsOf({ models }: HistoryRows): readonly HistoryModel[] {
+  const series = seriesBy(
+    models,
+    ({ model }) => model,
+    ({ answers }) => answers,
+  );
+  return series.map(({ name, rows }) => ({
+    model: name,
+    points: rows.map(({ at, answers }) => ({ at, answers })),
+  }));
+}
+
+/** The rows by name, the heaviest first; those without a name are the rest, and come last. */
+function seriesBy<Row>(
+  rows: readonly Row[],
+  nameOf: (row: Row) => string,
+  weightOf: (row: Row) => number,
+) {
+  const groups = [...Map.groupBy(rows, nameOf)];
+  const weighed = groups.map(([name, own]) => ({
+    name: name || null,
+    rows: own,
+    weight: name === '' ? -1 : own.reduce((sum, row) => sum + weightOf(row), 0),
+  }));
+  return weighed.toSorted((a, b) => b.weight - a.weight);
 }
 
 function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {

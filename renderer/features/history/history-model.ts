@@ -2,6 +2,11 @@ import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts
 import { formatCompact, formatDuration } from '../../text/format.ts';
 import type { t } from '../../text/t.ts';
 
+/** By what answers are stacked. */
+export const STACKS = ['upstream', 'model'] as const;
+
+export type Stack = (typeof STACKS)[number];
+
 /** What one chart shows of a step. */
 export interface Measure {
   readonly id: keyof typeof t.history.measures;

@@ -22,6 +22,7 @@ import {
   moneyText,
   percentiles,
   rateText,
+  type Stack,
   stepCount,
   stepOf,
   stepText,
@@ -54,7 +55,13 @@ function useReport(
 }
 
 /** Usage over time; without a range, over the one that shows most. */
-export function History({ range: asked }: { readonly range: HistoryRange | null }) {
+export function History({
+  range: asked,
+  stack,
+}: {
+  readonly range: HistoryRange | null;
+  readonly stack: Stack;
+}) {
   const { readHistory, data } = useWindow();
   const { upstreams, stats } = data.status;
   const { range, report, isLate, failure } = useReport(asked, readHistory, stats.totalRequests);
@@ -73,7 +80,7 @@ export function History({ range: asked }: { readonly range: HistoryRange | null 
           {HISTORY_RANGES.map((each) => (
             <a
               key={each}
-              href={hashOf({ page: 'history', range: each })}
+              href={hashOf({ page: 'history', range: each, stack })}
               aria-current={each === range ? 'true' : undefined}
             >
               {words.ranges[each]}
@@ -84,7 +91,7 @@ export function History({ range: asked }: { readonly range: HistoryRange | null 
       {failure !== null && <p className="history-note">{failure.refusal.message}</p>}
       {report !== null && <Sums report={report} />}
       <div ref={charts} hidden={isEmpty(drawn)}>
-        {drawn !== null && <Charts report={drawn} nameOf={nameOf} />}
+        {drawn !== null && <Charts report={drawn} stack={stack} nameOf={nameOf} />}
       </div>
       {report !== null && !isEmpty(report) && (
         <>
@@ -129,10 +136,10 @@ function Sums({ report }: { readonly report: HistoryReport }) {
 }
 
 /** Everything over time. */
-function Charts({ report, nameOf }: PartTableProps) {
+function Charts({ report, stack, nameOf }: PartTableProps & { readonly stack: Stack }) {
   return (
     <>
-      <StackedChart report={report} nameOf={nameOf} />
+      <StackedChart report={report} stack={stack} nameOf={nameOf} />
       <FirstTokens />
       <div className="charts">
         {MEASURES.filter((each) => isDrawn(each, report)).map((measure) => (

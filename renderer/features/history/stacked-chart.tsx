@@ -1,10 +1,11 @@
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { HistoryPoint, HistoryReport } from '#shared/usage.ts';
+import type { ReactNode } from 'react';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { Narrowing } from '#shared/request-filter.ts';
+import type { HistoryReport } from '#shared/usage.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { stepCount, stepOf, stepText, niceMax } from './history-model.ts';
-import type { ReactNode } from 'react';
+import { niceMax, type Stack, STACKS, stepCount, stepOf, stepText } from './history-model.ts';
 
 const WIDTH = 1000;
 const HEIGHT = 120;
@@ -64,85 +65,126 @@ export function Plot({ report, peak, text, children }: PlotProps) {
 
 const words = t.history;
 
-/** What a bar is made of: the answers of each upstream, and the requests that failed on top. */
-type Layer = UpstreamId | 'failed';
-const LAYERS: readonly Layer[] = [...UPSTREAM_IDS, 'failed'];
-
-interface Column {
-  readonly at: number;
-  readonly parts: readonly { readonly layer: Layer; readonly value: number }[];
-  readonly total: number;
-}
-
-/** The columns of the chart, one a step in which something happened. */
-function columnsOf(points: readonly HistoryPoint[]): readonly Column[] {
-  return points.map(({ at, figures, upstreams }) => {
-    const valueOf = (layer: Layer): number => {
-      if (layer === 'failed') return figures.failures;
-      const { calls = 0, failures = 0 } = upstreams[layer] ?? {};
-      return calls - failures;
-    };
-    const parts = LAYERS.map((layer) => ({ layer, value: valueOf(layer) }));
-    const shown = parts.filter(({ value }) => value > 0);
-    return { at, parts: shown, total: shown.reduce((sum, { value }) => sum + value, 0) };
-  });
+/** A part of each bar. */
+interface Layer {
+  /** Decides the colour. */
+  readonly id: string;
+  readonly name: string;
+  /** The requests that it counts; null if no page shows just them. */
+  readonly hash: string | null;
+  readonly valueAt: (at: number) => number;
 }
 
 interface StackedChartProps {
   readonly report: HistoryReport;
+  readonly stack: Stack;
   readonly nameOf: (upstream: string) => string;
 }
 
-/** Answers over time, each step stacked by the upstream that gave them; the names lead to its requests. */
-export function StackedChart({ report, nameOf }: StackedChartProps) {
-  const columns = columnsOf(report.points);
+/** Answers over time, each step stacked by who gave them, with what failed on top; the names lead to the requests. */
+export function StackedChart({ report, stack, nameOf }: StackedChartProps) {
+  const answers = stack === 'model' ? modelLayers(report) : upstreamLayers(report, nameOf);
+  const layers = [...answers, failedLayer(report)];
+  const columns = report.points.map(({ at }) => columnAt(at, layers));
   const peak = Math.max(0, ...columns.map(({ total }) => total));
   const steps = stepCount(report);
-  const totals = LAYERS.map((layer) => ({
-    layer,
-    total: columns
-      .flatMap(({ parts }) => parts.filter((part) => part.layer === layer))
-      .reduce((sum, { value }) => sum + value, 0),
-  })).filter(({ total }) => total > 0);
-  const name = (layer: Layer) => (layer === 'failed' ? words.failed : nameOf(layer));
   return (
     <figure className="chart stacked">
       <figcaption>
-        {words.answers}
+        <div className="stacked-title">
+          {words.answers}
+          <nav className="history-ranges" aria-label={words.stackedBy}>
+            {STACKS.map((each) => (
+              <a
+                key={each}
+                href={hashOf({ page: 'history', range: report.range, stack: each })}
+                aria-current={each === stack ? 'true' : undefined}
+              >
+                {words.stacks[each]}
+              </a>
+            ))}
+          </nav>
+        </div>
         <ul className="stacked-names">
-          {totals.map(({ layer, total }) => (
-            <li key={layer}>
-              <span className="stacked-key" data-layer={layer} aria-hidden="true" />
-              <a href={hashOf(requestsOf(layer))}>{name(layer)}</a> {formatCompact(total)}
-            </li>
+          {layers.map((layer) => (
+            <LayerName
+              key={layer.id}
+              layer={layer}
+              total={report.points.reduce((sum, { at }) => sum + layer.valueAt(at), 0)}
+            />
           ))}
         </ul>
       </figcaption>
       <Plot report={report} peak={peak} text={formatCompact}>
         {(scale) =>
-          columns.flatMap(({ at, parts }) => {
-            let below = 0;
-            return parts.map(({ layer, value }) => {
-              below += value;
-              return (
-                <rect
-                  key={`${at}-${layer}`}
-                  data-layer={layer}
-                  {...scale.box(stepOf(report, at) / steps, 1 / steps, below, value)}
-                >
-                  <title>{`${stepText(report, at)}: ${name(layer)} ${formatCompact(value)}`}</title>
-                </rect>
-              );
-            });
-          })
+          columns.flatMap(({ at, parts }) =>
+            parts.map(({ layer, value, upTo }) => (
+              <rect
+                key={`${at}-${layer.id}`}
+                data-layer={layer.id}
+                {...scale.box(stepOf(report, at) / steps, 1 / steps, upTo, value)}
+              >
+                <title>{`${stepText(report, at)}: ${layer.name} ${formatCompact(value)}`}</title>
+              </rect>
+            )),
+          )
         }
       </Plot>
     </figure>
   );
 }
 
-function requestsOf(layer: Layer) {
-  return layer === 'failed'
-    ? ({ page: 'requests', filter: 'failed' } as const)
-    : ({ page: 'requests', filter: 'all', by: { upstream: layer } } as const);
+function LayerName({ layer, total }: { readonly layer: Layer; readonly total: number }) {
+  if (total === 0) return null;
+  const { id, name, hash } = layer;
+  return (
+    <li>
+      <span className="stacked-key" data-layer={id} aria-hidden="true" />
+      {hash === null ? name : <a href={hash}>{name}</a>} {formatCompact(total)}
+    </li>
+  );
 }
+
+/** The layers of a step in which they have something, from the bottom. */
+function columnAt(at: number, layers: readonly Layer[]) {
+  let total = 0;
+  const parts = layers.flatMap((layer) => {
+    const value = layer.valueAt(at);
+    total += value;
+    return value > 0 ? [{ layer, value, upTo: total }] : [];
+  });
+  return { at, parts, total };
+}
+
+function upstreamLayers({ points }: HistoryReport, nameOf: (id: string) => string): Layer[] {
+  const byTime = new Map(points.map(({ at, upstreams }) => [at, upstreams]));
+  return UPSTREAM_IDS.map((id) => ({
+    id,
+    name: nameOf(id),
+    hash: requestsHash({ upstream: id }),
+    valueAt: (at) => {
+      const { calls = 0, failures = 0 } = byTime.get(at)?.[id] ?? {};
+      return calls - failures;
+    },
+  }));
+}
+
+/** The busiest at the bottom. Colours go by name, so that they stay where two models overtake each other. */
+function modelLayers({ models }: HistoryReport): Layer[] {
+  const names = models.flatMap(({ model }) => model ?? []).toSorted();
+  return models.map(({ model, points }) => {
+    const byTime = new Map(points.map(({ at, answers }) => [at, answers]));
+    const valueAt = (at: number) => byTime.get(at) ?? 0;
+    if (model === null) return { id: 'others', name: words.otherModels, hash: null, valueAt };
+    const id = `model-${names.indexOf(model) + 1}`;
+    return { id, name: model, hash: requestsHash({ model }), valueAt };
+  });
+}
+
+function failedLayer({ points }: HistoryReport): Layer {
+  const byTime = new Map(points.map(({ at, figures }) => [at, figures.failures]));
+  const hash = hashOf({ page: 'requests', filter: 'failed' });
+  return { id: 'failed', name: words.failed, hash, valueAt: (at) => byTime.get(at) ?? 0 };
+}
+
+const requestsHash = (by: Narrowing) => hashOf({ page: 'requests', filter: 'all', by });

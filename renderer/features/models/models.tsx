@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
+import { distinctNames, unknownMachine } from '#shared/machine-names.ts';
 import { counted, formatAge, formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
@@ -65,6 +66,7 @@ interface AskedTableProps {
 function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
   const now = useServerNow();
   const { name, calls, last, went, map } = words.columns;
+  const machines = machinesOf(asked);
   return (
     <table aria-label={words.list}>
       <thead>
@@ -91,7 +93,7 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
               {formatAge(Math.max(0, now - each.lastAt))}
             </td>
             <td data-label={went}>
-              <Destinations asked={each} />
+              <Destinations asked={each} machines={machines} />
             </td>
             <td data-label={map}>
               <AliasChoice asked={each} models={asked.models} {...{ pairs, isHeld, onMap }} />
@@ -106,19 +108,42 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
 /** More say nothing new. */
 const MAX_SHOWN = 4;
 
-function Destinations({ asked: { destinations } }: { readonly asked: AskedModel }) {
+/** The names of all machines that a name went to. */
+function machinesOf({ names }: AskedModels): MachineLabels {
+  const named = names
+    .flatMap(({ destinations }) => destinations)
+    .flatMap(({ provider, machine }) =>
+      provider && machine ? [[provider, machine] as const] : [],
+    );
+  return distinctNames(Object.fromEntries(named));
+}
+
+type MachineLabels = ReadonlyMap<string, string>;
+
+interface DestinationsProps {
+  readonly asked: AskedModel;
+  readonly machines: MachineLabels;
+}
+
+function Destinations({ asked: { destinations }, machines }: DestinationsProps) {
   return (
     <ul className="models-went">
       {destinations.slice(0, MAX_SHOWN).map((each) => (
         <li key={`${each.upstream} ${each.provider} ${each.model}`}>
-          <Destination to={each} isOnly={destinations.length === 1} />
+          <Destination to={each} isOnly={destinations.length === 1} machines={machines} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Destination({ to, isOnly }: { readonly to: AskedDestination; readonly isOnly: boolean }) {
+interface DestinationProps {
+  readonly to: AskedDestination;
+  readonly isOnly: boolean;
+  readonly machines: MachineLabels;
+}
+
+function Destination({ to, isOnly, machines }: DestinationProps) {
   const { upstreams } = useWindow().data.status;
   const share = isOnly ? null : (
     <span className="quiet">{words.share(counted(to.calls, words.requests))}</span>
@@ -132,8 +157,11 @@ function Destination({ to, isOnly }: { readonly to: AskedDestination; readonly i
     );
   }
   const label = upstreams.find(({ id }) => id === to.upstream)?.label ?? to.upstream;
-  const machine = to.machine ?? to.provider;
-  const where = machine === null ? label : t.usage.machineOf(label, machine);
+  const { provider } = to;
+  const where =
+    provider === null
+      ? label
+      : t.usage.machineOf(label, machines.get(provider) ?? unknownMachine(provider));
   return (
     <>
       {words.went(where, to.model ?? words.itsOwn)}

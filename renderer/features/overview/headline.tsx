@@ -101,7 +101,10 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
     ? found.map(({ what }) => ({ what, todo: words.demoTodo, remedy: null }))
     : found;
   const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
-  return { ...sentenceFor(list), problems, isStuck };
+  const sentence = sentenceFor(list);
+  const isPreferred = list.server !== null && list.server.preferredMs !== null;
+  const details = isPreferred ? [words.preferred, ...sentence.details] : sentence.details;
+  return { ...sentence, details, problems, isStuck };
 }
 
 /** A problem that says so if upstreams could answer with zero-spend off. */
@@ -131,7 +134,8 @@ function sentenceFor(list: UpstreamList): Sentence {
     case 'bare':
       return say('grey', { subject: words.bare }, words.bareTodo);
     case 'verifying': {
-      const subject = upstreams[0]?.report.label ?? '';
+      const local = upstreams.find(({ report }) => report.id === 'local');
+      const subject = local?.report.label ?? '';
       return say('blue', { subject, rest: words.verifying }, words.verifyingNote);
     }
     case 'stuck': {

@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import type { UpstreamId } from '#shared/ids.ts';
 import { t } from '../../text/t.ts';
 import { ErrorText } from '../../ui/error-text.tsx';
 import { Switch } from '../../ui/switch.tsx';
@@ -12,10 +13,10 @@ const words = t.overview.rules;
 export function RoutingRules({ list }: { readonly list: UpstreamList }) {
   const { data } = useWindow();
   const { forceZero } = data.status;
-  const [first] = list.upstreams;
-  const last = list.upstreams.at(-1);
-  const local = first?.report.label ?? '';
-  const others = list.upstreams.slice(1);
+  const at = (id: UpstreamId) => list.upstreams.find(({ report }) => report.id === id);
+  const last = at('ondemand');
+  const local = at('local')?.report.label ?? '';
+  const others = list.upstreams.filter(({ report }) => report.id !== 'local');
   const hasPaid = others.some(({ condition }) => condition.kind !== 'missing');
   const paid = hasPaid ? words.paidMayAnswer(local) : words.noPaid;
   return (

@@ -36,6 +36,7 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
       data-tone={tone}
       data-flow={flow}
       data-missing={missing || undefined}
+      data-preferred={upstream.preferredMs !== null || undefined}
       data-off={condition.kind === 'zero-spend' || undefined}
     >
       <div className="track">

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { UpstreamId } from '#shared/ids.ts';
+import { isHostedId, type UpstreamId } from '#shared/ids.ts';
 import {
   DEMO_FAULTS,
   type DemoFault,
@@ -21,7 +21,13 @@ import { TestButton } from '../setup/upstream-test.tsx';
 import { DemoTour } from './demo-tour.tsx';
 import { RoutingRules } from './routing-rules.tsx';
 import { UpstreamCard } from './upstream-card.tsx';
-import { isSure, isUnconfigured, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+import {
+  isPreferable,
+  isSure,
+  isUnconfigured,
+  type UpstreamList,
+  type UpstreamView,
+} from './upstream-list.ts';
 
 /** The track: the apps, then the upstreams in routing order. */
 export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
@@ -57,7 +63,11 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
                 machines={poolOf(upstream.report, data)}
                 onSetUp={control ? () => setUp(id) : null}
               >
-                <UpstreamActions label={label} offered={actionsAt(upstream, data, actions)}>
+                <UpstreamActions
+                  label={label}
+                  offered={actionsAt(upstream, data, actions)}
+                  order={orderAction(upstream, list, actions)}
+                >
                   {upstream.condition.kind !== 'missing' && <TestButton id={id} label={label} />}
                 </UpstreamActions>
                 {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
@@ -96,6 +106,22 @@ function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Contro
   ];
 }
 
+/** What changes its place in the order for an hour, or ends that. */
+function orderAction(
+  upstream: UpstreamView,
+  list: UpstreamList,
+  actions: Control,
+): OrderAction | null {
+  const { id } = upstream.report;
+  const { prefer, endPreference, preferred } = t.overview.track;
+  if (upstream.preferredMs !== null) {
+    const left = preferred(Math.ceil(upstream.preferredMs / 60_000));
+    return { ...endPreference, state: left, run: () => actions.prefer(null) };
+  }
+  if (!isHostedId(id) || !isPreferable(upstream, list)) return null;
+  return { ...prefer, state: null, run: () => actions.prefer(id) };
+}
+
 /** The machines behind Local; null for other upstreams and if Local has an engine address. */
 function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): ProvidersSummary | null {
   return id === 'local' && baseUrl === null && providers?.count ? providers : null;
@@ -110,14 +136,20 @@ interface UpstreamAction {
   readonly run: () => Promise<Refusal | null>;
 }
 
+interface OrderAction extends UpstreamAction {
+  /** What it would end; null if there is nothing. */
+  readonly state: string | null;
+}
+
 interface UpstreamActionsProps {
   readonly label: string;
   readonly offered: readonly UpstreamAction[];
+  readonly order: OrderAction | null;
   readonly children: ReactNode;
 }
 
 /** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
-function UpstreamActions({ label, offered, children }: UpstreamActionsProps) {
+function UpstreamActions({ label, offered, order, children }: UpstreamActionsProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 
   const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
@@ -131,20 +163,27 @@ function UpstreamActions({ label, offered, children }: UpstreamActionsProps) {
     if (!refusal) name?.focus({ preventScroll: true });
   };
 
+  const buttonOf = (action: UpstreamAction) => (
+    <ControlButton
+      key={action.word}
+      title={action.title}
+      onClick={({ currentTarget }) => void run(action, currentTarget)}
+    >
+      {action.word}
+      <span className="roomy">{action.more}</span>
+      <span className="unseen"> {label}</span>
+    </ControlButton>
+  );
   return (
     <div className="upstream-actions">
-      {offered.map((action) => (
-        <ControlButton
-          key={action.word}
-          title={action.title}
-          onClick={({ currentTarget }) => void run(action, currentTarget)}
-        >
-          {action.word}
-          <span className="roomy">{action.more}</span>
-          <span className="unseen"> {label}</span>
-        </ControlButton>
-      ))}
+      {offered.map(buttonOf)}
       {children}
+      {order !== null && (
+        <p className="order-action">
+          {order.state !== null && <span className="preferred">{order.state}</span>}
+          {buttonOf(order)}
+        </p>
+      )}
       <output className="unseen">{outcome?.said ?? ''}</output>
       <ErrorText text={outcome?.error ?? null} />
     </div>

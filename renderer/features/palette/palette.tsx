@@ -1,4 +1,6 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import type { AgentState } from '../../api/agent.ts';
+import { isHostedId } from '#shared/ids.ts';
 import type { Machines } from '../../api/providers.ts';
 import { hashOf, TABS } from '../../route.ts';
 import { t } from '../../text/t.ts';
@@ -6,10 +8,12 @@ import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow, type WindowContent } from '../../window-context.ts';
 import { isResettable, isWarmable } from '../overview/upstream-track.tsx';
-import type { UpstreamList } from '../overview/upstream-list.ts';
+import { isPreferable, type UpstreamList } from '../overview/upstream-list.ts';
 import { namesOf } from '../providers/provider-standing.ts';
 import { sectionTitle } from '../settings/setting-field.tsx';
 import { sectionsOf } from '../settings/settings-table.ts';
+import { ownMachine } from '../this-machine/agent-engine.ts';
+import { modeActions } from '../this-machine/this-machine.tsx';
 import { testWords } from '../setup/upstream-test.tsx';
 
 interface PaletteProps {
@@ -28,6 +32,8 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
     null,
     content.registry.lastList(),
   );
+  const { agent } = content;
+  const { value: here } = useReading(agent.read, null, agent.last());
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
   const [said, setSaid] = useState('');
@@ -36,8 +42,9 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
   const entries = [
     ...pages(),
     ...actionsOf(content, list, onNewChat),
+    ...ownMachineActions(content, here),
     ...upstreamsOf(content),
-    ...(machines === null ? [] : machinesOf(machines)),
+    ...(machines === null ? [] : machinesOf(machines, ownMachine(here))),
     ...settingsOf(content),
   ];
   const found = foundEntries(entries, query);
@@ -108,7 +115,7 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
           </li>
         ))}
       </ul>
-      <output className="palette-said">{found.length === 0 ? words.nothing : said}</output>
+      <output className="palette-said">{said || (found.length === 0 && words.nothing)}</output>
     </Modal>
   );
 }
@@ -126,18 +133,36 @@ function pages(): readonly Entry[] {
   }));
 }
 
+function action(name: string, text: string, to: Entry['to']): Entry {
+  return { id: `action-${name}`, group: 'action', text, note: '', to };
+}
+
+const said = async (act: Promise<{ readonly message: string } | null>, done: string = words.done) =>
+  (await act)?.message ?? done;
+
+/** What the owner can do with the machine of the gateway. */
+function ownMachineActions(
+  { agent, control }: WindowContent,
+  here: AgentState | null,
+): readonly Entry[] {
+  if (!control || here?.kind !== 'on') return [];
+  return [
+    ...modeActions(here.view).map(({ choice, word, done }) =>
+      action(`mode-${choice}`, words.ofThisMachine(word), () => said(agent.setMode(choice), done)),
+    ),
+    action(
+      'join',
+      t.thisMachine.join.open,
+      hashOf({ page: 'providers', filter: 'all', joining: true }),
+    ),
+  ];
+}
+
 function actionsOf(
   { data, control, actions, settings }: WindowContent,
-  { upstreams }: UpstreamList,
+  list: UpstreamList,
   onNewChat: () => void,
 ): readonly Entry[] {
-  const action = (name: string, text: string, to: Entry['to']): Entry => ({
-    id: `action-${name}`,
-    group: 'action',
-    text,
-    note: '',
-    to,
-  });
   const always = [
     action('new-chat', words.newChat, async () => {
       onNewChat();
@@ -157,8 +182,6 @@ function actionsOf(
   const { zero, forceZero } = data.status;
   const isHeld =
     settings.kind === 'read' && settings.view['routing']?.['forceZero']?.source === 'env';
-  const said = async (act: Promise<{ readonly message: string } | null>) =>
-    (await act)?.message ?? words.done;
   return [
     ...always,
     ...(isHeld
@@ -168,7 +191,7 @@ function actionsOf(
             said(actions.saveSettings({ routing: { forceZero: !forceZero } })),
           ),
         ]),
-    ...upstreams.flatMap((view) => {
+    ...list.upstreams.flatMap((view) => {
       const { id, label } = view.report;
       const isTestable = view.condition.kind !== 'missing' && !(zero && id !== 'local');
       return [
@@ -177,6 +200,16 @@ function actionsOf(
           : []),
         ...(isResettable(view.report)
           ? [action(`reset-${id}`, words.reset(label), () => said(actions.resetCircuit(id)))]
+          : []),
+        ...(view.preferredMs === null
+          ? []
+          : [
+              action('end-preference', words.endPreference(label), () =>
+                said(actions.prefer(null)),
+              ),
+            ]),
+        ...(isHostedId(id) && isPreferable(view, list)
+          ? [action(`prefer-${id}`, words.prefer(label), () => said(actions.prefer(id)))]
           : []),
         ...(isWarmable(view, data.status)
           ? [action('warm', words.warmUp(label), () => said(actions.warmUp()))]
@@ -207,12 +240,12 @@ async function tested(test: ReturnType<WindowContent['actions']['testUpstream']>
   return `${word} ${detail}`;
 }
 
-function machinesOf(machines: Machines): readonly Entry[] {
+function machinesOf(machines: Machines, hereId: string | null): readonly Entry[] {
   return [...namesOf(machines)].map(([id, text]) => ({
     id: `machine-${id}`,
     group: 'machine',
     text,
-    note: '',
+    note: id === hereId ? t.providers.here : '',
     to: hashOf({ page: 'provider', id }),
   }));
 }

@@ -70,10 +70,10 @@ export function usageText(attempt: AttemptRow): string | null {
   return [t.usage.tokens(tokens), ...rate, ...cachedText(attempt), ...fixed].join(' · ');
 }
 
-function cachedText({ tokens, machine }: AttemptRow): readonly string[] {
-  if (tokens === null || tokens.cached === 0) return [];
-  const cached = t.usage.cached(tokens.cached, tokens.input);
-  return [machine === null ? cached : t.usage.keptOn(machine, cached)];
+function cachedText({ tokens }: AttemptRow): readonly string[] {
+  return tokens === null || tokens.cached === 0
+    ? []
+    : [t.usage.cached(tokens.cached, tokens.input)];
 }
 
 export function resultText(attempt: AttemptRow, row: RequestRow): string {

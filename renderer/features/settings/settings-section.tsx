@@ -20,6 +20,7 @@ import {
   withoutSection,
 } from './draft.ts';
 import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
+import { PlaceHandle } from './drag-handle.tsx';
 import { type Field, type Section, arrangedFields, matchingFields } from './settings-table.ts';
 import { UpstreamPlace } from './upstream-place.tsx';
 
@@ -88,6 +89,7 @@ export function SettingsSection(props: SettingsSectionProps) {
           {sectionSummary(section, view, data.providers?.serving ?? 0)}
         </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
+        {!isSearched && <PlaceHandle upstream={section.upstream} {...{ view, drafts }} />}
       </summary>
       {hosted !== undefined && (
         <div className="upstream-place">

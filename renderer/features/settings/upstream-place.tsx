@@ -8,11 +8,15 @@ import { ConfirmDialog } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import type { Drafts } from './draft.ts';
 
-interface UpstreamPlaceProps {
+/** A hosted upstream among the others, with what is saved and what is not. */
+export interface Placed {
   readonly id: HostedId;
-  readonly label: string;
   readonly view: SettingsView;
   readonly drafts: Drafts;
+}
+
+interface UpstreamPlaceProps extends Placed {
+  readonly label: string;
 }
 
 const words = t.settings.place;
@@ -23,7 +27,6 @@ export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
   const [error, setError] = useState<string | null>(null);
   const [isAsking, setAsking] = useState(false);
   const place = HOSTED_IDS.indexOf(id);
-  const isEmpty = view[id]?.['baseUrl']?.value === null;
   const held = variableOf(view, id);
 
   const move = async (other: HostedId): Promise<void> => {
@@ -37,9 +40,10 @@ export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
     setError(refusal?.message ?? null);
   };
   const mover = (other: HostedId | undefined, word: string) => {
-    const variable = other === undefined ? null : (held ?? variableOf(view, other));
-    const isDirty = hasDrafts(drafts, id) || (other !== undefined && hasDrafts(drafts, other));
-    const why = isDirty ? words.saveFirst : variable && words.held(variable);
+    const why =
+      other === undefined
+        ? null
+        : (whyFixed({ id, view, drafts }) ?? whyFixed({ id: other, view, drafts }));
     return (
       <Button
         disabled={!control || other === undefined || why !== null}
@@ -52,7 +56,7 @@ export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
     );
   };
 
-  if (isEmpty && held === null) return null;
+  if (isEmptyPlace({ id, view }) && held === null) return null;
   return (
     <>
       {mover(HOSTED_IDS[place - 1], words.up)}
@@ -79,6 +83,18 @@ export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
       )}
     </>
   );
+}
+
+/** Why nothing can change places with it; null if something can. */
+export function whyFixed({ id, view, drafts }: Placed): string | null {
+  if (hasDrafts(drafts, id)) return words.saveFirst;
+  const variable = variableOf(view, id);
+  return variable === null ? null : words.held(variable);
+}
+
+/** Nothing is set up there. */
+export function isEmptyPlace({ id, view }: Pick<Placed, 'id' | 'view'>): boolean {
+  return view[id]?.['baseUrl']?.value === null;
 }
 
 /** The first variable that sets a value of the upstream; null if none does. */

@@ -1,6 +1,7 @@
 import { useEffect, useId, useState } from 'react';
 import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
+import type { SettingsState } from '../../api/window-state.ts';
 import { baseUrlsFor, completeBaseUrl } from '../../text/address.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
@@ -9,6 +10,7 @@ import { ErrorText } from '../../ui/error-text.tsx';
 import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { useWindow } from '../../window-context.ts';
+import { type ListPrice, listPriceOf } from './list-prices.ts';
 import { costHint, TestResult, useTest } from './upstream-test.tsx';
 
 interface HostedFormProps {
@@ -40,7 +42,6 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
   const [apiKey, setApiKey] = useState('');
   const [model, setModel] = useState('');
   const [givenName, setGivenName] = useState('');
-  const [price, setPrice] = useState({ input: '', output: '' });
   const [error, setError] = useState<string | null>(null);
   const test = useTest(id);
   const typed = preset?.baseUrl ?? completeBaseUrl(address);
@@ -50,6 +51,7 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
   const list = useModels(id, isAsking ? { baseUrl: typed, apiKey, asked } : null, actions);
   const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
+  const price = usePrice(preset, chosen);
 
   const save = async (of: Preset): Promise<void> => {
     test.clear();
@@ -59,8 +61,7 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
       apiKey: apiKey || null,
       model: chosen,
       label,
-      ...(price.input.trim() !== '' && { priceInput: amountOf(price.input) }),
-      ...(price.output.trim() !== '' && { priceOutput: amountOf(price.output) }),
+      ...priceSettings(price),
     };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal && refusalText(refusal, FIELD_LABELS));
@@ -114,7 +115,7 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
             placeholder={labelFor(preset, baseUrl)}
             onChange={setGivenName}
           />
-          <PriceFields {...{ preset, price }} onPrice={setPrice} />
+          <PriceFields {...{ preset, price }} />
           <div className="setup-end">
             <Button
               type="submit"
@@ -206,34 +207,72 @@ interface Price {
   readonly output: string;
 }
 
+/** What a million tokens cost, as the owner typed it, or else as the service lists it. */
+function usePrice(preset: Preset | null, model: string) {
+  const { settings } = useWindow();
+  const [typed, type] = useState<Price | null>(null);
+  const isListed = typed === null && preset !== null && isInDollars(settings);
+  const listed = isListed ? listPriceOf(preset.name, model) : null;
+  return { text: typed ?? priceText(listed), listed, type };
+}
+
+type EnteredPrice = ReturnType<typeof usePrice>;
+
+function priceSettings({ text, listed }: Pick<EnteredPrice, 'text' | 'listed'>) {
+  return {
+    ...(text.input.trim() !== '' && { priceInput: amountOf(text.input) }),
+    ...(text.output.trim() !== '' && { priceOutput: amountOf(text.output) }),
+    ...(listed !== null && { priceCached: listed.cached }),
+  };
+}
+
 interface PriceFieldsProps {
   readonly preset: Preset;
-  readonly price: Price;
-  readonly onPrice: (price: Price) => void;
+  readonly price: EnteredPrice;
 }
 
 /** What a million tokens cost; without it, nothing is counted as spent. */
-function PriceFields({ preset, price, onPrice }: PriceFieldsProps) {
+function PriceFields({ preset, price: { text, listed, type } }: PriceFieldsProps) {
+  const note = useId();
   if (!isPaid(preset)) return null;
   return (
-    <fieldset className="setup-price">
+    <fieldset className="setup-price" aria-describedby={note}>
       <legend>{words.price}</legend>
       <TextField
         label={words.priceInput}
-        value={price.input}
+        value={text.input}
         placeholder="0.15"
         inputMode="decimal"
-        onChange={(input) => onPrice({ ...price, input })}
+        onChange={(input) => type({ ...text, input })}
       />
       <TextField
         label={words.priceOutput}
-        value={price.output}
+        value={text.output}
         placeholder="0.60"
         inputMode="decimal"
-        onChange={(output) => onPrice({ ...price, output })}
+        onChange={(output) => type({ ...text, output })}
       />
+      <p className="quiet" id={note}>
+        {listed !== null && listedText(listed)}
+      </p>
     </fieldset>
   );
+}
+
+function listedText({ readOn, source, cached }: ListPrice): string {
+  return words.listed(readOn, source, cached === null ? null : String(cached));
+}
+
+const NO_PRICE: Price = { input: '', output: '' };
+
+function priceText(listed: ListPrice | null): Price {
+  if (listed === null) return NO_PRICE;
+  return { input: String(listed.input), output: String(listed.output) };
+}
+
+/** List prices are in dollars; the owner may count in another currency. */
+function isInDollars(settings: SettingsState): boolean {
+  return settings.kind === 'read' && settings.view['gateway']?.['currency']?.value === 'USD';
 }
 
 /** Text that is no number is sent as it is, and the gateway says what is allowed. */

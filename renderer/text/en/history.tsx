@@ -17,7 +17,10 @@ export const history = {
       in {chat('Chat')}.
     </>
   ),
-  answers: 'Answers by upstream',
+  answers: 'Answers',
+  stackedBy: 'Stacked by',
+  stacks: { upstream: 'By upstream', model: 'By model' },
+  otherModels: 'Other models',
   failed: 'Failed',
   percentiles: (p50: string, p95: string, count: number) =>
     `Time to first token of the last ${counted(count, ANSWERS)}: p50 ${p50}, p95 ${p95}.`,

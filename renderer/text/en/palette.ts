@@ -20,7 +20,10 @@ export const palette = {
   paidToo: 'Turn off Local only',
   test: (label: string) => `Test ${label}`,
   reset: (label: string) => `Retry ${label} now`,
+  prefer: (label: string) => `Try ${label} first for an hour`,
+  endPreference: (label: string) => `End “${label} first”`,
   warmUp: (label: string) => `Warm up ${label}`,
+  ofThisMachine: (mode: string) => `${mode} this machine`,
   doing: (action: string) => `${action}…`,
   done: 'Done.',
 };

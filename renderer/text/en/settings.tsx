@@ -75,6 +75,7 @@ export const settings = {
   more: 'More',
   groups: { connection: 'Connection', price: 'Price and budget', advanced: 'Advanced' },
   place: {
+    drag: 'Drag to another place',
     up: 'Move up',
     down: 'Move down',
     saveFirst: 'Save or discard the changes first.',

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { counted, formatCount } from '../format.ts';
+import { counted, formatCount, formatDate } from '../format.ts';
 import { TOKENS } from './nouns.ts';
 
 /** Setting up an upstream, and testing it. */
@@ -52,6 +52,8 @@ export const setup = {
     price: 'Price of a million tokens (optional)',
     priceInput: 'Input price',
     priceOutput: 'Output price',
+    listed: (day: string, source: string, cached: string | null) =>
+      `As listed on ${formatDate(day)} (${source})${cached === null ? '' : `; cached input ${cached}`}. Change it if you pay another.`,
     key: 'API key',
     optionalKey: 'API key (if required)',
     keysAt: (place: ReactNode) => <>Create one at {place}. </>,

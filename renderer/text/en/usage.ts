@@ -16,7 +16,6 @@ export const usage = {
     `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} tokens/s`,
   cached: (cached: number, input: number) =>
     `${formatCount(cached)} of ${counted(input, TOKENS)} from its cache`,
-  keptOn: (machine: string, cached: string) => `kept on ${machine}: ${cached}`,
   fixed: (names: readonly string[]) => `${names.join(', ')} in its prompt held constant`,
   machineOf: (upstream: string, machine: string) => `${upstream} · ${machine}`,
 };

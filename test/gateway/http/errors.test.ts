@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import { errorBody } from '../../../main/gateway/http/errors.ts';
-import { MESSAGES } from '../../../main/gateway/protocols/messages/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../main/gateway/protocols/messages/endpoint.ts';
 
 const STATUSES = Array.from({ length: 200 }, (_, index) => 400 + index);
 
 test('an error has one Anthropic type for its status, whether or not it was translated', () => {
   for (const status of STATUSES) {
     const error = { status, code: 'upstream_error', message: 'no' } as const;
-    expect([status, errorBody(error, 'anthropic')]).toEqual([status, MESSAGES.errorBody(error)]);
+    expect([status, errorBody(error, 'anthropic')]).toEqual([
+      status,
+      MESSAGES_TRANSLATION.errorBody(error),
+    ]);
   }
 });
 

@@ -10,6 +10,7 @@ import {
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
 import { loadConfig } from '../../../main/config/load.ts';
+import { chatCall } from '../../support/chat-call.ts';
 
 function requested(body: object): ChatRequest {
   const request = parseChatRequest(Buffer.from(JSON.stringify(body)), EMBEDDINGS);
@@ -35,17 +36,7 @@ test('a call goes to the path of its endpoint, under the API version of the upst
   );
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const request = requested({ model: 'm', input: 'text' });
-  const call = {
-    request,
-    headers: {},
-    authorization: null,
-    zeroSpend: false,
-    chatForm: null,
-    native: () => request,
-    volatileParts: [],
-    chain: () => null,
-    prefix: null,
-  };
+  const call = chatCall(request);
   const calls = remoteUpstreams(loaded.config).map((upstream) => remoteCall(call, upstream));
   expect(calls.map(({ upstream, write }) => [upstream, write(new Set()).path])).toEqual([
     ['hosted_a', '/v1/embeddings'],

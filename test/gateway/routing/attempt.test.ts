@@ -18,6 +18,7 @@ import { createWindows } from '../../../main/gateway/routing/windows.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
+import { chatCall } from '../../support/chat-call.ts';
 
 const LOADED = loadConfig({}, {});
 if (LOADED.kind === 'refused') throw new Error('the defaults are refused');
@@ -82,17 +83,7 @@ test.each<[cause: AttemptCause, isBelieved: boolean]>([
     key: null,
   });
   const request = formRequest(Buffer.from(''), TRANSCRIPTIONS, 'multipart/form-data');
-  const asked = {
-    request,
-    headers: {},
-    authorization: null,
-    zeroSpend: false,
-    chatForm: null,
-    native: () => request,
-    volatileParts: [],
-    chain: () => null,
-    prefix: null,
-  };
+  const asked = chatCall(request);
   const baseAddress = parseBaseAddress('http://machine.test', 'local');
   const machine = {
     provider: MACHINE,

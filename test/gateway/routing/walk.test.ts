@@ -16,6 +16,7 @@ import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.
 import { createManualClock } from '../../support/clock.ts';
 import { at } from '../../support/words.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
+import { chatCall } from '../../support/chat-call.ts';
 
 /** Nothing is called in these tests. */
 const UNOBSERVED: RequestObserver = {
@@ -73,17 +74,7 @@ function walkFor({ states, isSlow, zeroSpend, hedge }: Situation): Walk {
   const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
   return new Walk(
     {
-      call: {
-        request,
-        headers: {},
-        authorization: null,
-        zeroSpend,
-        chatForm: null,
-        native: () => request,
-        volatileParts: [],
-        chain: () => null,
-        prefix: null,
-      },
+      call: { ...chatCall(request), zeroSpend },
       config,
       remotes: remoteUpstreams(config),
       preferred: null,

@@ -9,6 +9,7 @@ import { MESSAGES } from '../../../main/gateway/protocols/messages/endpoint.ts';
 import { fixVolatileParts } from '../../../main/gateway/protocols/volatile-parts.ts';
 import { remoteCall } from '../../../main/gateway/upstream/call.ts';
 import { remoteUpstreams } from '../../../main/gateway/upstream/upstreams.ts';
+import { chatCall } from '../../support/chat-call.ts';
 
 const SENT =
   '{"model": "claude-sonnet-5", "max_tokens": 9, "system": "x-anthropic-billing-header: cc_version=2.1; cch=36ee5;", "messages": [{"role":"user","content":"hi"}], "stream": true}';
@@ -22,20 +23,7 @@ function sentTo(address: string) {
   if (isBadRequest(request) || upstream === undefined) throw new Error('no call');
   const volatileParts = fixVolatileParts(request);
   const native = nativeForm(request, null, volatileParts);
-  const call = remoteCall(
-    {
-      request,
-      headers: {},
-      authorization: null,
-      zeroSpend: false,
-      chatForm: null,
-      native,
-      volatileParts,
-      chain: () => null,
-      prefix: null,
-    },
-    upstream,
-  );
+  const call = remoteCall({ ...chatCall(request), native, volatileParts }, upstream);
   return { fixedParts: call.fixedParts, body: call.write(new Set()).body?.toString() };
 }
 

@@ -67,3 +67,44 @@ test('the history shows the eight busiest machines and all others together', () 
   ]);
   expect(machines[8]?.points.map((point) => point.figures.calls)).toEqual([3, 2, 1]);
 });
+
+test('the five models that answered most are told over time, and all other answers together', () => {
+  const queries = open();
+  const called = (model: string, calls: number, failures: number, minutesAgo = 0) => ({
+    place: {
+      at: NOW - minutesAgo * MINUTE_MS,
+      upstream: 'hosted_a',
+      provider: '',
+      model,
+      key: '',
+    },
+    figures: { ...NO_USAGE, calls, failures },
+  });
+  const elsewhere = called('m5', 3, 0, 1);
+  const increments = [
+    ...['m1', 'm2', 'm3', 'm4', 'm5', 'm6'].map((model, n) => called(model, n + 2, 1)),
+    { ...elsewhere, place: { ...elsewhere.place, upstream: 'local', provider: 'm' } },
+    called('failing', 90, 90),
+    called('', 7, 0, 2),
+    // Requests as their callers saw them name no model.
+    { place: { at: NOW, upstream: '', provider: '', model: '', key: '' }, figures: NO_USAGE },
+  ];
+  queries.write({ nowMs: NOW, rows: [], asked: [], increments });
+  const query = queryOf('hour', NOW);
+  const { models, points } = reportOf(queries.history(query), query);
+  expect(models.map(({ model }) => model)).toEqual(['m5', 'm6', 'm4', 'm3', 'm2', null]);
+  expect(models[0]?.points).toEqual([
+    { at: NOW - MINUTE_MS, answers: 3 },
+    { at: NOW, answers: 5 },
+  ]);
+  expect(models[5]?.points).toEqual([
+    { at: NOW - 2 * MINUTE_MS, answers: 7 },
+    { at: NOW, answers: 1 },
+  ]);
+  const byModel = models.flatMap((each) => each.points.map(({ answers }) => answers));
+  const byUpstream = points.flatMap(({ upstreams }) =>
+    Object.values(upstreams).map(({ calls, failures }) => calls - failures),
+  );
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  expect(sum(byModel)).toBe(sum(byUpstream));
+});

@@ -2,13 +2,23 @@ import { isObject } from '#shared/objects.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { countTokens } from './count-tokens.ts';
-import { MESSAGES as MESSAGES_TRANSLATION } from './translation.ts';
 import { type ApiEndpoint, ONE_WHOLE, pathsOf, requiresList } from '../endpoint.ts';
 import { ANY_LIST, createMemberScan, NUMBER } from '../answer-scan.ts';
 import { withoutUnsigned } from './history.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from '../typed-events.ts';
 import { parseJson, writeJson } from '../../../platform/json.ts';
 import type { Assembly } from '../assembly.ts';
+import { type ProtocolTranslation, anthropicError } from '../translation/translation.ts';
+import { createMessageStream, wholeAnswer } from './answers.ts';
+import { toChat } from './request.ts';
+
+/** The Anthropic Messages API. */
+export const MESSAGES_TRANSLATION: ProtocolTranslation = {
+  toChat,
+  answer: wholeAnswer,
+  createStream: createMessageStream,
+  errorBody: anthropicError,
+};
 
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 

@@ -2,7 +2,6 @@ import { isObject } from '#shared/objects.ts';
 import { writeJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
-import { RESPONSES as RESPONSES_TRANSLATION } from './translation.ts';
 import type { Assembly } from '../assembly.ts';
 import { type ApiEndpoint, ONE_WHOLE, pathsOf, anyBody } from '../endpoint.ts';
 import { smallValueOf } from '../json-members.ts';
@@ -10,6 +9,17 @@ import { ANY_LIST, createMemberScan } from '../answer-scan.ts';
 import { withoutOwnItems } from './history.ts';
 import { itemsIn } from './item-memory.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from '../typed-events.ts';
+import { type ProtocolTranslation, openAiError } from '../translation/translation.ts';
+import { createResponseStream, wholeAnswer } from './answers.ts';
+import { toChat } from './request.ts';
+
+/** The OpenAI Responses API. */
+export const RESPONSES_TRANSLATION: ProtocolTranslation = {
+  toChat,
+  answer: wholeAnswer,
+  createStream: createResponseStream,
+  errorBody: openAiError,
+};
 
 const ENDS: TypedEnds = {
   done: ['response.completed', 'response.incomplete'],

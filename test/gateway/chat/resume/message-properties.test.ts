@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSplice } from '../../../../main/gateway/chat/resume/splice.ts';
 import { readTranscript } from '../../../../main/gateway/chat/resume/transcript.ts';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { restTranslator } from '../../../../main/gateway/protocols/answer-translation.ts';
 import { eventsOf } from '../../../../main/gateway/protocols/sse.ts';
 import { chunksOf, saidArbitrary, type Said } from '../../../support/chat-answers.ts';
@@ -14,7 +14,7 @@ const DONE = 'data: [DONE]\n\n';
 
 /** The stream of a message, an event each. */
 function messageOf(said: Said, pieceChars: number, id: string): string[] {
-  const stream = MESSAGES.createStream({ ...EXCHANGE, id });
+  const stream = MESSAGES_TRANSLATION.createStream({ ...EXCHANGE, id });
   const text =
     chunksOf(said, pieceChars)
       .map((chunk) => stream.push(chunk))
@@ -36,7 +36,7 @@ function rest(sent: readonly string[], second: readonly string[]): string | null
   }
   const splice = createSplice(transcript, { kind: 'repeated' });
   const blocks = transcript.blocks ?? { next: 0, open: [], calls: [] };
-  const translator = restTranslator(MESSAGES, { id: 'rest', request: {} }, blocks);
+  const translator = restTranslator(MESSAGES_TRANSLATION, { id: 'rest', request: {} }, blocks);
   let text = '';
   for (const event of second) {
     const spliced = splice.push(framesIn(event));

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isObject } from '#shared/objects.ts';
 import { createMessageChunks } from '../../../../main/gateway/protocols/messages/chunks.ts';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { dataOf, eventsOf } from '../../../../main/gateway/protocols/sse.ts';
 import { chunksOf, saidArbitrary, type Said } from '../../../support/chat-answers.ts';
 import { framesIn } from '../../../support/resume.ts';
@@ -10,7 +10,7 @@ import { framesIn } from '../../../support/resume.ts';
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 
 function messageEvents(chunks: readonly object[]): Record<string, unknown>[] {
-  const stream = MESSAGES.createStream(EXCHANGE);
+  const stream = MESSAGES_TRANSLATION.createStream(EXCHANGE);
   const text = chunks.map((chunk) => stream.push(chunk)).join('') + stream.end();
   return eventsOf(framesIn(text)).map((event) => {
     const value: unknown = JSON.parse(dataOf(event) ?? 'null');

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { countTokens } from '../../../../main/gateway/protocols/messages/count-tokens.ts';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { sentBody, unsupported } from '../translation/translated.ts';
 
 const HI = { role: 'user', content: 'Hi' };
 const whole = (fields: object) => ({ model: 'm', max_tokens: 9, messages: [HI], ...fields });
-const ask = (fields: object) => MESSAGES.toChat(whole(fields), null);
+const ask = (fields: object) => MESSAGES_TRANSLATION.toChat(whole(fields), null);
 
 /** The chat body without what every request has. */
 function chatOf(fields: object): object {

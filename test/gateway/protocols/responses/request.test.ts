@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import { sentBody, unsupported } from '../translation/translated.ts';
 
-const ask = (fields: object) => RESPONSES.toChat({ model: 'm', input: 'Hi', ...fields }, null);
+const ask = (fields: object) =>
+  RESPONSES_TRANSLATION.toChat({ model: 'm', input: 'Hi', ...fields }, null);
 const HI = { role: 'user', content: 'Hi' };
 
 /** The chat body without what every request has. */
@@ -444,7 +445,7 @@ describe('invalid Responses requests', () => {
   });
 
   test.each([null, 3, 'text', []])('a Responses request whose body is %j is refused', (body) => {
-    expect(RESPONSES.toChat(body, null)).toEqual({
+    expect(RESPONSES_TRANSLATION.toChat(body, null)).toEqual({
       kind: 'bad_request',
       message: 'The body must be an object.',
       param: null,

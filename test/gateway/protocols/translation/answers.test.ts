@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type {
   TranslatedExchange,
   ProtocolTranslation,
@@ -40,7 +40,7 @@ describe('an answer of the Responses API', () => {
       tool_choice: 'required',
       metadata: { a: 'b' },
     };
-    const body = answerOf(RESPONSES, completion({ content: 'Hello.' }), {
+    const body = answerOf(RESPONSES_TRANSLATION, completion({ content: 'Hello.' }), {
       ...EXCHANGE,
       request,
     });
@@ -93,7 +93,7 @@ describe('an answer of the Responses API', () => {
   ])(
     'an answer of the Responses API that ended with %s is %s',
     (finish, status, incomplete_details) => {
-      const body = answerOf(RESPONSES, completion({ content: 'Hello.' }, finish));
+      const body = answerOf(RESPONSES_TRANSLATION, completion({ content: 'Hello.' }, finish));
       expect(body).toMatchObject({ status, incomplete_details, output: [{ status }] });
     },
   );
@@ -106,7 +106,7 @@ describe('an answer of the Responses API', () => {
       refusal: 'No more.',
     };
     const annotations = [{ type: 'url_citation', ...url_citation }];
-    expect(answerOf(RESPONSES, completion(message))).toMatchObject({
+    expect(answerOf(RESPONSES_TRANSLATION, completion(message))).toMatchObject({
       output: [
         {
           content: [
@@ -122,44 +122,49 @@ describe('an answer of the Responses API', () => {
     const message = completion({ content: 'Hello.', reasoning: 'Hm' });
     const request = { store: false, include: ['reasoning.encrypted_content'] };
     const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
-    expect(answerOf(RESPONSES, message, { ...EXCHANGE, request })).toMatchObject({
+    expect(answerOf(RESPONSES_TRANSLATION, message, { ...EXCHANGE, request })).toMatchObject({
       output: [reasoning, {}],
     });
-    expect(answerOf(RESPONSES, message)).not.toMatchObject({ output: [reasoning, {}] });
+    expect(answerOf(RESPONSES_TRANSLATION, message)).not.toMatchObject({ output: [reasoning, {}] });
   });
 
   test('an answer of the Responses API calls a function in a namespace by its own name, like its request', () => {
     const tools = [{ type: 'namespace', name: 'eye', tools: [{ type: 'function', name: 'look' }] }];
     const called = { id: 'a', function: { name: 'eye__look', arguments: '{}' } };
     const request = { tools, input: 'Hi' };
-    const body = answerOf(RESPONSES, completion({ tool_calls: [called] }), {
+    const body = answerOf(RESPONSES_TRANSLATION, completion({ tool_calls: [called] }), {
       ...EXCHANGE,
       request,
     });
     const item = { type: 'function_call', namespace: 'eye', name: 'look', call_id: 'a' };
     expect(body).toMatchObject({ output: [item] });
     const { output } = body as { output: object[] };
-    expect(RESPONSES.toChat({ ...request, input: output }, null)).toMatchObject({
+    expect(RESPONSES_TRANSLATION.toChat({ ...request, input: output }, null)).toMatchObject({
       body: { messages: [{ tool_calls: [called] }] },
     });
   });
 
   test('an answer of the Responses API has an empty object as the arguments of a call without any', () => {
-    expect(answerOf(RESPONSES, completion({ tool_calls: [call('a', '')] }))).toMatchObject({
+    expect(
+      answerOf(RESPONSES_TRANSLATION, completion({ tool_calls: [call('a', '')] })),
+    ).toMatchObject({
       output: [{ type: 'function_call', call_id: 'a', arguments: '{}' }],
     });
   });
 
   test('an answer of the Responses API has a usage of null where the upstream reports none', () => {
     const { usage: _none, ...rest } = completion({ content: 'Hello.' });
-    expect(answerOf(RESPONSES, rest)).toMatchObject({ usage: null });
+    expect(answerOf(RESPONSES_TRANSLATION, rest)).toMatchObject({ usage: null });
   });
 });
 
 describe('consistent usage', () => {
   const told = (usage: object, inChoice: object = {}) => {
     const value = { ...completion({ content: 'Hello.' }, 'stop', inChoice), usage };
-    return { responses: answerOf(RESPONSES, value), messages: answerOf(MESSAGES, value) };
+    return {
+      responses: answerOf(RESPONSES_TRANSLATION, value),
+      messages: answerOf(MESSAGES_TRANSLATION, value),
+    };
   };
 
   test('the usage of a translated answer is consistent where the upstream leaves cached tokens out of its input', () => {
@@ -200,7 +205,7 @@ describe('consistent usage', () => {
 
 describe('an answer of the Messages API', () => {
   test('an answer of the Messages API has all fields of its type', () => {
-    expect(answerOf(MESSAGES, completion({ content: 'Hello.' }))).toEqual({
+    expect(answerOf(MESSAGES_TRANSLATION, completion({ content: 'Hello.' }))).toEqual({
       id: 'msg_x',
       type: 'message',
       role: 'assistant',
@@ -238,7 +243,10 @@ describe('an answer of the Messages API', () => {
       'tool_use',
     ],
   ])('an answer of the Messages API has the stop reason for %s', (_what, value, stop_reason) => {
-    expect(answerOf(MESSAGES, value)).toMatchObject({ stop_reason, stop_sequence: null });
+    expect(answerOf(MESSAGES_TRANSLATION, value)).toMatchObject({
+      stop_reason,
+      stop_sequence: null,
+    });
   });
 
   const NAMED = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
@@ -261,7 +269,7 @@ describe('an answer of the Messages API', () => {
     (_what, ending, asked, told) => {
       const request = { stop_sequences: asked };
       const value = completion({ content: 'a' }, 'stop', ending);
-      const answer = MESSAGES.answer(value, { ...EXCHANGE, request });
+      const answer = MESSAGES_TRANSLATION.answer(value, { ...EXCHANGE, request });
       expect(answer).toMatchObject({ body: told });
     },
   );
@@ -269,12 +277,14 @@ describe('an answer of the Messages API', () => {
   test('an answer of the Messages API names the stop sequence that llama.cpp has next to its choices', () => {
     const value = { ...completion({ content: 'a' }), __verbose: { stopping_word: 'END' } };
     const request = { stop_sequences: TWO };
-    expect(MESSAGES.answer(value, { ...EXCHANGE, request })).toMatchObject({ body: NAMED });
+    expect(MESSAGES_TRANSLATION.answer(value, { ...EXCHANGE, request })).toMatchObject({
+      body: NAMED,
+    });
   });
 
   test('an answer of the Messages API leaves out a call that was cut off at the token limit', () => {
     const value = completion({ content: 'a', tool_calls: [call('a', '{"at":')] }, 'length');
-    expect(answerOf(MESSAGES, value)).toMatchObject({
+    expect(answerOf(MESSAGES_TRANSLATION, value)).toMatchObject({
       content: [{ type: 'text', text: 'a' }],
       stop_reason: 'max_tokens',
     });
@@ -282,13 +292,15 @@ describe('an answer of the Messages API', () => {
 
   test('an answer of the Messages API has an empty object as the input of a call without arguments', () => {
     const value = completion({ tool_calls: [call('a', '')] });
-    expect(answerOf(MESSAGES, value)).toMatchObject({ content: [{ type: 'tool_use', input: {} }] });
+    expect(answerOf(MESSAGES_TRANSLATION, value)).toMatchObject({
+      content: [{ type: 'tool_use', input: {} }],
+    });
   });
 });
 
 describe.each([
-  ['Responses', RESPONSES],
-  ['Messages', MESSAGES],
+  ['Responses', RESPONSES_TRANSLATION],
+  ['Messages', MESSAGES_TRANSLATION],
 ])('answers of different engines in the %s API', (_name, protocol) => {
   const textOf = (value: object) => JSON.stringify(answerOf(protocol, value));
 
@@ -349,7 +361,10 @@ describe.each([
 
 test('arguments that are not a JSON object are a bad response in the Messages API', () => {
   for (const json of ['[1]', '{"at":', 'look', '{"at":'.repeat(9000) + '1' + '}'.repeat(9000)]) {
-    const answer = MESSAGES.answer(completion({ tool_calls: [call('a', json)] }), EXCHANGE);
+    const answer = MESSAGES_TRANSLATION.answer(
+      completion({ tool_calls: [call('a', json)] }),
+      EXCHANGE,
+    );
     expect(answer.kind).toBe('bad_response');
   }
 });
@@ -364,13 +379,13 @@ test.each([
   [504, 'timeout_error'],
 ])('an error with status %i has the type %s in the Messages API', (status, type) => {
   const error = { status, code: 'c', message: 'm', param: 'p' };
-  expect(MESSAGES.errorBody(error)).toEqual({
+  expect(MESSAGES_TRANSLATION.errorBody(error)).toEqual({
     type: 'error',
     error: { type, message: 'm', code: 'c' },
     request_id: null,
     src: 'gateway',
   });
-  expect(RESPONSES.errorBody(error)).toMatchObject({
+  expect(RESPONSES_TRANSLATION.errorBody(error)).toMatchObject({
     error: { message: 'm', code: 'c', param: 'p' },
   });
 });

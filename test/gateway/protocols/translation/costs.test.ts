@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { createItemMemory } from '../../../../main/gateway/protocols/responses/item-memory.ts';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import { createTextBuilder } from '../../../../main/gateway/protocols/translation/text-builder.ts';
 import { workMs } from '../../../support/at-once.ts';
 
@@ -22,8 +22,8 @@ function bytesInUse(): number {
 }
 
 describe.each([
-  ['Responses', RESPONSES],
-  ['Messages', MESSAGES],
+  ['Responses', RESPONSES_TRANSLATION],
+  ['Messages', MESSAGES_TRANSLATION],
 ])('a stream of the %s API', (_name, protocol) => {
   const played = (chunks: number, chunkAt: (index: number) => object) => () => {
     const stream = protocol.createStream(EXCHANGE);
@@ -83,8 +83,10 @@ test('a translated request costs twice as much for twice as many messages', () =
       { type: 'function_call_output', call_id: `c${index}`, output: 'seen' },
     ]).flat();
   const [one, two] = [input(2000), input(4000)];
-  const once = workMs(() => void RESPONSES.toChat({ input: one }, null));
-  expect(workMs(() => void RESPONSES.toChat({ input: two }, null))).toBeLessThan(3.5 * once);
+  const once = workMs(() => void RESPONSES_TRANSLATION.toChat({ input: one }, null));
+  expect(workMs(() => void RESPONSES_TRANSLATION.toChat({ input: two }, null))).toBeLessThan(
+    3.5 * once,
+  );
 });
 
 describe('kept items', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
 import { sentBody } from './translated.ts';
 
@@ -38,7 +38,7 @@ const advisor = { type: 'advisor_20260301', name: 'advisor', model: 'm' };
 const schema = { type: 'json_schema', schema: { type: 'object' } };
 
 describe('fields of a Messages request that chat completions lack', () => {
-  leavesOut(MESSAGES, ASKED, [
+  leavesOut(MESSAGES_TRANSLATION, ASKED, [
     ['inference_geo', { inference_geo: 'eu' }],
     ['fallbacks', { fallbacks: [] }],
     ['foo', { foo: true }],
@@ -88,7 +88,7 @@ const look = { type: 'function', name: 'look', parameters: { type: 'object' } };
 const image = { type: 'input_image', image_url: 'https://x.test/a.png' };
 
 describe('fields of a Responses request that chat completions lack', () => {
-  leavesOut(RESPONSES, INPUT, [
+  leavesOut(RESPONSES_TRANSLATION, INPUT, [
     ['new_field', { new_field: 1 }],
     ['access_programs', { access_programs: { cyber: 'standard' } }],
     ['service_tier', { service_tier: 'flex' }],
@@ -119,21 +119,21 @@ describe('fields of a Responses request that chat completions lack', () => {
 
 test('a field that is null, or known to mean nothing to other upstreams, is not named', () => {
   const message = { new_field: null, cache_control: {}, service_tier: 'newest' };
-  expect(translated(MESSAGES, { ...ASKED, ...message }).dropped).toEqual(named());
+  expect(translated(MESSAGES_TRANSLATION, { ...ASKED, ...message }).dropped).toEqual(named());
   const response = { new_field: null, prompt_cache_key: 'k', metadata: {}, include: ['newest'] };
-  expect(translated(RESPONSES, { ...INPUT, ...response }).dropped).toEqual(named());
+  expect(translated(RESPONSES_TRANSLATION, { ...INPUT, ...response }).dropped).toEqual(named());
 });
 
 test('the first twenty dropped fields are named and the others are counted', () => {
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`new_${n}`, 1]));
-  expect(translated(MESSAGES, { ...ASKED, ...many }).dropped).toMatchObject({
+  expect(translated(MESSAGES_TRANSLATION, { ...ASKED, ...many }).dropped).toMatchObject({
     named: { length: 20 },
     others: 10,
   });
 });
 
 test('the name of a dropped field is cut and loses what a header cannot hold', () => {
-  expect(translated(MESSAGES, { ...ASKED, ['ü, \n'.repeat(100)]: 1 }).dropped).toEqual(
+  expect(translated(MESSAGES_TRANSLATION, { ...ASKED, ['ü, \n'.repeat(100)]: 1 }).dropped).toEqual(
     named('?'.repeat(80)),
   );
 });
@@ -189,7 +189,7 @@ const CLAUDE_CODE = {
 };
 
 test('a request of Claude Code has no field that is refused or unknown', () => {
-  expect(translated(MESSAGES, CLAUDE_CODE).dropped).toEqual(named());
+  expect(translated(MESSAGES_TRANSLATION, CLAUDE_CODE).dropped).toEqual(named());
 });
 
 /** What 0.169.0 sent, shortened. */
@@ -227,7 +227,7 @@ const CODEX = {
 
 describe('requests of Codex', () => {
   test('a request of Codex for a model unknown to it loses only the tools that it works without, which are named', () => {
-    const { dropped, body } = translated(RESPONSES, CODEX);
+    const { dropped, body } = translated(RESPONSES_TRANSLATION, CODEX);
     expect(dropped).toEqual(named('tools[2].type=web_search'));
     expect(body['tools']).toMatchObject([
       { function: { name: 'exec_command' } },
@@ -243,7 +243,12 @@ describe('requests of Codex', () => {
       { type: 'image_generation', output_format: 'png' },
     ];
     const text = { verbosity: 'low' };
-    const { dropped } = translated(RESPONSES, { ...CODEX, model: 'gpt-5.5', tools, text });
+    const { dropped } = translated(RESPONSES_TRANSLATION, {
+      ...CODEX,
+      model: 'gpt-5.5',
+      tools,
+      text,
+    });
     expect(dropped).toEqual(
       named(
         'tools[2].type=web_search',

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
 import { completionOf, saidArbitrary } from '../../../support/chat-answers.ts';
 import { messagesRequest, responsesRequest } from './exchanges.ts';
@@ -30,7 +30,7 @@ describe('requests that are translated and translated back', () => {
   test('a Responses request that is translated and translated back is the same request', () => {
     fc.assert(
       fc.property(responsesRequest, (request) => {
-        expect(responsesFromChat(chatBody(RESPONSES, request))).toEqual(request);
+        expect(responsesFromChat(chatBody(RESPONSES_TRANSLATION, request))).toEqual(request);
       }),
     );
   });
@@ -38,7 +38,7 @@ describe('requests that are translated and translated back', () => {
   test('a Messages request that is translated and translated back is the same request', () => {
     fc.assert(
       fc.property(messagesRequest, (request) => {
-        expect(messagesFromChat(chatBody(MESSAGES, request))).toEqual(request);
+        expect(messagesFromChat(chatBody(MESSAGES_TRANSLATION, request))).toEqual(request);
       }),
     );
   });
@@ -48,7 +48,9 @@ describe('answers that are translated and translated back', () => {
   test('an answer of the Responses API that is translated and translated back is the same answer', () => {
     fc.assert(
       fc.property(saidArbitrary, (said) => {
-        expect(saidInResponse(wholeAnswer(RESPONSES, completionOf(said)))).toEqual(said);
+        expect(saidInResponse(wholeAnswer(RESPONSES_TRANSLATION, completionOf(said)))).toEqual(
+          said,
+        );
       }),
     );
   });
@@ -56,7 +58,7 @@ describe('answers that are translated and translated back', () => {
   test('an answer of the Messages API that is translated and translated back is the same answer', () => {
     fc.assert(
       fc.property(saidArbitrary, (said) => {
-        expect(saidInMessage(wholeAnswer(MESSAGES, completionOf(said)))).toEqual(said);
+        expect(saidInMessage(wholeAnswer(MESSAGES_TRANSLATION, completionOf(said)))).toEqual(said);
       }),
     );
   });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MESSAGES } from '../../../../main/gateway/protocols/messages/translation.ts';
-import { RESPONSES } from '../../../../main/gateway/protocols/responses/translation.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
-import { eventsIn } from '../../../support/events.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 
@@ -52,7 +51,13 @@ function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
 const typesOf = (events: Record<string, unknown>[]) => events.map(({ type }) => type);
 
 describe('a stream of the Responses API', () => {
-  const events = told(RESPONSES, ...LOOKING, more(1, '{}'), chunk({}, 'tool_calls'), usage);
+  const events = told(
+    RESPONSES_TRANSLATION,
+    ...LOOKING,
+    more(1, '{}'),
+    chunk({}, 'tool_calls'),
+    usage,
+  );
 
   test('a stream of the Responses API has the events of each item in order', () => {
     expect(typesOf(events)).toEqual([
@@ -124,7 +129,7 @@ describe('a stream of the Responses API', () => {
   });
 
   test('a stream of the Responses API has interleaved tool calls side by side', () => {
-    const mixed = told(RESPONSES, ...MIXED);
+    const mixed = told(RESPONSES_TRANSLATION, ...MIXED);
     const deltas = mixed.filter(({ type }) => type === 'response.function_call_arguments.delta');
     expect(deltas.map((event) => [event['output_index'], event['delta']])).toEqual([
       [0, '{"at"'],
@@ -144,7 +149,7 @@ describe('a stream of the Responses API', () => {
   ])(
     'a call whose arguments are %s has an empty object as its arguments in a stream of the Responses API',
     (_what, calls) => {
-      const ends = told(RESPONSES, ...calls, chunk({}, 'tool_calls'));
+      const ends = told(RESPONSES_TRANSLATION, ...calls, chunk({}, 'tool_calls'));
       const ofFirst = ends.filter((event) => event['output_index'] === 0);
       const deltas = ofFirst.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join('');
       const done = ofFirst.find(({ type }) => type === 'response.function_call_arguments.done');
@@ -155,14 +160,14 @@ describe('a stream of the Responses API', () => {
   );
 
   test('a call that was cut off before its arguments keeps them empty in a stream of the Responses API', () => {
-    const cut = told(RESPONSES, begin(0, 'look'), chunk({}, 'length'));
+    const cut = told(RESPONSES_TRANSLATION, begin(0, 'look'), chunk({}, 'length'));
     expect(cut.at(-1)).toMatchObject({
       response: { output: [{ type: 'function_call', status: 'incomplete', arguments: '' }] },
     });
   });
 
   test('a stream of the Responses API that is cut at the token limit ends as incomplete, like its open item', () => {
-    const cut = told(RESPONSES, chunk({ content: 'Hel' }), chunk({}, 'length'));
+    const cut = told(RESPONSES_TRANSLATION, chunk({ content: 'Hel' }), chunk({}, 'length'));
     expect(cut.at(-1)).toMatchObject({
       type: 'response.incomplete',
       response: {
@@ -174,7 +179,7 @@ describe('a stream of the Responses API', () => {
   });
 
   test('a stream of the Responses API that fails ends with an error event and the failed answer', () => {
-    const stream = RESPONSES.createStream(EXCHANGE);
+    const stream = RESPONSES_TRANSLATION.createStream(EXCHANGE);
     const begun = stream.push(chunk({ content: 'Hel' }));
     const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
     const failed = eventsIn(begun + stream.fail(error) + stream.push(DONE) + stream.end());
@@ -186,7 +191,7 @@ describe('a stream of the Responses API', () => {
 });
 
 describe('a stream of the Messages API', () => {
-  const events = told(MESSAGES, ...LOOKING, chunk({}, 'tool_calls'), usage);
+  const events = told(MESSAGES_TRANSLATION, ...LOOKING, chunk({}, 'tool_calls'), usage);
 
   test('a stream of the Messages API has the events of each block in order', () => {
     expect(events.map((event) => [event['type'], event['index']])).toEqual([
@@ -228,7 +233,7 @@ describe('a stream of the Messages API', () => {
   });
 
   test('a stream of the Messages API has interleaved tool calls one after the other, with pings meanwhile', () => {
-    const mixed = told(MESSAGES, ...MIXED);
+    const mixed = told(MESSAGES_TRANSLATION, ...MIXED);
     expect(typesOf(mixed).filter((type) => type === 'ping')).toHaveLength(3);
     const blocks = mixed.filter(({ type }) => String(type).startsWith('content_block'));
     expect(
@@ -250,21 +255,21 @@ describe('a stream of the Messages API', () => {
   ])(
     'a stream of the Messages API does not end as a success if the arguments of a call %s',
     (_what, chunks) => {
-      const bad = told(MESSAGES, ...chunks);
+      const bad = told(MESSAGES_TRANSLATION, ...chunks);
       expect(typesOf(bad)).not.toContain('message_stop');
       expect(bad.at(-1)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
     },
   );
 
   test('a stream of the Messages API ends as cut at the token limit if the arguments of a call are', () => {
-    const cut = told(MESSAGES, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
+    const cut = told(MESSAGES_TRANSLATION, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
     expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
   });
 });
 
 describe.each([
-  ['Responses', RESPONSES, /^response\.(completed|incomplete)$/],
-  ['Messages', MESSAGES, /^message_stop$/],
+  ['Responses', RESPONSES_TRANSLATION, /^response\.(completed|incomplete)$/],
+  ['Messages', MESSAGES_TRANSLATION, /^message_stop$/],
 ])('a translated stream of the %s API', (_name, protocol, success) => {
   const FAILURES: readonly (readonly [what: string, chunks: unknown[]])[] = [
     ['ends without a finish reason', [chunk({ content: 'Hel' })]],
@@ -324,3 +329,16 @@ describe.each([
     ]);
   });
 });
+
+/** The events of a stream's text, each checked to be named by its type. */
+function eventsIn(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n\n')
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [name, data] = each.split('\n');
+      const event = JSON.parse((data ?? '').slice('data: '.length)) as Record<string, unknown>;
+      if (name !== `event: ${String(event['type'])}`) throw new Error(`misnamed: ${each}`);
+      return event;
+    });
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { chat } from '../support/client.ts';
+import { axeViolations } from '../support/browser.ts';
+import { openPage } from '../support/page.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+
+async function started() {
+  const [local, acme] = [await startUpstream(), await startUpstream()];
+  for (const each of [local, acme]) each.script = answers('Hello');
+  const host = await startWindowHost({
+    ...NO_AGENT,
+    SWITCHYARD_LOCAL_ENGINE_URL: local.url,
+    SWITCHYARD_HOSTED_B_BASE_URL: acme.url,
+    SWITCHYARD_HOSTED_B_LABEL: 'Acme',
+  });
+  return { host, page: await openPage(host.controlLink()) };
+}
+
+test('a hosted upstream is put first for an hour, stays so over a reload, and is put back', async () => {
+  const { host, page } = await started();
+  const names = () => page.locator('.upstream-card h3').allInnerTexts();
+  const usual = ['Local', 'Hosted A', 'Acme', 'Hosted C', 'On-demand GPU'];
+  await page.getByRole('button', { name: 'Try first for an hour Acme' }).waitFor();
+  expect(await names()).toEqual(usual);
+  // Only what is set up and not yet first can be put first.
+  expect(await page.getByRole('button', { name: /Try first/ }).count()).toBe(1);
+  await page.getByRole('button', { name: 'Try first for an hour Acme' }).press('Enter');
+  await expect.poll(names).toEqual(['Acme', 'Local', 'Hosted A', 'Hosted C', 'On-demand GPU']);
+  await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Acme');
+  expect((await chat(new URL(host.controlLink()).origin)).upstream).toBe('hosted_b');
+  await page.getByRole('heading', { name: 'Serving from Acme' }).waitFor();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await axeViolations(page)).toEqual([]);
+  }
+  await page.reload();
+  await page.getByText(/^First for (59|60) min$/).waitFor();
+  expect((await names())[0]).toBe('Acme');
+  await page.getByRole('button', { name: 'End Acme' }).click();
+  await expect.poll(names).toEqual(usual);
+  expect((await chat(new URL(host.controlLink()).origin)).upstream).toBe('local');
+  await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();
+});
+
+test('the palette puts a hosted upstream first and back, and not while no money may be spent', async () => {
+  const { host, page } = await started();
+  await page.getByRole('heading', { name: 'Latest requests' }).waitFor();
+  const run = async (text: string) => {
+    await page.keyboard.press('Control+k');
+    const dialog = page.getByRole('dialog', { name: 'Search' });
+    await dialog.getByRole('textbox').fill(text);
+    await dialog.getByRole('button', { name: text }).waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.getByText('Done.').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  };
+  await run('Try Acme first for an hour');
+  expect((await chat(new URL(host.controlLink()).origin)).upstream).toBe('hosted_b');
+  await run('Turn on Local only');
+  expect((await chat(new URL(host.controlLink()).origin)).upstream).toBe('local');
+  await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();
+  await run('End “Acme first”');
+  await page.getByText(/^First for/).waitFor({ state: 'detached' });
+  expect(await page.getByRole('button', { name: /Try first/ }).count()).toBe(0);
+});

@@ -1,0 +1,15 @@
+import type { ChatRequest } from '../../main/gateway/protocols/chat-request.ts';
+import type { ChatCall } from '../../main/gateway/upstream/call.ts';
+
+/** A request without headers, chat form or prompt chain. */
+export const chatCall = (request: ChatRequest): ChatCall => ({
+  request,
+  headers: {},
+  authorization: null,
+  zeroSpend: false,
+  chatForm: null,
+  native: () => request,
+  volatileParts: [],
+  chain: () => null,
+  prefix: null,
+});
