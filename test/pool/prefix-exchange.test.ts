@@ -56,7 +56,7 @@ function prompt(keys: readonly number[]): PromptChain {
 }
 
 describe.runIf(POSTGRES_SKIPPED === null)('what the gateways of a pool tell of prompts', () => {
-  test('all gateways of a pool know which machine has read a conversation, wherever its turns go', async () => {
+  test('a conversation is known to all other gateways at its machine, wherever its turns go', async () => {
     const { all } = await gateways('gw_a', 'gw_b', 'gw_c');
     const [a, b, c] = all.map(sharing) as [Shared, Shared, Shared];
     a.prefixes.read('prv_unknown', prompt([1, 2]));
@@ -72,7 +72,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('what the gateways of a pool tell of p
       expect([prefixes.countAt('prv_unknown'), prefixes.countAt('local')]).toEqual([0, 0]);
   });
 
-  test('a gateway reports the latest prompts that its machines have read, as many as one notification holds', async () => {
+  test('an exchange tells only the latest prompts, as many as one notification holds', async () => {
     const { all } = await gateways('gw_a', 'gw_b');
     const [a, b] = all as [SharedStore, SharedStore];
     const heard = new Promise((resolve) => b.pool.onPrefixes(resolve));
@@ -91,7 +91,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('what the gateways of a pool tell of p
     expect(outgoing()).toEqual([]);
   });
 
-  test('what is not of this version is not heard, and keeps nothing else from being told', async () => {
+  test('a notification of another version or of too many bytes is ignored, and others are heard', async () => {
     const { url, all } = await gateways('gw_a', 'gw_b');
     const [a, b] = all as [SharedStore, SharedStore];
     const heard: unknown[] = [];

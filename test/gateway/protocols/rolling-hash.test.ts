@@ -42,7 +42,7 @@ describe('the rolling hash', () => {
     );
   });
 
-  test('the rolling hash is what plain arithmetic gives for bytes that fill its memory several times', () => {
+  test('the rolling hash is what plain arithmetic gives where the bytes fill its memory several times', () => {
     const random = chance(3);
     for (const length of [65_471, 65_472, 65_473, 200_001]) {
       const bytes = randomBytes(length, random);
@@ -68,7 +68,7 @@ describe('the rolling hash', () => {
     );
   });
 
-  test('the rolling hash differs after one changed bit, two changed bits, and more bytes', () => {
+  test('the rolling hash differs for each changed bit, for two changed bits, and for more bytes', () => {
     const bytes = randomBytes(96, chance(4));
     const flipped = (...bits: readonly number[]) => {
       const copy = Buffer.from(bytes);
