@@ -17,6 +17,7 @@ import { NO_OTHERS } from '../gateway/other-gateways.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
+import { hashIsReady } from '../gateway/protocols/rolling-hash.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -106,7 +107,10 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const { opened, attach, usage } = await openStores(loaded.config, dataDirectory, edges);
+  const [{ opened, attach, usage }] = await Promise.all([
+    openStores(loaded.config, dataDirectory, edges),
+    hashIsReady,
+  ]);
   const http = createHttpClient(clientEdges(edges));
   const memoryAt = (baseUrl: string) =>
     isOnThisMachine(baseUrl) ? gpuMemory(machine.gpus()) : null;

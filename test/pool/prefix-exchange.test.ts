@@ -11,6 +11,9 @@ import { createSharedPrefixes } from '../../main/pool/shared-prefixes.ts';
 import { UNWATCHED } from '../support/circuits.ts';
 import { openShared, type SharedStore } from '../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
+import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
+
+await hashIsReady;
 
 const postgres = usePostgres();
 

@@ -3,6 +3,9 @@ import { expect, test } from 'vitest';
 import { createPrefixes } from '../../main/gateway/routing/prefixes.ts';
 import { createSharedPrefixes } from '../../main/pool/shared-prefixes.ts';
 import { createManualClock } from '../support/clock.ts';
+import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
+
+await hashIsReady;
 
 const MACHINE = 'prv_1';
 const UNREAD = 0;

@@ -36,6 +36,9 @@ import {
 import { chunk, DONE, STOP } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { KEEPING_NOTHING } from '../support/monitor-deps.ts';
+import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
+
+await hashIsReady;
 
 /** Settings of both worlds, as the environment names them; thresholds are changed while they run. */
 export const SETTINGS: Readonly<Record<string, string>> = {

@@ -2,6 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { membersOf } from '../../../main/gateway/protocols/json-members.ts';
 import { chainOf, type PromptChain } from '../../../main/gateway/protocols/prompt-chain.ts';
+import { hashIsReady } from '../../../main/gateway/protocols/rolling-hash.ts';
+
+await hashIsReady;
 
 function chainOfText(text: string, headers: Record<string, string> = {}): PromptChain {
   const bytes = Buffer.from(text);

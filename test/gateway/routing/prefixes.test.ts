@@ -6,6 +6,9 @@ import type { PromptChain } from '../../../main/gateway/protocols/prompt-chain.t
 import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { chance } from '../../support/chance.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { hashIsReady } from '../../../main/gateway/protocols/rolling-hash.ts';
+
+await hashIsReady;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
