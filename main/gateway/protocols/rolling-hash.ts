@@ -12,9 +12,11 @@ export interface RollingHash {
 let xxHash: XXHashAPI | null = null;
 
 /** Resolves, once for the process, when hashes can be made. */
-export const hashIsReady: Promise<void> = startXxHash().then((started) => {
-  xxHash = started;
-});
+export const hashIsReady = startHashing();
+
+async function startHashing(): Promise<void> {
+  xxHash = await startXxHash();
+}
 
 /** The hash keeps as much memory for good as the longest piece that it ever took. */
 const MAX_PIECE_BYTES = 64 * 1024;
