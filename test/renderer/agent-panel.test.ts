@@ -47,6 +47,11 @@ test('the palette pauses and resumes this machine, and leads to joining a gatewa
   await page.getByRole('heading', { level: 1 }).waitFor();
   const first = page.locator('.palette button').first();
   const saying = page.locator('.palette-said');
+  const close = async () => {
+    await page.keyboard.press('Escape');
+    // Until it is closed, Ctrl+K closes it too.
+    await page.locator('.palette').waitFor({ state: 'detached' });
+  };
   const choose = async (query: string, entry: string) => {
     await page.keyboard.press('Control+k');
     await page.keyboard.type(query);
@@ -55,10 +60,10 @@ test('the palette pauses and resumes this machine, and leads to joining a gatewa
   };
   await choose('pause this', 'Pause this machine');
   await saying.getByText('This machine is paused.').waitFor();
-  await page.keyboard.press('Escape');
+  await close();
   await choose('resume', 'Resume this machine');
   await saying.getByText('This machine takes requests.').waitFor();
-  await page.keyboard.press('Escape');
+  await close();
   await choose('join a', 'Join a gateway…');
   await page.getByLabel(/^Paste the join command/).waitFor();
 });
