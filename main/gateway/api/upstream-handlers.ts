@@ -38,14 +38,13 @@ export function upstreamHandlers(deps: UpstreamDeps) {
   async function tested(id: UpstreamId, run: () => Promise<TestOutcome>): Promise<TestOutcome> {
     const epoch = deps.circuits.epoch();
     const outcome = await run();
-    const { result, failure, provider, model } = outcome;
-    if (result.ok && result.model !== null) {
+    const { result, isCompletion, failure, provider, model } = outcome;
+    if (result.ok && isCompletion) {
       deps.circuits.reset(id);
       if (provider !== null) deps.circuits.reset(provider);
     }
     if (failure !== null && failure.fallBack !== 'never')
       deps.circuits.excludeAfter(provider ?? id, failure, { model, epoch });
-    const isCompletion = failure !== null || (result.ok && result.model !== null);
     const reason = result.ok ? null : (failure?.reason ?? result.reason);
     deps.sightings.tested(provider ?? id, { isCompletion, failure: reason });
     return outcome;
@@ -129,7 +128,7 @@ async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<T
     list.kind === 'failed'
       ? { ok: false, reason: list.reason, message: list.error.message, totalMs }
       : { ok: true, model: null, totalMs, ...unknown };
-  return { result, failure: null, provider: null, model: '' };
+  return { result, isCompletion: false, failure: null, provider: null, model: '' };
 }
 
 /** An address that is not saved yet, with its key, or else those from the settings. */

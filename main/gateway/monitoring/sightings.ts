@@ -3,6 +3,7 @@ import type { Sighting } from '#shared/condition.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Exclusion } from '../circuits/exclusions.ts';
 import type { HealthRecord } from '../circuits/breaker.ts';
+import type { TestOutcome } from '../upstream/upstream-test.ts';
 import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/health-check-routes.ts';
 
 /**
@@ -184,13 +185,13 @@ export function createSightings(deps: SightingsDeps) {
       if (failure === 'busy' || failure === 'rate_limited') return;
       const state = stateOf(id) ?? machineState(id);
       const at = clock.now();
-      if (!isCompletion || failure === null) {
-        if (isCompletion) state.setback = null;
-        note(id, state, { at, failure, isTest: isCompletion });
+      if (isCompletion && failure !== null) {
+        state.setback = { at, reason: failure, by: 'check' };
+        onChange();
         return;
       }
-      state.setback = { at, reason: failure, by: 'check' };
-      onChange();
+      if (isCompletion) state.setback = null;
+      note(id, state, { at, failure, isTest: isCompletion });
     },
     view(): Record<UpstreamId, Sighting> {
       const members = pool();
@@ -206,9 +207,7 @@ function unknown(since: number): CheckState {
   return { since, last: null, lastFailedAt: null, setback: null, cancelTimer() {} };
 }
 
-export interface TestResult {
-  /** A completion was asked for, and not only the list of models. */
-  readonly isCompletion: boolean;
+export interface TestResult extends Pick<TestOutcome, 'isCompletion'> {
   /** Why it failed; null if it did not. */
   readonly failure: string | null;
 }

@@ -26,7 +26,9 @@ const MAX_TEST_MS = 30_000;
 
 export interface TestOutcome {
   readonly result: UpstreamTest;
-  /** Null: it answered. */
+  /** A completion was asked for, and not only the list of models. */
+  readonly isCompletion: boolean;
+  /** What a failed completion means for the circuits; null without one. */
   readonly failure: Failure | null;
   /** The machine of Local that was called; null at any other upstream. */
   readonly provider: string | null;
@@ -58,10 +60,11 @@ export async function testUpstream(
   const { provider, model } = call;
   if (seen.kind === 'answer') {
     const result = answered(seen, call, { startedAt, totalMs });
-    return { result, failure: null, provider, model };
+    return { result, isCompletion: true, failure: null, provider, model };
   }
   const failure = refused(seen, call, clock.now());
-  return { result: { ok: false, ...shown(failure), totalMs }, failure, provider, model };
+  const result: UpstreamTest = { ok: false, ...shown(failure), totalMs };
+  return { result, isCompletion: true, failure, provider, model };
 }
 
 /** Once more for each change that the upstream asks for. */

@@ -66,8 +66,7 @@ const SUSPECT =
   /"tool_calls"\s*:\s*[[{]|"finish_reason"\s*:\s*"(?!(stop|length|tool_calls|content_filter|function_call)")|"content"\s*:\s*[-\d]|"role"\s*:\s*""/;
 
 function repaired(body: Buffer, value: unknown): Buffer {
-  const isUsual = value === undefined && !isSuspect(body);
-  if (isUsual) return body;
+  if (value === undefined && !isSuspect(body)) return body;
   const answer = value ?? parseJson(body.toString('utf8'));
   const right = isObject(answer) ? repairedAnswer(answer) : answer;
   const json = right === answer ? null : writeJson(right);
