@@ -29,10 +29,18 @@ const SITUATIONS: Readonly<Record<string, Partial<Said> & { readonly isAfterTool
   'text, reasoning and calls': { ...calls(CALL, OTHER), reasoning: 'Hm.', text: TEXT },
 };
 
-const CASES = SYSTEMS.flatMap((system) =>
-  PROTOCOLS.flatMap((protocol) =>
-    WAYS.map((way) => ({ ...system, ...placed(system.place, way), protocol, way })),
-  ),
+/** Every protocol by streams. A whole answer is read before it is translated: the protocols take turns at those. */
+const CASES = SYSTEMS.flatMap((system, index) =>
+  WAYS.flatMap((way, turn) => {
+    const whole = PROTOCOLS[(index + turn) % PROTOCOLS.length] ?? 'chat';
+    const protocols = way === 'streamed' ? PROTOCOLS : [whole];
+    return protocols.map((protocol) => ({
+      ...system,
+      ...placed(system.place, way),
+      protocol,
+      way,
+    }));
+  }),
 );
 
 /** What is the same for all systems. */

@@ -43,10 +43,15 @@ function skipsAfter({ reason, waitMs }: Refusal) {
 const isFailure = (reason: FailureReason) =>
   reason === 'bad_response' || reason.startsWith('http_5');
 
-describe.each(PROTOCOLS)('refusals with a next upstream, in %s', (protocol) => {
-  test.each(CASES)(
-    'a request is answered by the next upstream where $name says $status: $says',
-    async (refusal) => {
+describe('refusals with a next upstream', () => {
+  // A refusal is judged before the protocol of the caller matters: they take turns.
+  const turns = CASES.map((each, index) => ({
+    ...each,
+    protocol: PROTOCOLS[index % PROTOCOLS.length] ?? 'chat',
+  }));
+  test.each(turns)(
+    'a request is answered by the next upstream where $name says $status: $says, in $protocol',
+    async ({ protocol, ...refusal }) => {
       const { place, reason } = refusal;
       const clock = createManualClock();
       const { url, system } = await startBetween(place, refusing(refusal), {}, clock);
