@@ -383,7 +383,7 @@ test('the doctor names an engine that a gateway has caught cutting prompts', asy
     cuts: [{ model: MODEL, tokens: 4096 }],
   });
   expect(named(report, 'engine found')[0]?.remedy).toBe(
-    `Prompts for ${MODEL} were cut to 4,096 tokens without a word: give it a larger window.`,
+    `Prompts for ${MODEL} were cut to 4,096 tokens without an error: give it a larger context window.`,
   );
 });
 
