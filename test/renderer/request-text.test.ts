@@ -1,6 +1,7 @@
 import * as format from '../../renderer/text/format.ts';
 import { describe, expect, test } from 'vitest';
-import { firstTokenMsOf } from '#shared/figures.ts';
+import { firstTokenMsOfRequest } from '#shared/figures.ts';
+import type { RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
@@ -26,8 +27,12 @@ const upstreams = [upstream('local'), upstream('hosted_a')];
 const labels = labelsOf(upstreams);
 
 test('the TTFT of a request counts from the call that answered first, not from the request', () => {
-  expect(firstTokenMsOf(hedgeWon())).toBe(900);
-  expect(firstTokenMsOf(handedOver())).toBe(400);
+  const streamed = ({ attempts }: RequestRow) => ({
+    attempts: attempts.map((each) => ({ ...each, lastContentMs: each.firstContentMs })),
+  });
+  expect(firstTokenMsOfRequest(streamed(hedgeWon()))).toBe(900);
+  expect(firstTokenMsOfRequest(streamed(handedOver()))).toBe(400);
+  expect(firstTokenMsOfRequest(hedgeWon())).toBeNull();
 });
 
 describe('the keys of requests', () => {

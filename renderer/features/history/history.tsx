@@ -5,7 +5,7 @@ import {
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
-import { firstTokenMsOf } from '#shared/figures.ts';
+import { firstTokenMsOfRequest } from '#shared/figures.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
@@ -206,7 +206,7 @@ function MoneySums({ report }: { readonly report: HistoryReport }) {
 /** Half of the answers, and nineteen of twenty, began within these times; of the requests that this page has. */
 function FirstTokens() {
   const { data } = useWindow();
-  const values = data.requests.flatMap((row) => firstTokenMsOf(row) ?? []);
+  const values = data.requests.flatMap((row) => firstTokenMsOfRequest(row) ?? []);
   const found = percentiles(values);
   if (found === null) return null;
   return (
