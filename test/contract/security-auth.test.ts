@@ -120,19 +120,6 @@ test('a gateway key that came as Authorization is stripped: no upstream gets it'
   expect(seen.everything).not.toContain(KEY);
 });
 
-test('the caller’s Authorization goes to local next to the gateway key in its own header', async () => {
-  const seen = await forwarded({ API_KEYS: KEY }, { ...own(KEY), ...bearer('sk-caller') });
-  expect([seen.local, seen.hosted]).toEqual(['Bearer sk-caller', 'Bearer the-hosted-key']);
-  expect(seen.everything).not.toContain(KEY);
-});
-
-test('a second gateway key as Authorization is stripped all the same', async () => {
-  const keys = { API_KEYS: `${KEY},${OTHER_KEY}` };
-  const seen = await forwarded(keys, { ...own(KEY), ...bearer(OTHER_KEY) });
-  expect(seen.local).toBeUndefined();
-  expect(seen.everything).not.toContain(OTHER_KEY);
-});
-
 test('the header X-Gateway-Key opens nothing, harms nothing and is not forwarded where no keys are set', async () => {
   const seen = await forwarded({}, { ...own(KEY), ...bearer('sk-caller') });
   expect(seen.local).toBe('Bearer sk-caller');
