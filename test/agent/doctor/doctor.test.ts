@@ -176,6 +176,7 @@ test('every check fails where nothing runs, and says what was tried and what to 
   });
   const text = reportText(report);
   for (const name of DOCTOR_NAMES) expect(text).toContain(`FAILED ${name}`);
+  expect(text).toContain('FAILED latency <10s\n      not run\n      do     Fix the failed check');
 });
 
 test('an engine on a machine without a GPU can be used directly, by the line that doctor shows', async () => {
