@@ -355,17 +355,6 @@ test('a scraper of the metrics needs a key where keys are set', async () => {
   }
 });
 
-test('another method on the metrics is refused with those that they take', async () => {
-  const { url } = await startGateway({});
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const answer = await send(`${url}/metrics`, { method });
-    expectError(answer, 405, 'method_not_allowed');
-    expect(answer.headers.allow).toBe('GET, HEAD');
-  }
-  const head = await send(`${url}/metrics`, { method: 'HEAD' });
-  expect([head.status, head.text]).toEqual([200, '']);
-});
-
 test('no key, address or label of an upstream is in the metrics', async () => {
   const { url } = await startGateway({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:9/v1',

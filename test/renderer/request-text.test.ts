@@ -5,11 +5,9 @@ import type { RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
-import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
+import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
 import { usageText } from '../../renderer/features/requests/attempt-text.ts';
-import { bugReportOf } from '../../renderer/features/requests/bug-report.ts';
 import { servedModel } from '../../renderer/features/requests/first-request.tsx';
-import { storyOf } from '../../renderer/features/requests/request-story.ts';
 import {
   amountOf,
   whatOf,
@@ -21,7 +19,7 @@ import {
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
-import { handedOver, hedgeWon, predicted } from './request-builders.ts';
+import { handedOver, hedgeWon } from './request-builders.ts';
 
 const upstreams = [upstream('local'), upstream('hosted_a')];
 const labels = labelsOf(upstreams);
@@ -232,43 +230,6 @@ describe('the tokens of a call', () => {
 
 const TOWER = 'prv_aaaa1111';
 const ATTIC = 'prv_bbbb2222';
-
-describe('the machine of a request', () => {
-  const row = predicted();
-  const machineLabels = labelsWith(row, labelsOf(upstreams));
-
-  test('a machine in a request keeps the name that it had, whether or not it is still known', () => {
-    expect(storyOf(row, machineLabels)).toBe(
-      'Local · tower was slow; Local · attic answered first',
-    );
-  });
-
-  test('a machine in a request has the name that it has now, where that is known', () => {
-    const renamed = labelsWith(row, labelsOf(upstreams, { [TOWER]: 'den' }));
-    expect(storyOf(row, renamed)).toBe('Local · den was slow; Local · attic answered first');
-  });
-
-  test('a machine in a request is named where it did not answer, too', () => {
-    const left = request('a', {
-      fallbackReason: `local/${TOWER}=timeout; local/prv_cccc33334444=http_500`,
-      attempts: [attempt({ provider: TOWER, machine: 'tower', endMs: 5, reason: 'timeout' })],
-    });
-    expect(whyOf(left, machineLabels)).toBe(
-      'Local · tower timed out; Local · machine cccc3333 answered HTTP 500',
-    );
-  });
-
-  test('a machine in a request is found by its name', () => {
-    expect(matchesFilter(row, 'all', { text: 'ATTIC' })).toBe(true);
-    expect(matchesFilter(row, 'all', { text: 'den' })).toBe(false);
-  });
-
-  test('a machine in a report has its name and its id, like in the fallback reason', () => {
-    const report = bugReportOf(row, machineLabels, '1.0.0');
-    expect(report).toContain(`Local · tower (local/${TOWER}, model not named)`);
-    expect(report).toContain(`X-Gateway-Fallback-Reason: local/${TOWER}=outrun`);
-  });
-});
 
 describe('names of machines', () => {
   const asked = (provider: string, machine: string | null) => attempt({ provider, machine });
