@@ -3,7 +3,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { codeSamples } from '../../renderer/features/requests/code-sample.tsx';
+import { codeSamples } from '../../renderer/features/requests/code-samples.ts';
 import { startDemo } from '../support/demo.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 

@@ -1,19 +1,9 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
-import { formatDuration } from '../../text/format.ts';
 import { predicateText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
 import { type Labels, nameOf } from './attempt-names.ts';
-import {
-  causeText,
-  circuitText,
-  gaveContent,
-  hasDiverged,
-  hedgedCall,
-  resultText,
-  skippedUpstreams,
-  usageText,
-} from './attempt-text.ts';
+import { gaveContent, hasDiverged, hedgedCall, skippedUpstreams } from './attempt-text.ts';
 
 const words = t.story;
 
@@ -129,38 +119,4 @@ function answerText(attempt: AttemptRow, row: RequestRow): string {
   return row.attempts.some(({ reason }) => reason === OUTRUN)
     ? words.answeredFirst
     : words.answeredAlone;
-}
-
-/** The id used in the fallback reason. */
-const idOf = ({ upstream, provider }: AttemptRow) =>
-  provider === null ? upstream : `${upstream}/${provider}`;
-
-/** A request as text for a bug report, without caller, secrets, prompt or answer. */
-export function bugReportOf(row: RequestRow, labels: Labels, version: string): string {
-  const attempts = row.attempts.map((attempt) =>
-    [
-      `+${formatDuration(attempt.startMs)}`,
-      `${nameOf(attempt, row, labels)} (${idOf(attempt)}, model ${attempt.model ?? 'not named'})`,
-      causeText(attempt, row, labels),
-      resultText(attempt, row),
-      ...(attempt.error === null ? [] : [attempt.error]),
-      ...(usageText(attempt) === null ? [] : [usageText(attempt)]),
-      `circuit ${circuitText(attempt)}`,
-      attempt.endMs === null
-        ? 'running'
-        : `took ${formatDuration(attempt.endMs - attempt.startMs)}`,
-    ].join('; '),
-  );
-  const skips = skippedUpstreams(row).map(
-    ({ upstream, reason }) => `skipped ${upstream}: ${reason}`,
-  );
-  return [
-    `Switchyard ${version}, request ${row.id}, ${new Date(row.startedAt).toISOString()}`,
-    `${storyOf(row, labels)}.`,
-    `State ${row.state}, HTTP ${row.status ?? 'not yet'}, ${row.stream ? 'streamed' : 'not streamed'}, ${row.events} events, ${row.endMs ?? 'still running,'} ms`,
-    `Endpoint: ${row.endpoint ?? 'not known'}`,
-    `Requested model: ${row.model ?? 'not specified'}`,
-    `X-Gateway-Fallback-Reason: ${row.fallbackReason}`,
-    ...[...skips, ...attempts].map((line) => `- ${line}`),
-  ].join('\n');
 }
