@@ -1,49 +1,11 @@
 import { expect, test } from 'vitest';
 import { type Adjustment, createAdjustments } from '../../../main/gateway/upstream/adjustments.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { adjusted, after, call, error, forbidden, LOOP, NONE } from '../../support/refused.ts';
+import { adjusted, after, call, error, LOOP, NONE } from '../../support/refused.ts';
 
 const CHAT = '/chat/completions';
 
 test.each([
-  {
-    who: 'OpenAI does not know max_tokens',
-    path: CHAT,
-    body: { messages: [], max_tokens: 5 },
-    refusal: error(
-      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-      { type: 'invalid_request_error', param: 'max_tokens', code: 'unsupported_parameter' },
-    ),
-    adjustment: 'max_completion_tokens' as const,
-    sent: { messages: [], max_completion_tokens: 5 },
-  },
-  {
-    who: 'Mistral does not know max_completion_tokens',
-    path: CHAT,
-    body: { messages: [], max_completion_tokens: 5, seed: 1 },
-    refusal: { object: 'error', message: forbidden('max_completion_tokens'), type: 'invalid' },
-    adjustment: 'max_tokens' as const,
-    sent: { messages: [], seed: 1, max_tokens: 5 },
-  },
-  {
-    who: 'Mistral does not know stream_options',
-    path: CHAT,
-    body: { messages: [], stream: true, stream_options: { include_usage: true } },
-    refusal: { object: 'error', message: forbidden('stream_options') },
-    adjustment: 'without_usage' as const,
-    sent: { messages: [], stream: true },
-  },
-  {
-    who: 'OpenAI streams for verified organisations only',
-    path: CHAT,
-    body: { messages: [], stream: true, stream_options: { include_usage: true } },
-    refusal: error(
-      'Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings',
-      { type: 'invalid_request_error', param: 'stream', code: 'unsupported_value' },
-    ),
-    adjustment: 'without_stream' as const,
-    sent: { messages: [], stream: false },
-  },
   {
     who: 'vLLM has prompt_logprobs without a stream only',
     path: CHAT,
@@ -54,17 +16,6 @@ test.each([
     },
     adjustment: 'without_stream' as const,
     sent: { messages: [], stream: false, prompt_logprobs: 1 },
-  },
-  {
-    who: 'OpenAI takes a user of 64 characters',
-    path: CHAT,
-    body: { messages: [], user: 'u'.repeat(80) },
-    refusal: error(
-      "Invalid 'user': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.",
-      { param: 'user', code: 'string_above_max_length' },
-    ),
-    adjustment: 'without_user' as const,
-    sent: { messages: [] },
   },
   ...[
     ['Groq', "property 'prompt_cache_key' is unsupported"],
@@ -79,61 +30,6 @@ test.each([
     sent: { messages: [] },
   })),
   {
-    who: 'Groq takes no reasoning_content',
-    path: CHAT,
-    body: { messages: LOOP },
-    refusal: error(
-      "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
-      { type: 'invalid_request_error' },
-    ),
-    adjustment: 'without_reasoning' as const,
-    sent: {
-      messages: [
-        LOOP[0],
-        { role: 'assistant', content: null, tool_calls: [call('call_1')] },
-        LOOP[2],
-      ],
-    },
-  },
-  {
-    who: 'Mistral takes no reasoning_content',
-    path: CHAT,
-    body: { messages: LOOP },
-    refusal: {
-      object: 'error',
-      message: forbidden('messages', 1, 'assistant', 'reasoning_content'),
-    },
-    adjustment: 'without_reasoning' as const,
-    sent: {
-      messages: [
-        LOOP[0],
-        { role: 'assistant', content: null, tool_calls: [call('call_1')] },
-        LOOP[2],
-      ],
-    },
-  },
-  {
-    who: 'Kimi wants reasoning_content with calls',
-    path: CHAT,
-    body: {
-      messages: [
-        { role: 'assistant', tool_calls: [call('a')] },
-        { role: 'user', content: 'assistant' },
-      ],
-    },
-    refusal: error(
-      'thinking is enabled but reasoning_content is missing in assistant tool call message at index 0',
-      { type: 'invalid_request_error' },
-    ),
-    adjustment: 'filled_reasoning' as const,
-    sent: {
-      messages: [
-        { role: 'assistant', tool_calls: [call('a')], reasoning_content: '.' },
-        { role: 'user', content: 'assistant' },
-      ],
-    },
-  },
-  {
     who: 'DeepSeek wants its own name for reasoning',
     path: CHAT,
     body: { messages: [{ role: 'assistant', content: 'x', reasoning: 'hm' }] },
@@ -141,24 +37,6 @@ test.each([
     adjustment: 'filled_reasoning' as const,
     sent: {
       messages: [{ role: 'assistant', content: 'x', reasoning: 'hm', reasoning_content: 'hm' }],
-    },
-  },
-  {
-    who: 'Mistral takes ids of nine characters',
-    path: CHAT,
-    body: { messages: LOOP },
-    refusal: {
-      object: 'error',
-      message: 'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
-      type: 'invalid_request_message_order',
-    },
-    adjustment: 'short_call_ids' as const,
-    sent: {
-      messages: [
-        LOOP[0],
-        { ...LOOP[1], tool_calls: [call('74196fe72')] },
-        { ...LOOP[2], tool_call_id: '74196fe72' },
-      ],
     },
   },
   {
@@ -176,44 +54,6 @@ test.each([
         LOOP[0],
         { ...LOOP[1], tool_calls: [call('74196fe72')] },
         { ...LOOP[2], tool_call_id: '74196fe72' },
-      ],
-    },
-  },
-  {
-    who: 'Gemini 3 wants a signature on each call',
-    path: CHAT,
-    body: {
-      messages: [
-        {
-          role: 'assistant',
-          tool_calls: [
-            call('a'),
-            call('b', { extra_content: { google: { thought_signature: 's' } } }),
-          ],
-        },
-      ],
-    },
-    refusal: [
-      {
-        error: {
-          code: 400,
-          message: 'Function call is missing a thought_signature in functionCall parts.',
-          status: 'INVALID_ARGUMENT',
-        },
-      },
-    ],
-    adjustment: 'call_signatures' as const,
-    sent: {
-      messages: [
-        {
-          role: 'assistant',
-          tool_calls: [
-            call('a', {
-              extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } },
-            }),
-            call('b', { extra_content: { google: { thought_signature: 's' } } }),
-          ],
-        },
       ],
     },
   },
