@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { type Said, SAID } from '../support/chat-answers.ts';
-import { ask, PROTOCOLS, type Protocol, type Told } from './caller.ts';
+import { ask, inTurn, type Protocol, type Told } from './caller.ts';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner } from './system.ts';
@@ -29,9 +29,9 @@ const SITUATIONS: Readonly<Record<string, Partial<Said> & { readonly isAfterTool
   'text, reasoning and calls': { ...calls(CALL, OTHER), reasoning: 'Hm.', text: TEXT },
 };
 
-const CASES = SYSTEMS.flatMap((system) =>
-  PROTOCOLS.flatMap((protocol) =>
-    WAYS.map((way) => ({ ...system, ...placed(system.place, way), protocol, way })),
+const CASES = inTurn(
+  SYSTEMS.flatMap((system) =>
+    WAYS.map((way) => ({ ...system, ...placed(system.place, way), way })),
   ),
 );
 
