@@ -182,7 +182,7 @@ test('control includes reading, without a key', async () => {
   }
 });
 
-test('a link brings one session: its code works once, and not at all after 10 minutes', async () => {
+test('a sign-in link opens one session: its code works once and expires after 10 minutes', async () => {
   const clock = createManualClock();
   const gateway = await startGateway({}, clock);
   const sessions = `${gateway.url}/api/v1/sessions`;
@@ -272,7 +272,7 @@ test('a gateway proves that it knows the control token, without a key and withou
   expect(await proofAt(gateway.url, nonce)).toBe(controlProof(control, nonce, end));
 });
 
-test('a proof holds for its nonce, its address and its token alone', async () => {
+test('a proof is valid only for its nonce, its address and its token', async () => {
   const [{ gateway }, other] = [await started(), await startGateway({})];
   const { port } = new URL(gateway.url);
   const proofs = [

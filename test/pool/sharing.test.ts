@@ -113,7 +113,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     for (const { registry } of [a, b]) await expect.poll(() => registry.counts().count).toBe(0);
   });
 
-  test('a heartbeat that one gateway has taken is refused by the other, also at the same moment', async () => {
+  test('a heartbeat that one gateway has accepted is refused by the other, even at the same moment', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     for (let round = 0; round < 20; round += 1) {

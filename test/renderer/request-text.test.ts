@@ -1,6 +1,7 @@
 import * as format from '../../renderer/text/format.ts';
 import { describe, expect, test } from 'vitest';
-import { firstTokenMsOf } from '#shared/figures.ts';
+import { firstTokenMsOfRequest } from '#shared/figures.ts';
+import type { RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
@@ -24,8 +25,12 @@ const upstreams = [upstream('local'), upstream('hosted_a')];
 const labels = labelsOf(upstreams);
 
 test('the TTFT of a request counts from the call that answered first, not from the request', () => {
-  expect(firstTokenMsOf(hedgeWon())).toBe(900);
-  expect(firstTokenMsOf(handedOver())).toBe(400);
+  const streamed = ({ attempts }: RequestRow) => ({
+    attempts: attempts.map((each) => ({ ...each, lastContentMs: each.firstContentMs })),
+  });
+  expect(firstTokenMsOfRequest(streamed(hedgeWon()))).toBe(900);
+  expect(firstTokenMsOfRequest(streamed(handedOver()))).toBe(400);
+  expect(firstTokenMsOfRequest(hedgeWon())).toBeNull();
 });
 
 describe('the keys of requests', () => {
@@ -103,6 +108,8 @@ describe('the words for a request', () => {
   test('a fallback names each upstream that was left, by the user’s label, and the reason', () => {
     const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
     expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
+    const skipped = request('b', { fallbackReason: 'local=circuit_open; hosted_a=circuit_open' });
+    expect(whyOf(skipped, labels)).toBe('Local and Groq were skipped (circuit open)');
     expect(whyOf(request('a'), labels)).toBeNull();
   });
 

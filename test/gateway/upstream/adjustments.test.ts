@@ -162,6 +162,68 @@ test.each([
       ],
     },
   },
+  {
+    // github.com/anthropics/claude-code/issues/21612
+    who: 'Vertex edits no context',
+    path: '/messages',
+    body: { messages: [], context_management: { edits: [] } },
+    refusal: error('context_management: Extra inputs are not permitted'),
+    adjustment: 'without_edits' as const,
+    sent: { messages: [] },
+  },
+  ...[
+    // github.com/Wei-Shaw/sub2api/issues/996
+    'messages.1.content.0.thinking: each thinking block must contain thinking',
+    // github.com/anthropics/claude-code/issues/63418
+    'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.',
+  ].map((words) => ({
+    who: 'Anthropic wants its own thoughts',
+    path: '/messages',
+    body: { messages: [{ role: 'assistant', content: [{ type: 'thinking' }, { type: 'text' }] }] },
+    refusal: error(words),
+    adjustment: 'without_thinking' as const,
+    sent: { messages: [{ role: 'assistant', content: [{ type: 'text' }] }] },
+  })),
+  ...(
+    [
+      // github.com/farion1231/cc-switch/issues/1022
+      [
+        'max_tokens',
+        15_309,
+        "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 32768 tokens and your request has 17459 input tokens (32000 > 32768 - 17459).",
+      ],
+      // github.com/musistudio/claude-code-router/issues/895
+      [
+        'max_tokens',
+        8072,
+        "This model's maximum context length is 131072 tokens. However, you requested 155000 tokens (123000 in the messages, 32000 in the completion).",
+      ],
+      // github.com/mnfst/llm-gateway/issues/1177
+      ['max_tokens', 8192, 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]'],
+      [
+        'max_completion_tokens',
+        16_384,
+        'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
+      ],
+      [
+        'max_tokens',
+        8192,
+        'max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens',
+      ],
+      [
+        'max_tokens',
+        11_760,
+        'input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000',
+      ],
+    ] as const
+  ).map(([field, most, words]) => ({
+    who: `there is room for ${most} tokens`,
+    path: CHAT,
+    body: { messages: [], [field]: 32_000 },
+    refusal: error(words),
+    adjustment: `at_most_${most}` as const,
+    sent: { messages: [], [field]: most },
+  })),
 ])('a request is adjusted to a refusal: $who', ({ path, body, refusal, adjustment, sent }) => {
   expect(after(path, body, refusal)).toBe(adjustment);
   expect(adjusted(body, adjustment)).toEqual(sent);
@@ -174,6 +236,12 @@ test.each([
     error('max_tokens is too large: 100000. This model supports at most 4096.'),
   ],
   ['a prompt that is too long', error("This model's maximum context length is 4096 tokens.")],
+  [
+    'a window with hardly any room for an answer',
+    error(
+      "This model's maximum context length is 32768 tokens and your request has 32000 input tokens",
+    ),
+  ],
   [
     'a field that the request does not have',
     error("Unsupported parameter: 'stream'", { param: 'stream' }),

@@ -258,7 +258,7 @@ describe('addresses that an agent gives', () => {
     },
   );
 
-  test('an address is resolved once: a name that changes its answer leads nowhere else', async () => {
+  test('an address is resolved once, so a name that changes its answer leads nowhere else', async () => {
     const provider = await startFakeProvider();
     let asked = 0;
     const lookup = () => {
