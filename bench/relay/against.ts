@@ -13,7 +13,7 @@ import { DEFAULT_SCALE, plainLoad, streamLoad } from './relay.ts';
  * to lie. So each pair is of new ones, and the interval is taken over pairs: rounds of one pair say nothing about that.
  */
 const PAIRS = 9;
-const ROUNDS_EACH = 3;
+const ROUNDS_EACH = 2;
 
 /** Half of the relay's load for each, as both run at once: whatever else the machine does meets both alike. */
 const CONNECTIONS = 16;
