@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { PlainConnection, type PlainOrigin } from './http1-connection.ts';
-import { createDistrust, type Distrust, transportFailure } from './transport.ts';
+import { transportFailure } from './tls-and-socket-failures.ts';
+import { createDistrust, type Distrust } from './transport.ts';
 import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
 
 /** For a connection attempt: a machine that is switched off does not even refuse it. */
