@@ -1,13 +1,7 @@
 import type { GpuFigures } from '#shared/agent.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
-import type { NoProviderCause } from '#shared/condition.ts';
-import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
-import type { Config } from '../config/schema.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
-import type { HttpClient } from '../platform/http/types.ts';
-import type { Log } from '../platform/log.ts';
-import type { StateFile } from '../platform/state-file.ts';
 import {
   type AboutApp,
   accessHandlers,
@@ -29,13 +23,9 @@ import {
   type Started,
 } from './api/lifecycle.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
-import type { ReportProviderResult } from './monitoring/request-log.ts';
-import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
-import type { LocalChoice } from './upstream/call.ts';
 import { joulesPerTokenIn } from './usage/electricity.ts';
-import type { UsageStore } from './usage/store.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { perConfig } from '../config/live-config.ts';
@@ -50,7 +40,12 @@ import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
 import { providerTraffic, type ProviderTraffic, type StatsView } from './monitoring/counters.ts';
 import type { LiveFeed } from './monitoring/live-feed.ts';
-import { createChecks, createMonitor, type Monitor } from './monitoring/monitor.ts';
+import {
+  createChecks,
+  createMonitor,
+  type Monitor,
+  type MonitorDeps,
+} from './monitoring/monitor.ts';
 import { createEngineActivity } from './routing/hung-engines.ts';
 import type { HealthChecks } from './circuits/health-checks.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
@@ -61,43 +56,31 @@ import { openApiHandler } from './api/openapi.ts';
 import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
-import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
+import { createAdjustments } from './upstream/adjustments.ts';
 import type { HostedId, UpstreamId } from '#shared/ids.ts';
-import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
-import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
+import { createPrefills } from './chat/resume/prefills.ts';
+import { createEndpointSupport } from './routing/endpoint-support.ts';
+import { createWindows, type CutWindow } from './routing/windows.ts';
+import { createItemMemory } from './protocols/responses/item-memory.ts';
 
-export interface GatewayDeps {
-  readonly config: () => Config;
+type Shared = 'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'keep' | 'usage';
+
+export interface GatewayDeps
+  extends Pick<MonitorDeps, Shared>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
   readonly keys: NamedKeys;
   readonly tracing: Tracing;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly log: Log;
-  readonly pickLocal: () => LocalChoice;
-  /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
-  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
-  /** A model of the fixed engine has answered. */
-  readonly localUsed: (model: string) => void;
   readonly providers: GatewayProviders;
   readonly others: OtherGateways;
   /** This machine's GPUs as last read. */
   readonly gpus: () => readonly GpuFigures[];
-  /** Opens the file that stores what `save` returns. */
-  readonly keep: (save: () => unknown) => StateFile;
-  /** The same for the sessions and the remembered browsers. */
-  readonly keepSessions: (save: () => unknown) => StateFile;
-  readonly keepBrowsers: (save: () => unknown) => StateFile;
+  /** As `keep`, for the sessions and the remembered browsers. */
+  readonly keepSessions: MonitorDeps['keep'];
+  readonly keepBrowsers: MonitorDeps['keep'];
   /** It is the demo: its link works any number of times, and signs in every tab of the browser that opened it. */
   readonly isDemo: boolean;
-  readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
-  /** The package that other machines install. */
   readonly ownPackage: () => Promise<OwnPackage>;
   readonly windowDirectory: string;
   /** What the window shows of the app; the gateway adds the address. */
@@ -107,22 +90,17 @@ export interface GatewayDeps {
   readonly moreRoutes: readonly Route[];
 }
 
-export interface GatewayProviders {
+export interface GatewayProviders extends Pick<
+  MonitorDeps,
+  'summary' | 'absence' | 'nameOf' | 'routed'
+> {
   /** For the status report. */
-  readonly known: () => ProvidersKnown;
-  /** For the window. */
-  readonly summary: () => ProvidersSummary;
+  readonly known: MonitorDeps['providers'];
   readonly isKnown: (id: string) => boolean;
-  /** Why no machine serves; null if none is expected to. */
-  readonly absence: () => NoProviderCause | null;
   /** What the verifications of a machine have shown. */
   readonly proof: (id: string) => VerificationProof | null;
-  /** The display name of a machine; null if the machine is unknown. */
-  readonly nameOf: (id: string) => string | null;
   /** What the answers of a machine take in electricity; null while unknown. */
   readonly energyOf: (id: string) => ProviderEnergy | null;
-  /** Called with the results of calls to providers. */
-  readonly routed: ReportProviderResult;
 }
 
 /** Chat requests in progress, and totals since the data directory was created. */
@@ -140,7 +118,6 @@ export interface Gateway extends ChangeHandlers {
   stop(graceMs: number): Promise<void>;
   /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
   askForModels(): void;
-  /** The machine has woken from sleep. */
   resumed(): void;
   /** Something has changed at an upstream: it is checked now instead of in its turn. */
   checkNow(id: UpstreamId): void;
@@ -172,11 +149,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     ...deps,
     share: (own) => others.share(own),
     sharePrefixes: (own) => others.sharePrefixes(own),
+    ...deps.providers,
     providers: deps.providers.known,
-    summary: deps.providers.summary,
-    routed: deps.providers.routed,
-    absence: deps.providers.absence,
-    nameOf: deps.providers.nameOf,
     joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
@@ -298,10 +272,8 @@ function loadOf(
   return { in_flight: running, requests, answers, fallbacks, tokens };
 }
 
-interface RouteParts {
+interface RouteParts extends Pick<Learnt, 'adjustments' | 'windows'> {
   readonly monitor: Monitor;
-  readonly adjustments: Adjustments;
-  readonly windows: Windows;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: SightingsMonitor;
@@ -362,7 +334,6 @@ interface ChangeHandlers {
   providerRemoved(id: string): void;
 }
 
-/** Reactions to changes of upstreams and machines. */
 function changeHandlers(
   {
     circuits,
@@ -397,7 +368,6 @@ function changeHandlers(
     adjustments.forget(id);
   }
 
-  /** What the next requests find out again. */
   function forgetUpstream(id: UpstreamId): void {
     predictions.forget(id);
     prefixes.forget(id);
@@ -447,19 +417,13 @@ function changeHandlers(
   };
 }
 
-/** What upstreams and machines turned out to accept, and the items of their answers. */
-interface Learnt {
-  readonly prefills: Prefills;
-  readonly support: EndpointSupport;
-  readonly adjustments: Adjustments;
-  readonly items: ItemMemory;
-  readonly windows: Windows;
-}
+type Learnt = ReturnType<typeof createLearnt>;
 
 /** For items of answers that callers may refer to; enough for thousands of answers. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
-function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>): Learnt {
+/** What upstreams and machines turned out to accept, and the items of their answers. */
+function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>) {
   return {
     prefills: createPrefills(http, clock),
     support: createEndpointSupport(clock),
