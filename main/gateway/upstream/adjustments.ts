@@ -35,6 +35,7 @@ import {
   withToldThoughts,
 } from '../protocols/responses/history.ts';
 import { isObject } from '#shared/objects.ts';
+import { type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
 
 /** Whether a refusal asks for the change. `text`: the field that it names, and its words. */
 type Asks = RegExp | ((text: string, error: UpstreamError) => boolean);
@@ -133,6 +134,8 @@ const LATE_SYSTEM =
 
 const SHORT_ID = /tool.?call.?id.{0,1000}length of 9|tool_calls?\b.{0,20}\bid\b.{0,20}too long/i;
 
+const ALIEN_THOUGHT = /signature|must contain thinking|thinking` blocks .{0,60}cannot be modified/i;
+
 const UNSEALED = /encrypted content is not supported/i;
 
 /** The first that is asked for and changes the request is tried; the order is from the narrow to the wide. */
@@ -196,8 +199,10 @@ const RULES = [
   ),
   // Anthropic: while it thinks, the last turn of a tool loop has to begin with a thought; DeepSeek wants all of them.
   rule('thinking_off', MESSAGES, isThought, withThinkingOff, 'this_request'),
-  // Anthropic, for a thought of another model.
-  rule('without_thinking', MESSAGES, /signature/i, withoutThinking, 'this_request'),
+  // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418).
+  rule('without_thinking', MESSAGES, ALIEN_THOUGHT, withoutThinking, 'this_request'),
+  // Vertex, Bedrock and resellers, for what Claude Code sends (anthropics/claude-code#21612).
+  rule('without_edits', MESSAGES, isField(/\bcontext_management\b/), without('context_management')),
   // OpenAI, for a thought that the limit cut off (continuedev/continue#8933).
   rule(
     'without_lone_thoughts',
@@ -228,7 +233,7 @@ const RULES = [
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
  * the gateway send without knowing who will answer.
  */
-export type Adjustment = (typeof RULES)[number]['adjustment'];
+export type Adjustment = (typeof RULES)[number]['adjustment'] | TokenLimit;
 
 /** A request that was refused: its body as it was sent. */
 interface Refused {
@@ -264,7 +269,7 @@ export function adjustmentAfter({
     members ??= topLevelMembers(body);
     return each.change(body, members) !== null;
   });
-  return found?.adjustment ?? null;
+  return found?.adjustment ?? tokenLimitIn(text, body, made);
 }
 
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
@@ -283,7 +288,7 @@ export function adjustedBody(bytes: Buffer, made: ReadonlySet<Adjustment>): Buff
   let body = bytes;
   for (const { adjustment, change } of RULES)
     if (made.has(adjustment)) body = change(body, topLevelMembers(body)) ?? body;
-  return body;
+  return withTokenLimit(body, made);
 }
 
 /** What upstreams are known to refuse, by model: most hosts have models of many makers. */

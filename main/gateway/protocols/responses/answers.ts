@@ -1,7 +1,12 @@
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
 import type { Finish } from '../chat/finish.ts';
-import { type Usage, type AnswerDelta, type Citation } from '../translation/chat-answer.ts';
+import {
+  finishOf,
+  type Usage,
+  type AnswerDelta,
+  type Citation,
+} from '../translation/chat-answer.ts';
 import {
   createTranslatedStream,
   type Emit,
@@ -76,7 +81,11 @@ function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
     },
     finish() {
       if (finish === null) return NO_FINISH;
-      const progress = progressOf(finish);
+      const ended = finishOf(finish, usage, {
+        limit: memberOf(exchange.request, 'max_output_tokens'),
+        hasUnfinishedCall: () => output.hasUnfinishedCall(),
+      });
+      const progress = progressOf(ended);
       output.finish(progress.status === 'completed' ? 'completed' : 'incomplete');
       if (isKept(exchange.request)) exchange.items?.keep(output.items());
       send(`response.${progress.status}`, { response: responseAt(progress) });
@@ -266,6 +275,10 @@ class ResponseOutput {
       case 'call':
         return this.#addCall(delta.call);
     }
+  }
+
+  hasUnfinishedCall(): boolean {
+    return this.#calls.hasUnfinished();
   }
 
   /** Closes what is still open, with this status. */

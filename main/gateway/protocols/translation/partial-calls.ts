@@ -56,6 +56,8 @@ export function createPartialCalls(exchangeId: string) {
     get size() {
       return calls.length;
     },
+    /** Whether the arguments of one are no JSON object yet. */
+    hasUnfinished: () => calls.some((call) => argumentsObject(call.arguments.text()) === undefined),
   };
 }
 
