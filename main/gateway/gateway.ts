@@ -39,7 +39,6 @@ import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
 import { providerTraffic, type ProviderTraffic, type StatsView } from './monitoring/counters.ts';
-import type { LiveFeed } from './monitoring/live-feed.ts';
 import {
   createChecks,
   createMonitor,
@@ -112,33 +111,13 @@ interface GatewayLoad {
   readonly tokens: number;
 }
 
-export interface Gateway extends ChangeHandlers {
-  start(): Promise<Started>;
-  /** Running requests may finish within `graceMs`, then they are aborted. */
-  stop(graceMs: number): Promise<void>;
-  /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
-  askForModels(): void;
-  resumed(): void;
-  /** Something has changed at an upstream: it is checked now instead of in its turn. */
-  checkNow(id: UpstreamId): void;
-  snapshot(): LiveSnapshot;
-  load(): GatewayLoad;
-  /** Models whose engine was caught cutting prompts. */
-  cuts(): readonly CutWindow[];
-  readonly feed: LiveFeed;
-  url(): string;
-  baseUrl(): string;
-  /** Empty before the start. */
-  ports(): readonly number[];
-  /** The window's address with a new one-time code for a control session. */
-  controlLink(): string;
-}
+export type Gateway = ReturnType<typeof createGateway>;
 
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
-export function createGateway(deps: GatewayDeps): Gateway {
+export function createGateway(deps: GatewayDeps) {
   const { clock, config, log, others } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
@@ -215,26 +194,33 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
   return {
     feed,
+    /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     resumed: () => healthChecks.checkNow(),
-    checkNow(id) {
+    /** Something has changed at an upstream: it is checked now instead of in its turn. */
+    checkNow(id: UpstreamId) {
       sightings.recheck(id);
       healthChecks.checkNow(id);
     },
-    snapshot: () => feed.snapshot(),
-    cuts: () => learnt.windows.cuts(),
-    load: () => loadOf(limits.admission.view().running, stats.view()),
+    snapshot: (): LiveSnapshot => feed.snapshot(),
+    /** Models whose engine was caught cutting prompts. */
+    cuts: (): readonly CutWindow[] => learnt.windows.cuts(),
+    load: (): GatewayLoad => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
-    ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
+    /** Empty before the start. */
+    ports: (): readonly number[] =>
+      lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
+    /** The window's address with a new one-time code for a control session. */
     controlLink,
     ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks, remotes }),
-    start() {
+    start(): Promise<Started> {
       healthChecks.start();
       others.start(stats);
       return lifecycle.start(config());
     },
-    async stop(graceMs) {
+    /** Running requests may finish within `graceMs`, then they are aborted. */
+    async stop(graceMs: number) {
       warmup.stop();
       preference.stop();
       stopChecks();
@@ -315,25 +301,6 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   return routes;
 }
 
-interface ChangeHandlers {
-  resetCircuit(id: UpstreamId): void;
-  /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
-  upstreamChanged(id: UpstreamId): void;
-  /** Two upstreams have changed places: what is known about each goes with it. */
-  upstreamsSwapped(a: HostedId, b: HostedId): void;
-  traffic(providerId: string): ProviderTraffic;
-  /** A provider has a new token, so its circuit and exclusions no longer apply. */
-  providerChanged(id: string): void;
-  /** A provider or its engine is available again: the next request may probe it at once. */
-  providerRecovered(id: string): void;
-  /** A provider's engine has lost the prompts in its cache. */
-  providerEmptied(id: string): void;
-  /** A provider has answered the completion of its verification. */
-  providerProved(id: string): void;
-  /** A provider was removed: everything known about it is discarded. */
-  providerRemoved(id: string): void;
-}
-
 function changeHandlers(
   {
     circuits,
@@ -361,7 +328,7 @@ function changeHandlers(
     readonly healthChecks: HealthChecks;
     readonly remotes: () => readonly RemoteUpstream[];
   },
-): ChangeHandlers {
+) {
   function forgetSupport(id: string): void {
     windows.forget(id);
     support.forget(id);
@@ -376,8 +343,9 @@ function changeHandlers(
     catalogue.forget(id);
   }
   return {
-    resetCircuit: (id) => circuits.reset(id),
-    upstreamChanged(id) {
+    resetCircuit: (id: UpstreamId) => circuits.reset(id),
+    /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
+    upstreamChanged(id: UpstreamId) {
       circuits.replaced(id);
       forgetUpstream(id);
       sightings.changed(id);
@@ -385,7 +353,8 @@ function changeHandlers(
       const isSetUp = remotes().some((remote) => remote.id === id);
       if (!isSetUp && preference.id() === id) preference.end();
     },
-    upstreamsSwapped(a, b) {
+    /** Two upstreams have changed places: what is known about each goes with it. */
+    upstreamsSwapped(a: HostedId, b: HostedId) {
       circuits.swap(a, b);
       for (const id of [a, b]) forgetUpstream(id);
       outcomes.swap(a, b);
@@ -393,20 +362,25 @@ function changeHandlers(
       sightings.swapped(a, b);
       preference.swapped(a, b);
     },
-    traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
-    providerChanged(id) {
+    traffic: (id: string): ProviderTraffic => providerTraffic(id, { circuits, latencies, stats }),
+    /** A provider has a new token, so its circuit and exclusions no longer apply. */
+    providerChanged(id: string) {
       circuits.reset(id);
       forgetSupport(id);
     },
-    providerRecovered(id) {
+    /** A provider or its engine is available again: the next request may probe it at once. */
+    providerRecovered(id: string) {
       circuits.coolDown(id);
       // The pool's circuit opens when all of its machines are excluded.
       circuits.coolDown('local');
       sightings.recovered(id);
     },
-    providerEmptied: (id) => prefixes.forget(id),
-    providerProved: (id) => healthChecks.passed(id),
-    providerRemoved(id) {
+    /** A provider's engine has lost the prompts in its cache. */
+    providerEmptied: (id: string) => prefixes.forget(id),
+    /** A provider has answered the completion of its verification. */
+    providerProved: (id: string) => healthChecks.passed(id),
+    /** A provider was removed: everything known about it is discarded. */
+    providerRemoved(id: string) {
       sightings.forget(id);
       circuits.forget(id);
       latencies.forget(id);

@@ -294,16 +294,10 @@ function statusOf(error: unknown): number | null {
 const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
 <h1>The dashboard is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the dashboard first.</p></html>`;
 
-interface AnsweringDeps {
-  readonly clock: Clock;
-  /** Address at which other machines reach this gateway. */
-  readonly gatewayUrl: (req: Request) => string;
-}
-
 const NO_BODY = Buffer.alloc(0);
 
 /** A handler for each route: one that returns its answer is asked for it, and the answer sent. */
-function createHandlers(bodies: SmallBodyReader, { clock, gatewayUrl }: AnsweringDeps) {
+function createHandlers(bodies: SmallBodyReader, { clock, gatewayUrl }: ExpressDeps) {
   return (route: Route) => {
     if ('handle' in route) return route.handle;
     const { access, answer } = route;
