@@ -3,6 +3,7 @@ import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { expect, test } from 'vitest';
 import { createModel } from './routing-model.ts';
 import { BEHAVIOURS, type Action, type Ask, type Behaviour } from './routing-table.ts';
+import { createSocketWorld } from './routing-sockets.ts';
 import { createMemoryWorld, standingOf, type World } from './routing-worlds.ts';
 
 const id = fc.constantFrom<UpstreamId[]>(...UPSTREAM_IDS);
@@ -127,3 +128,18 @@ test('an answer that comes when the wait for local has used up the time is a tim
   ];
   await expect(compare(createMemoryWorld(local), local, played)).resolves.toBeUndefined();
 });
+
+function withoutRefusedRetry(each: Action): Action {
+  return each.kind === 'ask' && each.again === 'refused' ? { ...each, again: '503' } : each;
+}
+
+test('calls, reason, status, circuits and exclusions are those of the model over sockets and the settings route', async () => {
+  const everybody = new Set(UPSTREAM_IDS);
+  // A port cannot be closed between two tries of one request.
+  const playable = history(20).map((actions) => actions.map(withoutRefusedRetry));
+  const property = fc.asyncProperty(playable, async (actions) => {
+    await compare(await createSocketWorld(), everybody, actions);
+  });
+  await expect(fc.assert(property, { numRuns: 25 })).resolves.toBeUndefined();
+  // Twenty-five gateways with five upstreams each: on a busy machine that takes its time.
+}, 300_000);

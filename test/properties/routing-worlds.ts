@@ -47,9 +47,9 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ),
   TTFT_THRESHOLD_MS: String(TTFT_THRESHOLD_MS),
   ONDEMAND_WARMUP: 'false',
-  // The model has one upstream asked after the other.
+  // The model has one upstream asked after the other: npm run chaos has the rest.
   HEDGE: 'off',
-  // test/integration/health-checks.test.ts has them.
+  // test/properties/health-checks.test.ts has them.
   HEALTH_CHECKS: 'false',
   RESUME: 'off',
 };

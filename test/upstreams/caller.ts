@@ -1,10 +1,8 @@
 import { parseJson } from '../../main/platform/json.ts';
+import { asObject, asText, eventsIn, type Json, objectIn } from '../chaos/events.ts';
+import { type Heard, newDraft } from '../chaos/heard.ts';
+import { HEARERS, READERS } from '../chaos/judge.ts';
 import { startCall } from '../support/client.ts';
-import { createChatReader, hearCompletion } from './chat-reader.ts';
-import { asObject, asText, eventsIn, type Json, objectIn } from './events.ts';
-import { type Heard, newDraft } from './heard.ts';
-import { createMessagesReader, hearMessage } from './messages-reader.ts';
-import { createResponsesReader, hearResponse } from './responses-reader.ts';
 
 export const PROTOCOLS = ['chat', 'messages', 'responses'] as const;
 /** Chat completions, Anthropic's Messages, OpenAI's Responses. */
@@ -15,13 +13,6 @@ const PATHS = {
   messages: '/v1/messages',
   responses: '/v1/responses',
 } as const;
-
-const READERS = {
-  chat: createChatReader,
-  messages: createMessagesReader,
-  responses: createResponsesReader,
-};
-const HEARERS = { chat: hearCompletion, messages: hearMessage, responses: hearResponse };
 
 const HI = { role: 'user', content: 'hi' };
 const CITY = '{"city":"Oslo"}';

@@ -1,6 +1,5 @@
+import type { Finish } from './answers.ts';
 import type { Json } from './events.ts';
-
-export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** What a client makes of a response, in whichever protocol. */
 export interface Heard {
