@@ -16,20 +16,23 @@ function said({ stack = '', message, diff = '' }) {
   return [message, ...places, diff].join('\n');
 }
 
-function failure(what, errors) {
+function failure(what, errors, mark = 'FAILED') {
   const why = stripVTControlCharacters(errors.map(said).join('\n'));
-  return `FAILED: ${what}\n${why.slice(0, MOST_CHARACTERS).trimEnd()}`;
+  return `${mark}: ${what}\n${why.slice(0, MOST_CHARACTERS).trimEnd()}`;
 }
 
-/** Files that did not load, hooks that threw, and tests. */
+/** Files that did not load, hooks that threw, and tests; also a test that passed only on its second try. */
 function* failuresOf(file) {
   if (file.errors().length > 0) yield failure(file.relativeModuleId, file.errors());
   for (const suite of file.children.allSuites()) {
     if (suite.errors().length === 0) continue;
     yield failure(`${file.relativeModuleId} > ${suite.fullName}`, suite.errors());
   }
-  for (const test of file.children.allTests('failed')) {
-    yield failure(`${file.relativeModuleId} > ${test.fullName}`, test.result().errors ?? []);
+  for (const test of file.children.allTests()) {
+    const { state, errors = [] } = test.result();
+    const name = `${file.relativeModuleId} > ${test.fullName}`;
+    if (state === 'failed') yield failure(name, errors);
+    else if (test.diagnostic()?.flaky === true) yield failure(name, errors, 'UNSTEADY');
   }
 }
 

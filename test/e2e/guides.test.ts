@@ -164,7 +164,6 @@ class Reader {
       HOME: this.#desk,
       SWITCHYARD_DATA_DIR: isOther ? this.#other : this.#own,
       SWITCHYARD_AGENT_HOST: this.#lan,
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     };
     const commands = {
       sh: ['bash', '-euo', 'pipefail', '-c', code],
@@ -213,7 +212,7 @@ test.each(PAGES)('the commands of %s run, and print what it says', async (page) 
 /** A block of code in a page, with what the page says it prints. */
 interface Block {
   readonly language: 'sh' | 'python' | 'ts';
-  /** What stands behind the language: `no-test: why`, `after: …`, `stopped: …`, `on: …`, `soon: …`. */
+  /** What stands behind the language: `no-test: why`, `after: …`, `on: …`, `soon: …`, `stopped: …`. */
   readonly note: string;
   readonly code: string;
   /** Lines of the `text` block that follows; `…` is anything. */

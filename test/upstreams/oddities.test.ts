@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
-import { ask, PROTOCOLS } from './caller.ts';
+import { ask, inTurn } from './caller.ts';
 import { answer, DONE, oddly, part } from './speech.ts';
 import type { Oddity, System } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
@@ -28,7 +28,7 @@ function odditiesOf({ oddities = [], gaveUp = [], failures = [] }: System): Oddi
   ];
 }
 
-const CALLS = SYSTEMS.flatMap((system) =>
+const CASES = SYSTEMS.flatMap((system) =>
   odditiesOf(system).flatMap((oddity) =>
     WAYS.filter((way) => way !== 'whole' || oddity.whole !== undefined).map((way) => ({
       name: system.name,
@@ -39,13 +39,6 @@ const CALLS = SYSTEMS.flatMap((system) =>
     })),
   ),
 );
-
-/** Every protocol by streams. A whole answer is read before it is translated: the protocols take turns at those. */
-const CASES = CALLS.flatMap((each, index) => {
-  const turn = PROTOCOLS[index % PROTOCOLS.length] ?? 'chat';
-  const protocols = each.way === 'streamed' ? PROTOCOLS : [turn];
-  return protocols.map((protocol) => ({ ...each, protocol }));
-});
 type Case = (typeof CASES)[number];
 
 const fails = (means: string) => (means === 'bad_response' ? 1 : 0);
@@ -74,25 +67,23 @@ function parsed(json: string): unknown {
   }
 }
 
-describe('answers that differ from the format', () => {
-  test.each(CASES)(
-    'a caller gets what an odd answer means, if it comes: $way from $name, which says $says, in $protocol',
-    async (each) => {
-      const { place, settings, manner, way, tokens, protocol } = each;
-      const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
-      const told = await ask(url, { protocol, isStream: way === 'streamed' });
-      const kept = await keptOf(url, place);
-      const calls = told.calls.map(({ name, arguments: json }) => ({
-        name,
-        arguments: parsed(json),
-      }));
-      expect({ ...told, calls, fails: kept.fails }).toMatchObject(expectedOf(each));
-      expect(told.faults).toEqual([]);
-      const counted = gateway.host.snapshot().requests[0]?.tokens;
-      expect(counted).toEqual(tokens ?? counted);
-    },
-  );
-});
+test.each(inTurn(CASES))(
+  'a caller gets what an odd answer means, if it comes: $way from $name, which says $says, in $protocol',
+  async ({ protocol, ...each }) => {
+    const { place, settings, manner, way, tokens } = each;
+    const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
+    const told = await ask(url, { protocol, isStream: way === 'streamed' });
+    const kept = await keptOf(url, place);
+    const calls = told.calls.map(({ name, arguments: json }) => ({
+      name,
+      arguments: parsed(json),
+    }));
+    expect({ ...told, calls, fails: kept.fails }).toMatchObject(expectedOf(each));
+    expect(told.faults).toEqual([]);
+    const counted = gateway.host.snapshot().requests[0]?.tokens;
+    expect(counted).toEqual(tokens ?? counted);
+  },
+);
 
 test('an error in the middle of a stream keeps the code that clients act on', async () => {
   const error = {
