@@ -47,7 +47,7 @@ describe('requests without any upstream', () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: {
         message:
-          'No upstream can be tried now. hosted_a: skipped, as only local may be called. ondemand: skipped, as only local may be called.',
+          'No upstream can be tried now. hosted_a: skipped because Local only is on. ondemand: skipped because Local only is on.',
         type: 'server_error',
         code: 'no_upstream',
         param: null,
