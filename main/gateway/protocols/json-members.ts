@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../../platform/json.ts';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 
@@ -9,10 +11,8 @@ export interface Span {
   readonly end: number;
 }
 
-/** A member of a JSON object, with the position of its value. */
 export interface Member extends Span {
   readonly key: string;
-  /** Where its name starts. */
   readonly nameStart: number;
   /** The last element if the value is a non-empty list. */
   readonly last: Span | null;
@@ -41,6 +41,8 @@ const MAX_MEMBERS = 10_000;
 const MAX_KEY_BYTES = 64 * 1024;
 /** More messages than conversations have. */
 const MAX_ENDS = 4096;
+/** What has the same characters in UTF-8 as in Latin-1. */
+const ASCII = /^[\x20-\x7e]*$/;
 /** Of a value that is no list; one for all. */
 const NO_ENDS: number[] = [];
 
@@ -75,7 +77,7 @@ function createMemberScan(bytes: Buffer) {
   const members: Member[] = [];
   let root = 0;
   let isTooMuch = false;
-  let key = { start: 0, end: 0 };
+  let key: { name: string | null; start: number; end: number } = { name: null, start: 0, end: 0 };
   let value = 0;
   let first = 0;
   let element = 0;
@@ -83,8 +85,8 @@ function createMemberScan(bytes: Buffer) {
   let ends = NO_ENDS;
   let keptEnds = 0;
   const listener: JsonListener = {
-    onName(depth, _name, start, end) {
-      if (depth === 1) key = { start, end };
+    onName(depth, name, start, end) {
+      if (depth === 1) key = { name, start, end };
     },
     onBegin(depth, byte, start) {
       if (depth === 0) root = byte;
@@ -101,8 +103,11 @@ function createMemberScan(bytes: Buffer) {
       if (depth !== 1 || root !== OPEN_BRACE || isTooMuch) return;
       isTooMuch = members.length === MAX_MEMBERS || key.end - key.start > MAX_KEY_BYTES;
       if (isTooMuch) return;
-      // Decoded from the bytes, because the scanner shortens long names.
-      const name = JSON.parse(bytes.toString('utf8', key.start, key.end)) as string;
+      // The scanner leaves out long names, and reads bytes beyond ASCII one by one.
+      const name =
+        key.name !== null && ASCII.test(key.name)
+          ? key.name
+          : (JSON.parse(bytes.toString('utf8', key.start, key.end)) as string);
       members.push({ key: name, nameStart: key.start, start: value, end, last, ends });
     },
   };
@@ -144,7 +149,6 @@ export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
 }
 
-/** Whether the value is a string. */
 export function isText(bytes: Buffer, { start }: Span): boolean {
   return bytes[start] === QUOTE;
 }
@@ -235,6 +239,38 @@ export function editedList(
   }
   return isChanged ? joined('[]', parts) : null;
 }
+
+/** A change of a body; null if there is nothing to change. */
+export type BodyChange = (bytes: Buffer, members: readonly Member[]) => Buffer | null;
+
+/** As `editedList`, of the objects in the list that the body has as `key`. */
+export function editedObjects(
+  key: string,
+  words: readonly string[],
+  edit: (element: Json) => Json | readonly Json[],
+): BodyChange {
+  return (bytes, members) => {
+    const list = members.find((member) => member.key === key);
+    if (list === undefined) return null;
+    const edited = editedList(bytes, list, words, (each) => (isObject(each) ? edit(each) : each));
+    return edited === null ? null : withMembers(bytes, members, { [key]: edited });
+  };
+}
+
+/** `edit` on each object in a list; the list itself if nothing changes. */
+export function editedEach<T>(
+  list: readonly T[],
+  edit: (element: Json) => Json,
+): readonly (T | Json)[] {
+  const edited = list.map((each) => (isObject(each) ? edit(each) : each));
+  return edited.every((each, at) => each === list[at]) ? list : edited;
+}
+
+/** The beginning of a digest of an id of a call that an upstream does not take: the same in a call and in its result. */
+export const hashedId = (id: string, length: number): string =>
+  createHash('sha256').update(id).digest('hex').slice(0, length);
+
+type Json = Readonly<Record<string, unknown>>;
 
 const written = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
