@@ -22,6 +22,7 @@ const manifest: Plugin = {
 export default defineConfig({
   ...bundle,
   plugins: [
+    bundle.plugins,
     manifest,
     copyFiles(
       readdirSync(ICONS).map((name) => join(ICONS, name)),

@@ -123,7 +123,7 @@ test('a built image serves as its user, reports its health, logs JSON and stops'
   const lines = ended.stdout.trim().split('\n');
   const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
   expect(events).toEqual(expect.arrayContaining(['starting', 'started', 'request']));
-});
+}, 300_000);
 
 // Podman's defaults ask for more open files and processes than a confined root may set.
 const LIMITS = ['--ulimit=nofile=4096:4096', '--ulimit=nproc=4096:4096'];
@@ -177,4 +177,4 @@ test('the image serves from a read-only root as any user, and its volume survive
   await start('second');
   expect(podman('exec', 'second', 'switchyard', 'keys', 'list')).toContain('laptop');
   podman('stop', 'second');
-});
+}, 300_000);

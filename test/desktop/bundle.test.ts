@@ -66,6 +66,13 @@ describe('the bundle', () => {
     ]);
   });
 
+  test('no file of the bundle imports from node:http, for which Node would load undici at each start', () => {
+    const importing = readdirSync(folder)
+      .filter((name) => name.endsWith('.js'))
+      .filter((name) => /^import .*"node:http"/m.test(readFileSync(join(folder, name), 'utf8')));
+    expect(importing).toEqual([]);
+  });
+
   test.each([
     ['store-worker', 'better-sqlite3'],
     ['usage-worker', 'better-sqlite3'],

@@ -2,8 +2,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { PROGRAM, runCli, type RunningCli, startCli } from '../support/process.ts';
+import { bearer, send } from '../support/http.ts';
+import { PROGRAM, type RunningCli, startCli } from '../support/process.ts';
 import { agentAddress, pathWithCard, soon } from '../support/two-hosts.ts';
 import {
   answers,
@@ -79,7 +81,15 @@ class Reader {
   /** Has a gateway whose engine is set, as after the quick start. */
   async settleIn(): Promise<void> {
     await this.#start({});
-    await runCli({ DATA_DIR: this.#own }, 'set', 'local.baseUrl', this.#engine.url);
+    const saved = await send(`${this.#url}/api/v1/settings`, {
+      method: 'PATCH',
+      headers: {
+        'content-type': 'application/json',
+        ...bearer(readControlToken(this.#own) ?? ''),
+      },
+      body: JSON.stringify({ local: { baseUrl: this.#engine.url } }),
+    });
+    if (saved.status !== 200) throw new Error(saved.text);
   }
 
   /** Does what a block says; gives the lines that it should print and does not, or null where it cannot be done here. */

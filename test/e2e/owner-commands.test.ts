@@ -4,7 +4,7 @@ import { stateLine } from '../../main/cli/owner-commands.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { runCli } from '../support/process.ts';
-import { startHost } from '../support/two-hosts.ts';
+import { type HostProcess, startHost } from '../support/two-hosts.ts';
 
 /** A Switchyard as a process, and the command line beside it. */
 async function startOwned(settings: Readonly<Record<string, string>> = {}) {
@@ -21,11 +21,13 @@ async function startOwned(settings: Readonly<Record<string, string>> = {}) {
       const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...args);
       return [code, stdout, stderr];
     },
-    owner: async () => {
-      return (JSON.parse((await host.get('/api/v1/agent')).text) as AgentView).owner;
-    },
+    owner: async () => (await agentOf(host)).owner,
+    models: async () => (await agentOf(host)).models.map(({ id }) => id),
   };
 }
+
+const agentOf = async (host: HostProcess) =>
+  JSON.parse((await host.get('/api/v1/agent')).text) as AgentView;
 
 const done = (line: string) => [0, `${line}\n`, ''];
 const refused = (words: RegExp) => [1, '', expect.stringMatching(words)];
@@ -111,8 +113,9 @@ test.each([['pause'], ['drain'], ['resume'], ['get'], ['set', 'agent.onlyWhenIdl
 test('free, load and unload change the memory of an engine, and resume brings it back', async () => {
   const { ollama = () => null } = SCRIPTS;
   const engine = await startScripted(ollama, ['small']);
-  const { run, owner } = await startOwned({ ENGINE_URL: engine.url });
-  await expect.poll(async () => (await run('load', 'large'))[0], { timeout: 20_000 }).toBe(0);
+  const { run, owner, models } = await startOwned({ ENGINE_URL: engine.url });
+  await expect.poll(models).toContain('large');
+  expect((await run('load', 'large'))[0]).toBe(0);
   expect([...engine.loaded]).toEqual(['small', 'large']);
   expect(await run('unload', 'small')).toEqual(done('small: unloaded.'));
   expect(await run('load', 'huge')).toEqual(
@@ -128,7 +131,7 @@ test('free, load and unload change the memory of an engine, and resume brings it
     expect.stringMatching(/^"ever" is not a time/),
   ]);
   expect((await run('resume'))[1]).toMatch(/^(on|paused): /);
-  await expect.poll(async () => (await owner()).mode, { timeout: 20_000 }).toBe('on');
+  await expect.poll(async () => (await owner()).mode).toBe('on');
   expect([...engine.loaded]).toEqual(['large']);
 });
 

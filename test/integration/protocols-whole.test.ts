@@ -93,6 +93,8 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
 
     test('a whole answer that is cut falls back unseen, at whatever byte', async () => {
       const bytes = responseBytes('length', { 'content-type': 'application/json' }, text);
+      // A translation reads the same bytes with the same reader.
+      const step = protocol.translation === null ? 1 : 3;
       let length = 0;
       const raw = await startRawUpstream((socket) => void socket.end(bytes.subarray(0, length)));
       const b = await startUpstream(json(200, whole));
@@ -101,7 +103,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
         ...settingsFor(protocol),
         FAIL_THRESHOLD: '100000',
       });
-      for (length = 0; length < bytes.length; length += 1) {
+      for (length = 0; length < bytes.length; length += step) {
         const answer = await startCall(gateway.url + path, body).answer;
         expect(answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
         expect(comparable(answer.text)).toBe(told);

@@ -25,7 +25,14 @@ export function directoryOfRun(): string {
   return join(MEMORY, name);
 }
 
-const remove = (name: string) => rmSync(join(MEMORY, name), { recursive: true, force: true });
+/** What still ends may write there meanwhile, which must not fail the run: what is left, the next run removes. */
+function remove(name: string): void {
+  try {
+    rmSync(join(MEMORY, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  } catch (error) {
+    console.warn(`${String(error)}; the next run removes it.`);
+  }
+}
 
 /** Containers often have 64 MB there, and may start no programs from it. */
 function hasRoom(): boolean {

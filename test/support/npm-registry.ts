@@ -33,7 +33,9 @@ export async function startNpmRegistry(): Promise<string> {
   const packages = new Map<string, Publication>();
   const tarballs = new Map<string, Buffer>();
   const server = createServer((request, response) => {
-    void answer(request).then(({ status, body }) => response.writeHead(status).end(body));
+    // npm is told not to try again, so it must not ask over a connection that is just timing out.
+    const headers = { connection: 'close' };
+    void answer(request).then(({ status, body }) => response.writeHead(status, headers).end(body));
   });
   const url = `http://127.0.0.1:${await listening(server)}`;
   onTestFinished(async () => {
