@@ -27,7 +27,7 @@ export function windowRemedy(
 ): string | null {
   const caught = cuts.map(
     ({ model, tokens }) =>
-      `Prompts for ${model} were cut to ${NUMBER.format(tokens)} tokens without a word: give it a larger window.`,
+      `Prompts for ${model} were cut to ${NUMBER.format(tokens)} tokens without an error: give it a larger context window.`,
   );
   const said = [tooSmall({ kind, facts }), ...caught].filter((each) => each !== null);
   return said.length === 0 ? null : said.join(' ');

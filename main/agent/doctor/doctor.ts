@@ -225,7 +225,7 @@ function checkGpus(
   };
 }
 
-const LOOK_AT_TOOL = 'Run the tool of the GPU driver by itself and see what it says.';
+const LOOK_AT_TOOL = "Run the GPU driver's tool by hand and check its output.";
 
 /** Gateways accept no machine without a GPU, but this machine's own gateway can use the engine without the agent. */
 function remedyWithout(remedy: string, engineUrl: string | null): string {

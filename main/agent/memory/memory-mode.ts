@@ -17,7 +17,7 @@ function sayingOf(memory: Exclude<MemoryState, { readonly kind: 'kept' }>): stri
     case 'freeing':
       return 'Its models are being unloaded.';
     case 'freed':
-      return 'What was loaded is loaded again before requests return.';
+      return 'Its models are loaded again before requests return.';
     case 'loading':
       return `Loads ${memory.model}; requests return when that is done.`;
     case 'unloading':

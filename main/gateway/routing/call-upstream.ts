@@ -7,7 +7,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { changesAfter, hidesUsage } from '../upstream/adjusted-call.ts';
 import type { Adjustment, Adjustments } from '../upstream/adjustments.ts';
-import { type Answered, type PendingCall, type Seen, sendExchange } from '../upstream/exchange.ts';
+import { type Answered, PendingCall, type Seen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -44,7 +44,6 @@ export interface CallDeps {
   readonly adjustments: Adjustments;
 }
 
-/** How an upstream is called. */
 export interface CallOptions {
   /** In place of the turn's own call, such as a request for the rest of an answer. */
   readonly call?: UpstreamCall;
@@ -261,7 +260,8 @@ function send(
     },
     signal: signal ?? request.signal,
   };
-  const pending = sendExchange(plan, deps);
+  const pending = new PendingCall(plan, deps);
+  pending.send();
   open?.sentAgain(pending);
   if (kind === 'poll') open?.observer.polled();
   const attempt =
@@ -323,8 +323,12 @@ function withoutCut(seen: Seen, { model }: UpstreamCall): Seen {
 function usedBy(seen: Seen, pending: PendingCall): Tokens | null {
   const { call } = pending.plan;
   switch (seen.kind) {
-    case 'answer':
-      return tokensOf(seen, call);
+    case 'answer': {
+      const used = tokensOf(seen, call);
+      const isGuessed = used?.estimated === true && seen.contentAt !== null;
+      // The events of an assembled answer say more than the length of its JSON.
+      return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : used;
+    }
     // Its prompt is read and paid for, though nothing of the answer came.
     case 'cancelled':
     case 'timeout':

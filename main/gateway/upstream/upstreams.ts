@@ -8,7 +8,6 @@ import { userinfoOf } from '../../platform/userinfo.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 
-/** A base address, split once into what each request needs. */
 export interface BaseAddress {
   readonly origin: string;
   /** Without a slash at its end. */
@@ -141,7 +140,6 @@ export function listsModel({ models }: LocalTarget, requested: string): boolean 
   return models !== null && nameAt(models, requested) !== null;
 }
 
-/** What a request asks of a model. */
 export interface ModelRequest {
   readonly model: string | null;
   readonly needs: () => ModelNeeds;
