@@ -1,4 +1,3 @@
-import { createSettingsHelp } from '../config/load.ts';
 import {
   type Command,
   EXIT_MEANINGS,
@@ -9,7 +8,7 @@ import {
 } from './command.ts';
 import { didYouMean } from './arguments.ts';
 
-/** The text of `--help`: all commands, then all settings. */
+/** The text of `--help`: all commands. */
 export function generalHelp(commands: readonly Command[], version: string): string {
   const rows = commands.map((each): Row => [synopsis(each), each.summary]);
   return `switchyard ${version}: an LLM gateway for your own GPUs and hosted fallbacks
@@ -19,12 +18,12 @@ Usage: switchyard <command> [options]; without a command it starts the gateway
 ${columns(rows)}
 
   switchyard <command> --help explains one command
+  switchyard help settings lists all settings
   switchyard --version prints the version
 
 Exit codes:
 ${columns(Object.entries(EXIT_MEANINGS))}
-
-${createSettingsHelp()}`;
+`;
 }
 
 export const SEE_HELP = '"switchyard --help" lists all commands.';

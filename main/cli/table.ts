@@ -1,5 +1,6 @@
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
+import { createSettingsHelp } from '../config/load.ts';
 import { chat, models } from './chat.ts';
 import { answer, type Command, type CommandOutcome, EXIT, failed } from './command.ts';
 import { leave, prefer, reset, setMode } from './owner-commands.ts';
@@ -202,10 +203,11 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'help',
-    summary: 'Explain one command, or list all commands and settings.',
+    summary: 'Explain one command, or list all commands; "help settings" lists all settings.',
     arguments: [{ name: 'command', times: 'optional' }],
     isText: true,
     run: ({ words: [name] }) => {
+      if (name === 'settings') return text(createSettingsHelp());
       if (name === undefined || COMMANDS.some((each) => each.name === name)) {
         return text(helpText(name));
       }

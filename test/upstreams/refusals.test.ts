@@ -4,7 +4,7 @@ import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
 import { createManualClock } from '../support/clock.ts';
 import { json, type Script } from '../support/upstream.ts';
 import { keptOf, NEXT, startBetween } from './between.ts';
-import { ask, inEach, PROTOCOLS } from './caller.ts';
+import { ask, inEach } from './caller.ts';
 import type { Refusal } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
