@@ -15,17 +15,18 @@ import { DEFAULT_SCALE, plainLoad, streamLoad } from './relay.ts';
 const PAIRS = 9;
 const ROUNDS_EACH = 2;
 
-/** Half of the relay's load for each, as both run at once: whatever else the machine does meets both alike. */
+/** Both run at once, each with half of the relay's load: whatever else the machine does meets both alike. */
+const SCALE = { ...DEFAULT_SCALE, streams: 128, paceMs: 10, streamsEach: 8 };
 const CONNECTIONS = 16;
 /** Counted, not timed: a busy machine makes a run longer, not rougher. */
 const PLAIN: Load = {
-  ...plainLoad(DEFAULT_SCALE),
+  ...plainLoad(SCALE),
   connections: CONNECTIONS,
   requestsEach: 1000,
   ms: 60_000,
 };
-const WARM_UP: Load = { ...PLAIN, requestsEach: DEFAULT_SCALE.warmUpRequests / CONNECTIONS };
-const STREAMS: Load = streamLoad({ ...DEFAULT_SCALE, streams: DEFAULT_SCALE.streams / 2 });
+const WARM_UP: Load = { ...PLAIN, requestsEach: SCALE.warmUpRequests / CONNECTIONS };
+const STREAMS: Load = streamLoad(SCALE);
 
 /** CPU time of this checkout over that of the other. */
 interface Ratios {
@@ -44,7 +45,7 @@ export async function against(
   if (!existsSync(script)) {
     throw new Error(`--against needs the folder of another checkout; ${resolve(other)} is none`);
   }
-  const env = passingFrom(await startUpstream(children, DEFAULT_SCALE.paceMs));
+  const env = passingFrom(await startUpstream(children, SCALE.paceMs));
   const loaders = [await startLoader(children), await startLoader(children)] as const;
   const ratios: Ratios[] = [];
   for (let index = 0; index < PAIRS; index += 1) {

@@ -205,8 +205,10 @@ export class Walk {
 
   #take(mode: AdmissionMode, mayCall: CallFilter): Turn | null {
     if (this.#state.kind === 'over') return null;
-    for (const [index, step] of this.#steps.entries()) {
-      this.#reached = Math.max(this.#reached, index + 1);
+    let index = 0;
+    for (const step of this.#steps) {
+      index += 1;
+      this.#reached = Math.max(this.#reached, index);
       const turn = step.next(mode, mayCall);
       if (turn !== null) return this.#begun(turn);
       this.#reportLocalLost(step);
