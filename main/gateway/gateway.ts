@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Route } from '../platform/http/routes.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
-import type { StateFile } from '../platform/state-file.ts';
+import type { StateFile } from '../platform/files.ts';
 import {
   type AboutApp,
   accessHandlers,

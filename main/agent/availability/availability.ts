@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import { createStateFile } from '../../platform/state-file.ts';
-import type { MemoryGoal } from '../memory/memory-state.ts';
+import { createStateFile } from '../../platform/files.ts';
 import type { Inference } from '../server/inference.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { HostActivity } from './host-activity.ts';
@@ -105,6 +104,12 @@ export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): 
 function causesOf({ holding, overruled }: OwnerState) {
   return OWNER_RULES.filter(({ key }) => holding.includes(key) && !overruled.includes(key));
 }
+
+/** What the owner and the owner's rules want of the memory. */
+export type MemoryGoal =
+  | { readonly kind: 'kept' }
+  /** Running requests are ended after `graceMs`; null: they may finish. */
+  | { readonly kind: 'freed'; readonly graceMs: number | null };
 
 /** Running requests may finish for this long once the owner wants the memory. */
 const FREE_GRACE_MS = 30_000;

@@ -32,7 +32,7 @@ import type { Budgets, KeyLimits } from '../usage/budgets.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 import type { AskedModel, AskedModels } from '#shared/models.ts';
 import { isUpstreamId } from '#shared/ids.ts';
-import { useByName } from '../../engines/model-facts.ts';
+import { useByName } from '../../engines/models.ts';
 import { aliased } from '../protocols/aliases.ts';
 
 interface AppDeps {

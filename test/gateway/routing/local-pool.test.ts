@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { modelFacts } from '../../../main/engines/model-facts.ts';
+import { modelFacts } from '../../../main/engines/models.ts';
 import {
   type BalancingDeps,
   type LocalPoolRequest,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTimerQueue } from '../../../main/registry/verification/timer-queue.ts';
+import { createTimerQueue } from '../../../main/registry/verification/verifier.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 function queueAt(deadlines: Readonly<Record<string, number | 'first'>>) {
