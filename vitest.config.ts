@@ -52,6 +52,11 @@ interface Project {
   readonly exclude?: string[];
   /** Files that run before its tests. */
   readonly globalSetup?: string[];
+  /**
+   * For pages and programs, whose timing is not ours alone: one more try, and the run says "UNSTEADY"
+   * with what the first try said. Random histories have none: a second one would hide what the first found.
+   */
+  readonly retry?: number;
   /** Whether its files import JSX, which Node cannot read; all others run as Node runs them, which costs less. */
   readonly isOfJsx?: boolean;
 }
@@ -83,8 +88,8 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     projects: [
       // In this order, so that no long file is left when the others are done.
-      project('window', WINDOW, { globalSetup: BUILT, isOfJsx: true }),
-      project('e2e', E2E, { exclude: WINDOW, globalSetup: BUILT }),
+      project('window', WINDOW, { globalSetup: BUILT, isOfJsx: true, retry: 1 }),
+      project('e2e', E2E, { exclude: WINDOW, globalSetup: BUILT, retry: 1 }),
       ...(hasClients ? [project('clients', CLIENTS)] : []),
       project('engine', ENGINE),
       project('store', STORE, { exclude: E2E, globalSetup: POSTGRES }),

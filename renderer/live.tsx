@@ -59,7 +59,7 @@ export function Live(props: LiveProps) {
       {route.page === 'providers' && (
         <Providers
           filter={route.filter}
-          joining={route.joining === true}
+          dialog={route.dialog}
           opened={opened}
           view={providersView}
           onView={setProvidersView}

@@ -12,8 +12,12 @@ import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/prov
 export type Route =
   | { readonly page: 'overview' }
   | { readonly page: 'chat' }
-  /** `joining`: opens the dialog by which this machine joins another gateway. */
-  | { readonly page: 'providers'; readonly filter: ProviderFilter; readonly joining?: true }
+  /** `dialog`: the one to open: adds a machine to this gateway, or joins this machine to another. */
+  | {
+      readonly page: 'providers';
+      readonly filter: ProviderFilter;
+      readonly dialog?: 'add' | 'join';
+    }
   | { readonly page: 'provider'; readonly id: string }
   | {
       readonly page: 'requests';
@@ -35,7 +39,7 @@ export function routeOf(hash: string): Route {
   if (page === 'settings') {
     return settingsRoute(detail, part);
   }
-  if (page === 'join') return { page: 'providers', filter: 'all', joining: true };
+  if (page === 'add' || page === 'join') return { page: 'providers', filter: 'all', dialog: page };
   if (page === 'providers') return providersRoute(detail ?? '');
   if (page === 'chat' || page === 'models') return { page };
   if (page === 'history') {
@@ -100,7 +104,7 @@ export function hashOf(route: Route): string {
     case 'settings':
       return ['#/settings', route.section, route.field].filter(Boolean).join('/');
     case 'providers':
-      if (route.joining === true) return '#/join';
+      if (route.dialog !== undefined) return `#/${route.dialog}`;
       return route.filter === 'all' ? '#/providers' : `#/providers/${route.filter}`;
     case 'provider':
       return `#/providers/${route.id}`;

@@ -25,37 +25,38 @@ function lanesOf(args) {
   ];
 }
 
-/** @returns what Vitest's report says of a lane; null where it did not come to its end */
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
+const FAILURES = join(ROOT, 'scripts/failures.mjs');
+
+const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+/** @returns what Vitest's reports say of a lane; null where it did not come to its end */
 async function reportOf({ name, args }, options) {
-  const file = join(ROOT, `.cache/tests-${name}.json`);
-  rmSync(file, { force: true });
-  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-  const { code } = await run(NODE_24, [vitest, 'run', ...reporters, ...args], options);
+  const report = join(ROOT, `.cache/tests-${name}.json`);
+  const failures = join(ROOT, `.cache/failures-${name}.json`);
+  for (const file of [report, failures]) rmSync(file, { force: true });
+  const reporters = ['default', 'json', FAILURES].map((reporter) => `--reporter=${reporter}`);
+  const env = { ...process.env, ...options.env, SWITCHYARD_TEST_FAILURES: failures };
+  const command = [VITEST, 'run', ...reporters, `--outputFile.json=${report}`, ...args];
+  const { code } = await run(NODE_24, command, { ...options, env });
+  if (!existsSync(report) || !existsSync(failures)) return null;
   // A file that fails before its tests are known has no tests to count; the exit code holds it.
-  return existsSync(file)
-    ? { ...JSON.parse(readFileSync(file, 'utf8')), isGreen: code === 0 }
-    : null;
+  return { ...readJson(report), failures: readJson(failures), isGreen: code === 0 };
 }
 
 const lanes = lanesOf(process.argv.slice(2));
 // Two that draw on one terminal would draw over each other: through a pipe each writes whole lines.
-const color = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
-const options =
-  lanes.length > 1
-    ? { stdio: ['inherit', 'pipe', 'inherit'], env: { ...process.env, ...color } }
-    : {};
+const env = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {};
+const options = lanes.length > 1 ? { stdio: ['inherit', 'pipe', 'inherit'], env } : {};
 const reports = await Promise.all(lanes.map((lane) => reportOf(lane, options)));
 const ended = reports.filter((report) => report !== null);
+// At the very end, because of a long run many places show the last lines only.
+for (const failure of ended.flatMap(({ failures }) => failures)) console.log(failure);
 if (ended.length < lanes.length) {
   console.error('The tests did not run to their end: there is no report.');
   process.exit(1);
 }
 const sum = (count) => ended.reduce((all, report) => all + count(report), 0);
-for (const { testResults } of ended) {
-  for (const { name, status } of testResults)
-    if (status === 'failed') console.log(`FAILED: ${name}`);
-}
 const passed = sum((report) => report.numPassedTests);
 const failed = sum((report) => report.numFailedTests);
 const skipped = sum((report) => report.numPendingTests + report.numTodoTests);

@@ -23,6 +23,7 @@ export type ServerErrorCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'unsupported_media_type'
+  | 'upgrade_required'
   | 'body_too_large'
   | 'request_timeout'
   | 'internal_error';

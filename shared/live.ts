@@ -28,7 +28,7 @@ export interface AttemptRow {
   readonly polls: number;
   /** First content; null before it. */
   readonly firstContentMs: number | null;
-  /** Last content passed on to the caller; null if the answer is not passed on as it arrives. */
+  /** Last content; null before the first, and if the upstream did not stream the answer. */
   readonly lastContentMs: number | null;
   /** Null while the attempt runs. */
   readonly endMs: number | null;

@@ -28,12 +28,12 @@ export interface UsageFigures {
   readonly readingSavedMs: number;
   /** Those of input and output that no upstream reported. */
   readonly estimatedTokens: number;
-  /** Sum over `firstTokens` calls. */
+  /** Sum over `firstTokens` calls, those whose answers were streamed. */
   readonly firstTokenMs: number;
   readonly firstTokens: number;
-  /** From first to last token, over the calls with a first token. */
+  /** From first to last token, over the calls with a rate. */
   readonly outputMs: number;
-  /** Output tokens of those calls. */
+  /** Output tokens of those calls after their first. */
   readonly timedTokens: number;
   readonly spentNano: number;
   /** What the tokens of `local` would have cost. */

@@ -187,7 +187,7 @@ function routeText(route: ChatRoute): string {
   const parts = [
     provider === null ? upstream : `${upstream} on ${provider}`,
     ...(model === null ? [] : [model]),
-    ...(firstContentMs === null ? [] : [`first token ${firstContentMs} ms`]),
+    ...(firstContentMs === null ? [] : [`began after ${firstContentMs} ms`]),
     `${totalMs} ms in total`,
     ...(fallbackReason === 'none' ? [] : [`skipped or failed: ${fallbackReason}`]),
     ...(requestId === null ? [] : [requestId]),

@@ -212,7 +212,7 @@ export const SETTINGS = {
     hedge: setting(
       'HEDGE',
       kinds.oneOf({
-        own: 'Your machines back up your machines, and paid upstreams back up paid ones. Then both calls are paid.',
+        own: 'Your machines back up any upstream, and paid upstreams back up paid ones. Then both calls are paid.',
         all: 'Paid upstreams back up your machines too: prompts may leave your network, and those calls are paid.',
         off: 'Switchyard waits for a slow upstream until its timeout.',
       }),

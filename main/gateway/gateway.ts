@@ -245,7 +245,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     resumed: () => healthChecks.checkNow(),
     checkNow(id) {
       sightings.recheck(id);
-      healthChecks.checkNow();
+      healthChecks.checkNow(id);
     },
     snapshot: () => feed.snapshot(),
     cuts: () => learnt.windows.cuts(),

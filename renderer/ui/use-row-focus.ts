@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+import { type RefObject, useLayoutEffect, useRef } from 'react';
 
 /** Moves the focus between the rows of a list by keyboard; `onMove` makes a row the one that Tab stops at. */
 export function useRowFocus(
@@ -15,7 +15,8 @@ export function useRowFocus(
     const row = list.current?.querySelector<HTMLElement>(`[data-index="${active}"]`);
     row?.focus({ preventScroll: true });
   });
-  useEffect(() => {
+  // A layout effect as well: a key may be pressed as soon as the list is drawn.
+  useLayoutEffect(() => {
     const element = list.current;
     const onKey = (event: KeyboardEvent) => {
       if (event.altKey || event.ctrlKey || event.metaKey) return;

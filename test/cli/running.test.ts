@@ -94,7 +94,7 @@ test('chat prints the answer on standard output and its route on standard error'
   const { code, stdout, stderr } = await run('chat', '--model', 'llama', 'Say', 'hello.');
   expect([code, stdout]).toEqual([0, 'Hello to you.\n']);
   expect(stderr).toMatch(
-    /^\[hosted_b \| m \| first token \d+ ms \| \d+ ms in total \| skipped or failed: /,
+    /^\[hosted_b \| m \| began after \d+ ms \| \d+ ms in total \| skipped or failed: /,
   );
   expect(stderr).toMatch(/hosted_a=http_503.*req_\w+\]\n$/);
   expect(upstream.calls[0]?.json).toMatchObject({

@@ -9,7 +9,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createLiveConfig } from '../../main/config/live-config.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings, writeSettings } from '../../main/config/settings-file.ts';
@@ -177,61 +176,4 @@ test('secrets are written to a file of their own, for the owner alone', () => {
   expect(read(directory)).toEqual({ hosted_a: { model: 'm' } });
   expect(read(directory, 'secrets.json')).toEqual({ hosted_a: { apiKey: 'hunter2' } });
   expect(modeOf(join(directory, 'secrets.json'))).toBe(0o600);
-});
-
-function live(env: Record<string, string> = {}) {
-  const loaded = loadConfig(env, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const directory = temporaryDirectory();
-  let changes = 0;
-  const config = createLiveConfig(
-    loaded,
-    { directory, hasNamedKeys: () => false },
-    () => (changes += 1),
-  );
-  return { config, directory, changes: () => changes };
-}
-
-test('a setting changed in the dashboard is in force at once and after a restart', () => {
-  const { config, directory, changes } = live();
-  const before = config.current();
-  expect(config.patch({ ondemand: { warmup: false } }).kind).toBe('patched');
-  expect(config.current().ondemand.warmup).toBe(false);
-  expect(before.ondemand.warmup).toBe(true);
-  expect(changes()).toBe(1);
-  const again = loadConfig({}, readSettings(directory, NOW).tree);
-  expect(again).toMatchObject({ config: { ondemand: { warmup: false } } });
-});
-
-const BAD: [name: string, tree: unknown, says: RegExp][] = [
-  ['held by the environment', { ondemand: { warmup: false } }, /SWITCHYARD_ONDEMAND_WARMUP/],
-  ['of the wrong type', { circuit: { failThreshold: '7' } }, /failThreshold' must be a whole/],
-  ['out of range', { circuit: { failThreshold: 0 } }, /from 1 to 1000000/],
-  ['unknown', { circuit: { newKey: 1 } }, /no setting 'circuit\.newKey'/],
-  ['inherited by every object', { constructor: { name: 1 } }, /no setting/],
-  ['no setting but a section', { circuit: 5 }, /'circuit' must be an object/],
-  ['open to the network', { gateway: { host: '0.0.0.0' } }, /SWITCHYARD_API_KEYS/],
-];
-
-test.each(BAD)('a change that is %s is refused as a whole', (_title, tree, says) => {
-  const { config, directory, changes } = live({ SWITCHYARD_ONDEMAND_WARMUP: 'true' });
-  const before = config.current();
-  const good = { routing: { forceZero: true } };
-  for (const change of [
-    { ...good, ...(tree as object) },
-    { ...(tree as object), ...good },
-  ]) {
-    expect(config.patch(change)).toMatchObject({
-      kind: 'refused',
-      message: expect.stringMatching(says),
-    });
-  }
-  expect(config.current()).toBe(before);
-  expect([changes(), readdirSync(directory)]).toEqual([0, []]);
-});
-
-test('the error for a refused change does not quote the value', () => {
-  const patched = live().config.patch({ hosted_a: { apiKey: 'hunter2 with blanks' } });
-  expect(patched).toMatchObject({ kind: 'refused' });
-  expect(JSON.stringify(patched)).not.toContain('hunter2');
 });

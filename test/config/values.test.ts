@@ -455,7 +455,7 @@ test.each([
   expect(problem).not.toContain('hunter2');
 });
 
-test('the password of the database is shown nowhere and kept with the secrets', () => {
+test('the database password is kept with the secrets and shown nowhere', () => {
   const { config, sources } = loaded({
     DATABASE_URL: 'postgres://us:hunter2@db.lan:5433/pool?password=hunter2',
   });

@@ -117,18 +117,6 @@ describe('who may use the agent’s routes', () => {
       expectError(answer, 401, 'control_required');
     }
   });
-
-  test('another method on the agent’s routes is a 405 that names the right one', async () => {
-    const { url, control: headers } = await started();
-    const posted = await send(url + AGENT, { method: 'POST', headers });
-    expectError(posted, 405, 'method_not_allowed');
-    expect(posted.headers.allow).toBe('GET, HEAD');
-    for (const path of POSTS) {
-      const got = await send(`${url}${AGENT}/${path}`, { headers });
-      expectError(got, 405, 'method_not_allowed');
-      expect(got.headers.allow).toBe('POST');
-    }
-  });
 });
 
 test('each of the agent’s routes is a 409 that says how to switch it on while it is off', async () => {

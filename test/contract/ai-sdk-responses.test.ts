@@ -1,9 +1,8 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { APICallError, generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
+import { generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
 import { describe, expect, test } from 'vitest';
 import { SAID, type Said } from '../support/chat-answers.ts';
-import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
+import { startSpeaker, WAYS } from '../support/speakers.ts';
 import { weather } from '../support/weather.ts';
 
 // The Vercel AI SDK, unmodified, over `@ai-sdk/openai` as it comes: its default is the Responses API.
@@ -74,48 +73,4 @@ describe.each(WAYS)('the AI SDK’s responses, $way through $place', (way) => {
     });
     expect(JSON.stringify(bodies()[0])).toContain('data:image/png;base64,iVBORw==');
   });
-});
-
-async function startChat(script: Script) {
-  const { upstream, url } = await startChatOnly(script);
-  return { upstream, model: modelOf(url) };
-}
-
-test('a translated answer that breaks off is an error part, not the end of a whole answer', async () => {
-  const { model } = await startChat(cut(ROLE, chunk({ content: 'half' })));
-  const errors: unknown[] = [];
-  const onError = (part: { readonly error: unknown }) => void errors.push(part.error);
-  const result = streamText({ model, ...ONCE, onError });
-  let text = '';
-  for await (const piece of result.textStream) text += piece;
-  expect([text, errors.length > 0, await result.finishReason]).toEqual(['half', true, 'error']);
-});
-
-test('a client that aborts a translated answer takes its call along', async () => {
-  const { upstream, model } = await startChat(stall(ROLE, chunk({ content: 'half' })));
-  const abort = new AbortController();
-  const onError = () => {};
-  const result = streamText({ model, ...ONCE, abortSignal: abort.signal, onError });
-  for await (const piece of result.textStream) {
-    expect(piece).toBe('half');
-    abort.abort();
-  }
-  await (
-    await upstream.call(1)
-  ).gone;
-});
-
-test('errors of translated answers are API call errors with status and words', async () => {
-  const { upstream, model } = await startChat(error(400, 'bad temperature'));
-  const thrownBy = (ask: object) =>
-    generateText({ model, ...ONCE, ...ask }).then(
-      () => null,
-      (reason: unknown) => (APICallError.isInstance(reason) ? reason : null),
-    );
-  expect(await thrownBy({})).toMatchObject({ statusCode: 400, message: 'bad temperature' });
-  const state = { providerOptions: { openai: { previousResponseId: 'resp_1' } } };
-  const refused = await thrownBy(state);
-  expect(refused?.message).toContain("'previous_response_id'");
-  upstream.script = error(503);
-  expect(await thrownBy({})).toMatchObject({ statusCode: 503, isRetryable: true });
 });

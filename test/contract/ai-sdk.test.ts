@@ -2,19 +2,14 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, stepCountIs, streamText } from 'ai';
 import { expect, test } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { counted, inFlight } from '../support/report.ts';
 import {
-  answerChunks,
   answers,
   chunk,
   DONE,
   error,
-  hang,
   json,
-  REFUSED_URL,
   ROLE,
   sse,
-  stall,
   startUpstream,
   STOP,
   type Script,
@@ -134,33 +129,6 @@ test.each(TOOL_CALLS)(
   },
 );
 
-test('reasoning comes apart from the text in the AI SDK', async () => {
-  const { model } = await startHosted(
-    sse(ROLE, chunk({ reasoning_content: 'hm' }), ...answerChunks('hi')),
-  );
-  const { text, reasoningText } = await generateText({ model, ...ONCE });
-  expect([reasoningText, text]).toEqual(['hm', 'hi']);
-});
-
-test.each(['generateText', 'streamText'])('a fallback is invisible to %s', async (how) => {
-  const a = await startUpstream(error(503));
-  const b = await startUpstream(answers('from the second'));
-  const gateway = await startGateway({
-    LOCAL_ENGINE_URL: REFUSED_URL,
-    HOSTED_A_BASE_URL: a.url,
-    HOSTED_B_BASE_URL: b.url,
-  });
-  const ask = { model: modelOf(gateway), ...ONCE };
-  const text = how === 'generateText' ? (await generateText(ask)).text : await streamText(ask).text;
-  expect(text).toBe('from the second');
-});
-
-test('provider options that the SDK does not know reach the upstream as the caller’s own fields', async () => {
-  const { upstream, model } = await startHosted(answers('hi'));
-  await generateText({ model, ...ONCE, providerOptions: { switchyard: { top_k: 40 } } });
-  expect(upstream.calls[0]?.json['top_k']).toBe(40);
-});
-
 test.each<[name: string, script: Script, status: number, code: string, isRetryable: boolean]>([
   ['a bad request', error(400, 'no', 'bad_value'), 400, 'bad_value', false],
   ['an unknown model', error(404, 'no model', 'model_not_found'), 404, 'model_not_found', false],
@@ -185,13 +153,6 @@ test.each<[name: string, script: Script, status: number, code: string, isRetryab
   expect(gateway.host.snapshot().status.stats.totalRequests).toBe(1);
 });
 
-test('local’s refusal of the caller’s own key is a 401 to the AI SDK', async () => {
-  const local = await startUpstream(error(401, 'wrong key'));
-  const gateway = await startGateway({ LOCAL_ENGINE_URL: local.url });
-  const thrown = await thrownBy(generateText({ model: modelOf(gateway), ...ONCE }));
-  expect([thrown.statusCode, thrown.message]).toEqual([401, 'wrong key']);
-});
-
 test('an error object inside a stream is an error part, not the end of a whole answer', async () => {
   const { model } = await startHosted(
     sse(ROLE, chunk({ content: 'a' }), 'data: {"error":{"message":"no"}}\n\n'),
@@ -207,31 +168,4 @@ test('an error object inside a stream is an error part, not the end of a whole a
   expect([text, errors.length]).toEqual(['a', 1]);
   expect(errors[0]).toMatchObject({ code: 'upstream_error' });
   expect(await result.finishReason).toBe('error');
-});
-
-test('a client that aborts before the first token ends the upstream call', async () => {
-  const { upstream, gateway, model } = await startHosted(hang);
-  const abort = new AbortController();
-  const ended = generateText({ model, ...ONCE, abortSignal: abort.signal }).then(
-    () => 'an answer',
-    (thrown: unknown) => (thrown instanceof Error ? thrown.name : thrown),
-  );
-  const { gone } = await upstream.call(1);
-  abort.abort();
-  expect(await ended).toBe('AbortError');
-  await gone;
-  await expect.poll(() => inFlight(gateway)).toBe(0);
-  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
-});
-
-test('a client that aborts after the first token ends the upstream call', async () => {
-  const { upstream, gateway, model } = await startHosted(stall(ROLE, chunk({ content: 'a' })));
-  const abort = new AbortController();
-  const result = streamText({ model, ...ONCE, abortSignal: abort.signal });
-  for await (const piece of result.textStream) if (piece === 'a') abort.abort();
-  await (
-    await upstream.call(1)
-  ).gone;
-  await expect.poll(() => inFlight(gateway)).toBe(0);
-  expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
 });

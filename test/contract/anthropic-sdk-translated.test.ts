@@ -2,7 +2,7 @@ import { Anthropic, APIError, BadRequestError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { calledTwice, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
 import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
+import { chunk, cut, error, ROLE, type Script } from '../support/upstream.ts';
 
 // The `@anthropic-ai/sdk` package, unmodified, at upstreams with the Messages API and without it.
 
@@ -92,16 +92,6 @@ async function startChat(script: Script) {
 test('a translated message that breaks off makes Anthropic’s client throw', async () => {
   const { client } = await startChat(cut(ROLE, chunk({ content: 'half' })));
   await expect(client.messages.stream(ASK).finalMessage()).rejects.toThrow(/broke off/);
-});
-
-test('an abort of Anthropic’s client ends the call of a translated message', async () => {
-  const { upstream, client } = await startChat(stall(ROLE, chunk({ content: 'half' })));
-  const stream = client.messages.stream(ASK);
-  stream.on('text', () => stream.abort());
-  await expect(stream.finalMessage()).rejects.toThrow(/abort/i);
-  await (
-    await upstream.call(1)
-  ).gone;
 });
 
 test('errors of translated messages have the classes of Anthropic’s client', async () => {

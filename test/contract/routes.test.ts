@@ -114,6 +114,25 @@ test.each(['/nothing', '/api/v1', '/v1/complete', '/v1/chat/completions/x', '/%Z
   },
 );
 
+test.each([
+  ['/v1/v1/messages', '/v1/messages'],
+  ['/chat/completions', '/v1/chat/completions'],
+  ['/openai/v1/responses/', '/v1/responses'],
+])('an app whose base URL leads to %s is told %s', async (path, meant) => {
+  const { url } = await started();
+  const message = expectError(await send(url + path, { method: 'POST' }), 404, 'not_found');
+  expect(message).toContain(` ${meant}:`);
+});
+
+// github.com/openai/codex/issues/43353
+test('an app that asks for a WebSocket is told at once to use HTTP', async () => {
+  const { url } = await started();
+  const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+  const answer = await send(`${url}/v1/responses`, { headers });
+  expectError(answer, 426, 'upgrade_required');
+  expect(answer.headers.connection).toContain('close');
+});
+
 test('an unknown path is named shortened, without its query', async () => {
   const { url } = await started();
   const message = expectError(

@@ -55,7 +55,7 @@ async function started(settings: Record<string, string> = {}) {
   return { upstream, url, urls, port };
 }
 
-test('no answer may be taken for another type than it says, on any route', async () => {
+test('every route forbids browsers to guess the type of an answer', async () => {
   const { url } = await started({ ALLOWED_ORIGINS: 'http://a.test' });
   const preflight: HttpCall = { method: 'OPTIONS', headers: { origin: 'http://a.test' } };
   const refused: HttpCall = { headers: { origin: 'http://evil.test' } };
@@ -75,7 +75,7 @@ test('no answer may be taken for another type than it says, on any route', async
   }
 });
 
-test('the page shares its window and its files with no other site', async () => {
+test('the page shares its window group and its files with no other site', async () => {
   const { url } = await started();
   const { headers } = await send(url);
   expect(headers).toMatchObject({

@@ -35,7 +35,7 @@ async function expectUntouched(gateway: Controlled, change: () => Promise<void>)
   expect([await gateway.settings(), files()]).toEqual(before);
 }
 
-test('only control reads and changes settings: no caller, no holder of a key', async () => {
+test('only owner access reads and changes settings, never a caller or an API key', async () => {
   const gateway = await startControlled({ API_KEYS: KEY });
   const path = `${gateway.url}/api/v1/settings`;
   for (const headers of [{}, bearer(KEY), bearer('nobody'), { 'x-gateway-key': KEY }]) {
@@ -240,7 +240,7 @@ test.each(OBSTACLES)(
   },
 );
 
-test('no change opens the gateway to the network without a key, or removes the last key of one that is open', async () => {
+test('no change opens the gateway to the network without a key, or removes the last key of an open gateway', async () => {
   const gateway = await startControlled({});
   const refused = async (tree: unknown) => {
     const message = expectError(await gateway.patch({ gateway: tree }), 400, 'invalid_request');

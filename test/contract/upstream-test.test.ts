@@ -173,7 +173,7 @@ describe('models of an upstream that is not saved yet', () => {
     expect((await listed({ baseUrl: up.url })).text).toBe('{"models":["a"]}');
   });
 
-  test('the models at another address are never asked for with the saved key', async () => {
+  test('the saved key is never sent to list the models at another address', async () => {
     const [saved, other] = [await startUpstream(list), await startUpstream(list)];
     other.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[]}');
     await listed({ baseUrl: other.url }, { ...at({ hosted_a: saved.url }), ...HOSTED });

@@ -173,7 +173,7 @@ describe('the packed app', () => {
     ]);
   });
 
-  test('the packed app has the fuses of its binary set: it runs no other code than the archive’s', () => {
+  test('the packed app has its fuses set, so its binary runs only the code in its archive', () => {
     const binary = readFileSync(join(packed.folder, 'switchyard-desktop'), 'latin1');
     const wire = binary.slice(binary.indexOf(FUSES) + FUSES.length + 2);
     // RunAsNode, cookies, NODE_OPTIONS, --inspect, archive integrity, only the archive, snapshot, file://, traps.

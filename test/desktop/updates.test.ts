@@ -147,7 +147,7 @@ describe('updates', () => {
     },
   );
 
-  test('updates that nothing would verify are only announced', async () => {
+  test('an update that nothing can verify is only announced', async () => {
     const { updater, click, desktop } = await started('tell');
     await click('Check for updates');
     updater.emit('update-available', { version: '2.0.0' });

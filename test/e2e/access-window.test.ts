@@ -138,7 +138,7 @@ test('a link whose code was damaged shows the page without control, and says why
   }
 });
 
-test('a tab that is signed in stays so over a restart, and no other tab is', async () => {
+test('a signed-in tab stays signed in across a restart, and no other tab does', async () => {
   const directory = temporaryDirectory();
   const first = await start(directory);
   const page = await openPage(first.host.controlLink());

@@ -9,7 +9,7 @@ const SHORT = { share: 0.2, limitMs: 1000 };
 /** Under a busy machine the wait for `/healthz` says little; seconds would still be a fault. */
 const BOUNDS = { rssMb: 500, healthMs: 10_000 };
 
-test('the program withstands each attack from outside in a short form', async () => {
+test('the program holds against a short form of each attack from outside', async () => {
   const arena = await openArena();
   try {
     const random = chance(1);

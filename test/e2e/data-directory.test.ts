@@ -70,7 +70,7 @@ test.runIf(hasModes)(
 );
 
 test.runIf(process.platform === 'linux')(
-  'the usual data directory is closed to others, and a new one is made closed',
+  'the default data directory is private, and a new one is created private',
   () => {
     const home = temporaryDirectory();
     const env = { XDG_DATA_HOME: home };

@@ -35,7 +35,7 @@ test.skipIf(process.platform === 'win32')(
 );
 
 test.skipIf(process.platform === 'win32')(
-  'a gateway without a descriptor left answers 503 with Retry-After, and no upstream is blamed',
+  'a gateway out of file descriptors answers 503 with Retry-After and blames no upstream',
   async () => {
     // Never answers, so that each call keeps its connection.
     const port = await listening(createServer(() => {}));

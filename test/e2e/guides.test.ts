@@ -88,11 +88,13 @@ class Reader {
     const [kind = ''] = note.split(':');
     if (kind === 'no-test' || (language === 'python' && !hasSdks)) return null;
     if (kind === 'after') await this.#engine.close();
+    if (kind === 'stopped') await this.#stop();
     const missing =
       kind === 'soon'
         ? await soon(async () => this.#whole(await this.#do(block, false)))
         : await this.#do(block, kind === 'on');
     if (kind === 'after') await this.#engine.reopen();
+    if (kind === 'stopped') await this.#start({});
     return missing;
   }
 
@@ -134,12 +136,16 @@ class Reader {
     const DATA_DIR = isOther ? this.#other : this.#own;
     const own = { DATA_DIR, PORT: '0', ...agent, ...settings };
     if (isOther) return startCli(own).printed(/Dashboard: [^]*/);
-    this.#running?.kill('SIGTERM');
-    await this.#running?.ended;
+    await this.#stop();
     const cli = startCli(own);
     this.#running = cli;
     this.#url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
     return cli.printed(/^[^]*Dashboard: \S+/);
+  }
+
+  async #stop(): Promise<void> {
+    this.#running?.kill('SIGTERM');
+    await this.#running?.ended;
   }
 
   async #type(language: Block['language'], code: string, isOther: boolean): Promise<string> {
@@ -180,7 +186,7 @@ interface Outcome extends Block {
 test.each(PAGES)('the commands of %s run, and print what it says', async (page) => {
   const blocks = blocksOf(readFileSync(join(ROOT, page), 'utf8'));
   const notes = blocks.map(({ note }) => note).filter((note) => note !== '');
-  expect(notes.filter((note) => !/^(no-test|after|on|soon): \S/.test(note))).toEqual([]);
+  expect(notes.filter((note) => !/^(no-test|after|on|soon|stopped): \S/.test(note))).toEqual([]);
   const languages = blocks.map(({ language }) => language);
   expect(new Set(languages)).toEqual(new Set(['sh', 'python', 'ts']));
 
@@ -196,7 +202,7 @@ test.each(PAGES)('the commands of %s run, and print what it says', async (page) 
 /** A block of code in a page, with what the page says it prints. */
 interface Block {
   readonly language: 'sh' | 'python' | 'ts';
-  /** What stands behind the language: `no-test: why`, `after: …`, `on: …`, `soon: …`. */
+  /** What stands behind the language: `no-test: why`, `after: …`, `on: …`, `soon: …`, `stopped: …`. */
   readonly note: string;
   readonly code: string;
   /** Lines of the `text` block that follows; `…` is anything. */

@@ -16,7 +16,7 @@ async function otherSite(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-test('the browser of the tests has web security on: no page reads another origin', async () => {
+test('the test browser has web security on, so no page reads another origin', async () => {
   const [page, other] = [await openPage(await otherSite()), await otherSite()];
   const seen = await page.evaluate(async (url) => {
     const fetched = await fetch(url).then(

@@ -24,7 +24,7 @@ async function startTight() {
 const bodyOf = (bytes: number) => JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes) });
 const isOverloaded = { status: 503, upstream: 'none', reason: 'none' };
 
-test('a body past the budget for bodies gets a 503 that says when to come back, and no upstream is called', async () => {
+test('a body over the budget for bodies gets a 503 with Retry-After, and no upstream is called', async () => {
   const { upstream, gateway } = await startTight();
   const first = await openWire(gateway.url);
   first.send(`${chatHead({ 'content-length': 8000, connection: 'close' })}{`);

@@ -64,22 +64,6 @@ describe.each<[phase: string, script: Script, body: object, settings: Record<str
   });
 });
 
-test('a caller that leaves after the commit aborts the upstream call at once', async () => {
-  const a = await startUpstream(stall(ROLE, A));
-  const b = await startUpstream(answers('from b'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
-  const took = await fastest(async () => {
-    const pending = startChat(gateway.url, STREAM);
-    const call = await a.call(a.calls.length + 1);
-    await pending.received('"a"');
-    pending.leave();
-    return millisecondsUntil(call.gone);
-  });
-  expect(took).toBeLessThan(AT_ONCE_MS);
-  await expectForgotten(gateway);
-  expect(b.calls).toHaveLength(0);
-});
-
 test('a caller that leaves while it reads slowly aborts the upstream call at once', async () => {
   const event = chunk({ content: 'x'.repeat(256 * 1024) });
   const flood: Script = async ({ res, socket, gone }) => {

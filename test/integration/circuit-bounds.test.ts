@@ -99,5 +99,9 @@ test.each([
       clock.advance(11 * 60_000);
       expect(cooldownAfterFailure() / (minutes * 60_000)).toBeCloseTo(factor, 4);
     }
+    // One that is configured longer than the cap is kept, and does not grow.
+    limits.cooldownMs = 3_600_000;
+    clock.advance(11 * 60_000);
+    expect(cooldownAfterFailure() / 3_600_000).toBeCloseTo(factor, 4);
   },
 );

@@ -68,21 +68,6 @@ describe('streams that are cut in two', () => {
   );
 });
 
-test('a stream that comes byte by byte gives the caller the same bytes', async () => {
-  const text = withCrlf(ROLE) + chunk({ content: 'é😀' }) + STOP + DONE;
-  let gateway: TestGateway | null = null;
-  const a = await startRawUpstream(async (socket) => {
-    socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n');
-    for (const byte of Buffer.from(text)) {
-      socket.write(Buffer.of(byte));
-      if (gateway !== null) await turns(gateway, 1);
-    }
-    socket.end();
-  });
-  gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
-  expect((await chatStream(gateway.url)).text).toBe(text);
-});
-
 test.each(STREAMS.slice(0, 4))(
   'a stream in lines of %s arrives unchanged in one piece',
   async (_name, text) => {
@@ -300,31 +285,6 @@ test.each([
     expect(answer.headers['content-length']).toBe(String(answer.body.length));
   },
 );
-
-test('tool calls of a JSON answer get their index in the chunk', async () => {
-  const call = (id: string) => ({
-    id,
-    type: 'function',
-    function: { name: 'f', arguments: '{}' },
-  });
-  const message = { role: 'assistant', content: null, tool_calls: [call('x'), call('y')] };
-  const gateway = await startOne(
-    json(200, { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
-  );
-  const { text } = await chatStream(gateway.url);
-  expect(JSON.parse(text.slice(6, text.indexOf('\n')))).toMatchObject({
-    choices: [
-      {
-        delta: {
-          tool_calls: [
-            { index: 0, ...call('x') },
-            { index: 1, ...call('y') },
-          ],
-        },
-      },
-    ],
-  });
-});
 
 test.each([
   ['plain', false],

@@ -15,7 +15,7 @@ import {
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { nextPause } from '../support/polling.ts';
-import { answers, chunk, error, hang, ROLE, stall } from '../support/upstream.ts';
+import { answers, error, hang, ROLE, stall } from '../support/upstream.ts';
 
 const DEAD = error(503);
 const BAD = error(400, 'bad temperature');
@@ -165,30 +165,6 @@ describe('refusals during a hedge', () => {
     expect(answer).toMatchObject({ status: 401, upstream: 'local', reason: 'none' });
     expect(answer.text).toContain('bad key');
   });
-
-  test('a refusal of the hedged call does not end the slow call', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: BAD });
-    const { up } = scene;
-    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    await turns(scene);
-    await answers('from a')(slow);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  });
-
-  test('a refusal of the hedged call is the answer where the slow call fails as well and no upstream is left', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: BAD });
-    const { up } = scene;
-    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    await turns(scene);
-    await DEAD(slow);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({
-      status: 400,
-      upstream: 'hosted_b',
-      reason: 'hosted_a=http_503',
-    });
-    expect(answer.text).toContain('bad temperature');
-  });
 });
 
 describe.each([
@@ -221,20 +197,6 @@ describe.each([
       ['hosted_b', 'hedge', null],
     ]);
   });
-});
-
-test('a caller that leaves after the race aborts the call that won at once', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-  const { up } = scene;
-  const took = await fastest(async () => {
-    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    await stall(ROLE, chunk({ content: 'a' }))(hedge);
-    await Promise.all([slow.gone, pending.received('"a"')]);
-    pending.leave();
-    return millisecondsUntil(hedge.gone);
-  });
-  expect(took).toBeLessThan(AT_ONCE_MS);
-  await expectAtRest(scene);
 });
 
 describe('ondemand as the hedge', () => {

@@ -14,16 +14,7 @@ import {
   STREAM,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
-import {
-  answers,
-  chunk,
-  DONE,
-  error,
-  hang,
-  stall,
-  STOP,
-  type Script,
-} from '../support/upstream.ts';
+import { answers, error, hang, type Script } from '../support/upstream.ts';
 
 const DEAD = error(503);
 /** Leaves the circuit as it is, and the next one is asked. */
@@ -147,21 +138,6 @@ describe('upstreams that may be the hedge', () => {
       'hosted_b turn',
     ]);
   });
-
-  test('a hedge is not sent where no upstream is healthy', async () => {
-    const scene = await startScene(
-      { hosted_a: [TOO_LONG, hang], hosted_b: DEAD },
-      { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
-    );
-    const { up, clock, url } = scene;
-    await chat(url);
-    clock.advance(MINUTE_MS);
-    const { pending, call: slow } = await ask(scene, up.hosted_a);
-    await pass(scene, 3 * LINE_MS);
-    expect(up.hosted_b.calls).toHaveLength(1);
-    await answers('from a')(slow);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  });
 });
 
 describe('a slow probe', () => {
@@ -215,31 +191,6 @@ describe('the circuits of a hedged request', () => {
       consecutiveSlow: 0,
     });
     await expectAtRest(scene);
-  });
-
-  test('the mean of a slow call’s circuit is raised by what the call took at least, and never lowered', async () => {
-    const scene = await startScene({ hosted_a: stall(), hosted_b: hang });
-    const { up, clock } = scene;
-    const { pending: first, call: slow } = await ask(scene, up.hosted_a);
-    await turns(scene);
-    clock.advance(LINE_MS);
-    const hedge = await up.hosted_b.call(1);
-    clock.advance(LINE_MS);
-    slow.res.end(chunk({ content: 'a' }) + STOP + DONE);
-    await first.answer;
-    // The hedge was silent for as long as a slow one.
-    expect((await scene.status()).circuits).toMatchObject({
-      hosted_a: { ewmaTtft: 2 * LINE_MS, consecutiveSlow: 1, successes: 1 },
-      hosted_b: { ewmaTtft: LINE_MS, consecutiveSlow: 1, successes: 0, fails: 0 },
-    });
-    await hedge.gone;
-    const { pending: second } = await askSlow(scene, up.hosted_a);
-    await answers('from b')(await up.hosted_b.call(2));
-    await second.answer;
-    expect((await scene.status()).circuits['hosted_a']).toMatchObject({
-      ewmaTtft: 2 * LINE_MS,
-      consecutiveSlow: 2,
-    });
   });
 
   test('the circuit of a call that lost the race before it was slow counts nothing as slow', async () => {

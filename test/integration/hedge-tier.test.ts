@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
-import { chat, startChat } from '../support/client.ts';
+import { chat } from '../support/client.ts';
 import {
   ask,
   askHedged,
@@ -13,7 +13,6 @@ import {
   pass,
   PLAIN,
   startTierScene,
-  STREAM,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { answers, chunk, cut, DONE, error, hang, ROLE, STOP } from '../support/upstream.ts';
@@ -24,8 +23,6 @@ const DEAD = error(503);
 const A = chunk({ content: 'a' });
 /** Count as requests, and say nothing of the machine. */
 const REFUSAL = error(401, 'not you');
-const TOO_LONG = error(400, 'the prompt is too long');
-const ONE_FAILURE_OPENS = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '2000' };
 /** Heartbeats do not come in here: machines are too long silent after 45 s. */
 const COOLDOWN_MS = 10_000;
 
@@ -63,21 +60,6 @@ test('the next machine is called alongside a slow one by default', async () => {
   expect(circuits[fast.id]).toMatchObject({ open: false, fails: 0, successes });
 });
 
-test('a slow machine may still win the race, and then no upstream was skipped', async () => {
-  const tier = await startTierScene({ slow: hang, other: hang });
-  const { slow, other } = tier.own;
-  const { pending, slow: call, hedge } = await askHedged(tier, slow, other, PLAIN);
-  await answers('late')(call);
-  const answer = await pending.answer;
-  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-  expect(answer.headers['x-gateway-provider']).toBe(slow.id);
-  await hedge.gone;
-  expect(await circuitsOf(tier)).toMatchObject({
-    local: { fails: 0, successes: 1 },
-    [other.id]: { fails: 0, successes: 0 },
-  });
-});
-
 test('no more than two machines are called at once, and a third only once one has ended', async () => {
   const tier = await startTierScene(
     { slow: [REFUSAL, hang], failing: hang, third: hang },
@@ -98,24 +80,6 @@ test('no more than two machines are called at once, and a third only once one ha
     reason: `local/${slow.id}=outrun; local/${failing.id}=http_503`,
   });
   expect(callsOf(tier.own)).toEqual({ slow: 2, failing: 1, third: 1 });
-});
-
-test('a caller that leaves aborts the calls to both machines at once, and neither is counted', async () => {
-  const tier = await startTierScene({ slow: hang, other: hang });
-  const { slow, other } = tier.own;
-  const took = await fastest(async () => {
-    const { pending, slow: first, hedge } = await askHedged(tier, slow, other);
-    pending.leave();
-    return millisecondsUntil(Promise.all([first.gone, hedge.gone]));
-  });
-  expect(took).toBeLessThan(AT_ONCE_MS);
-  await expectAtRest(tier);
-  const circuits = await circuitsOf(tier);
-  for (const id of ['local', slow.id, other.id]) {
-    expect(circuits[id]).toMatchObject({ open: false, fails: 0, successes: 0 });
-  }
-  for (const { id } of Object.values(tier.own))
-    expect((await tier.provider(id)).concurrentRequests).toBe(0);
 });
 
 test('the local pool has failed once where both machines fail, and the paid upstream is called', async () => {
@@ -160,72 +124,6 @@ test('a hedged call that wins the race and then breaks leaves the circuit of the
   expect((await ondemand.get(1)).path).toBe('/health');
 });
 
-test('a hedged call whose machine refuses the caller’s credential does not end the slow call', async () => {
-  const tier = await startTierScene({
-    slow: [REFUSAL, REFUSAL, hang],
-    strict: REFUSAL,
-    third: answers('never asked'),
-  });
-  const { slow, strict } = tier.own;
-  for (const _ of [1, 2]) await chat(tier.url);
-  const { pending, slow: call } = await askHedged(tier, slow, strict);
-  await turns(tier);
-  await pass(tier, LINE_MS);
-  await answers('late')(call);
-  const answer = await pending.answer;
-  expect(answer).toMatchObject({ status: 200, reason: 'none' });
-  expect(answer.headers['x-gateway-provider']).toBe(slow.id);
-  expect(callsOf(tier.own)).toEqual({ slow: 3, strict: 1, third: 0 });
-});
-
-test('a half-open machine is skipped by a hedge', async () => {
-  const tier = await startTierScene(
-    {
-      slow: [TOO_LONG, hang],
-      sick: [DEAD, hang],
-      well: answers('hi'),
-    },
-    {},
-    ONE_FAILURE_OPENS,
-  );
-  const { slow, sick, well } = tier.own;
-  await chat(tier.url);
-  tier.clock.advance(2000);
-  const pending = startChat(tier.url, STREAM);
-  const first = await Promise.race([slow.call(2), sick.call(2).then(() => null)]);
-  if (first === null) throw new Error('the sick one was asked first');
-  tier.clock.advance(LINE_MS);
-  const answer = await pending.answer;
-  expect(answer.headers['x-gateway-provider']).toBe(well.id);
-  expect(callsOf(tier.own)).toEqual({ slow: 2, sick: 1, well: 2 });
-  expect((await circuitsOf(tier))[sick.id]).toMatchObject({
-    open: true,
-    cooldownRemainingMs: 0,
-    fails: 1,
-  });
-});
-
-test('a half-open machine that a hedge has skipped is probed in its turn', async () => {
-  const tier = await startTierScene(
-    { slow: [TOO_LONG, hang], sick: [DEAD, answers('well again')] },
-    {},
-    ONE_FAILURE_OPENS,
-  );
-  const { slow, sick } = tier.own;
-  await chat(tier.url);
-  tier.clock.advance(2000);
-  const { pending, call } = await ask(tier, slow);
-  await pass(tier, LINE_MS);
-  expect(callsOf(tier.own)).toEqual({ slow: 2, sick: 1 });
-  await DEAD(call);
-  expect(await pending.answer).toMatchObject({ reason: `local/${slow.id}=http_503` });
-  expect(attemptsOf(tier)).toEqual([
-    [slow.id, 'turn', 'http_503'],
-    [sick.id, 'turn', null],
-  ]);
-  expect((await circuitsOf(tier))[sick.id]).toMatchObject({ open: false });
-});
-
 test('a hedged call goes on as the probe of the local pool where it beats the machine that was probed', async () => {
   const tier = await startTierScene({ slow: [DEAD, hang], other: [DEAD, hang] }, PAID, {
     FAIL_THRESHOLD: '1',
@@ -246,24 +144,6 @@ test('a hedged call goes on as the probe of the local pool where it beats the ma
   expect(await pending.answer).toMatchObject({ reason: `local/${slow.id}=outrun` });
   await turns(tier);
   expect((await circuitsOf(tier))['local']).toMatchObject({ open: false });
-});
-
-test('a slow machine has its own circuit opened for it, and no other', async () => {
-  const tier = await startTierScene(
-    { slow: hang, fast: answers('hi') },
-    {},
-    { TTFT_SLOW_THRESHOLD: '1' },
-  );
-  const { slow, fast } = tier.own;
-  const { pending } = await askSlow(tier, slow);
-  await pending.answer;
-  expect(await circuitsOf(tier)).toMatchObject({
-    local: { open: false, fails: 0, consecutiveSlow: 0, successes: 1 },
-    [slow.id]: { open: true, fails: 0, successes: 0 },
-    [fast.id]: { open: false, fails: 0, successes: 1 },
-  });
-  expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-  expect(callsOf(tier.own)).toEqual({ slow: 1, fast: 2 });
 });
 
 test('a slow machine is not called first again, as its mean has risen', async () => {

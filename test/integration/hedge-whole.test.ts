@@ -4,14 +4,13 @@ import {
   askHedged,
   askSlow,
   callsOf,
-  grantHedges,
   LINE_MS,
   pass,
   PLAIN,
   startScene,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
-import { answers, chunk, cut, DONE, error, hang, ROLE, stall, STOP } from '../support/upstream.ts';
+import { answers, chunk, cut, DONE, hang, ROLE, stall, STOP } from '../support/upstream.ts';
 
 const A = chunk({ content: 'a' });
 const REST = STOP + DONE;
@@ -110,25 +109,5 @@ describe('whole answers', () => {
     await pending.answer;
     const { circuits } = await scene.status();
     expect(circuits['hosted_b']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: null });
-  });
-
-  test('a whole answer that is the only call left, as a hedge, is not slow either', async () => {
-    const scene = await startScene(
-      { hosted_a: hang, hosted_b: hang, hosted_c: answers('never') },
-      { HOSTED_B_ASSEMBLE: 'false' },
-    );
-    const { up } = scene;
-    await grantHedges(scene, 2);
-    const {
-      pending,
-      slow: call,
-      hedge: whole,
-    } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
-    await error(503)(call);
-    await turns(scene);
-    await pass(scene, 3 * LINE_MS);
-    await answers('from b')(whole);
-    expect(await pending.answer).toMatchObject({ reason: 'hosted_a=http_503' });
-    expect(up.hosted_c.calls).toHaveLength(0);
   });
 });

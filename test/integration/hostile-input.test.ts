@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chat, CHAT, HELLO } from '../support/client.ts';
+import { chat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
@@ -83,48 +83,6 @@ test('a body with invalid UTF-8 gets a 400', async () => {
     message: expect.stringContaining('UTF-8') as unknown,
   });
 });
-
-test.each([
-  ['text/plain', { 'content-type': 'text/plain' }],
-  ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
-  ['nothing', { 'content-type': '' }],
-  ['JSON of another kind', { 'content-type': 'application/jsonl' }],
-  ['JSON, compressed', { 'content-encoding': 'gzip' }],
-])('a body labelled as %s gets a 415', async (_name, headers) => {
-  expect(await refused(JSON.stringify(HELLO), headers)).toMatchObject({
-    status: 415,
-    code: 'unsupported_media_type',
-  });
-});
-
-test.each([
-  'application/json',
-  'application/json; charset=utf-8',
-  'Application/JSON ;charset=utf-8',
-])('a body labelled as %s is accepted', async (type) => {
-  const upstream = await startUpstream(answers('x'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  const answer = await chat(gateway.url, HELLO, { 'content-type': type });
-  expect(answer.status).toBe(200);
-  expect(upstream.calls[0]?.headers['content-type']).toBe('application/json');
-});
-
-test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-  'a request with the method %s to the chat path gets a 405',
-  async (method) => {
-    const upstream = await startUpstream(answers('x'));
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-    for (const path of [CHAT, `/api${CHAT}`]) {
-      const response = await fetch(gateway.url + path, { method });
-      expect(response.status).toBe(405);
-      expect(response.headers.get('allow')).toBe('POST');
-      expect(response.headers.get('x-gateway-upstream')).toBe('none');
-      expect(response.headers.get('x-gateway-fallback-reason')).toBe('none');
-      await response.arrayBuffer();
-    }
-    expect(upstream.calls).toHaveLength(0);
-  },
-);
 
 const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
 

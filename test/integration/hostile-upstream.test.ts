@@ -78,17 +78,6 @@ describe.each([
   );
 });
 
-test('an assembled answer without end is cut off, and the next upstream is called', async () => {
-  const piece = chunk({ content: KIB_64 });
-  const a = await startRawUpstream((socket) => pour(socket, chunkHead('text/event-stream'), piece));
-  const b = await startUpstream(answers('from b'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
-  expect(await chat(gateway.url, PLAIN)).toMatchObject({
-    upstream: 'hosted_b',
-    reason: 'hosted_a=bad_response',
-  });
-});
-
 test.each<[name: string, bytes: string]>([
   ['garbage', '\x00\x01\x02\x03 what?\r\n\r\n'],
   ['TLS', '\x15\x03\x01\x00\x02\x02\x28'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CHAT, chat, chatStream, HELLO } from '../support/client.ts';
+import { chat, chatStream } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import { startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
 import { answers, chunk, DONE, error, hang, startUpstream, STOP } from '../support/upstream.ts';
@@ -33,55 +33,6 @@ describe('the circuit of a machine', () => {
       [alive.id]: { open: false, fails: 0, successes: 6 },
     });
     expect(callsOf([dead, alive])).toEqual([5, 6]);
-  });
-
-  test('the circuit of a machine lets a thousand requests spend its threshold and one probe for each cool-down', async () => {
-    const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
-    const tier = await startTier([dead, alive], { COOLDOWN_MS: '2000' });
-    const reasons: unknown[] = [];
-    const headers = { 'content-type': 'application/json' };
-    for (let n = 0; n < 1000; n += 1) {
-      // Kept connections: the thousand are about the circuit, not about connecting.
-      const request = { method: 'POST', headers, body: JSON.stringify(HELLO) };
-      const answer = await fetch(tier.url + CHAT, request);
-      await answer.arrayBuffer();
-      expect(answer.headers.get('x-gateway-upstream')).toBe('local');
-      reasons.push(answer.headers.get('x-gateway-fallback-reason'));
-      tier.clock.advance(10);
-    }
-    // Open from 0.04 s on; the probes fail quickly and are due every 2 s.
-    expect(dead.calls).toHaveLength(9);
-    expect(reasons.flatMap((reason, n) => (reason === 'none' ? [] : [n]))).toEqual([
-      0, 1, 2, 3, 4, 204, 404, 604, 804,
-    ]);
-    expect((await tier.status()).circuits['local']).toMatchObject({ fails: 0, successes: 1000 });
-  });
-
-  test('the circuit of a machine admits one request as the probe, and closes when that succeeds', async () => {
-    const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
-    const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '2000' });
-    await chat(tier.url);
-    tier.clock.advance(2000);
-    sick.script = hang;
-    const probe = chat(tier.url);
-    const call = await sick.call(2);
-    for (let n = 0; n < 3; n += 1) {
-      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
-    }
-    expect(callsOf([sick, alive])).toEqual([2, 4]);
-    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: true });
-    await answers('well again')(call);
-    expect(await probe).toMatchObject({ status: 200, reason: 'none' });
-    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false });
-  });
-
-  test('the circuit of a machine opens for slow first contents too', async () => {
-    const [slow, fast] = [await startMachine(), await startMachine(answers('hi'))];
-    slow.script = hang;
-    const tier = await startTier([slow, fast], { TTFT_SLOW_THRESHOLD: '1' });
-    await slowly(slow, 1, tier);
-    const { circuits } = await tier.status();
-    expect(circuits[slow.id]).toMatchObject({ open: true, fails: 0, successes: 1 });
   });
 
   test('the circuit of a machine is closed by its owner, and only by its id', async () => {

@@ -7,7 +7,7 @@ import {
   type MachineGiven,
   type Tier,
 } from '../support/tier.ts';
-import { answers, error, hang, startUpstream } from '../support/upstream.ts';
+import { answers, error, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 /** A machine that is enrolled and that nobody may be sent to. */
@@ -192,35 +192,5 @@ describe('a fixed engine', () => {
     const tier = await startTier([machine], at({ local: engine.url }));
     expect(await chat(tier.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
     expect(machine.calls).toHaveLength(0);
-  });
-
-  test('a fixed engine is used and left with the next request, and has a circuit of its own', async () => {
-    const machine = await startMachine(answers('hi'));
-    const engine = await startUpstream(error(402));
-    const tier = await startTier([machine]);
-    const served = async () => {
-      const { status, headers } = await chat(tier.url);
-      return [status, headers['x-gateway-provider']];
-    };
-    expect(await served()).toEqual([200, machine.id]);
-    expect(await tier.patch({ local: { baseUrl: engine.url } })).toMatchObject({ status: 200 });
-    expect(await served()).toEqual([502, undefined]);
-    expect((await tier.status()).upstreams[0]?.skips).toMatchObject([{ reason: 'quota' }]);
-    expect(await tier.patch({ local: { baseUrl: null } })).toMatchObject({ status: 200 });
-    // What the engine was left alone for is not held against the machines.
-    expect(await served()).toEqual([200, machine.id]);
-    expect((await tier.status()).upstreams[0]?.skips).toEqual([]);
-  });
-
-  test('a fixed engine that is set while a machine answers leaves that answer alone', async () => {
-    const machine = await startMachine(hang);
-    const engine = await startUpstream(answers('fixed'));
-    const tier = await startTier([machine]);
-    const answer = chat(tier.url);
-    const call = await machine.call(1);
-    await tier.patch({ local: { baseUrl: engine.url } });
-    await answers('from the machine')(call);
-    expect((await answer).headers['x-gateway-provider']).toBe(machine.id);
-    expect((await chat(tier.url)).headers).not.toHaveProperty('x-gateway-provider');
   });
 });

@@ -78,19 +78,6 @@ describe('a lone 500 or 502', () => {
     });
   });
 
-  test('a lone 500 or 502 that comes twice counts twice at the machine and once at the local pool', async () => {
-    const machine = await startMachine(error(500));
-    const tier = await startTier([machine]);
-    const answer = chat(tier.url);
-    await machine.call(1);
-    tier.clock.advance(await tier.clock.timer(50, 200));
-    expect(await answer).toMatchObject({ status: 502, reason: `local/${machine.id}=http_500` });
-    expect((await tier.status()).circuits).toMatchObject({
-      local: { fails: 1, successes: 0 },
-      [machine.id]: { fails: 2, successes: 0 },
-    });
-  });
-
   test.each([500, 502])('a lone %d of a machine with peers is not retried there', async (code) => {
     const [hiccup, peer] = [await startMachine(error(code)), await startMachine(answers('hi'))];
     const tier = await startTier([hiccup, peer]);

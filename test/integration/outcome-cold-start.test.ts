@@ -9,7 +9,6 @@ import {
   hang,
   json,
   REFUSED_URL,
-  reset,
   startUpstream,
   type Script,
 } from '../support/upstream.ts';
@@ -147,12 +146,6 @@ describe('an ondemand that refuses connections', () => {
     expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
   });
 
-  test('an ondemand that refuses connections is unreachable at once for the next request too', async () => {
-    const gateway = await startGateway(at({ ondemand: REFUSED_URL }), createManualClock());
-    await chat(gateway.url);
-    expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'ondemand=unreachable' });
-  });
-
   test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('here'));
@@ -181,26 +174,6 @@ describe('an ondemand that refuses connections', () => {
     expect(await answer).toMatchObject({ upstream: 'ondemand', reason: 'local=unreachable' });
     expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
   });
-
-  test('an ondemand that was reached before and refuses connections for its whole timeout is a 504', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(answers('here'), reset);
-    const gateway = await startGateway(
-      { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500' },
-      clock,
-    );
-    await chatStream(gateway.url);
-    await machine.close();
-    const answer = chat(gateway.url);
-    expect((await pollUntil(answer, clock)).length).toBeGreaterThan(5);
-    expect(wordOf(await answer)).toEqual(
-      worded({
-        status: 504,
-        code: 'upstream_timeout',
-        last: ['ondemand', 'timeout (no answer in time)'],
-      }),
-    );
-  });
 });
 
 test('a 503 of a hosted upstream is not polled, as hosted upstreams do not start', async () => {
@@ -208,12 +181,4 @@ test('a 503 of a hosted upstream is not polled, as hosted upstreams do not start
   const gateway = await startGateway(at({ hosted_a: hosted.url }), createManualClock());
   expect(await chat(gateway.url)).toMatchObject({ status: 503 });
   expect(hosted.calls).toHaveLength(1);
-});
-
-test('a rate limit of ondemand is not a cold start', async () => {
-  const limited = error(429, 'slow down', null, { 'retry-after': '30' });
-  const machine = await startUpstream(limited, answers('never'));
-  const gateway = await startGateway(at({ ondemand: machine.url }), createManualClock());
-  expect(await chat(gateway.url)).toMatchObject({ status: 429, reason: 'ondemand=rate_limited' });
-  expect(machine.calls).toHaveLength(1);
 });

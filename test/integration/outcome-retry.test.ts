@@ -75,19 +75,6 @@ describe('a lone 500 or 502', () => {
     expect(await answer).toMatchObject({ status: 504, reason: 'hosted_a=timeout' });
   });
 
-  test('a 503 or 504 is not retried', async () => {
-    const a = await startUpstream(error(503), answers('never'));
-    const b = await startUpstream(error(504), answers('never'));
-    const c = await startUpstream(answers('from c'));
-    const gateway = await startGateway(
-      at({ hosted_a: a.url, hosted_b: b.url, hosted_c: c.url }),
-      createManualClock(),
-    );
-    const answer = await chatStream(gateway.url);
-    expect(answer.reason).toBe('hosted_a=http_503; hosted_b=http_504');
-    expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
-  });
-
   test('a lone error is retried at each upstream of the walk', async () => {
     const a = await startUpstream(error(500));
     const b = await startUpstream(error(502));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { nextPause, pollUntil } from '../support/polling.ts';
+import { pollUntil } from '../support/polling.ts';
 import {
   answers,
   error,
@@ -183,25 +183,6 @@ describe('how often warm-ups start', () => {
     expect(warmupOf(gateway).lastWarmupAt).toBe(second);
     await machine.get(2);
     expect(machine.gets).toHaveLength(2);
-  });
-
-  test('requests that lose local start no warm-up while one is running', async () => {
-    const clock = createManualClock();
-    const hosted = await startUpstream(error(402));
-    const machine = await startUpstream(error(401));
-    machine.answerGet = status(503);
-    const gateway = await startGateway(
-      at({ local: REFUSED_URL, hosted_a: hosted.url, ondemand: machine.url }),
-      clock,
-    );
-    const first = later(clock, 0);
-    await chat(gateway.url);
-    // Longer than the pause between two starts, and the machine is still not up.
-    for (let polls = 0; clock.ticks() < 70_000; polls += 1) {
-      clock.advance(await nextPause(clock));
-    }
-    await chat(gateway.url);
-    expect(warmupOf(gateway)).toMatchObject({ state: 'warming', lastWarmupAt: first });
   });
 
   test('requests that lose local start no warm-up while ondemand is ready, and one again once idle for 5 min', async () => {

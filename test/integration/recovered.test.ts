@@ -35,14 +35,6 @@ describe('a failure of the last healthy upstream or machine', () => {
     expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
   });
 
-  test('a machine in its cool-down is called after other upstreams that are healthy', async () => {
-    const hosted = await startUpstream(answers('paid for'));
-    const { first, second, tier } = await startRecovered(at({ hosted_a: hosted.url }));
-    second.script = DEAD;
-    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
-    expect(first.calls).toHaveLength(1);
-  });
-
   test('a machine in its cool-down that fails again is named once, and its cool-down is as it was', async () => {
     const { first, second, tier } = await startRecovered();
     tier.clock.advance(5000);
@@ -128,20 +120,6 @@ describe('a stream of the last healthy one that breaks off', () => {
     expect(outcomeOf(text)).toEqual({ content: TEXT, isWhole: true });
     expect([a, b, c].map(({ calls }) => calls.length)).toEqual([2, 2, 1]);
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
-  });
-
-  test('a machine in its cool-down continues a stream that the last healthy one broke off', async () => {
-    const verification = { ownedBy: 'vllm' };
-    const first = machineAt(await startUpstream(DEAD), { verification });
-    const second = machineAt(await startUpstream(answers('second')), { verification });
-    const tier = await startTier([first, second], NEXT_FAILS);
-    await chat(tier.url);
-    first.script = goesOn('a');
-    second.script = cut(...begun('b', 3));
-    const { text } = await chatStream(tier.url, { model: MODEL });
-    expect(outcomeOf(text)).toEqual({ content: TEXT, isWhole: true });
-    expect(text).toContain(`: carried on by local/${first.id}\n\n`);
-    expect(circuitOf(tier, first.id)).toMatchObject({ open: false });
   });
 
   test('an upstream in its cool-down that cannot continue a stream either ends it visibly, with the same cool-down', async () => {

@@ -1,16 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { brokenOff } from '../support/broken-off.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
-import {
-  askedOf,
-  begun,
-  goesOn,
-  outcomeOf,
-  startHandover,
-  TEXT,
-  told,
-} from '../support/handover.ts';
-import { heard, streamOf } from '../support/resume.ts';
+import { begun, goesOn, outcomeOf, startHandover, TEXT, told } from '../support/handover.ts';
+import { heard } from '../support/resume.ts';
 import { MODEL, startEngine, startTier } from '../support/tier.ts';
 import {
   cut,
@@ -18,7 +10,6 @@ import {
   reset,
   sse,
   startUpstream,
-  type Script,
   type Upstream,
   type UpstreamGet,
 } from '../support/upstream.ts';
@@ -142,60 +133,4 @@ test('a machine that continues does not wait for a hosted list of models, whose 
   const again = await startTier([first, second], settings);
   expect(heard((await chatStream(again.url)).text)).toMatchObject(ONE_WHOLE);
   expect([hosted.gets.length, hosted.calls.length]).toEqual([1, 1]);
-});
-
-/** Says `words`, or what of them is missing after the begun answer, as one who was asked to go on. */
-function says(id: string, words: readonly string[]): Script {
-  return (call) => {
-    const rest = words.join('').slice((askedOf(call) ?? '').length);
-    return sse(...streamOf(id, rest.split(/(?<=\S)(?=\s)/), 'alone'))(call);
-  };
-}
-
-const SONG = Array.from({ length: 40 }, () => ' ketuviku');
-const REFRAIN = Array.from({ length: 20 }, () => [' Row,', ' row,', ' row your boat\n']).flat();
-
-describe.each([
-  ['one word', SONG],
-  ['a refrain', REFRAIN],
-])('a text that repeats itself, %s over and over', (_name, words) => {
-  const sung = (count: number) => streamOf('a', words, 'alone').slice(0, 1 + count);
-
-  test.each([1, 2, 3, 6, 8, 9, 20, 39])(
-    'a text that repeats itself is whole where it breaks off after %s words, between two machines',
-    async (count) => {
-      const first = await startEngine('', cut(...sung(count)));
-      const second = await startEngine('llamacpp', says('b', words));
-      const tier = await startTier([first, second]);
-      const { text } = await chatStream(tier.url);
-      expect(heard(text)).toMatchObject({ content: words.join(''), finishes: ['stop'], dones: 1 });
-      expect((await second.call(1)).json).toMatchObject({ continue_final_message: true });
-    },
-  );
-
-  test('a text that repeats itself is whole, however cut, at an upstream whose list of models names its engine', async () => {
-    const { a, b, gateway } = await startHandover([undefined, undefined], AUTO);
-    lists(b, { same: 'vllm' });
-    for (const length of [1, 9, 18, 27, 72, 1000]) {
-      b.script = (call) => {
-        const rest = words.join('').slice((askedOf(call) ?? '').length);
-        const pieces = rest.match(new RegExp(`.{1,${length}}`, 'gs')) ?? [];
-        return sse(...streamOf('b', pieces, 'alone'))(call);
-      };
-      for (const count of [1, 2, 3, 6, 8, 20]) {
-        a.script = cut(...sung(count));
-        const { text } = await chatStream(gateway.url);
-        expect(heard(text)).toMatchObject({ content: words.join(''), dones: 1 });
-      }
-    }
-  });
-
-  test('a text that repeats itself is whole at an upstream that is set to continue, once it has been repeated', async () => {
-    const { a, gateway } = await startHandover([undefined, says('b', words)]);
-    for (const count of [6, 8, 20, 39]) {
-      a.script = cut(...sung(count));
-      const { text } = await chatStream(gateway.url);
-      expect(heard(text)).toMatchObject({ content: words.join(''), dones: 1 });
-    }
-  });
 });

@@ -97,22 +97,3 @@ test('no paid upstream is asked to continue with Local only', async () => {
   expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
   expect([hosted.calls.length, machine.calls.length, machine.gets.length]).toEqual([0, 0, 0]);
 });
-
-test.each([
-  ['RESUME is off', { RESUME: 'off' }],
-  ['no upstream ahead has the model', { ONDEMAND_MODEL: 'another' }],
-])(
-  'the warm-up of ondemand starts at a stream that breaks off also where %s',
-  async (_name, settings) => {
-    const local = await startUpstream(cut(...begun('a', 3)));
-    const machine = await startUpstream(hang);
-    const gateway = await startGateway({
-      ...at({ local: local.url, ondemand: machine.url }),
-      ...settings,
-    });
-    const { text } = await chatStream(gateway.url, { model: 'same' });
-    expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
-    expect((await machine.get(1)).path).toBe('/health');
-    expect(machine.calls).toHaveLength(0);
-  },
-);

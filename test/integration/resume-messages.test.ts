@@ -144,21 +144,6 @@ test('a message that no upstream is known to continue ends in the error event', 
   expect([before, b.calls.length]).toEqual([begun('a', 3).join(''), 0]);
 });
 
-test('a message at temperature 0 is requested again, and what was sent is dropped', async () => {
-  const { b, gateway } = await startWith(cut(...begun('a', 3)), sse(...told('b')), 'somebody');
-  const { text } = await ask(gateway.url, { temperature: 0 });
-  expect(heardMessage(text)).toMatchObject(ONE_WHOLE);
-  const { path, json: body } = await b.call(1);
-  expect([path, body['messages']]).toEqual(['/messages', ASKED.messages]);
-});
-
-test('a message at temperature 0 that differs from what was sent ends in the error event', async () => {
-  const other = told('b', ['The ', 'quick ', 'red ', 'fox.']);
-  const { gateway } = await startWith(cut(...begun('a', 3)), sse(...other), 'somebody');
-  const { before } = endedInError((await ask(gateway.url, { temperature: 0 })).text);
-  expect(before).toBe(`${begun('a', 3).join('')}: carried on by hosted_b\n\n`);
-});
-
 const lacksMessages: Script = (call) =>
   isChat(call) ? goesOn(call) : error(404, 'Not Found')(call);
 const refusesPrefill: Script = (call) =>
@@ -188,29 +173,6 @@ test('a message that began as a chat completion is continued by an upstream that
   expect(heardMessage(text)).toMatchObject({ starts: 1, stops: 1, reasons: ['end_turn'] });
   expect(heardMessage(text).blocks).toMatchObject([{ type: 'text', text: TEXT }]);
   expect((await b.call(1)).path).toBe('/messages');
-});
-
-test('a third upstream continues after a second cut, from all that was sent', async () => {
-  const second: Script = (call) => cut(...told('b', missing(call)).slice(0, 6))(call);
-  const { b, c, gateway } = await startHandover(
-    [cut(...begun('a', 2)), second, (call) => sse(...toldInChat('c', missing(call)))(call)],
-    { HOSTED_B_PREFILL: 'last-message', HOSTED_C_PROTOCOLS: 'chat' },
-  );
-  const { text } = await ask(gateway.url);
-  expect(heardMessage(text)).toMatchObject(ONE_WHOLE);
-  expect(lastOf(await c.call(1))?.content).toBe('The quick brown fox');
-  expect((await b.call(1)).path).toBe('/messages');
-});
-
-test('an echo of a begun message is dropped, and an answer that begins the message again is skipped', async () => {
-  const settings = { ...AUTO, HOSTED_B_PREFILL: 'last-message' };
-  const echo: Script = (call) =>
-    sse(...told('b', [lastOf(call)?.content ?? '', ...missing(call)]))(call);
-  const { a, b, gateway } = await startHandover([cut(...begun('a', 4)), echo], settings);
-  expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(ONE_WHOLE);
-  a.script = cut(...begun('a', 4));
-  b.script = sse(...told('b'));
-  expect(endedInError((await ask(gateway.url)).text).before).not.toContain('jumps');
 });
 
 test('the caller’s own beginning of a message is continued, too', async () => {

@@ -113,7 +113,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     for (const { registry } of [a, b]) await expect.poll(() => registry.counts().count).toBe(0);
   });
 
-  test('a heartbeat that one gateway has taken is refused by the other, also at the same moment', async () => {
+  test('a heartbeat that one gateway has accepted is refused by the other, even at the same moment', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
     for (let round = 0; round < 20; round += 1) {
@@ -156,19 +156,6 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(b.verifiedElsewhere).toContain(id);
     await a.pool.refresh();
     expect(a.verifiedElsewhere).toEqual([]);
-  });
-
-  test('one gateway at a time verifies a machine, and only one that has seen the last result', async () => {
-    const { a, b } = await twoGateways();
-    const { id } = await joined(a, b);
-    const first = await a.registry.verifierHost.turn?.(id);
-    expect(first?.fields).toEqual({ fence: 1 });
-    expect(await b.registry.verifierHost.turn?.(id)).toBeNull();
-    first?.release();
-    await expect.poll(() => verify(b, id)).toMatchObject({ recorded: { kind: 'recorded' } });
-    await expect.poll(() => targetsAt(a)).toHaveLength(1);
-    const second = await verify(a, id);
-    expect(second?.fence).toBeGreaterThan(2);
   });
 
   test('a machine that is removed during its verification, and joins again, is verified only after that run', async () => {

@@ -1,80 +1,16 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Breaker } from '../../main/gateway/circuits/breaker.ts';
 import {
   decodeBreaker,
   decodeExclusions,
-  encodeBreaker,
   encodeExclusions,
 } from '../../main/gateway/circuits/saved-circuits.ts';
-import { later, type DualTime, remainingMs } from '../../main/platform/clock.ts';
+import { later, type DualTime } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
-import { check, history, play, type World } from './circuit-histories.ts';
+import { check } from './circuit-histories.ts';
 
 const RUNS = { numRuns: 10_000 };
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-const stored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-
-function decoded(breaker: Breaker, savedAt: DualTime, now: DualTime): Breaker {
-  const copy = decodeBreaker(stored(encodeBreaker(breaker, savedAt)), now);
-  if (copy === null) throw new Error('not decoded');
-  return copy;
-}
-
-/** What outlives the process: no ticket and no probe. */
-function lasting({ health, state }: Breaker): unknown {
-  return state.kind === 'closed'
-    ? { health }
-    : { health, until: state.until, openings: state.consecutiveOpens };
-}
-
-const leftMs = ({ state }: Breaker, now: DualTime): number =>
-  state.kind === 'closed' ? 0 : remainingMs(state.until, now);
-
-function last(past: Parameters<typeof play>[0]): World | null {
-  return play(past).at(-1)?.after ?? null;
-}
-
-test('a saved circuit is read back as it was while the clocks agree', () => {
-  const property = fc.property(history, (past) => {
-    const events = past.events.filter(({ kind }) => kind !== 'wall_jump');
-    const world = last({ ...past, events });
-    if (world === null) return;
-    const { breaker, now } = world;
-    check(isSame(lasting(decoded(breaker, now, now)), lasting(breaker)), world);
-  });
-  expect(() => fc.assert(property, RUNS)).not.toThrow();
-});
-
-test('the shown state of a circuit outlives a restart, whatever the clocks say', () => {
-  const property = fc.property(history, fc.nat(1_000_000), (past, ticks) => {
-    const world = last(past);
-    if (world === null) return;
-    const { breaker, now } = world;
-    const elsewhere = { ticks, wallMs: now.wallMs };
-    const copy = decoded(breaker, now, elsewhere);
-    check(isSame(circuitReport(copy, elsewhere), circuitReport(breaker, now)), world);
-    check(isSame(encodeBreaker(copy, elsewhere), encodeBreaker(breaker, now)), world);
-  });
-  expect(() => fc.assert(property, RUNS)).not.toThrow();
-});
-
-test('time down counts for a circuit, and a clock set back meanwhile adds nothing', () => {
-  const downMs = fc.integer({ min: -10_000_000, max: 10_000_000 });
-  const property = fc.property(history, downMs, fc.nat(1_000_000), (past, ms, ticks) => {
-    const world = last(past);
-    if (world === null) return;
-    const { breaker, now } = world;
-    const then = { ticks, wallMs: now.wallMs + ms };
-    const copy = decoded(breaker, now, then);
-    const expectedMs = Math.max(0, leftMs(breaker, now) - Math.max(0, ms));
-    // The wall clock may have been slewed by up to a second against the ticks before.
-    check(Math.abs(leftMs(copy, then) - expectedMs) <= 1000, { world, ms });
-    check(leftMs(copy, then) <= leftMs(breaker, now), { world, ms });
-    check((copy.state.kind === 'closed') === (breaker.state.kind === 'closed'), { world, ms });
-  });
-  expect(() => fc.assert(property, RUNS)).not.toThrow();
-});
 
 /** Something saved with one part of it replaced by anything. */
 const tampered = (saved: fc.JsonValue): fc.Arbitrary<unknown> => {

@@ -178,14 +178,3 @@ test.each(Object.entries(PROPERTIES))('%s, after any exclusions', (_, holds) => 
   });
   expect(() => fc.assert(property, { numRuns: 5000 })).not.toThrow();
 });
-
-test('exclusions for model names that a caller invents are bounded', () => {
-  const now: DualTime = { ticks: 0, wallMs: 0 };
-  let skips = NO_EXCLUSIONS;
-  for (let n = 0; n < 200; n += 1) {
-    skips = withExclusion(skips, { reason: 'model_not_found', ms: 60_000 }, `m${n}`, later(now, n));
-  }
-  expect(skips).toHaveLength(MAX_EXCLUDED_MODELS);
-  expect(findExclusion(skips, 'm199', later(now, 200))?.reason).toBe('model_not_found');
-  expect(findExclusion(skips, 'm0', later(now, 200))).toBeNull();
-});

@@ -243,13 +243,6 @@ test.each(Object.entries(PROPERTIES))(
   },
 );
 
-test('the same history of a circuit gives the same state', () => {
-  const property = fc.property(history, (past) => {
-    check(isSame(play(past).at(-1), play(past).at(-1)), past);
-  });
-  expect(() => fc.assert(property, RUNS)).not.toThrow();
-});
-
 const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {
   'a forced probe': ({ after: { breaker } }) =>
     breaker.state.kind === 'probing' && breaker.state.isForced,

@@ -37,19 +37,6 @@ describe('enrolment tokens', () => {
     expect(store.state().enrollments).toEqual([]);
   });
 
-  test('an enrolment token wins for exactly one of two machines that use it at the same time', async () => {
-    const { registry, newToken, clock, store } = startRegistry();
-    const token = await newToken();
-    const release = store.hold();
-    const answers = [createAgent(clock), createAgent(clock), createAgent(clock)].map((agent) =>
-      registry.handleEnroll(agent.enroll(token)),
-    );
-    release();
-    const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
-    expect(kinds.toSorted()).toEqual(['answered', 'refused', 'refused']);
-    expect(store.state().providers).toHaveLength(1);
-  });
-
   test.each([
     [HOUR_MS - 1, 'answered'],
     [HOUR_MS, 'refused'],
@@ -59,12 +46,6 @@ describe('enrolment tokens', () => {
     clock.advance(ms);
     const answer = await registry.handleEnroll(createAgent(clock).enroll(token));
     expect(answer).toMatchObject({ kind });
-  });
-
-  test('an enrolment token that nobody made is refused', async () => {
-    const { registry, clock } = startRegistry();
-    const answer = await registry.handleEnroll(createAgent(clock).enroll('0f'.repeat(32)));
-    expect(answer).toMatchObject({ status: 401, code: 'invalid_token' });
   });
 
   test('an enrolment token survives a restart', async () => {
@@ -220,16 +201,6 @@ describe('refused enrolment messages', () => {
     expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
   });
 
-  test('an enrolment message whose keyid is not that of its key is refused', async () => {
-    const stranger = createAgent(createManualClock());
-    const answer = await send((agent, token) =>
-      agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
-        keyId: stranger.id,
-      }),
-    );
-    expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
-  });
-
   test('an enrolment message that was made for another path is refused', async () => {
     const answer = await send((agent, token) => {
       const body = Buffer.from(JSON.stringify({ token, public_key: agent.publicKey }));
@@ -237,17 +208,4 @@ describe('refused enrolment messages', () => {
     });
     expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
   });
-
-  test.each([-121, 121])(
-    'an enrolment message that was signed %i s from now is refused',
-    async (offsetS) => {
-      const answer = await send((agent, token) =>
-        agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
-          createdS: createManualClock().now() / 1000 + offsetS,
-        }),
-      );
-      expect(answer).toMatchObject({ status: 401, code: 'clock_skew' });
-      expect(answer).toMatchObject({ message: expect.stringContaining('121 s') });
-    },
-  );
 });

@@ -4,21 +4,6 @@ import { createManualClock } from '../support/clock.ts';
 import { createAgent, device, HEARTBEAT, recordOf, startRegistry } from './world.ts';
 
 describe('heartbeats', () => {
-  test('a heartbeat is answered with what the registry makes of it', async () => {
-    const { join, beat } = startRegistry();
-    const agent = await join();
-    expect(await beat(agent)).toEqual({
-      kind: 'answered',
-      status: 200,
-      body: {
-        id: agent.id,
-        status: 'serving',
-        verification: { status: 'pending', failure_reason: '' },
-        heartbeat_ms: 15_000,
-      },
-    });
-  });
-
   test('a heartbeat is answered only when it is on disk', async () => {
     const { join, beat, store } = startRegistry();
     const agent = await join();
@@ -52,14 +37,6 @@ describe('heartbeats', () => {
     expect(store.state().providers[0]?.heartbeatCount).toBe(6);
   });
 
-  test('a heartbeat of a machine that nobody enrolled is refused as from an unknown provider', async () => {
-    const { beat, clock } = startRegistry();
-    expect(await beat(createAgent(clock))).toMatchObject({
-      status: 401,
-      code: 'unknown_provider',
-    });
-  });
-
   test('a heartbeat of a machine that was removed is refused as from an unknown provider', async () => {
     const { join, beat, registry } = startRegistry();
     const agent = await join();
@@ -83,23 +60,6 @@ describe('heartbeats', () => {
 });
 
 describe('the sequence of heartbeats', () => {
-  test.each([
-    ['the same again', 0],
-    ['a lower one', -2],
-  ])('a heartbeat whose sequence is %s is refused, and the last one named', async (_what, step) => {
-    const { join, beat, registry } = startRegistry();
-    const agent = await join();
-    agent.sequence = 41;
-    await beat(agent);
-    agent.sequence += step - 1;
-    expect(await beat(agent)).toMatchObject({
-      status: 403,
-      code: 'sequence_reused',
-      headers: { 'x-gateway-sequence': '42' },
-    });
-    expect(registry.get(agent.id)?.heartbeat_count).toBe(1);
-  });
-
   test('only one of many copies of a heartbeat counts that come at the same time', async () => {
     const { join, registry, store } = startRegistry();
     const agent = await join();
@@ -165,17 +125,6 @@ describe('the signature of heartbeats', () => {
     expect(answer).toMatchObject(expected);
   });
 
-  test('a signature of another enrolled machine does not speak for this one', async () => {
-    const { join, registry } = startRegistry();
-    const [agent, other] = [await join(), await join()];
-    const body = Buffer.from(JSON.stringify(recordOf()));
-    const message = agent.message(HEARTBEAT, body, { privateKey: other.privateKey });
-    expect(await registry.handleHeartbeat(message)).toMatchObject({
-      status: 401,
-      code: 'invalid_signature',
-    });
-  });
-
   test('a signature covers the body', async () => {
     const { join, registry } = startRegistry();
     const agent = await join();
@@ -185,12 +134,6 @@ describe('the signature of heartbeats', () => {
       status: 401,
       code: 'invalid_signature',
     });
-  });
-
-  test('the signature is checked before the body is read', async () => {
-    const { registry, clock } = startRegistry();
-    const message = createAgent(clock).message(HEARTBEAT, Buffer.from('{'));
-    expect(await registry.handleHeartbeat(message)).toMatchObject({ code: 'unknown_provider' });
   });
 });
 
@@ -260,15 +203,6 @@ describe('records of heartbeats', () => {
     expect(provider?.raw).toEqual({ id: provider?.id, ...recordOf() });
     expect(JSON.stringify(provider)).not.toMatch(/polluted|surprise/);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-  });
-
-  test('a record of 64 KiB of wrong entries is refused quickly', async () => {
-    const models = Array.from({ length: 30_000 }, () => 1);
-    const began = process.threadCpuUsage();
-    const { answer } = await send(JSON.stringify({ ...recordOf(), models }));
-    const { user, system } = process.threadCpuUsage(began);
-    expect(answer).toMatchObject({ param: 'models[0]' });
-    expect((user + system) / 1000).toBeLessThan(500);
   });
 });
 

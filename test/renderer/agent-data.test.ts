@@ -47,14 +47,6 @@ test('a failed reading keeps the agent’s last view and has the gateway’s mes
   expect(agent.last()?.kind).toBe('on');
 });
 
-test('a gateway that is gone is a failed reading of the agent, not an exception', async () => {
-  const { agent } = setUp(() => {
-    throw new TypeError('network');
-  });
-  expect(await agent.read()).toMatchObject({ ok: false, status: null });
-  expect((await agent.setMode('on'))?.message).toMatch(/did not answer/);
-});
-
 test('the owner’s choice is sent to the agent as it is, and a refusal of it is returned', async () => {
   let answer = Response.json(agentView());
   const { agent, asked } = setUp(() => answer);

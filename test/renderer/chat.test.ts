@@ -114,7 +114,7 @@ describe('turns of a chat', () => {
 
   test('a turn of a chat shows the figures of its request once they are known, like every other page', () => {
     const lost = attempt({ startMs: 0, firstContentMs: 90, reason: 'outrun' });
-    const won = attempt({ startMs: 100, firstContentMs: 133 });
+    const won = attempt({ startMs: 100, firstContentMs: 133, lastContentMs: 1100 });
     const tokens = { input: 6, output: 2, cached: 0, estimated: false };
     const row = request('req_1', { attempts: [lost, won], tokens });
     const done = withEnd(begun, { kind: 'done' }, 1201);

@@ -35,14 +35,6 @@ test('a refused change of settings names the setting that it is about', async ()
   expect(heard).toEqual([]);
 });
 
-test('a gateway that is gone is a failed change of settings, not an exception', async () => {
-  const { control } = setUp(() => {
-    throw new TypeError('network');
-  });
-  expect((await control.resetCircuit('local'))?.message).toMatch(/did not answer/);
-  expect((await control.warmUp())?.message).toMatch(/did not answer/);
-});
-
 test('the answer to a saved change is the settings as they are now', async () => {
   const { control, heard, asked } = setUp(() => Response.json(NEW));
   expect(await control.saveSettings({ routing: { forceZero: true } })).toBeNull();

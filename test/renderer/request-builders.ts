@@ -104,6 +104,7 @@ export function predicted(): RequestRow {
       startMs: 5_000,
       predictedMs: 6_100,
       firstContentMs: 5_600,
+      lastContentMs: 8_000,
       endMs: 8_000,
     }),
   ];

@@ -1,14 +1,13 @@
 import * as format from '../../renderer/text/format.ts';
 import { describe, expect, test } from 'vitest';
-import { firstTokenMsOf } from '#shared/figures.ts';
+import { firstTokenMsOfRequest } from '#shared/figures.ts';
+import type { RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
-import { labelsOf, labelsWith } from '../../renderer/features/requests/attempt-names.ts';
+import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
 import { usageText } from '../../renderer/features/requests/attempt-text.ts';
-import { bugReportOf } from '../../renderer/features/requests/bug-report.ts';
 import { servedModel } from '../../renderer/features/requests/first-request.tsx';
-import { storyOf } from '../../renderer/features/requests/request-story.ts';
 import {
   amountOf,
   whatOf,
@@ -20,14 +19,18 @@ import {
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
 import { attempt, missing, request, upstream } from './builders.ts';
-import { handedOver, hedgeWon, predicted } from './request-builders.ts';
+import { handedOver, hedgeWon } from './request-builders.ts';
 
 const upstreams = [upstream('local'), upstream('hosted_a')];
 const labels = labelsOf(upstreams);
 
 test('the TTFT of a request counts from the call that answered first, not from the request', () => {
-  expect(firstTokenMsOf(hedgeWon())).toBe(900);
-  expect(firstTokenMsOf(handedOver())).toBe(400);
+  const streamed = ({ attempts }: RequestRow) => ({
+    attempts: attempts.map((each) => ({ ...each, lastContentMs: each.firstContentMs })),
+  });
+  expect(firstTokenMsOfRequest(streamed(hedgeWon()))).toBe(900);
+  expect(firstTokenMsOfRequest(streamed(handedOver()))).toBe(400);
+  expect(firstTokenMsOfRequest(hedgeWon())).toBeNull();
 });
 
 describe('the keys of requests', () => {
@@ -105,6 +108,8 @@ describe('the words for a request', () => {
   test('a fallback names each upstream that was left, by the user’s label, and the reason', () => {
     const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
     expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
+    const skipped = request('b', { fallbackReason: 'local=circuit_open; hosted_a=circuit_open' });
+    expect(whyOf(skipped, labels)).toBe('Local and Groq were skipped (circuit open)');
     expect(whyOf(request('a'), labels)).toBeNull();
   });
 
@@ -225,43 +230,6 @@ describe('the tokens of a call', () => {
 
 const TOWER = 'prv_aaaa1111';
 const ATTIC = 'prv_bbbb2222';
-
-describe('the machine of a request', () => {
-  const row = predicted();
-  const machineLabels = labelsWith(row, labelsOf(upstreams));
-
-  test('a machine in a request keeps the name that it had, whether or not it is still known', () => {
-    expect(storyOf(row, machineLabels)).toBe(
-      'Local · tower was slow; Local · attic answered first',
-    );
-  });
-
-  test('a machine in a request has the name that it has now, where that is known', () => {
-    const renamed = labelsWith(row, labelsOf(upstreams, { [TOWER]: 'den' }));
-    expect(storyOf(row, renamed)).toBe('Local · den was slow; Local · attic answered first');
-  });
-
-  test('a machine in a request is named where it did not answer, too', () => {
-    const left = request('a', {
-      fallbackReason: `local/${TOWER}=timeout; local/prv_cccc33334444=http_500`,
-      attempts: [attempt({ provider: TOWER, machine: 'tower', endMs: 5, reason: 'timeout' })],
-    });
-    expect(whyOf(left, machineLabels)).toBe(
-      'Local · tower timed out; Local · machine cccc3333 answered HTTP 500',
-    );
-  });
-
-  test('a machine in a request is found by its name', () => {
-    expect(matchesFilter(row, 'all', { text: 'ATTIC' })).toBe(true);
-    expect(matchesFilter(row, 'all', { text: 'den' })).toBe(false);
-  });
-
-  test('a machine in a report has its name and its id, like in the fallback reason', () => {
-    const report = bugReportOf(row, machineLabels, '1.0.0');
-    expect(report).toContain(`Local · tower (local/${TOWER}, model not named)`);
-    expect(report).toContain(`X-Gateway-Fallback-Reason: local/${TOWER}=outrun`);
-  });
-});
 
 describe('names of machines', () => {
   const asked = (provider: string, machine: string | null) => attempt({ provider, machine });

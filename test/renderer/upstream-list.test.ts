@@ -8,7 +8,6 @@ import { upstreamWords } from '../../renderer/features/overview/upstream-card.ts
 import {
   firstBack,
   isPreferable,
-  isSure,
   isUnconfigured,
   upstreamList,
 } from '../../renderer/features/overview/upstream-list.ts';
@@ -320,48 +319,6 @@ describe('sightings of an upstream', () => {
     const { sightings: served } = live({ status: report });
     return upstreamList(live({ status: report, sightings: { ...served, ...sightings } }), NOW);
   };
-  const said = (...args: Parameters<typeof seen>) => {
-    const found = seen(...args);
-    const { lead, subject, rest, tone } = headlineOf(found, false);
-    return { sentence: lead + subject + rest, tone, words: found.upstreams.map(upstreamWords) };
-  };
-  const untested: Sighting = { kind: 'untested' };
-  const down: Sighting = { kind: 'failed', by: 'check', reason: 'unreachable' };
-  const checked: Sighting = { kind: 'answered', by: 'check' };
-
-  test('an upstream that has not been called is untested, and never green', () => {
-    const { sentence: text, tone, words } = said([upstream('local')], { local: untested });
-    expect([text, tone]).toEqual(['Local is next, but untested.', 'grey']);
-    expect(words[0]).toMatchObject({ tone: 'grey', word: 'untested' });
-    const { server } = seen([upstream('local')], { local: untested });
-    expect(server && isSure(server)).toBe(false);
-  });
-
-  test('an upstream that a check found down is red at once, and the next one serves', () => {
-    const both = said([upstream('local'), upstream('hosted_a')], { local: down });
-    expect(both.sentence).toBe('Serving from Groq. Local is down.');
-    expect(both.words[0]).toMatchObject({ tone: 'red', word: 'unreachable' });
-    expect(said([upstream('local')], { local: down })).toMatchObject({
-      sentence: 'Nothing can answer now.',
-      tone: 'red',
-    });
-  });
-
-  test('an upstream that a check found well is green without a request, with an open circuit or not', () => {
-    expect(said([failing], { local: checked }).sentence).toBe('Serving from Local');
-    expect(said([tripped('local', 0)], { local: checked }).sentence).toBe('Serving from Local');
-    expect(said([upstream('local')], { local: checked }).words[0]).toMatchObject({
-      tone: 'green',
-      detail: 'answered a check',
-    });
-  });
-
-  test('a passed check makes no slow upstream fast, and ends no cool-down', () => {
-    const slow = tripped('local', 0, { consecutiveFails: 0 });
-    expect(seen([slow], { local: checked }).upstreams[0]?.condition.kind).toBe('probe');
-    const cooling = tripped('local', 9000);
-    expect(seen([cooling], { local: checked }).upstreams[0]?.condition.kind).toBe('cooling');
-  });
 
   test('a rejected key that a check met leads to the setting for a new one', () => {
     const key: Sighting = { kind: 'failed', by: 'check', reason: 'credentials' };
@@ -425,12 +382,5 @@ describe('sightings of an upstream', () => {
       label: 'Local',
       isPromised: false,
     });
-  });
-
-  test('an upstream is skipped by other requests while its probe is running', () => {
-    const report = status([tripped('local', 0)]);
-    const { verdict, upstreams } = upstreamList(live({ status: report, probing: ['local'] }), NOW);
-    expect(verdict).toEqual({ kind: 'stuck', tries: null });
-    expect(upstreams[0] && upstreamWords(upstreams[0]).word).toBe('retrying');
   });
 });

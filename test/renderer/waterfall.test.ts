@@ -169,28 +169,7 @@ const history = fc
 const ELAPSED_MS = 170_000;
 const endOf = ({ left, width }: { readonly left: number; readonly width: number }) => left + width;
 
-/** Each attempt with each one after it. */
-function pairsOf(attempts: readonly AttemptRow[]) {
-  const placed = attempts.map((row, index) => ({ row, index }));
-  return placed.flatMap((earlier) =>
-    placed.slice(earlier.index + 1).map((later) => [earlier, later] as const),
-  );
-}
-
 describe('the lines of a waterfall', () => {
-  test('calls that ran at the same time are never on the same line', () => {
-    fc.assert(
-      fc.property(history, ({ attempts }) => {
-        const lanes = lanesOf(attempts);
-        const overlapping = pairsOf(attempts).filter(
-          ([earlier, later]) => (earlier.row.endMs ?? Infinity) > later.row.startMs,
-        );
-        const shared = overlapping.filter(([a, b]) => lanes[a.index] === lanes[b.index]);
-        expect(shared).toEqual([]);
-      }),
-    );
-  });
-
   test('calls one after the other are on one line of a waterfall', () => {
     expect(lanesOf(rows.sixteen().attempts)).toEqual(Array.from({ length: 16 }, () => 0));
   });
@@ -216,48 +195,6 @@ describe('the lines of a waterfall', () => {
       reason: 'outrun' as const,
     };
     expect(lanesOf([answered, attempt({ cause: 'hedge', ...hedge }), last])).toEqual([0, 1, 1]);
-  });
-
-  test('segments on one line neither overlap nor leave the axis', () => {
-    fc.assert(
-      fc.property(history, (row) => {
-        const segments = segmentsOf(row, ELAPSED_MS);
-        for (const lane of [0, 1]) {
-          let edge = 0;
-          for (const segment of segments.filter((each) => each.lane === lane)) {
-            expect(segment.left).toBeGreaterThanOrEqual(edge - 1e-9);
-            expect(segment.width).toBeGreaterThan(0);
-            edge = endOf(segment);
-          }
-          expect(edge).toBeLessThanOrEqual(100 + 1e-9);
-        }
-      }),
-    );
-  });
-
-  test('a call that came after another is drawn after it, on the other line too', () => {
-    fc.assert(
-      fc.property(history, (row) => {
-        const segments = segmentsOf(row, ELAPSED_MS);
-        const leftOf = (index: number) =>
-          segments.find((each) => each.attempt === index)?.left ?? NaN;
-        const rightOf = (index: number) =>
-          Math.max(...segments.filter((each) => each.attempt === index).map(endOf));
-        const inTurn = pairsOf(row.attempts).filter(
-          ([earlier, later]) => (earlier.row.endMs ?? Infinity) <= later.row.startMs,
-        );
-        const wrong = inTurn.filter(([a, b]) => !(leftOf(b.index) >= rightOf(a.index) - 1e-9));
-        expect(wrong).toEqual([]);
-      }),
-    );
-  });
-
-  test('a call that starts moves no segment that is drawn already', () => {
-    const { attempts } = rows.hedgedAndHandedOver();
-    const running = { state: 'running', endMs: null } as const;
-    const before = segmentsOf(request('a', { ...running, attempts: attempts.slice(0, 2) }), 12_000);
-    const after = segmentsOf(request('a', { ...running, attempts }), 12_000);
-    expect(after.slice(0, before.length)).toEqual(before);
   });
 });
 

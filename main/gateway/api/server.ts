@@ -86,6 +86,12 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
   } else if (route === undefined) {
     for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
     deps.otherwise(req, res);
+  } else if (req.headers.upgrade?.toLowerCase() === 'websocket') {
+    sendError(res, NO_WEBSOCKET, {
+      ...headers(),
+      upgrade: 'HTTP/1.1',
+      connection: 'close, upgrade',
+    });
   } else if (req.method !== route.method) {
     sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: route.method });
   } else if (!addHop(req.headers, deps.id)) {
@@ -232,14 +238,33 @@ const METHOD_NOT_ALLOWED: GatewayError = {
   message: 'This path does not accept that method; the Allow header lists those that it accepts.',
 };
 
+/** With another status Codex tries for ten seconds before it sends its request by HTTP (openai/codex#43353). */
+const NO_WEBSOCKET: GatewayError = {
+  status: 426,
+  code: 'upgrade_required',
+  message: 'There are no WebSockets here: send the request by HTTP, with POST.',
+};
+
 const OPENAI_INSTEAD = 'Chat completions go to /v1/chat/completions.';
 const OLLAMA_INSTEAD =
   "Ollama's own API is not served: set the app to an OpenAI-compatible provider with a base URL ending in /v1.";
 
 function notFound(path: string): GatewayError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
-  const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : OPENAI_INSTEAD;
+  const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : (meantBy(path) ?? OPENAI_INSTEAD);
   return { status: 404, code: 'not_found', message: `There is nothing at ${shown}. ${instead}` };
+}
+
+/** The longest first: one may end as another does. */
+const ENDPOINT_PATHS = [...ENDPOINT_AT.keys()]
+  .filter((path) => path.startsWith('/v1/'))
+  .toSorted((a, b) => b.length - a.length);
+
+/** Where the request belongs if its app has a base URL with `/v1` twice, without it, or with more behind it. */
+function meantBy(path: string): string | null {
+  const asked = path.replace(/\/$/, '');
+  const meant = ENDPOINT_PATHS.find((at) => asked.endsWith(at.slice('/v1'.length)));
+  return meant === undefined ? null : `It belongs at ${meant}: check the base URL of the app.`;
 }
 
 /** Errors of Express's JSON parser carry a status; any other error is a bug. */

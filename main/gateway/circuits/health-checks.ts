@@ -137,9 +137,10 @@ export function createHealthChecks({ clock, circuits, isOn, check }: HealthCheck
         if (circuits.at(id).breaker.state.kind === 'open') begin(id, false);
       }
     },
-    /** Checks each open circuit now, as after a sleep. */
-    checkNow(): void {
-      for (const [id, circuit] of open) schedule(id, circuit, 0);
+    /** Checks a circuit now if it is open, or each open one, as after a sleep. */
+    checkNow(only?: string): void {
+      for (const [id, circuit] of open)
+        if (only === undefined || id === only) schedule(id, circuit, 0);
     },
     stop(): void {
       isStopped = true;

@@ -130,12 +130,12 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
     ),
     histogramFamily(
       'switchyard_time_to_first_token_seconds',
-      'From the call to its first content, of streamed answers.',
+      'From the call to its first content, of answers that the upstream streamed.',
       histograms(({ firstToken }) => firstToken),
     ),
     histogramFamily(
       'switchyard_time_per_output_token_seconds',
-      'Between two tokens after the first, of streamed answers.',
+      'Between two tokens, of streamed answers that came in 50 ms or more.',
       histograms(({ perOutputToken }) => perOutputToken),
     ),
   ];

@@ -1,3 +1,4 @@
+import { firstTokenMsOf, timedOutputOf } from '#shared/figures.ts';
 import type { AttemptRow, RequestCaller, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
@@ -181,8 +182,6 @@ class OpenAttempt implements AttemptObserver {
   readonly #request: OpenRequest;
   readonly #start: AttemptStart;
   readonly #row: Mutable<AttemptRow>;
-  /** In clock ticks; null before the first content, and if the answer was not streamed. */
-  #contentAt: number | null = null;
 
   constructor(start: AttemptStart, request: OpenRequest) {
     const { target, cause, predictedTtftMs, startedAt } = start;
@@ -226,8 +225,10 @@ class OpenAttempt implements AttemptObserver {
 
   answering(contentAt: number | null): void {
     const { deps } = this.#request;
-    this.#contentAt = contentAt;
-    this.#row.firstContentMs = this.#request.msAt(contentAt ?? deps.clock.ticks());
+    const nowMs = this.#request.msAt(deps.clock.ticks());
+    this.#row.firstContentMs = contentAt === null ? nowMs : this.#request.msAt(contentAt);
+    // An assembled answer is whole by now; of a relayed one more may come.
+    if (contentAt !== null) this.#row.lastContentMs ??= nowMs;
     if (this.#row.cause === 'resume') deps.stats.handedOver();
     this.#request.changed();
   }
@@ -260,10 +261,8 @@ class OpenAttempt implements AttemptObserver {
   }
 
   #report({ verdict, tokens, readingSavedMs, endedAt }: AttemptEnd): void {
-    const { begunAt, deps } = this.#request;
+    const { deps } = this.#request;
     const { upstream, provider, model } = this.#start.target;
-    const { startMs, reason } = this.#row;
-    const contentMs = this.#contentAt === null ? null : this.#contentAt - begunAt;
     const end: EndedCall = {
       atMs: endedAt.wallMs,
       upstream,
@@ -271,13 +270,13 @@ class OpenAttempt implements AttemptObserver {
       model: model.slice(0, MAX_MODEL_LENGTH),
       key: this.#request.row.key,
       cause: this.#start.cause,
-      reason,
+      reason: this.#row.reason,
       isFailure: verdict === 'failed',
       hasAnswered: this.#row.firstContentMs !== null,
       tokens,
       readingSavedMs,
-      firstTokenMs: contentMs === null ? null : Math.max(0, Math.round(contentMs - startMs)),
-      outputMs: contentMs === null ? 0 : this.#request.msAt(endedAt.ticks) - Math.round(contentMs),
+      firstTokenMs: firstTokenMsOf(this.#row),
+      timedOutput: timedOutputOf(this.#row),
     };
     deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }

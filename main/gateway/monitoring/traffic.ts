@@ -79,7 +79,16 @@ export function createTraffic() {
 
   return {
     callEnded(
-      { upstream, provider, cause, reason, hasAnswered, tokens, firstTokenMs, outputMs }: EndedCall,
+      {
+        upstream,
+        provider,
+        cause,
+        reason,
+        hasAnswered,
+        tokens,
+        firstTokenMs,
+        timedOutput,
+      }: EndedCall,
       money: CallMoney,
     ) {
       const at = upstreams[upstream];
@@ -92,6 +101,8 @@ export function createTraffic() {
       if (cause === 'hedge' && hasAnswered) hedgesWon += 1;
       if (cause === 'hedge' && !hasAnswered) hedgesLost += 1;
       if (firstTokenMs !== null) at.firstToken.observe(firstTokenMs / 1000);
+      if (timedOutput !== null)
+        at.perOutputToken.observe(timedOutput.ms / 1000 / timedOutput.tokens);
       if (tokens === null) return;
       at.inputTokens += tokens.input;
       at.outputTokens += tokens.output;
@@ -100,9 +111,6 @@ export function createTraffic() {
       prompts.reused += tokens.cached;
       prompts.read += tokens.input - tokens.cached;
       if (tokens.estimated) at.estimatedTokens += tokens.input + tokens.output;
-      // The first token has its own histogram.
-      if (firstTokenMs !== null && tokens.output > 1)
-        at.perOutputToken.observe(outputMs / 1000 / (tokens.output - 1));
     },
     requestEnded(row: RequestRow) {
       const outcome = requestOutcomeOf(row);

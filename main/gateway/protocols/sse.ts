@@ -10,6 +10,7 @@ const COLON = 0x3a;
 const BLANK = 0x20;
 
 const EMPTY = Buffer.alloc(0);
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const MIN_BUFFER_BYTES = 1024;
 /** A larger buffer is released with the event that needed it. */
 const MAX_IDLE_BUFFER_BYTES = 16 * 1024;
@@ -32,14 +33,16 @@ export interface Framer {
 }
 
 /**
- * Lines end in LF, CRLF or CR, an event at a blank line (WHATWG HTML, 9.2.5). Work and memory are linear in the
- * bytes, however small the pieces.
+ * Lines end in LF, CRLF or CR, an event at a blank line, and a byte order mark before the first is left out (WHATWG
+ * HTML, 9.2.5). Work and memory are linear in the bytes, however small the pieces.
  */
 export function createFramer(): Framer {
   return new EventFramer();
 }
 
 class EventFramer implements Framer {
+  /** The first bytes while they may be a byte order mark; null afterwards. */
+  #start: Buffer | null = EMPTY;
   /** The incomplete event, copied, so that one-byte pieces take no more memory than their bytes. */
   #buffer = EMPTY;
   #pending = 0;
@@ -49,7 +52,8 @@ class EventFramer implements Framer {
   /** A blank line's CR has arrived, its LF has not. */
   #awaitsLf = false;
 
-  push(chunk: Buffer): Frames | null {
+  push(piece: Buffer): Frames | null {
+    const chunk = this.#start === null ? piece : this.#unmarked(this.#start, piece);
     const ends = this.#findEnds(chunk);
     const last = ends?.at(-1);
     if (ends === null || last === undefined) {
@@ -75,6 +79,16 @@ class EventFramer implements Framer {
     this.#buffer = EMPTY;
     this.#pending = 0;
     return rest;
+  }
+
+  #unmarked(start: Buffer, piece: Buffer): Buffer {
+    const bytes = Buffer.concat([start, piece]);
+    const mark = bytes.subarray(0, BYTE_ORDER_MARK.length);
+    const isMark = BYTE_ORDER_MARK.subarray(0, mark.length).equals(mark);
+    const isWhole = mark.length === BYTE_ORDER_MARK.length;
+    this.#start = isMark && !isWhole ? bytes : null;
+    if (!isMark) return bytes;
+    return isWhole ? bytes.subarray(mark.length) : EMPTY;
   }
 
   #append(piece: Buffer): void {

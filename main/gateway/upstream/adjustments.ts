@@ -34,6 +34,7 @@ import {
   withToldThoughts,
 } from '../protocols/responses/history.ts';
 import { isObject } from '#shared/objects.ts';
+import { type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
@@ -63,7 +64,9 @@ export type Adjustment =
   | 'without_encrypted'
   | 'without_encryption'
   | 'without_item_ids'
-  | 'without_foreign_items';
+  | 'without_foreign_items'
+  | 'without_edits'
+  | TokenLimit;
 
 interface Rule {
   readonly adjustment: Adjustment;
@@ -274,12 +277,20 @@ const RULES: readonly Rule[] = [
     isForThisRequest: true,
   },
   {
-    // Anthropic, for a thought of another model.
+    // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418).
     adjustment: 'without_thinking',
     path: MESSAGES,
-    isAskedFor: (text) => /signature/i.test(text),
+    isAskedFor: (text) =>
+      /signature|must contain thinking|thinking` blocks .{0,60}cannot be modified/i.test(text),
     change: withoutThinking,
     isForThisRequest: true,
+  },
+  {
+    // Vertex, Bedrock and resellers, for what Claude Code sends (anthropics/claude-code#21612).
+    adjustment: 'without_edits',
+    path: MESSAGES,
+    isAskedFor: isField(/\bcontext_management\b/),
+    change: without('context_management'),
   },
   {
     // OpenAI, for a thought that the limit cut off (continuedev/continue#8933).
@@ -366,7 +377,7 @@ export function adjustmentAfter({
     members ??= topLevelMembers(body);
     return each.change(body, members) !== null;
   });
-  return rule?.adjustment ?? null;
+  return rule?.adjustment ?? tokenLimitIn(text, body, made);
 }
 
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
@@ -386,7 +397,7 @@ export function adjustedBody(bytes: Buffer, made: ReadonlySet<Adjustment>): Buff
   let body = bytes;
   for (const { adjustment, change } of RULES)
     if (made.has(adjustment)) body = change(body, topLevelMembers(body)) ?? body;
-  return body;
+  return withTokenLimit(body, made);
 }
 
 /** What upstreams are known to refuse, by model: most hosts have models of many makers. */

@@ -209,6 +209,8 @@ function judge(facts: ErrorFacts): Judgement {
 
 function ofAccount({ status, meaning, upstream, agentRefusedUs }: ErrorFacts): Judgement | null {
   if (meaning === 'quota' || (status === 402 && meaning !== 'request_too_large')) return QUOTA;
+  // Ollama, for a model of its cloud that the owner's plan lacks.
+  if (status === 403 && meaning === 'model_not_found') return null;
   if (upstream !== 'local' || agentRefusedUs) return null;
   // The caller's own credential: falling back would spend our keys for a stranger.
   const isRefused =

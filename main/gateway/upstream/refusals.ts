@@ -79,6 +79,8 @@ const REFUSALS: readonly Refusal[] = [
       /input .{0,40}too large to process/i,
       // LM Studio.
       /tokens to keep from the initial prompt|context the overflows/i,
+      // oMLX, for the memory that is free (jundot/omlx#2179, #1488).
+      /context too large for available memory|memory limit exceeded during prefill/i,
     ],
   },
   {
@@ -87,7 +89,8 @@ const REFUSALS: readonly Refusal[] = [
     words: [
       // OpenAI with 429, Groq with 413 (fork-dev/TrackerWin#2595): more than a minute's tokens at once.
       /request too large/i,
-      // OpenRouter with 402 (openrouter.ai/docs, Errors): smaller requests still work.
+      // Anthropic with 429 (anthropics/claude-code#42616); OpenRouter with 402 (openrouter.ai/docs, Errors): smaller ones work.
+      /required for long context requests/i,
       /or fewer max_tokens|can only afford/i,
       /(request|payload|body|entity).{0,30} too large|exceeds the maximum (allowed )?(request |payload |body )?size/i,
     ],
@@ -258,6 +261,8 @@ const REFUSALS: readonly Refusal[] = [
       // LM Studio; TabbyAPI; llama-swap; Ollama; one-api, 503.
       /no models? (is |are )?(currently )?loaded|failed to load model|could not find (a )?(real )?model/i,
       /model requires more (system )?memory|no available channel|无可用渠道/i,
+      // Ollama with 403, for some models of its cloud (ollama/ollama#15741); oMLX (jundot/omlx#62).
+      /this model requires a subscription|cannot load .{0,160}memory/i,
     ],
   },
   {

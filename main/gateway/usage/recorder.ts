@@ -1,3 +1,4 @@
+import type { TimedOutput } from '#shared/figures.ts';
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, RequestRow } from '#shared/live.ts';
 import { outcomeOf } from '#shared/outcome.ts';
@@ -41,10 +42,10 @@ export interface EndedCall {
   readonly tokens: Tokens | null;
   /** Null where it is not known. */
   readonly readingSavedMs: number | null;
-  /** Null without a first token. */
+  /** Null if the answer was not streamed. */
   readonly firstTokenMs: number | null;
-  /** From first to last token. */
-  readonly outputMs: number;
+  /** Null without a rate. */
+  readonly timedOutput: TimedOutput | null;
 }
 
 /** In billionths of the currency, and thousandths of a joule; zero if no price is set, or nothing is measured. */
@@ -210,7 +211,7 @@ const NOTHING: HistoryRows = {
 };
 
 function figuresOf(
-  { upstream, tokens, readingSavedMs, firstTokenMs, outputMs, isFailure }: EndedCall,
+  { upstream, tokens, readingSavedMs, firstTokenMs, timedOutput, isFailure }: EndedCall,
   config: Config,
 ): Partial<UsageFigures> {
   const timed = firstTokenMs === null ? {} : { firstTokenMs, firstTokens: 1 };
@@ -220,7 +221,7 @@ function figuresOf(
   const instead = upstream === 'local' && !isFailure ? priceInstead(config) : null;
   return {
     ...timed,
-    ...(firstTokenMs === null ? {} : { outputMs, timedTokens: output }),
+    ...(timedOutput !== null && { outputMs: timedOutput.ms, timedTokens: timedOutput.tokens }),
     inputTokens: input,
     outputTokens: output,
     cachedTokens: cached,

@@ -1,6 +1,6 @@
 import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { parseFallbackReason } from '#shared/reasons.ts';
-import { firstTokenMsOf } from '#shared/figures.ts';
+import { firstTokenMsOfRequest } from '#shared/figures.ts';
 import type { RequestRow } from '#shared/live.ts';
 import { namesMachine, withMachineNames } from '#shared/machine-names.ts';
 import type { LiveData } from '../../api/live-data.ts';
@@ -291,7 +291,7 @@ function courseText(row: RequestRow, labels: Labels): string {
 /** Model, tokens, speed and time to first token, as far as known. */
 export function turnFacts(turn: Turn, row: RequestRow | null = null): readonly string[] {
   const { model, endedAt } = turn;
-  const firstTokenMs = row === null ? null : firstTokenMsOf(row);
+  const firstTokenMs = row === null ? null : firstTokenMsOfRequest(row);
   const tokens = tokensText(turn, row);
   const first = firstTokenMs === null ? [] : [t.chat.firstToken(formatDuration(firstTokenMs))];
   return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];

@@ -56,7 +56,7 @@ export function tokensPerSecond({ timedTokens, outputMs }: UsageFigures): number
 
 /** Tokens per second: `8.4`, `228`. */
 export function rateText(value: number): string {
-  return value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
+  return value > 0 && value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
 }
 
 export interface Bar {

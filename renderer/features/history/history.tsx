@@ -5,7 +5,7 @@ import {
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
-import { firstTokenMsOf } from '#shared/figures.ts';
+import { firstTokenMsOfRequest } from '#shared/figures.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
@@ -69,14 +69,10 @@ export function History({
   const drawn = useHeld(report, report?.range ?? range, useInUse(charts));
   const nameOf = (id: string) => upstreams.find((each) => each.id === id)?.label ?? id;
   return (
-    <section
-      className="panel usage-history"
-      aria-labelledby="history-title"
-      aria-busy={report === null || isLate}
-    >
-      <header className="panel-head">
+    <>
+      <div className="page-head">
         <h1 id="history-title">{words.title}</h1>
-        <nav className="history-ranges" aria-label={words.range}>
+        <nav className="filters" aria-label={words.range}>
           {HISTORY_RANGES.map((each) => (
             <a
               key={each}
@@ -87,20 +83,26 @@ export function History({
             </a>
           ))}
         </nav>
-      </header>
-      {failure !== null && <p className="history-note">{failure.refusal.message}</p>}
-      {report !== null && <Sums report={report} />}
-      <div ref={charts} hidden={isEmpty(drawn)}>
-        {drawn !== null && <Charts report={drawn} stack={stack} nameOf={nameOf} />}
       </div>
-      {report !== null && !isEmpty(report) && (
-        <>
-          {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
-          {report.keys.length > 0 && <KeyTable report={report} />}
-          <StepTable report={report} />
-        </>
-      )}
-    </section>
+      <section
+        className="panel usage-history"
+        aria-labelledby="history-title"
+        aria-busy={report === null || isLate}
+      >
+        {failure !== null && <p className="history-note">{failure.refusal.message}</p>}
+        {report !== null && <Sums report={report} />}
+        <div ref={charts} hidden={isEmpty(drawn)}>
+          {drawn !== null && <Charts report={drawn} stack={stack} nameOf={nameOf} />}
+        </div>
+        {report !== null && !isEmpty(report) && (
+          <>
+            {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
+            {report.keys.length > 0 && <KeyTable report={report} />}
+            <StepTable report={report} />
+          </>
+        )}
+      </section>
+    </>
   );
 }
 
@@ -206,7 +208,7 @@ function MoneySums({ report }: { readonly report: HistoryReport }) {
 /** Half of the answers, and nineteen of twenty, began within these times; of the requests that this page has. */
 function FirstTokens() {
   const { data } = useWindow();
-  const values = data.requests.flatMap((row) => firstTokenMsOf(row) ?? []);
+  const values = data.requests.flatMap((row) => firstTokenMsOfRequest(row) ?? []);
   const found = percentiles(values);
   if (found === null) return null;
   return (
@@ -228,7 +230,7 @@ function Chart({ report, measure }: { readonly report: HistoryReport; readonly m
   const steps = stepCount(report);
   const filter = LEADS_TO[measure.id];
   return (
-    <figure className="chart">
+    <figure className="chart" data-layer={measure.id === 'failures' ? 'failed' : undefined}>
       <figcaption>
         {filter === undefined ? (
           words.measures[measure.id]
@@ -403,9 +405,15 @@ function FigureTable({ label, columns, rows }: FigureTableProps) {
         <tbody>
           {rows.map(({ key, hash, cells: [head, ...cells] }) => (
             <tr key={key}>
-              <th scope="row">{hash === undefined ? head : <a href={hash}>{head}</a>}</th>
+              <th scope="row" title={head}>
+                {hash === undefined ? head : <a href={hash}>{head}</a>}
+              </th>
               {cells.map((cell, at) => (
-                <td key={ids[at + 1]} className={classOf(ids[at + 1])}>
+                <td
+                  key={ids[at + 1]}
+                  className={classOf(ids[at + 1])}
+                  title={classOf(ids[at + 1]) && cell}
+                >
                   {cell}
                 </td>
               ))}

@@ -66,7 +66,7 @@ function SeriesChart({
       <dl>
         {seriesRows(report, series, measure).map((row) => (
           <div key={row.id}>
-            <dt>{row.name}</dt>
+            <dt title={row.name}>{row.name}</dt>
             <dd className="series-bars" onPointerMove={point}>
               <BarGraph bars={row.bars} label={row.label} />
             </dd>

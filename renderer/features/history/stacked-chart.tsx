@@ -93,7 +93,7 @@ export function StackedChart({ report, stack, nameOf }: StackedChartProps) {
       <figcaption>
         <div className="stacked-title">
           {words.answers}
-          <nav className="history-ranges" aria-label={words.stackedBy}>
+          <nav className="filters" aria-label={words.stackedBy}>
             {STACKS.map((each) => (
               <a
                 key={each}

@@ -30,29 +30,33 @@ export function Models() {
   };
 
   return (
-    <section className="panel asked-models" aria-labelledby="models-title">
-      <header className="panel-head">
-        <h1 id="models-title">{words.title}</h1>
-      </header>
-      {!control && <ReadOnlyNote />}
-      {asked !== null && <p className="models-note">{words.text(asked.days)}</p>}
-      {problem !== null && <p className="models-note">{problem}</p>}
-      {isHeld && <p className="models-note">{words.held(setting.env)}</p>}
-      <div className="models-error">
-        <ErrorText text={refusal ?? failure?.refusal.message ?? null} />
+    <>
+      <div className="page-head">
+        <div>
+          <h1 id="models-title">{words.title}</h1>
+          {asked !== null && <p className="quiet">{words.text(asked.days)}</p>}
+        </div>
+        {!control && <ReadOnlyNote />}
       </div>
-      {asked?.names.length === 0 && problem === null && (
-        <p className="models-note">{words.empty}</p>
-      )}
-      {asked !== null && asked.names.length > 0 && (
-        <AskedTable
-          asked={asked}
-          pairs={aliasPairs(setting)}
-          isHeld={isHeld}
-          onMap={(name, model) => void map(name, model)}
-        />
-      )}
-    </section>
+      <section className="panel asked-models" aria-labelledby="models-title">
+        {problem !== null && <p className="models-note">{problem}</p>}
+        {isHeld && <p className="models-note">{words.held(setting.env)}</p>}
+        <div className="models-error">
+          <ErrorText text={refusal ?? failure?.refusal.message ?? null} />
+        </div>
+        {asked?.names.length === 0 && problem === null && (
+          <p className="models-note">{words.empty}</p>
+        )}
+        {asked !== null && asked.names.length > 0 && (
+          <AskedTable
+            asked={asked}
+            pairs={aliasPairs(setting)}
+            isHeld={isHeld}
+            onMap={(name, model) => void map(name, model)}
+          />
+        )}
+      </section>
+    </>
   );
 }
 

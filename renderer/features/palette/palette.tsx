@@ -9,10 +9,12 @@ import { useReading } from '../../ui/use-reading.ts';
 import { useWindow, type WindowContent } from '../../window-context.ts';
 import { isResettable, isWarmable } from '../overview/upstream-track.tsx';
 import { isPreferable, type UpstreamList } from '../overview/upstream-list.ts';
+import { ADD } from '../providers/providers.tsx';
 import { namesOf } from '../providers/provider-standing.ts';
 import { sectionTitle } from '../settings/setting-field.tsx';
 import { sectionsOf } from '../settings/settings-table.ts';
 import { ownMachine } from '../this-machine/agent-engine.ts';
+import { JOIN } from '../this-machine/join-gateway.tsx';
 import { modeActions } from '../this-machine/this-machine.tsx';
 import { testWords } from '../setup/upstream-test.tsx';
 
@@ -150,11 +152,7 @@ function ownMachineActions(
     ...modeActions(here.view).map(({ choice, word, done }) =>
       action(`mode-${choice}`, words.ofThisMachine(word), () => said(agent.setMode(choice), done)),
     ),
-    action(
-      'join',
-      t.thisMachine.join.open,
-      hashOf({ page: 'providers', filter: 'all', joining: true }),
-    ),
+    action('join', t.thisMachine.join.open, JOIN),
   ];
 }
 
@@ -184,6 +182,7 @@ function actionsOf(
     settings.kind === 'read' && settings.view['routing']?.['forceZero']?.source === 'env';
   return [
     ...always,
+    action('add', t.providers.joinOne, ADD),
     ...(isHeld
       ? []
       : [

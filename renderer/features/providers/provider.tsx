@@ -18,7 +18,7 @@ import { StateWord } from '../../ui/state-word.tsx';
 import { Unreadable } from '../../ui/unreadable.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
-import { directMachine } from '../this-machine/agent-engine.ts';
+import { directMachine, ownMachine } from '../this-machine/agent-engine.ts';
 import { ProviderPanels } from './provider-panels.tsx';
 import {
   isRechecked,
@@ -79,7 +79,8 @@ function Machine(props: MachineProps) {
   const { id, provider, serverNow, again, history } = props;
   const { data, control, registry, agent } = useWindow();
   const { stats } = data.status;
-  const isDirect = directMachine(agent.last(), data.status) === id;
+  const { value: here } = useReading(agent.read, null, agent.last());
+  const isDirect = directMachine(here, data.status) === id;
   const standing = standingOf(provider, stats.providerCircuits[id], isDirect);
   const { tone, word, means, what, todo } = providerWords(standing, serverNow);
   const list = registry.lastList();
@@ -105,6 +106,7 @@ function Machine(props: MachineProps) {
           onRemoved={() => location.assign(LIST)}
         />
         <p className="provider-id">
+          {ownMachine(here) === id && <strong>{t.providers.here} · </strong>}
           <code>{id}</code>
           <CopyButton text={id} what={t.providers.id} />
         </p>

@@ -1,5 +1,5 @@
-import { useMemo, useState } from 'react';
-import { hashOf } from '../../route.ts';
+import { useMemo } from 'react';
+import { hashOf, type Route } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { ControlButton } from '../../ui/button.tsx';
@@ -30,7 +30,7 @@ export interface ProvidersView {
 
 interface ProvidersProps {
   readonly filter: ProviderFilter;
-  readonly joining: boolean;
+  readonly dialog: Extract<Route, { page: 'providers' }>['dialog'];
   readonly view: ProvidersView;
   readonly onView: (view: ProvidersView) => void;
   /** The machine whose page was open last. */
@@ -38,9 +38,8 @@ interface ProvidersProps {
 }
 
 /** The list of machines that report to this gateway. */
-export function Providers({ filter, joining, view, onView, opened }: ProvidersProps) {
-  const { data, frozenAt, registry, agent } = useWindow();
-  const [adding, setAdding] = useState(false);
+export function Providers({ filter, dialog, view, onView, opened }: ProvidersProps) {
+  const { data, frozenAt, control, registry, agent } = useWindow();
   const revision = data.providers?.revision ?? null;
   const {
     value: list,
@@ -59,8 +58,8 @@ export function Providers({ filter, joining, view, onView, opened }: ProvidersPr
   const failed = list === null && frozenAt === null ? failure : null;
   return (
     <>
-      <Head says={list === null ? t.shell.reading : summaryOf(all)} onAdd={() => setAdding(true)} />
-      <ThisMachine {...{ joining, serverNow }} machines={list?.data ?? []} />
+      <Head says={list === null ? t.shell.reading : summaryOf(all)} />
+      <ThisMachine joining={dialog === 'join'} serverNow={serverNow} machines={list?.data ?? []} />
       {failed && (
         <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
       )}
@@ -72,20 +71,25 @@ export function Providers({ filter, joining, view, onView, opened }: ProvidersPr
           unread={list.count - list.data.length}
         />
       )}
-      {adding && <AddMachine {...{ list, serverNow }} onClose={() => setAdding(false)} />}
+      {dialog === 'add' && control && (
+        <AddMachine {...{ list, serverNow }} onClose={() => void (location.hash = LIST)} />
+      )}
     </>
   );
 }
 
-function Head({ says, onAdd }: { readonly says: string; readonly onAdd: () => void }) {
+const LIST = hashOf({ page: 'providers', filter: 'all' });
+export const ADD = hashOf({ page: 'providers', filter: 'all', dialog: 'add' });
+
+function Head({ says }: { readonly says: string }) {
   const { control } = useWindow();
   return (
-    <div className="providers-head">
+    <div className="page-head">
       <div>
         <h1>{t.providers.title}</h1>
         <p className="quiet">{says}</p>
       </div>
-      <ControlButton data-primary onClick={onAdd}>
+      <ControlButton data-primary onClick={() => void (location.hash = ADD)}>
         {t.providers.joinOne}
       </ControlButton>
       {!control && <ReadOnlyNote />}

@@ -1,3 +1,4 @@
+import { timedOutputOf } from '#shared/figures.ts';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
 import { reasonText } from '../../text/reason-text.ts';
@@ -45,16 +46,9 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
   }
 }
 
-/** An answer shorter than this has no meaningful rate. */
-const MIN_RATE_MS = 50;
-
-/** From the first token to the last; null if they were not streamed, or too few to tell. */
 export function tokensPerSecond(attempt: AttemptRow): number | null {
-  const { tokens, firstContentMs, lastContentMs } = attempt;
-  if (tokens === null || firstContentMs === null || lastContentMs === null) return null;
-  const spanMs = lastContentMs - firstContentMs;
-  if (spanMs < MIN_RATE_MS || tokens.output < 2) return null;
-  return (1000 * (tokens.output - 1)) / spanMs;
+  const timed = timedOutputOf(attempt);
+  return timed === null ? null : (1000 * timed.tokens) / timed.ms;
 }
 
 /**

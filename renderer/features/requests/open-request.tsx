@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
+import { firstTokenMsOf } from '#shared/figures.ts';
 import type { RequestRow, AttemptRow } from '#shared/live.ts';
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
@@ -335,7 +336,8 @@ function Attempt({
   labels,
   elapsedMs,
 }: AttemptTableProps & { readonly attempt: AttemptRow }) {
-  const { startMs, firstContentMs, predictedMs, endMs, model, error } = attempt;
+  const { startMs, predictedMs, endMs, model, error } = attempt;
+  const firstTokenMs = firstTokenMsOf(attempt);
   const usage = usageText(attempt);
   return (
     <tr>
@@ -363,7 +365,7 @@ function Attempt({
       </td>
       <td data-label={attemptWords.started}>{attemptWords.startedAt(formatDuration(startMs))}</td>
       <td data-label={attemptWords.firstToken}>
-        {firstContentMs === null ? '–' : formatDuration(firstContentMs - startMs)}
+        {firstTokenMs === null ? '–' : formatDuration(firstTokenMs)}
         {predictedMs !== null && (
           <span className="predicted">
             {' '}

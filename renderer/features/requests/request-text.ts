@@ -66,12 +66,18 @@ export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string 
  */
 export function whyOf(row: RequestRow, labels: Labels): string | null {
   if (row.attempts.some(({ cause }) => cause !== 'turn')) return briefStoryOf(row, labels);
-  const left = parseFallbackReason(row.fallbackReason)
-    .filter(({ reason }) => reason !== 'not_configured')
-    .map(({ upstream, provider, reason }) =>
-      t.requests.passed(placeName(upstream, provider, labels), predicateText(reason)),
-    );
-  return left.length === 0 ? null : t.requests.whyPassed(left);
+  const left: { readonly names: string[]; readonly why: string }[] = [];
+  for (const { upstream, provider, reason } of parseFallbackReason(row.fallbackReason)) {
+    if (reason === 'not_configured') continue;
+    const name = placeName(upstream, provider, labels);
+    const why = predicateText(reason);
+    const last = left.at(-1);
+    if (last?.why === why && t.requests.isOfSeveral(why)) last.names.push(name);
+    else left.push({ names: [name], why });
+  }
+  return left.length === 0
+    ? null
+    : t.requests.whyPassed(left.map(({ names, why }) => t.requests.passed(names, why)));
 }
 
 /** Tokens of the answer and their rate; estimated as one per event until they are counted. */

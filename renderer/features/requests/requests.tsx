@@ -50,7 +50,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   const name = hashOf({ page: 'requests', filter, by });
   return (
     <>
-      <div className="requests-head">
+      <div className="page-head">
         <h1>{t.requests.title}</h1>
         <FilterLinks {...{ filter, by }} counts={allCounts(countsOf(feed, by), kept)} />
         {feed.length > 0 && (

@@ -5,6 +5,7 @@ import { formatSpan } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Switch } from '../../ui/switch.tsx';
 import { chosenOf, type Draft, isHidden, isOn, textOf, valueOf } from './draft.ts';
+import type { ListPrice } from '../setup/list-prices.ts';
 import type { Field, Section } from './settings-table.ts';
 
 interface SettingFieldProps {
@@ -13,13 +14,15 @@ interface SettingFieldProps {
   /** Why the gateway refused it. */
   readonly error: string | null;
   readonly disabled: boolean;
+  /** Of the upstream's service and model; null if it is not known. */
+  readonly listed: ListPrice | null;
   readonly onDraft: (draft: Draft) => void;
 }
 
 const words = t.settings;
 
 export function SettingField(props: SettingFieldProps) {
-  const { field, draft, error, disabled, onDraft } = props;
+  const { field, draft, error, disabled, listed, onDraft } = props;
   const held = field.source === 'env';
   const noteId = `${field.path}-note`;
   const resets = isSaved(field) && draft !== null;
@@ -48,7 +51,7 @@ export function SettingField(props: SettingFieldProps) {
         <label htmlFor={field.path}>{field.label}</label>
       )}
       <span className="field-source">
-        {draft === undefined ? sourceWords(field) : words.changed}
+        {draft === undefined ? (listedWords(field, listed) ?? sourceWords(field)) : words.changed}
       </span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
       <p id={noteId} className="field-note" data-error={error !== null || undefined}>
@@ -181,6 +184,19 @@ export function sourceWords({
       return assertNever(source, 'source');
   }
 }
+
+/** Where and when the saved price stood; null for other values. */
+function listedWords({ key, value, source }: Field, listed: ListPrice | null): string | null {
+  const price = PRICES[key];
+  if (listed === null || price === undefined || source !== 'file') return null;
+  return value === listed[price] ? words.sources.listed(listed.readOn, listed.source) : null;
+}
+
+const PRICES: Readonly<Record<string, 'input' | 'output' | 'cached'>> = {
+  priceInput: 'input',
+  priceOutput: 'output',
+  priceCached: 'cached',
+};
 
 const isSaved = ({ source }: Pick<Field, 'source'>): boolean =>
   source === 'file' || source === 'keychain';

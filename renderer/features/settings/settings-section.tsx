@@ -8,6 +8,7 @@ import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
 import { Button } from '../../ui/button.tsx';
 import { useWindow } from '../../window-context.ts';
+import { savedListPrice } from '../setup/hosted-form.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
 import {
@@ -154,7 +155,7 @@ interface SectionFieldsProps {
 /** The essentials, and what few people set behind "More", in groups. */
 function SectionFields(props: SectionFieldsProps) {
   const { section, found, aimedField, isMoreOpen, drafts, outcome, onDraft } = props;
-  const { control } = useWindow();
+  const { control, settings } = useWindow();
   const details = useRef<HTMLDetailsElement>(null);
   const { essential, more } = arrangedFields({ ...section, fields: found });
   const refused = outcome?.kind === 'refused' ? outcome : null;
@@ -180,6 +181,7 @@ function SectionFields(props: SectionFieldsProps) {
               : null
           }
           disabled={!control}
+          listed={savedListPrice(settings, section.id)}
           onDraft={(draft) => onDraft(field, draft)}
         />
       ))}

@@ -50,9 +50,11 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
   const aimedAt = sections.find(({ id }) => id === opened);
   return (
     <>
-      <div className="settings-head">
-        <h1>{words.title}</h1>
-        <p className="quiet">{words.text}</p>
+      <div className="page-head">
+        <div>
+          <h1>{words.title}</h1>
+          <p className="quiet">{words.text}</p>
+        </div>
       </div>
       {settings.kind === 'read' && (
         <search>

@@ -270,6 +270,15 @@ function priceText(listed: ListPrice | null): Price {
   return { input: String(listed.input), output: String(listed.output) };
 }
 
+/** What the service lists for the saved model of an upstream; null if it is not known, or not in the owner's currency. */
+export function savedListPrice(settings: SettingsState, id: string): ListPrice | null {
+  if (settings.kind !== 'read' || !isInDollars(settings)) return null;
+  const { baseUrl, model } = settings.view[id] ?? {};
+  const preset = PRESETS.find((each) => each.baseUrl !== null && each.baseUrl === baseUrl?.value);
+  const name = model?.value;
+  return preset === undefined || typeof name !== 'string' ? null : listPriceOf(preset.name, name);
+}
+
 /** List prices are in dollars; the owner may count in another currency. */
 function isInDollars(settings: SettingsState): boolean {
   return settings.kind === 'read' && settings.view['gateway']?.['currency']?.value === 'USD';

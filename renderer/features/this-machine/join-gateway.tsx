@@ -9,26 +9,23 @@ import { useWindow } from '../../window-context.ts';
 import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
 
 interface JoinGatewayProps {
-  /** Whether the address opens the dialog, as the tray's link does. */
+  /** Whether the address asks for the dialog. */
   readonly isAsked: boolean;
   readonly onTaken: () => void;
 }
 
 const words = t.thisMachine.join;
 
+export const JOIN = hashOf({ page: 'providers', filter: 'all', dialog: 'join' });
+
 /** Joins another gateway by the line from its window, without a terminal. */
 export function JoinGateway({ isAsked, onTaken }: JoinGatewayProps) {
   const { control } = useWindow();
-  const [clicked, setClicked] = useState(false);
-  const open = clicked || (isAsked && control);
-  const close = (): void => {
-    setClicked(false);
-    if (isAsked) location.hash = hashOf({ page: 'providers', filter: 'all' });
-  };
+  const close = () => void (location.hash = hashOf({ page: 'providers', filter: 'all' }));
   return (
     <>
-      <ControlButton onClick={() => setClicked(true)}>{words.open}</ControlButton>
-      {open && (
+      <ControlButton onClick={() => void (location.hash = JOIN)}>{words.open}</ControlButton>
+      {isAsked && control && (
         <Modal title={words.title} onClose={close}>
           <JoinForm
             onJoined={() => {

@@ -79,7 +79,10 @@ export const requests = {
     none: 'No upstream',
     choosing: 'choosing',
   },
-  passed: (name: string, reason: string) => `${name} ${reason}`,
+  /** Whether a reason can be said of several upstreams at once. */
+  isOfSeveral: (reason: string) => /^(?!.* it\b)(was|timed out|answered)/.test(reason),
+  passed: (names: readonly string[], reason: string) =>
+    `${formatList(names)} ${names.length > 1 ? reason.replace(/^was /, 'were ') : reason}`,
   whyPassed: (passed: readonly string[]) => passed.join('; '),
   tokens: (count: number, estimated: boolean) =>
     `${estimated ? '≈ ' : ''}${counted(count, TOKENS)}`,

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { counted, formatCount } from '../format.ts';
+import { counted, formatCount, formatDate } from '../format.ts';
 import { FAILURES, MACHINES, KEYS } from './nouns.ts';
 
 /** The settings page; the descriptions of settings come from the gateway. */
@@ -18,6 +18,7 @@ export const settings = {
     file: 'set here',
     secretFile: 'in a file',
     keychain: 'in the keychain',
+    listed: (day: string, source: string) => `as listed on ${formatDate(day)} (${source})`,
     notSet: 'not set',
     default: 'default',
   },

@@ -241,7 +241,7 @@ test('an agent that knows another gateway is said to need a new join', async () 
   expect(named(report, 'test inference returns choices')[0]?.remedy).toMatch(/join this machine/);
 });
 
-test('another program on the agent’s port is no agent, and is not shown the token', async () => {
+test('another program on the agent’s port is recognized, and is not sent the token', async () => {
   const tokens: unknown[] = [];
   const port = await serve((req, res) => {
     tokens.push(req.headers['x-gateway-token']);

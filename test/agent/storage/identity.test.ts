@@ -40,7 +40,7 @@ test.each(['', 'no key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KE
   },
 );
 
-test('a key that others can read is closed to them', () => {
+test('a key file that others can read is made private', () => {
   const directory = temporaryDirectory();
   open(directory);
   const path = join(directory, 'agent-key.pem');

@@ -38,53 +38,6 @@ const rows = (name: string, columns = FULL) =>
     .split('\n')
     .map((line) => parse(line, columns));
 
-test('an NVIDIA consumer card is read completely, and each value has its source', () => {
-  const [card] = rows('nvidia-consumer.csv');
-  expect(card).toEqual({
-    key: 'GPU-00000000-0000-0000-0000-000000000001',
-    vendor: 'nvidia',
-    pciAddress: null,
-    name: 'NVIDIA GeForce RTX 4080 SUPER',
-    memoryTotalMb: 16376,
-    memoryUsedMb: 596,
-    memoryFreeMb: 15348,
-    utilGpu: 0,
-    utilMemory: 23,
-    temperatureC: 43,
-    powerW: null,
-    gpuCores: null,
-    computeCapability: '8.9',
-    isUnified: false,
-    fault: null,
-    sources: expect.objectContaining({ utilGpu: 'nvidia-smi', computeCapability: 'nvidia-smi' }),
-    disagreements: [],
-  });
-  expect(card?.sources).not.toHaveProperty('powerW');
-});
-
-test('a measured zero of an NVIDIA card stays zero', () => {
-  expect(rows('nvidia-idle-h200.csv')[0]).toMatchObject({
-    memoryUsedMb: 0,
-    utilGpu: 0,
-    utilMemory: 0,
-  });
-});
-
-test('NVIDIA cards of one name are told apart', () => {
-  const [first, second] = rows('nvidia-datacenter.csv');
-  expect(first?.name).toBe(second?.name);
-  expect(first?.key).not.toBe(second?.key);
-  expect([first?.utilGpu, second?.utilGpu]).toEqual([100, 0]);
-});
-
-test('a card with MIG has its own memory, and what it may not report is unknown', () => {
-  const hidden = { utilGpu: null, utilMemory: null, isUnified: false, fault: null };
-  expect(rows('nvidia-mig.csv')).toMatchObject([
-    { ...hidden, memoryTotalMb: 81559, memoryUsedMb: 59, temperatureC: 42 },
-    { ...hidden, memoryTotalMb: null, memoryUsedMb: null, temperatureC: 47 },
-  ]);
-});
-
 test('a lost NVIDIA card has a fault and no readings, and the other card is well', () => {
   const [well, lost] = rows('nvidia-lost.csv');
   expect(well?.fault).toBeNull();
@@ -109,24 +62,6 @@ test.each(['NVIDIA GB10', 'Orin (nvgpu)', 'NVIDIA Thor'])(
     });
   },
 );
-
-test.each(['nvidia-basic.csv', 'nvidia-old.csv'])(
-  'the output %s of older drivers is read as well',
-  (name) => {
-    expect(rows(name, BASIC)[0]).toMatchObject({
-      memoryUsedMb: 0,
-      computeCapability: null,
-      fault: null,
-    });
-  },
-);
-
-test('what an older driver does not support is unknown', () => {
-  expect(rows('nvidia-old.csv', BASIC)[0]).toMatchObject({
-    utilGpu: null,
-    name: 'GeForce GT 1030',
-  });
-});
 
 test('the name of an NVIDIA card may hold a comma', () => {
   const row = fixture('nvidia-consumer.csv').trim();

@@ -17,7 +17,7 @@ function disk() {
   };
 }
 
-test('a remembered browser keeps owner access over a restart, and its token is nowhere on disk', async () => {
+test('a remembered browser keeps owner access across a restart, and its token is nowhere on disk', async () => {
   const clock = createManualClock();
   const { keep, read } = disk();
   const { token } = await createBrowsers(clock, keep).remember('Firefox on the laptop');
@@ -28,7 +28,7 @@ test('a remembered browser keeps owner access over a restart, and its token is n
   expect(read()).not.toContain(token);
 });
 
-test('a forgotten browser has no owner access, also after a restart', async () => {
+test('a forgotten browser has no owner access, even after a restart', async () => {
   const clock = createManualClock();
   const { keep } = disk();
   const browsers = createBrowsers(clock, keep);

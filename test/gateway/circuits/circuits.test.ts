@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { NEW_BREAKER } from '../../../main/gateway/circuits/breaker.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
+import { circuitReport } from '../../../main/gateway/monitoring/status.ts';
+import { later } from '../../../main/platform/clock.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const LIMITS = {
@@ -44,4 +47,14 @@ test('open dashboards are notified of each change of a circuit, and without any 
     circuits.forget('local');
     expect(told.changes).toBe(isWatched ? 3 : 0);
   }
+});
+
+test('the shown end of a cool-down stays the same while the clock ticks', () => {
+  const start = { ticks: 250.5, wallMs: Date.UTC(2026, 0, 1) };
+  const state = { kind: 'open', until: later(start, 60_000), consecutiveOpens: 1 } as const;
+  const shown = [0.2, 0.9, 1.4, 700.6, 30_000.3].map((ms) => {
+    const now = { ticks: start.ticks + ms, wallMs: Math.floor(start.wallMs + ms) };
+    return circuitReport({ ...NEW_BREAKER, state }, now).failUntil;
+  });
+  expect(new Set(shown)).toEqual(new Set(['2026-01-01T00:01:00.000Z']));
 });

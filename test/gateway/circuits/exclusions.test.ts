@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
 import { later, type DualTime } from '../../../main/platform/clock.ts';
 import {
-  activeExclusions,
   NO_EXCLUSIONS,
   type Exclusion,
   exclusionFor,
@@ -46,28 +45,6 @@ const skipped = (
     NO_EXCLUSIONS,
   );
 
-test('an exclusion skips every model of an upstream, but model_not_found only its own', () => {
-  expect(findExclusion(skipped(['quota', 5]), 'any', NOW)?.reason).toBe('quota');
-  const gone = skipped(['model_not_found', 5, 'a']);
-  expect(findExclusion(gone, 'a', NOW)?.reason).toBe('model_not_found');
-  expect(findExclusion(gone, 'b', NOW)).toBeNull();
-});
-
-test('an exclusion holds until its deadline', () => {
-  const skips = skipped(['busy', 2000]);
-  expect(findExclusion(skips, 'm', later(NOW, 1999))).not.toBeNull();
-  expect(findExclusion(skips, 'm', later(NOW, 2000))).toBeNull();
-  expect(activeExclusions(skips, later(NOW, 2000))).toEqual([]);
-});
-
-test.each([
-  ['a shorter second exclusion does not shorten the first of its reason', 5000, 1000, 5000],
-  ['a longer second exclusion lengthens the first of its reason', 1000, 5000, 5000],
-])('%s', (_, firstMs, secondMs, ms) => {
-  const skips = skipped(['rate_limited', firstMs], ['rate_limited', secondMs]);
-  expect(skips).toEqual([{ reason: 'rate_limited', until: later(NOW, ms) }]);
-});
-
 test.each<
   [reasons: readonly (readonly [Exclusion['reason'], number])[], named: Exclusion['reason']]
 >([
@@ -102,13 +79,6 @@ test.each<
   [[['busy', 2000]], 'busy'],
 ])('the exclusion shown of %j is %s', (reasons, named) => {
   expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
-});
-
-test('an exclusion runs out while the computer sleeps, and a clock set back does not lengthen it', () => {
-  const skips = skipped(['quota', 600_000]);
-  expect(findExclusion(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
-  const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
-  expect(findExclusion(skips, 'm', setBack)).toBeNull();
 });
 
 test('exclusions that hold are shown, with the model only where they are for one', () => {

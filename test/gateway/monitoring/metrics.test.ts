@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { exposition, type Family } from '../../../main/gateway/monitoring/metrics.ts';
 import { readExposition } from '../../support/exposition.ts';
 
@@ -44,26 +44,4 @@ test('any number comes back unchanged from a sample', () => {
     expect(readExposition(text).get(FAMILY.name)?.series.get('{}') === value).toBe(true);
   });
   fc.assert(property);
-});
-
-describe('the tests’ own reader of metrics', () => {
-  const HEAD = '# HELP a x\n# TYPE a gauge\n';
-  test.each([
-    ['a sample that nothing announces', 'a 1\n', 'a is not announced'],
-    ['a sample without TYPE', '# HELP a x\na 1\n', 'a is not announced'],
-    ['a TYPE without HELP', '# TYPE a gauge\na 1\n', 'a has no HELP'],
-    ['a TYPE that there is not', '# HELP a x\n# TYPE a guage\na 1\n', 'a is a guage'],
-    ['a metric twice', `${HEAD}a 1\n${HEAD}a 1\n`, 'a comes twice'],
-    ['a series twice', `${HEAD}a{b="c"} 1\na{b="c"} 2\n`, 'comes twice'],
-    ['a label twice', `${HEAD}a{b="c",b="d"} 1\n`, 'b comes twice'],
-    ['a label without quotes', `${HEAD}a{b=c} 1\n`, 'not labels'],
-    ['a quote in a label', `${HEAD}a{b="c"d"} 1\n`, 'not labels'],
-    ['a value that is no number', `${HEAD}a null\n`, 'not a sample'],
-    ['a value of another language', `${HEAD}a Infinity\n`, 'not a sample'],
-    ['a line without end', `${HEAD}a 1`, 'has no end'],
-    ['an empty line', `${HEAD}a 1\n\n`, 'not a sample'],
-    ['a metric without samples', HEAD, 'a: none'],
-  ])('the tests’ own reader of metrics refuses %s', (_name, text, message) => {
-    expect(() => readExposition(text)).toThrow(message);
-  });
 });

@@ -1,9 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { aliased, matches } from '../../../main/gateway/protocols/aliases.ts';
-
-const modelFor = (name: string, pairs: readonly string[], keepsModel = false) =>
-  aliased(pairs, { name, isOwn: () => false, keepsModel });
+import { matches } from '../../../main/gateway/protocols/aliases.ts';
 
 test.each([
   ['gpt-4o', 'gpt-*', true],
@@ -32,19 +29,4 @@ test('a star in an alias matches any text, as in a regular expression', () => {
       expect(matches(name, all.join('*'))).toBe(meant.test(name));
     }),
   );
-});
-
-test('the longest matching alias pattern wins, whatever the order', () => {
-  const pairs = ['*=any', 'claude-*=big', 'claude-*haiku*=small'];
-  for (const all of [pairs, pairs.toReversed()]) {
-    expect(modelFor('claude-3-haiku', all)).toBe('small');
-    expect(modelFor('claude-3-opus', all)).toBe('big');
-    expect(modelFor('o3', all)).toBe('any');
-  }
-  expect(modelFor('o3', ['gpt-*=x'])).toBeNull();
-});
-
-test('a lone star in an alias does not match the names of embedding models', () => {
-  expect(modelFor('text-embedding-3-small', ['*=any'], true)).toBeNull();
-  expect(modelFor('text-embedding-3-small', ['text-*=nomic'], true)).toBe('nomic');
 });

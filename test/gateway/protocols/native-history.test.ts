@@ -72,37 +72,6 @@ test('a body without placeholders keeps its bytes', () => {
 const THOUGHT = { type: 'reasoning', summary: [] };
 const ID = '0b8fbd0c-6f7c-4d57-9a48-0a3c4ad5a4f1';
 
-test('items of translated answers go to a native API without their ids, and their reasoning does not go', () => {
-  const items = createItemMemory(10_000);
-  const message = { id: `msg_${ID}_2`, type: 'message', role: 'assistant', content: [] };
-  items.keep([message, { id: `rs_${ID}_1`, ...THOUGHT }]);
-  const input = [
-    { type: 'reasoning', id: `rs_${ID}_0`, summary: [] },
-    { type: 'reasoning', summary: [], encrypted_content: 'unencrypted' },
-    { type: 'reasoning', id: 'rs_68', summary: [], encrypted_content: 'theirs' },
-    { type: 'function_call', id: `fc_${ID}_1`, call_id: 'c', name: 'f', arguments: '{}' },
-    { type: 'function_call_output', call_id: 'c', output: 'd' },
-    { type: 'item_reference', id: `msg_${ID}_2` },
-    { id: `rs_${ID}_1` },
-    { id: `rs_${ID}_9` },
-    { type: 'item_reference', id: 'msg_68' },
-    { type: 'message', id: 'msg_68', role: 'assistant', content: [] },
-  ];
-  const body = Buffer.from(JSON.stringify({ input }));
-  expect(JSON.parse(withoutOwnItems(body, { ...REMOTE, items }).toString())).toEqual({
-    input: [
-      input[2],
-      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-      input[4],
-      { type: 'message', role: 'assistant', content: [] },
-      // Not known any more: the upstream says so.
-      { id: `rs_${ID}_9` },
-      input[8],
-      input[9],
-    ],
-  });
-});
-
 test('an engine at local keeps the reasoning of translated answers, without the gateway’s marks', () => {
   const local = { items: null, isLocal: true };
   const messages = [{ role: 'assistant', content: [thought('unsigned'), thought('theirs'), text] }];

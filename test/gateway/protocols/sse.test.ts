@@ -66,6 +66,14 @@ test('no byte of a stream is lost, added or reordered, whatever the bytes and th
   );
 });
 
+test('a byte order mark before the first event is no part of it, wherever the bytes are cut', () => {
+  const bytes = Buffer.from('\ufeffdata: x\n\n\ufeffdata: y\n\n');
+  for (let cut = 0; cut <= bytes.length; cut += 1) {
+    const { events } = framed(cutAt(bytes, [cut]));
+    expect(events.map((event) => dataOf(Buffer.from(event, 'latin1')))).toEqual(['x', null]);
+  }
+});
+
 test('an event is complete with its last byte, not with the next event', () => {
   for (const event of ['data: x\n\n', 'data: x\r\n\r\n', 'data: x\r\r']) {
     expect(framed([Buffer.from(event)]).events).toEqual([event]);

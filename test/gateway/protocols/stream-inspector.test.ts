@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createFramer } from '../../../main/gateway/protocols/sse.ts';
 import { createStreamWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { chunk } from '../../support/upstream.ts';
@@ -66,12 +66,6 @@ test.each([
 ])('a readable event of %s is passed on unchanged', (_name, event) => {
   expect(readable(event)).toBe(event);
   expect(readable(A + event + A, event, A)).toBe(A + event + A + event + A);
-});
-
-test('events of one shape are parsed once', () => {
-  const parse = vi.spyOn(JSON, 'parse');
-  readable(...Array.from({ length: 100 }, (_, at) => chunk({ content: `word ${at}` })));
-  expect(parse).toHaveBeenCalledTimes(1);
 });
 
 const STOP = chunk({}, 'stop');

@@ -58,30 +58,6 @@ test('an answer whose usual chunks are not parsed is the same, byte for byte, as
   fc.assert(property, { numRuns: 2000 });
 });
 
-test('a chunk that differs in its text alone is not parsed', () => {
-  const usual = createUsualText();
-  const first = chunkOf({ content: 'one' });
-  expect(usual.of(eventOf(first))).toBeNull();
-  usual.learn(eventOf(first), first);
-  expect(usual.of(eventOf(chunkOf({ content: 'two "and" \\ three' })))).toEqual({
-    key: 'content',
-    text: 'two "and" \\ three',
-  });
-});
-
-test.each<[what: string, chunk: object]>([
-  ['an empty text', chunkOf({ content: '' })],
-  ['another field', chunkOf({ reasoning: 'two' })],
-  ['a second field', chunkOf({ content: 'two', refusal: 'no' })],
-  ['another fingerprint', chunkOf({ content: 'two' }, { system_fingerprint: 'b' })],
-  ['a text that ends and goes on', { ...chunkOf({ content: 'two' }), content: 'three' }],
-])('a chunk with %s is parsed', (_what, chunk) => {
-  const usual = createUsualText();
-  const first = chunkOf({ content: 'one' });
-  usual.learn(eventOf(first), first);
-  expect(usual.of(eventOf(chunk))).toBeNull();
-});
-
 test('a chunk with a raw control character, which is not JSON, does not pass for a usual one', () => {
   const usual = createUsualText();
   const first = chunkOf({ content: 'one' });

@@ -22,52 +22,6 @@ function hedgedOf(
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-test.each([
-  [0, 0],
-  [0.1, 3],
-  [0.5, 3],
-  [5, 10],
-  [100, 200],
-])('a hedge budget of %s percent allows %s hedges in 200 requests', (percent, hedges) => {
-  expect(sum(hedgedOf(createHedgeBudget(), 200, percent))).toBe(hedges);
-});
-
-test('a hedge budget allows three hedges at first, for three requests or for one', () => {
-  expect(hedgedOf(createHedgeBudget(), 5, 5, 1)).toEqual([1, 1, 1, 0, 0]);
-  expect(hedgedOf(createHedgeBudget(), 2, 5)).toEqual([3, 0]);
-});
-
-test('a hedge budget of 5 percent next allows one at the eightieth request and at each twentieth after it', () => {
-  const hedged = hedgedOf(createHedgeBudget(), 200, 5);
-  expect(hedged.flatMap((count, at) => (count > 0 ? [at + 1] : []))).toEqual([
-    1, 80, 100, 120, 140, 160, 180, 200,
-  ]);
-});
-
-test('a hedge budget that is not spent within 200 requests is not saved for later ones', () => {
-  const budget = createHedgeBudget();
-  hedgedOf(budget, 1000, 0);
-  expect(sum(hedgedOf(budget, 1, 5))).toBe(10);
-  expect(sum(hedgedOf(budget, 199, 5))).toBe(0);
-  // With the first one’s request its hedges go out of sight.
-  expect(sum(hedgedOf(budget, 1, 5))).toBe(10);
-});
-
-test('asking a hedge budget spends nothing', () => {
-  const budget = createHedgeBudget();
-  budget.requested();
-  for (let n = 0; n < 3; n += 1) expect(budget.allows(5, AT_LEAST)).toBe(true);
-});
-
-test('a hedge budget allows three hedges before the first request and remembers them', () => {
-  const budget = createHedgeBudget();
-  for (let n = 0; n < 3; n += 1) {
-    expect(budget.allows(5, AT_LEAST)).toBe(true);
-    budget.spend();
-  }
-  expect(budget.allows(5, AT_LEAST)).toBe(false);
-});
-
 const action = fc.oneof(
   {
     weight: 6,

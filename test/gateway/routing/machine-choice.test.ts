@@ -93,29 +93,6 @@ describe('the choice of a machine', () => {
     );
   });
 
-  test('the choice of a machine keeps a conversation where its cache is while the machines are unknown', () => {
-    expect(choose([{}, { newBytes: 100, isHome: true }])).toEqual([1, 0]);
-    expect(choose([{}, { newBytes: 100, isHome: true, inFlight: 7 }])).toEqual([1, 0]);
-  });
-
-  test('the choice of a machine keeps a conversation after a few turns although its machine was slower so far', () => {
-    const quick = {
-      mean: { promptBytes: 6000, ttftMs: 900, samples: 7 },
-      ewmaTtft: 900,
-      newBytes: 14_000,
-    };
-    const own = {
-      mean: { promptBytes: 13_000, ttftMs: 3000, samples: 3 },
-      ewmaTtft: 3000,
-      newBytes: 900,
-      isHome: true,
-    };
-    expect(choose([quick, own])).toEqual([1, 0]);
-    expect(choose([quick, { ...own, inFlight: 1 }])).toEqual([1, 0]);
-    const isKnown = { ...quick, predictedTtft: 2500, msPerByte: 0.15 };
-    expect(choose([isKnown, { ...own, inFlight: 1 }])).toEqual([1, 0]);
-  });
-
   test('the choice of a machine takes most of a long first token for reading while no rate is known', () => {
     // 100 ms of overhead, and 1 ms for each byte.
     const mean = { promptBytes: 1000, ttftMs: 1100, samples: 10 };
@@ -165,27 +142,6 @@ describe('the choice of a machine', () => {
         { ...taughtByShort, newBytes: 400, isHome: true, inFlight: 3 },
       ]),
     ).toEqual([1, 0]);
-  });
-
-  test('the choice of a machine prefers a conversation’s own machine among those that are about as quick', () => {
-    const known = { msPerByte: 0.25 };
-    expect(
-      choose([
-        { ...known, predictedTtft: 1000 },
-        { ...known, predictedTtft: 1050, isHome: true },
-      ]),
-    ).toEqual([1, 0]);
-  });
-
-  test('the choice of a machine gives a new conversation to the one with the fewest of those about as quick', () => {
-    const known = { msPerByte: 0.25 };
-    expect(
-      choose([
-        { ...known, predictedTtft: 1000, conversations: 3 },
-        { ...known, predictedTtft: 1080, conversations: 2 },
-        { ...known, predictedTtft: 2000 },
-      ]),
-    ).toEqual([1, 0, 2]);
   });
 
   test('the choice of a machine takes an unknown one to be as quick as the others, so that it is tried', () => {

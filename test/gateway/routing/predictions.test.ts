@@ -56,32 +56,6 @@ test('a machine without a sample for a minute is predicted to be neither slow no
   expect(predictions.at('prv_a', 200_000)?.earliestMs).toBeGreaterThan(9000);
 });
 
-test('a restart keeps the predictions', () => {
-  const property = fc.property(
-    fc.array(fc.record({ promptBytes: fc.double(), ttftMs: fc.nat(60_000) }), {
-      maxLength: 60,
-      size: 'max',
-    }),
-    fc.integer({ min: 1, max: 60 }),
-    fc.nat(100_000),
-    fc.nat(2 * MINUTE_MS),
-    (anything, samples, promptBytes, laterMs) => {
-      const clock = createManualClock();
-      const predictions = createPredictions(clock);
-      take(predictions, 'prv_a', firstTokens(MACHINE, samples, 1));
-      take(predictions, 'prv_b', anything);
-      clock.advance(laterMs);
-      const again = createPredictions(clock);
-      again.restore(stored(predictions));
-      for (const id of ['prv_a', 'prv_b']) {
-        expect(again.at(id, promptBytes)).toEqual(predictions.at(id, promptBytes));
-      }
-      expect(again.save()).toEqual(predictions.save());
-    },
-  );
-  fc.assert(property, { numRuns: 300 });
-});
-
 test('predictions after a long time down do not use the samples from before it', () => {
   const clock = createManualClock();
   const predictions = createPredictions(clock);

@@ -30,39 +30,6 @@ function create() {
 const told = (cached: number, input = 1000) => ({ input, cached, output: 1, estimated: false });
 
 describe('the prefixes that machines have', () => {
-  test('the cached prefix of a prompt is that of the longest prompt that begins alike', () => {
-    const { prefixes } = create();
-    prefixes.read(A, prompt([1, 2, 3]));
-    prefixes.read(B, prompt([1, 2, 3, 4]));
-    const next = prompt([1, 2, 3, 4, 5]);
-    expect(prefixes.at(A, next)).toMatchObject({ bytes: 300, isConversation: true });
-    expect(prefixes.at(B, next)).toMatchObject({ bytes: 400, isConversation: true });
-    expect(prefixes.at('prv_c', next)).toMatchObject({ bytes: 0, isConversation: false });
-  });
-
-  test('the cached prefix tells a conversation from a system prompt that many begin with', () => {
-    const { prefixes } = create();
-    prefixes.read(A, prompt([1, 2]));
-    expect(prefixes.at(A, prompt([1, 9]))).toMatchObject({ bytes: 100, isConversation: false });
-  });
-
-  test('the cached prefix stays right where a chat branches, or its last message is edited', () => {
-    const { prefixes } = create();
-    prefixes.read(A, prompt([1, 2, 3, 4]));
-    prefixes.read(A, prompt([1, 2, 3, 40]));
-    prefixes.read(A, prompt([1, 2, 30]));
-    expect(prefixes.at(A, prompt([1, 2, 3, 4, 5])).bytes).toBe(400);
-    expect(prefixes.at(A, prompt([1, 2, 3, 40, 50])).bytes).toBe(400);
-    expect(prefixes.at(A, prompt([1, 2, 30, 31])).bytes).toBe(300);
-    expect(prefixes.countAt(A)).toBe(3);
-  });
-
-  test('the cached prefix is known by the name of the session where messages have changed', () => {
-    const { prefixes } = create();
-    prefixes.read(A, prompt([1, 2, 3], 77));
-    expect(prefixes.at(A, prompt([8, 9], 77))).toMatchObject({ bytes: 0, isConversation: true });
-  });
-
   test('the prefixes of a machine count as one conversation however often it goes on, with the latest keys', () => {
     const { prefixes } = create();
     for (let turn = 1; turn <= 200; turn += 1)
@@ -168,24 +135,5 @@ describe('the prefixes that machines have', () => {
     const some = play(1000);
     expect(play(200_000) - some).toBeLessThan(2 * 1024 * 1024);
     expect(prefixes.countAt(A)).toBe(1);
-  });
-
-  test('the prefixes take no more memory after a million random prompts than after some', () => {
-    const { prefixes } = create();
-    const random = chance(5);
-    const machines = Array.from({ length: 12 }, (_, at) => `prv_${at}`);
-    function play(count: number): number {
-      for (let n = 0; n < count; n += 1) {
-        const id = machines[n % machines.length] ?? A;
-        const chain = prompt([n % 50, random() * 2 ** 50], random() * 2 ** 50);
-        prefixes.read(id, chain);
-      }
-      collect();
-      return process.memoryUsage().heapUsed;
-    }
-    const some = play(20_000);
-    const many = play(980_000);
-    expect(machines.reduce((sum, id) => sum + prefixes.countAt(id), 0)).toBe(4096);
-    expect(many - some).toBeLessThan(4 * 1024 * 1024);
   });
 });

@@ -1,6 +1,4 @@
-import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pollPauseMs } from '../../../main/gateway/routing/warmup.ts';
 import {
   COLD,
   coldStartAt,
@@ -11,22 +9,6 @@ import {
   used,
   type Warmup,
 } from '../../../main/gateway/routing/warmup.ts';
-
-test('a starting ondemand is polled 1 s to 5 s apart, for the last time just before the timeout', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 2000, max: 300_000 }), (timeoutMs) => {
-      let now = 0;
-      for (let polls = 0; ; polls += 1) {
-        const pauseMs = pollPauseMs(polls, timeoutMs - now);
-        if (pauseMs === null) break;
-        expect(pauseMs).toBeGreaterThanOrEqual(1000);
-        expect(pauseMs).toBeLessThanOrEqual(5000);
-        now += pauseMs;
-      }
-      expect(now).toBe(timeoutMs - 750);
-    }),
-  );
-});
 
 /** A cold start that only requests see, polled every 5 s. */
 function seenStart(warmup: Warmup, at: number, ms: number): Warmup {

@@ -185,39 +185,6 @@ describe('prompts and windows', () => {
 });
 
 describe('engines that cut prompts silently', () => {
-  test('an engine that cuts prompts is found out at its second report of the same length, which is its window', () => {
-    const { windows, caught, tell } = windowsAfter();
-    const target = targetOf({ context_length: null });
-    expect(tell(words(9000), 4096, null)).toBe('once');
-    expect(windows.exceeds(target, saying(words(9000)))).toBe(false);
-    expect(tell(words(12_000), 4096, null)).toBe('again');
-    expect(windows.exceeds(target, saying(words(9000)))).toBe(true);
-    expect(windows.exceeds(target, saying(words(3000)))).toBe(false);
-    expect(caught[0]).toEqual({
-      id: 'local',
-      model: 'm',
-      readTokens: 4096,
-      leastTokens: 8100,
-    });
-  });
-
-  test('an engine is not suspected of cutting prompts that are short for their words', () => {
-    const { windows, tell } = windowsAfter();
-    for (const count of [100, 1000, 3000]) expect(tell(words(count), count + 8, null)).toBeNull();
-    expect(windows.exceeds(targetOf({ context_length: null }), saying(words(9000)))).toBe(false);
-  });
-
-  test('an engine is not suspected of cutting prompts where its reports leave out what it had in its cache', () => {
-    const { tell } = windowsAfter();
-    expect([tell(words(9000), 1, null), tell(words(9000), 1, null)]).toEqual([null, null]);
-    expect(tell(words(9000), 9010, null)).toBeNull();
-    expect([tell(words(9500), 600, null), tell(words(10_000), 605, null)]).toEqual([null, null]);
-    expect([tell(words(14_000), 5000, null), tell(words(19_000), 5000, null)]).toEqual([
-      'once',
-      'once',
-    ]);
-  });
-
   test('an engine that cut prompts is trusted again with another window, after a longer prompt, or after an hour', () => {
     const again = () => {
       const { tell, ...rest } = windowsAfter([words(9000), 4096], [words(9000), 4096]);

@@ -1,49 +1,11 @@
 import { expect, test } from 'vitest';
 import { type Adjustment, createAdjustments } from '../../../main/gateway/upstream/adjustments.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { adjusted, after, call, error, forbidden, LOOP, NONE } from '../../support/refused.ts';
+import { adjusted, after, call, error, LOOP, NONE } from '../../support/refused.ts';
 
 const CHAT = '/chat/completions';
 
 test.each([
-  {
-    who: 'OpenAI does not know max_tokens',
-    path: CHAT,
-    body: { messages: [], max_tokens: 5 },
-    refusal: error(
-      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-      { type: 'invalid_request_error', param: 'max_tokens', code: 'unsupported_parameter' },
-    ),
-    adjustment: 'max_completion_tokens' as const,
-    sent: { messages: [], max_completion_tokens: 5 },
-  },
-  {
-    who: 'Mistral does not know max_completion_tokens',
-    path: CHAT,
-    body: { messages: [], max_completion_tokens: 5, seed: 1 },
-    refusal: { object: 'error', message: forbidden('max_completion_tokens'), type: 'invalid' },
-    adjustment: 'max_tokens' as const,
-    sent: { messages: [], seed: 1, max_tokens: 5 },
-  },
-  {
-    who: 'Mistral does not know stream_options',
-    path: CHAT,
-    body: { messages: [], stream: true, stream_options: { include_usage: true } },
-    refusal: { object: 'error', message: forbidden('stream_options') },
-    adjustment: 'without_usage' as const,
-    sent: { messages: [], stream: true },
-  },
-  {
-    who: 'OpenAI streams for verified organisations only',
-    path: CHAT,
-    body: { messages: [], stream: true, stream_options: { include_usage: true } },
-    refusal: error(
-      'Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings',
-      { type: 'invalid_request_error', param: 'stream', code: 'unsupported_value' },
-    ),
-    adjustment: 'without_stream' as const,
-    sent: { messages: [], stream: false },
-  },
   {
     who: 'vLLM has prompt_logprobs without a stream only',
     path: CHAT,
@@ -54,17 +16,6 @@ test.each([
     },
     adjustment: 'without_stream' as const,
     sent: { messages: [], stream: false, prompt_logprobs: 1 },
-  },
-  {
-    who: 'OpenAI takes a user of 64 characters',
-    path: CHAT,
-    body: { messages: [], user: 'u'.repeat(80) },
-    refusal: error(
-      "Invalid 'user': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.",
-      { param: 'user', code: 'string_above_max_length' },
-    ),
-    adjustment: 'without_user' as const,
-    sent: { messages: [] },
   },
   ...[
     ['Groq', "property 'prompt_cache_key' is unsupported"],
@@ -79,61 +30,6 @@ test.each([
     sent: { messages: [] },
   })),
   {
-    who: 'Groq takes no reasoning_content',
-    path: CHAT,
-    body: { messages: LOOP },
-    refusal: error(
-      "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
-      { type: 'invalid_request_error' },
-    ),
-    adjustment: 'without_reasoning' as const,
-    sent: {
-      messages: [
-        LOOP[0],
-        { role: 'assistant', content: null, tool_calls: [call('call_1')] },
-        LOOP[2],
-      ],
-    },
-  },
-  {
-    who: 'Mistral takes no reasoning_content',
-    path: CHAT,
-    body: { messages: LOOP },
-    refusal: {
-      object: 'error',
-      message: forbidden('messages', 1, 'assistant', 'reasoning_content'),
-    },
-    adjustment: 'without_reasoning' as const,
-    sent: {
-      messages: [
-        LOOP[0],
-        { role: 'assistant', content: null, tool_calls: [call('call_1')] },
-        LOOP[2],
-      ],
-    },
-  },
-  {
-    who: 'Kimi wants reasoning_content with calls',
-    path: CHAT,
-    body: {
-      messages: [
-        { role: 'assistant', tool_calls: [call('a')] },
-        { role: 'user', content: 'assistant' },
-      ],
-    },
-    refusal: error(
-      'thinking is enabled but reasoning_content is missing in assistant tool call message at index 0',
-      { type: 'invalid_request_error' },
-    ),
-    adjustment: 'filled_reasoning' as const,
-    sent: {
-      messages: [
-        { role: 'assistant', tool_calls: [call('a')], reasoning_content: '.' },
-        { role: 'user', content: 'assistant' },
-      ],
-    },
-  },
-  {
     who: 'DeepSeek wants its own name for reasoning',
     path: CHAT,
     body: { messages: [{ role: 'assistant', content: 'x', reasoning: 'hm' }] },
@@ -141,24 +37,6 @@ test.each([
     adjustment: 'filled_reasoning' as const,
     sent: {
       messages: [{ role: 'assistant', content: 'x', reasoning: 'hm', reasoning_content: 'hm' }],
-    },
-  },
-  {
-    who: 'Mistral takes ids of nine characters',
-    path: CHAT,
-    body: { messages: LOOP },
-    refusal: {
-      object: 'error',
-      message: 'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
-      type: 'invalid_request_message_order',
-    },
-    adjustment: 'short_call_ids' as const,
-    sent: {
-      messages: [
-        LOOP[0],
-        { ...LOOP[1], tool_calls: [call('74196fe72')] },
-        { ...LOOP[2], tool_call_id: '74196fe72' },
-      ],
     },
   },
   {
@@ -176,44 +54,6 @@ test.each([
         LOOP[0],
         { ...LOOP[1], tool_calls: [call('74196fe72')] },
         { ...LOOP[2], tool_call_id: '74196fe72' },
-      ],
-    },
-  },
-  {
-    who: 'Gemini 3 wants a signature on each call',
-    path: CHAT,
-    body: {
-      messages: [
-        {
-          role: 'assistant',
-          tool_calls: [
-            call('a'),
-            call('b', { extra_content: { google: { thought_signature: 's' } } }),
-          ],
-        },
-      ],
-    },
-    refusal: [
-      {
-        error: {
-          code: 400,
-          message: 'Function call is missing a thought_signature in functionCall parts.',
-          status: 'INVALID_ARGUMENT',
-        },
-      },
-    ],
-    adjustment: 'call_signatures' as const,
-    sent: {
-      messages: [
-        {
-          role: 'assistant',
-          tool_calls: [
-            call('a', {
-              extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } },
-            }),
-            call('b', { extra_content: { google: { thought_signature: 's' } } }),
-          ],
-        },
       ],
     },
   },
@@ -322,6 +162,68 @@ test.each([
       ],
     },
   },
+  {
+    // github.com/anthropics/claude-code/issues/21612
+    who: 'Vertex edits no context',
+    path: '/messages',
+    body: { messages: [], context_management: { edits: [] } },
+    refusal: error('context_management: Extra inputs are not permitted'),
+    adjustment: 'without_edits' as const,
+    sent: { messages: [] },
+  },
+  ...[
+    // github.com/Wei-Shaw/sub2api/issues/996
+    'messages.1.content.0.thinking: each thinking block must contain thinking',
+    // github.com/anthropics/claude-code/issues/63418
+    'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.',
+  ].map((words) => ({
+    who: 'Anthropic wants its own thoughts',
+    path: '/messages',
+    body: { messages: [{ role: 'assistant', content: [{ type: 'thinking' }, { type: 'text' }] }] },
+    refusal: error(words),
+    adjustment: 'without_thinking' as const,
+    sent: { messages: [{ role: 'assistant', content: [{ type: 'text' }] }] },
+  })),
+  ...(
+    [
+      // github.com/farion1231/cc-switch/issues/1022
+      [
+        'max_tokens',
+        15_309,
+        "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 32768 tokens and your request has 17459 input tokens (32000 > 32768 - 17459).",
+      ],
+      // github.com/musistudio/claude-code-router/issues/895
+      [
+        'max_tokens',
+        8072,
+        "This model's maximum context length is 131072 tokens. However, you requested 155000 tokens (123000 in the messages, 32000 in the completion).",
+      ],
+      // github.com/mnfst/llm-gateway/issues/1177
+      ['max_tokens', 8192, 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]'],
+      [
+        'max_completion_tokens',
+        16_384,
+        'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
+      ],
+      [
+        'max_tokens',
+        8192,
+        'max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens',
+      ],
+      [
+        'max_tokens',
+        11_760,
+        'input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000',
+      ],
+    ] as const
+  ).map(([field, most, words]) => ({
+    who: `there is room for ${most} tokens`,
+    path: CHAT,
+    body: { messages: [], [field]: 32_000 },
+    refusal: error(words),
+    adjustment: `at_most_${most}` as const,
+    sent: { messages: [], [field]: most },
+  })),
 ])('a request is adjusted to a refusal: $who', ({ path, body, refusal, adjustment, sent }) => {
   expect(after(path, body, refusal)).toBe(adjustment);
   expect(adjusted(body, adjustment)).toEqual(sent);
@@ -334,6 +236,12 @@ test.each([
     error('max_tokens is too large: 100000. This model supports at most 4096.'),
   ],
   ['a prompt that is too long', error("This model's maximum context length is 4096 tokens.")],
+  [
+    'a window with hardly any room for an answer',
+    error(
+      "This model's maximum context length is 32768 tokens and your request has 32000 input tokens",
+    ),
+  ],
   [
     'a field that the request does not have',
     error("Unsupported parameter: 'stream'", { param: 'stream' }),

@@ -20,7 +20,7 @@ test('an upstream’s own words are shown with its status', () => {
   );
 });
 
-test('words of an upstream that repeat the prompt are not shown', () => {
+test('an upstream message that repeats the prompt is not shown', () => {
   const prompt = 'My "secret" plan:\nbuy the moon before breakfast';
   expect(shown(`prompt too long: ${prompt}`, prompt)).toBe(
     'HTTP 400: (repeats the request, not shown)',

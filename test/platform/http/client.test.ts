@@ -363,7 +363,7 @@ test('an answer before the whole request was sent ends the connection', async ()
   expect(server.connections).toHaveLength(2);
 });
 
-test('one turn of the event loop takes 64 KiB of a connection at most, however much has come', async () => {
+test('one turn of the event loop reads at most 64 KiB of a connection, however much has arrived', async () => {
   const body = Buffer.alloc(8 * 1024 * 1024, 'x');
   const server = await startByteServer('http', (socket) => {
     socket.write(`${OK}content-length: ${body.length}\r\n\r\n`);

@@ -94,7 +94,7 @@ test('a caller that is gone is noticed before anything was answered', async () =
   await expect(closing).resolves.toBeUndefined();
 });
 
-test('a caller that takes nothing of its answer loses the connection, and one that waits for it does not', async () => {
+test('a caller that does not read its answer loses the connection, and one that waits for it does not', async () => {
   const STALLED_MS = 50;
   const large = Buffer.alloc(64 * 1024 * 1024);
   let waiting: () => void = () => {};
@@ -138,7 +138,7 @@ test('a head has 15 s to come, as docs/understand/tested.md says', async () => {
   expect(server.headersTimeout).toBe(15_000);
 });
 
-test('the oldest idle connection that has shown no key is closed beyond the limit of its address', async () => {
+test('the oldest idle connection without a key closes when its address is over the limit', async () => {
   const pending: (() => void)[] = [];
   const { url } = await serve(
     (req, res) => {
@@ -188,7 +188,7 @@ test('64 requests of one read are answered, and those of the next read after the
   expect((await caller.closed).match(/whole/g)).toHaveLength(129);
 });
 
-test('only the first 256 tiny chunks of a body are taken, though one read brings thousands', async () => {
+test('only the first 256 tiny chunks of a body are accepted, even if one read brings thousands', async () => {
   const pushed = vi.spyOn(MeteredRequest.prototype, 'push');
   onTestFinished(() => pushed.mockRestore());
   const { url, clock } = await serve((req, res) => {

@@ -81,20 +81,6 @@ test('a pause and an abort before an exchange has begun hold once it has', async
   expect(did).toEqual(['send', 'pause', 'send']);
 });
 
-test('a listener that takes an exchange over before it has begun gets its response', async () => {
-  const { client, listeners, load } = startClient();
-  const [first, second, third] = [hearing(), hearing(), hearing()];
-  const exchange = client.send(REQUEST, first);
-  exchange.listener = second;
-  load();
-  await turn();
-  listeners[0]?.onHead(200, {});
-  exchange.listener = third;
-  listeners[0]?.onData(Buffer.from('hi'));
-  listeners[0]?.onEnd();
-  expect([first.heard, second.heard, third.heard]).toEqual([[], ['head 200'], ['hi', 'end']]);
-});
-
 test('a client that cannot be loaded is an upstream that cannot be reached', async () => {
   const { client, loading } = startClient();
   const listener = hearing();
@@ -103,43 +89,4 @@ test('a client that cannot be loaded is an upstream that cannot be reached', asy
   await turn();
   expect(listener.heard).toEqual(['unreachable: no such module']);
   await expect(client.close()).resolves.toBeUndefined();
-});
-
-test('a client that could not be loaded once is loaded by the next request', async () => {
-  let loads = 0;
-  const client = createLazyClient(() => {
-    loads += 1;
-    return Promise.reject(new Error('no descriptor'));
-  });
-  for (const expected of [1, 2]) {
-    client.send(REQUEST, hearing());
-    await turn();
-    expect(loads).toBe(expected);
-  }
-});
-
-test('an aborted exchange has no events, not even when the client cannot be loaded', async () => {
-  const { client, loading } = startClient();
-  const listener = hearing();
-  client.send(REQUEST, listener).abort();
-  loading.reject(new Error('no such module'));
-  await turn();
-  expect(listener.heard).toEqual([]);
-});
-
-test('a client that was never used has no idle connection to drop, and a loaded one is told to', async () => {
-  const { client, did, loads, load } = startClient();
-  client.dropIdle();
-  expect(loads()).toBe(0);
-  client.send(REQUEST, hearing());
-  load();
-  await turn();
-  client.dropIdle();
-  expect(did).toEqual(['send', 'drop idle']);
-});
-
-test('a client that was never used has nothing to close', async () => {
-  const { client, did, loads } = startClient();
-  await client.close();
-  expect([did, loads()]).toEqual([[], 0]);
 });

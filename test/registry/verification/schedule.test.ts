@@ -7,7 +7,6 @@ import {
   type RunMemory,
   withEnd,
   withNews,
-  withRouted,
   withStart,
 } from '../../../main/registry/verification/schedule.ts';
 import type { VerifierNews } from '../../../main/registry/verifier-port.ts';
@@ -53,16 +52,6 @@ const plan = (verification: StoredVerification, memory: RunMemory = RAN, nowTick
   planOf(verification, memory, nowTicks);
 
 describe('due runs', () => {
-  test('a new machine is due at once, with a test inference', () => {
-    const fresh = remembered(UNTESTED, { ticks: 7, wallMs: 7 }, () => 0.5);
-    expect(plan(UNTESTED, fresh, 7)).toEqual({ dueInMs: 0, inference: 'run' });
-  });
-
-  test('a verified machine is due every 5 min, for a light run', () => {
-    expect(plan(VERIFIED)).toEqual({ dueInMs: 5 * MINUTE, inference: 'carry' });
-    expect(plan(VERIFIED, RAN, 5 * MINUTE)).toEqual({ dueInMs: 0, inference: 'carry' });
-  });
-
   test.each([
     [0, 24],
     [0.5, 30],
@@ -94,16 +83,6 @@ describe('due runs', () => {
     );
     expect(plan(failed(runs)).inference).toBe('run');
   });
-
-  test('a verified machine that failed a run is due as soon as a failed one, in full', () => {
-    const plan1 = plan({ ...VERIFIED, failedRuns: 1 });
-    expect(plan1.dueInMs).toBeCloseTo(30_000, 0);
-    expect(plan1.inference).toBe('run');
-  });
-
-  test('a machine that is loading is due every 15 s', () => {
-    expect(plan(UNTESTED, { ...RAN, deferred: true }).dueInMs).toBe(15_000);
-  });
 });
 
 describe('test inferences that are left out', () => {
@@ -114,12 +93,6 @@ describe('test inferences that are left out', () => {
     const after = withEnd(RAN, run, at);
     expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
     expect(plan(VERIFIED, after, 36 * MINUTE).inference).toBe('if_loaded');
-  });
-
-  test('a test inference is left out while real traffic proves the same', () => {
-    const served = withRouted(RAN, 'served', 29 * MINUTE);
-    expect(plan(VERIFIED, served, 31 * MINUTE).inference).toBe('carry');
-    expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
   });
 });
 
@@ -143,25 +116,6 @@ describe('runs that come early', () => {
     }
     expect(plan(UNTESTED, untested).dueInMs).toBe(15_000);
     expect(plan(UNTESTED, RAN).dueInMs).toBe(MINUTE);
-  });
-
-  test('the owner brings a run forward at once, in full', () => {
-    const asked = withNews(RAN, { ...NO_NEWS, requested: true });
-    expect(plan(VERIFIED, asked)).toEqual({ dueInMs: 0, inference: 'run' });
-    expect(plan(VERIFIED, withStart(asked, 0)).dueInMs).toBe(5 * MINUTE);
-  });
-
-  test('three routed failures in a row bring a run forward, in full', () => {
-    const after = (...results: readonly ('served' | 'failed')[]) =>
-      results.reduce((memory, result) => withRouted(memory, result, 0), RAN);
-    expect(plan(VERIFIED, after('failed', 'failed'), MINUTE).dueInMs).toBe(4 * MINUTE);
-    expect(plan(VERIFIED, after('failed', 'failed', 'served', 'failed'), MINUTE).dueInMs).toBe(
-      4 * MINUTE,
-    );
-    expect(plan(VERIFIED, after('failed', 'failed', 'failed'), MINUTE)).toEqual({
-      dueInMs: 0,
-      inference: 'run',
-    });
   });
 });
 

@@ -258,22 +258,6 @@ test('a machine that another gateway hears is left to it for 2 s, unless its own
   await world.result(provider.id, 2);
 });
 
-test('three routed failures in a row bring a full run', async () => {
-  const { world, provider } = await startOne();
-  await world.result(provider.id);
-  world.clock.advance(MINUTE);
-  for (const result of ['failed', 'failed', 'served', 'failed', 'failed'] as const) {
-    world.routed(provider.id, result);
-  }
-  world.clock.advance(0);
-  await turn();
-  expect(world.running().size).toBe(0);
-  world.routed(provider.id, 'failed');
-  world.clock.advance(0);
-  await world.result(provider.id, 2);
-  expect(posts(provider)).toBe(2);
-});
-
 test('real traffic stands in for the test inference', async () => {
   const { world, provider } = await startOne();
   await world.result(provider.id);

@@ -261,6 +261,10 @@ export const ENGINES: readonly System[] = [
           code: null,
         },
       }),
+      // github.com/ollama/ollama/issues/15741, for a model of its cloud
+      refused('model_not_found', 403, {
+        error: 'this model requires a subscription, upgrade for access: https://ollama.com/upgrade',
+      }),
     ],
     oddities: [
       {
@@ -301,6 +305,33 @@ export const ENGINES: readonly System[] = [
       {
         event: 'event: error\ndata: {"error":{"message":"gone"},"message":"gone"}\n\n',
         means: 'bad_response',
+      },
+      // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2322
+      { event: { error: 'Context size has been exceeded.' }, means: 'context_length' },
+    ],
+  },
+  {
+    name: 'oMLX',
+    place: 'local',
+    manner: {},
+    refusals: [
+      // github.com/jundot/omlx/issues/2179
+      refused('context_length', 400, {
+        error: {
+          message: 'Prefill context too large for available memory (preflight safety guard)',
+          type: 'invalid_request_error',
+        },
+      }),
+      // github.com/jundot/omlx/issues/62
+      refused('model_not_found', 507, {
+        detail: 'Cannot load m: projected memory 127.68GB would exceed process limit 88.00GB',
+      }),
+    ],
+    failures: [
+      // github.com/jundot/omlx/issues/1488
+      {
+        event: { error: { message: 'Memory limit exceeded during prefill' } },
+        means: 'context_length',
       },
     ],
   },

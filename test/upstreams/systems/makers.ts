@@ -238,6 +238,12 @@ export const MAKERS: readonly System[] = [
           waitMs: 41_000,
         },
       ),
+      // github.com/anthropics/claude-code/issues/42616
+      refused(
+        'request_too_large',
+        429,
+        anthropic('rate_limit_error', 'Extra usage is required for long context requests.'),
+      ),
       // github.com/BerriAI/litellm/issues/4562
       refused('http_529', 529, anthropic('overloaded_error', 'Overloaded')),
     ],

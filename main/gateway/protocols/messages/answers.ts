@@ -1,6 +1,8 @@
+import { memberOf } from '../../../platform/json.ts';
 import type { Finish } from '../chat/finish.ts';
 import {
   type AnswerPart,
+  finishOf,
   readChatAnswer,
   type Stop,
   type Usage,
@@ -50,13 +52,18 @@ class MessageAnswer {
   /** Sends the last blocks. Null if the answer is not complete. */
   finish(): Ending | null {
     if (this.#finish === null) return null;
-    this.blocks.finish(this.#finish === 'length');
+    const { request } = this.#exchange;
+    const finish = finishOf(this.#finish, this.usage, {
+      limit: memberOf(request, 'max_tokens'),
+      hasUnfinishedCall: () => this.blocks.hasUnfinishedCall(),
+    });
+    this.blocks.finish(finish === 'length');
     const said = {
       hasCalls: this.blocks.hasCalls(),
       hasRefusal: this.blocks.hasRefusal(),
       stop: this.#stop,
     };
-    return endingOf(this.#finish, said, this.#exchange.request);
+    return endingOf(finish, said, request);
   }
 
   object(content: readonly Block[], ending: Ending | null): object {

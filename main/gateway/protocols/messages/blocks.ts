@@ -78,6 +78,10 @@ export class MessageBlocks {
     return this.#calls.size > 0;
   }
 
+  hasUnfinishedCall(): boolean {
+    return this.#calls.hasUnfinished();
+  }
+
   hasRefusal(): boolean {
     return this.#hasRefusal;
   }

@@ -1,6 +1,11 @@
 import { listOf, memberOf } from '../../../platform/json.ts';
 import type { Finish } from '../chat/finish.ts';
-import { type AnswerPart, readChatAnswer, type Usage } from '../translation/chat-answer.ts';
+import {
+  type AnswerPart,
+  finishOf,
+  readChatAnswer,
+  type Usage,
+} from '../translation/chat-answer.ts';
 import {
   createTranslatedStream,
   type Emit,
@@ -51,7 +56,11 @@ class ResponseAnswer {
   /** Closes the items and stores them; null without a finish reason. */
   finish(): ResponseProgress | null {
     if (this.#finish === null) return null;
-    const progress = progressOf(this.#finish);
+    const finish = finishOf(this.#finish, this.#usage, {
+      limit: memberOf(this.#exchange.request, 'max_output_tokens'),
+      hasUnfinishedCall: () => this.#output.hasUnfinishedCall(),
+    });
+    const progress = progressOf(finish);
     this.#output.finish(progress.status === 'completed' ? 'completed' : 'incomplete');
     if (isKept(this.#exchange.request)) this.#exchange.items?.keep(this.#output.items());
     return progress;

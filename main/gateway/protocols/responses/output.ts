@@ -100,6 +100,10 @@ export class ResponseOutput {
     }
   }
 
+  hasUnfinishedCall(): boolean {
+    return this.#calls.hasUnfinished();
+  }
+
   /** Closes what is still open, with this status. */
   finish(status: Status): void {
     this.#closeOpen(status);

@@ -15,6 +15,8 @@ export interface PartialCall {
 export interface PartialCalls {
   add(piece: CallPiece): AddedPiece;
   readonly size: number;
+  /** Whether the arguments of one are no JSON object yet. */
+  hasUnfinished(): boolean;
 }
 
 type AddedPiece =
@@ -64,6 +66,7 @@ export function createPartialCalls(exchangeId: string): PartialCalls {
     get size() {
       return calls.length;
     },
+    hasUnfinished: () => calls.some((call) => argumentsObject(call.arguments.text()) === undefined),
   };
 }
 

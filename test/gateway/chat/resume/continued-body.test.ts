@@ -151,35 +151,6 @@ test.each<[what: string, plan: Partial<ContinuedPlan>]>([
   expect(asked).toEqual({ kind: 'not_possible', reason: 'no_text' });
 });
 
-test('reasoning is not continued after a beginning of the caller’s own', () => {
-  const own = '{"messages":[{"role":"assistant","content":"Well"}]}';
-  expect(continued(own, OPEN_THOUGHT)).toMatchObject({ reason: 'own_message' });
-});
-
-test('a beginning of the caller’s own and the partial answer become one message', () => {
-  const own = '{"name":"N" , "role":"assistant","content":"Well. "}';
-  expect(bytesOf(`{"messages":[${USER}, ${own}]}`)).toBe(
-    `{"messages":[${USER}, {"name":"N" , "role":"assistant","content":"Well. Hello"}]}`,
-  );
-  expect(bytesOf(`{"messages":[${own}]}`, by('prefix'))).toContain('"prefix":true');
-});
-
-test('a beginning of the caller’s own that was echoed is in a continuation once', () => {
-  const own = 'Once upon a time,';
-  const message = `{"role":"assistant","content":"${own}"}`;
-  const text = `${own} there was`;
-  const body = `{"messages":[${message}]}`;
-  const inPieces = (firstContent: string) => sent(text, firstContent, 4);
-  expect(continued(body, { transcript: inPieces(own) })).toMatchObject({ partial: text });
-  // Said in pieces it is text, as a text that repeats itself has it.
-  expect(continued(body, { transcript: inPieces('Once ') })).toMatchObject({ partial: own + text });
-  const short = '{"echo":true,"messages":[{"role":"assistant","content":"Once"}]}';
-  expect(continued(short, {}, 'Once more')).toMatchObject({ partial: 'Once more' });
-  expect(bytesOf(short, {}, 'Once more')).toContain('"echo":false');
-  const unasked = '{"messages":[{"role":"assistant","content":"a"}]}';
-  expect(continued(unasked, {}, 'a')).toMatchObject({ partial: 'aa' });
-});
-
 test('blanks at the end of the partial answer are left out of a continuation and reported', () => {
   const body = `{"messages":[${USER}]}`;
   expect(continued(body, {}, 'Hello. \n\t')).toMatchObject({ partial: 'Hello.', blanks: ' \n\t' });

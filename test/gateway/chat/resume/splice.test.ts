@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { createSplice, type SpliceMode } from '../../../../main/gateway/chat/resume/splice.ts';
-import { answerAsChunk } from '../../../../main/gateway/protocols/assembly.ts';
 import type { Echo } from '../../../../main/gateway/upstream/upstreams.ts';
 import {
   chunkOf,
@@ -8,7 +7,6 @@ import {
   heard,
   type Heard,
   spliced,
-  streamOf,
   transcriptOf,
 } from '../../../support/resume.ts';
 
@@ -42,38 +40,9 @@ function heardOf(plan: SpliceMode, events: readonly string[], first = FIRST): He
   return heard(first.join('') + out(plan, events, first).bytes);
 }
 
-test('a continuation keeps the first answer’s identity', () => {
-  const second = [chunkOf('2', { role: 'assistant', content: '' }), text('; '), STOP, DONE];
-  const event = text('x', { system_fingerprint: 'other', timings: { n: 1 } });
-  expect(out(CONTINUED, [event]).bytes).toBe(
-    `data: ${JSON.stringify({
-      id: '1',
-      object: 'chat.completion.chunk',
-      created: 1,
-      model: 'model-1',
-      timings: { n: 1 },
-      choices: [{ index: 0, finish_reason: null, delta: { content: 'x' } }],
-    })}\n\n`,
-  );
-  expect(heardOf(CONTINUED, second)).toMatchObject({
-    content: `${SENT}; `,
-    roles: 1,
-    finishes: ['stop'],
-    dones: 1,
-    ids: new Set(['1']),
-    models: new Set(['model-1']),
-    indexes: new Set([0]),
-  });
-});
-
 test('a chunk of a continuation that only repeats the role, or has no content, is not passed on', () => {
   const empty = [chunkOf('2', { role: 'assistant', content: '', refusal: null }), text('')];
   expect(out(CONTINUED, empty).bytes).toBe('');
-});
-
-test('the role of a continuation is sent, once, where the first stream sent none', () => {
-  const role = chunkOf('2', { role: 'assistant', content: '' });
-  expect(heardOf(CONTINUED, [role, role, text('x')], FIRST.slice(1)).roles).toBe(1);
 });
 
 test('a continuation without an index gets one, and its second choice is not sent', () => {
@@ -123,25 +92,6 @@ test('an echo is dropped only where it is the first text of all and comes in one
   }
 });
 
-test.each<[how: string, pieces: readonly string[]]>([
-  ['in pieces', [SENT.slice(0, 5), SENT.slice(5)]],
-  ['in one piece with more', [`${SENT}, and`]],
-  ['in pieces with more', [SENT.slice(0, 5), `${SENT.slice(5)}, and`]],
-])(
-  'equal text %s is not an echo but the answer begun again, and nothing of it is sent',
-  (_how, pieces) => {
-    expect(
-      out(
-        ECHO,
-        pieces.map((piece) => text(piece)),
-      ),
-    ).toEqual({
-      bytes: '',
-      diverged: expect.stringMatching(/says again/) as string,
-    });
-  },
-);
-
 test('an engine that is known to send only new text may send the same text again', () => {
   const again = [text(SENT), text(SENT.slice(0, 5)), text(SENT.slice(5)), STOP];
   expect(heardOf(CONTINUED, again).content).toBe(SENT.repeat(3));
@@ -185,14 +135,6 @@ test('an answer begun again is recognised also from where the caller had begun i
   expect(out(plan, [text('Once: '), text(SENT)]).diverged).toMatch(/says again/);
 });
 
-test('a text that only begins like an echo is sent whole and in order', () => {
-  expect(out(ECHO, [text(SENT.slice(0, 9))]).bytes).toBe('');
-  expect(heardOf(ECHO, [text('It '), text('was'), text('n’t'), STOP, DONE])).toMatchObject({
-    content: `${SENT}It wasn’t`,
-    finishes: ['stop'],
-  });
-});
-
 test.each<[end: string, events: readonly string[]]>([
   ['a finish reason', [STOP]],
   ['[DONE]', [DONE]],
@@ -207,18 +149,6 @@ test('a text of under 16 characters is taken for an echo only where one is due',
   const echo = [text(short), text(' night')];
   expect(out(going('maybe', short), echo, first).diverged).toMatch(/says again/);
   expect(heardOf(going('always', short), echo, first).content).toBe(`${short} night`);
-});
-
-test('a repeated answer is dropped up to where the first broke off, then sent', () => {
-  const again = [chunkOf('2', { role: 'assistant' }), text('It was'), text(SENT.slice(6))];
-  expect(out(REPEATED, again)).toEqual({ bytes: '', diverged: null });
-  const whole = [...again.slice(0, 2), text(`${SENT.slice(6)}; the`), text(' rain'), STOP, DONE];
-  expect(heardOf(REPEATED, whole)).toMatchObject({
-    content: `${SENT}; the rain`,
-    roles: 1,
-    finishes: ['stop'],
-    dones: 1,
-  });
 });
 
 test.each<[how: string, events: readonly string[]]>([
@@ -310,34 +240,6 @@ test('tool calls that come whole and without an index are told apart by their or
   expect(out(REPEATED, [whole('2', 3)], [whole('1', 1)]).diverged).not.toBeNull();
 });
 
-const THOUGHT = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { reasoning_content: 'hm \n' })];
-const GOES_ON: SpliceMode = { ...going('never', 'hm', ' \n'), part: 'thought' };
-
-test('reasoning of a continuation goes on where it broke off, and the text follows it', () => {
-  const second = [
-    chunkOf('2', { role: 'assistant', content: null }),
-    chunkOf('2', { reasoning_content: ' \nso' }),
-    text('It was'),
-    STOP,
-    DONE,
-  ];
-  expect(heardOf(GOES_ON, second, THOUGHT)).toMatchObject({
-    reasoning: 'hm \nso',
-    content: 'It was',
-    roles: 1,
-    finishes: ['stop'],
-  });
-});
-
-test('reasoning that is repeated is dropped up to where it broke off', () => {
-  const again = [chunkOf('2', { reasoning_content: 'hm \nso' }), text('It was'), STOP];
-  expect(heardOf(REPEATED, again, THOUGHT)).toMatchObject({
-    reasoning: 'hm \nso',
-    content: 'It was',
-  });
-  expect(out(REPEATED, [text('It was')], THOUGHT).diverged).not.toBeNull();
-});
-
 test('a continuation that takes the text for reasoning has diverged', () => {
   const thoughts = chunkOf('2', { reasoning_content: '; the rain' });
   expect(out(CONTINUED, [thoughts, STOP]).diverged).toMatch(/reasons instead/);
@@ -350,15 +252,6 @@ test('a continuation that takes the text for reasoning has diverged', () => {
 
 const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
 const reasons = (reasoning: string) => chunkOf('2', { reasoning });
-
-test('repeated reasoning is compared too, under either name, and dropped', () => {
-  const second = [reasons('hm'), reasons(' so'), text(`${SENT}!`), STOP];
-  expect(heardOf(REPEATED, second, REASONED)).toMatchObject({
-    reasoning: 'hm so',
-    content: `${SENT}!`,
-    finishes: ['stop'],
-  });
-});
 
 test.each<[how: string, events: readonly string[]]>([
   ['other', [reasons('hm no')]],
@@ -418,38 +311,6 @@ test('token probabilities are dropped from a text that was cut', () => {
   const event = `data: ${JSON.stringify({ choices })}\n\n`;
   expect(out(REPEATED, [event]).bytes).toContain('"logprobs":null');
   expect(out(CONTINUED, [event]).bytes).toContain('"logprobs":{"content":[]}');
-});
-
-test('a whole JSON answer given as events is spliced like any other', () => {
-  const usage = { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 };
-  const message = { role: 'assistant', content: `${SENT}; the rain`, tool_calls: null };
-  const choices = [{ index: 0, message, finish_reason: 'stop' }];
-  const answer = Buffer.from(
-    JSON.stringify({ id: '2', object: 'chat.completion', choices, usage }),
-  );
-  const events = [answerAsChunk(answer, true)];
-  expect(heardOf(REPEATED, events)).toMatchObject({
-    content: `${SENT}; the rain`,
-    roles: 1,
-    finishes: ['stop'],
-    dones: 1,
-    ids: new Set(['1']),
-    usages: [usage],
-  });
-});
-
-test('an answer that is cut twice is read from the same bytes and ended by the third stream', () => {
-  const second = out(CONTINUED, [text('; the'), text(' rain')]).bytes;
-  const sent = [...FIRST, ': handed over\n\n', second];
-  const third = streamOf('3', [`${SENT}; the`, ' rain fell'], 'alone');
-  expect(transcriptOf(...sent).tokens.content).toBe(3);
-  expect(heardOf(REPEATED, third, sent)).toMatchObject({
-    content: `${SENT}; the rain fell`,
-    roles: 1,
-    finishes: ['stop'],
-    dones: 1,
-    ids: new Set(['1']),
-  });
 });
 
 test('a continuation that is nested too deep to be written diverges', () => {

@@ -63,29 +63,8 @@ test.each([
   expect(repairedAnswer(told)).toEqual(right);
 });
 
-test('tool calls of a whole answer without an id, or with one that was used, get an id of their own', () => {
-  const calls = [
-    { function: fn('f') },
-    { id: '', function: fn('g') },
-    { id: 'a', function: fn('h') },
-    { id: 'a', function: fn('i') },
-  ];
-  const { choices } = repairedAnswer(answer({ tool_calls: calls })) as {
-    choices: { message: { tool_calls: { id: string }[] } }[];
-  };
-  const ids = choices[0]?.message.tool_calls.map(({ id }) => id) ?? [];
-  expect(new Set(ids).size).toBe(4);
-  expect(ids[2]).toBe('a');
-  expect(ids.every((id) => id.length > 0 && id.length <= 40)).toBe(true);
-});
-
 const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
 const calls = (...tool_calls: object[]) => chunk({ tool_calls });
-
-/** As a chunk that was changed has it. */
-const going = ({ choices }: ReturnType<typeof chunk>) => ({
-  choices: choices.map((choice) => ({ ...choice, finish_reason: null })),
-});
 
 /** Each chunk as the caller gets it; null for one that is dropped. */
 function repaired(...chunks: readonly object[]): unknown[] {
@@ -120,40 +99,12 @@ test('chunks that follow the format are not repaired', () => {
   expect(repair.finished()).toBe(1);
 });
 
-test('tool calls of a stream that share an index are told apart by their ids', () => {
-  expect(
-    repaired(
-      calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
-      calls({ index: 0, id: 'b', function: fn('g', '{"y":2}') }),
-    ),
-  ).toEqual([
-    calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
-    going(calls({ index: 1, id: 'b', type: 'function', function: fn('g', '{"y":2}') })),
-  ]);
-});
-
 test('arguments of two tool calls that nothing tells apart break the answer off', () => {
   const told = repaired(
     calls({ index: 0, id: 'a', function: fn('f', '{"x":1}') }),
     calls({ index: 0, function: { arguments: '{"y":2}' } }),
   );
   expect(told[1]).toBe('tool calls that cannot be told apart');
-});
-
-test('a tool call of a stream is held back until it has its name, and ends with arguments', () => {
-  expect(
-    repaired(
-      calls({ index: 0, id: 'a', function: { arguments: '{"x"' } }),
-      calls({ index: 0, function: fn('f', ':1}') }),
-      calls({ index: 1, id: 'b', function: fn('g', '') }),
-      chunk({}, { finish_reason: 'stop' }),
-    ),
-  ).toEqual([
-    going(chunk({})),
-    going(calls({ index: 0, id: 'a', type: 'function', function: fn('f', '{"x":1}') })),
-    calls({ index: 1, id: 'b', function: fn('g', '') }),
-    chunk({ tool_calls: [{ index: 1, function: { arguments: '{}' } }] }, { finish_reason: 'stop' }),
-  ]);
 });
 
 test('a finish reason that is repeated, missing or unknown reaches the caller as clients know it', () => {

@@ -5,13 +5,10 @@ import { createItemMemory } from '../../../../main/gateway/protocols/responses/i
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import { createTextBuilder } from '../../../../main/gateway/protocols/translation/text-builder.ts';
-import { workMs } from '../../../support/at-once.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 
 const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] });
-const piece = (index: number, name: string, json: string) =>
-  chunk({ tool_calls: [{ index, id: `call_${index}`, function: { name, arguments: json } }] });
 
 /** Bytes in use once everything that can go is gone. */
 function bytesInUse(): number {
@@ -31,35 +28,6 @@ describe.each([
     return stream;
   };
 
-  test.each<[what: string, chunks: number, chunkAt: (index: number) => object]>([
-    ['text', 5000, () => chunk({ content: 'a' })],
-    ['arguments of one call', 5000, (index) => piece(0, 'look', index === 0 ? '{"at":"' : 'a')],
-    [
-      'calls that never end',
-      2000,
-      (index) => piece(index, 'look', '{"at":"aaaaaaaaaaaaaaaaaaaaaaaa'),
-    ],
-    [
-      'changes of kind',
-      2000,
-      (index) => chunk(index % 2 === 0 ? { content: 'a' } : { reasoning: 'b' }),
-    ],
-  ])('a translated stream costs twice as much for twice as much %s', (_what, chunks, chunkAt) => {
-    const whole = (count: number) => () => void played(count, chunkAt)().end();
-    whole(chunks)();
-    const once = workMs(whole(chunks));
-    expect(workMs(whole(2 * chunks))).toBeLessThan(3.5 * once);
-  });
-
-  test('a translated stream reads the arguments of an incomplete call once, however many calls follow', () => {
-    const calls = (chars: number) => {
-      const first = `{"at":"${'a'.repeat(chars)}`;
-      return played(1000, (index) => piece(index, 'look', index === 0 ? first : '{'));
-    };
-    calls(10)();
-    expect(workMs(calls(500_000))).toBeLessThan(workMs(calls(10)) + 100);
-  });
-
   test('a translated stream holds a few bytes for each character, however it arrives', () => {
     const before = bytesInUse();
     const stream = played(150_000, () => chunk({ content: 'a' }))();
@@ -73,20 +41,6 @@ describe.each([
     )();
     expect(stream.ended()).toBe('failed');
   });
-});
-
-test('a translated request costs twice as much for twice as many messages', () => {
-  const input = (count: number) =>
-    Array.from({ length: count }, (_, index) => [
-      { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
-      { type: 'function_call', call_id: `c${index}`, name: 'look', arguments: '{}' },
-      { type: 'function_call_output', call_id: `c${index}`, output: 'seen' },
-    ]).flat();
-  const [one, two] = [input(2000), input(4000)];
-  const once = workMs(() => void RESPONSES_TRANSLATION.toChat({ input: one }, null));
-  expect(workMs(() => void RESPONSES_TRANSLATION.toChat({ input: two }, null))).toBeLessThan(
-    3.5 * once,
-  );
 });
 
 describe('kept items', () => {
