@@ -314,6 +314,8 @@ function demoBody(path: string, request: Buffer, id: UpstreamId): DemoBody | nul
       return json({ object: 'list', model: DEMO_MODEL, data: vectors(fieldsOf(request)['input']) });
     case '/rerank':
       return json({ model: DEMO_MODEL, results: ranks(fieldsOf(request)['documents']) });
+    case '/messages/count_tokens':
+      return json({ input_tokens: request.toString().split(/\s+/).length });
     case '/audio/transcriptions':
       return json({ text: cannedAnswer(id) });
     case '/audio/speech':

@@ -145,13 +145,9 @@ export const isNonce = (text: unknown): text is string =>
  * Proves knowledge of the control token without showing it. It holds for one nonce, and for one end of the gateway's own
  * connections: who takes another address or port and passes the nonce on gets a proof that is of no use there.
  */
-export function controlProof(
-  controlToken: string,
-  nonce: string,
-  { address, port }: EndPoint,
-): string {
+export function controlProof(token: string, nonce: string, { address, port }: EndPoint): string {
   const at = `${canonicalIp(address ?? '') ?? ''} ${port ?? ''}`;
-  return createHmac('sha256', controlToken)
+  return createHmac('sha256', token)
     .update(`switchyard control proof\n${at}\n${nonce}`)
     .digest('hex');
 }

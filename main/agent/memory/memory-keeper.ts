@@ -100,7 +100,8 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
   let problems: readonly AgentProblem[] = [];
   let toLoad: readonly HeldModel[] = [];
   let waiting = 0;
-  const file = createMemoryFile(deps.dataDirectory, () => toLoad, deps);
+  const path = join(deps.dataDirectory, FILE);
+  const file = createStateFile(path, () => ({ version: 1, toLoad }), deps);
 
   const held: MemoryHolder = {
     state: () => state,
@@ -111,7 +112,8 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
     toLoad: () => toLoad,
     setToLoad(models) {
       toLoad = models;
-      return file.save();
+      file.changed();
+      return file.flush();
     },
     setProblems: (found) => void (problems = found),
   };
@@ -160,7 +162,7 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
 
   return {
     start() {
-      toLoad = file.load();
+      toLoad = fileSchema.safeParse(file.load()).data?.toLoad ?? [];
       if (toLoad.length > 0 && !isFreeWanted()) state = { kind: 'freed' };
       look();
     },
@@ -182,31 +184,11 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
 
 const FILE = 'agent-memory.json';
 
+/** The models that were unloaded to free the memory, so that they come back after a restart too. */
 const fileSchema = z.object({
   version: z.literal(1),
   toLoad: z.array(z.object({ engine: z.string(), model: z.string() })),
 });
-
-/** The models that were unloaded to free the memory, so that they come back after a restart too. */
-function createMemoryFile(
-  directory: string,
-  toLoad: () => readonly HeldModel[],
-  edges: { readonly clock: Clock; readonly log: Log },
-) {
-  const file = createStateFile(
-    join(directory, FILE),
-    () => ({ version: 1, toLoad: toLoad() }),
-    edges,
-  );
-  return {
-    load: (): readonly HeldModel[] => fileSchema.safeParse(file.load()).data?.toLoad ?? [],
-    /** Resolves once they are on disk, or the write has failed and that is logged. */
-    save() {
-      file.changed();
-      return file.flush();
-    },
-  };
-}
 
 interface MemoryDeps {
   readonly engines: Pick<EngineWatch, 'reachable' | 'readNow' | 'looked'>;

@@ -240,7 +240,7 @@ interface Deadline {
 }
 
 /** Deadlines of many providers, in order. `ring` is called when one has passed. */
-export function createTimerQueue(clock: Clock, ring: () => void) {
+function createTimerQueue(clock: Clock, ring: () => void) {
   const later = new Map<string, Deadline>();
   /** Due ids, in the order of their deadlines. */
   const ready = new Set<string>();
