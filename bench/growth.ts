@@ -18,7 +18,7 @@ import { measureRegistry } from './registry/registry.ts';
 import { bound, short, whole, type Bound, type Report, type Rows } from './report.ts';
 
 /** The cost of one size. */
-export interface Point {
+interface Point {
   /** How many, or how many bytes. */
   readonly size: number;
   /** In the unit of its axis. */
@@ -47,7 +47,7 @@ interface Axis {
 const KB = 1000;
 const MB = 1_000_000;
 
-export const AXES = {
+const AXES = {
   streams: {
     title: 'Streams at once, 10,000 events a second in all',
     sizes: [1, 10, 100, 1000, 5000],
@@ -83,13 +83,10 @@ export const AXES = {
     cpuNoise: 1,
   },
 } as const satisfies Readonly<Record<string, Axis>>;
-export type AxisName = keyof typeof AXES;
+type AxisName = keyof typeof AXES;
 
 /** Machines only a gateway knows. */
 type Curves = Readonly<Partial<Record<'gateway' | 'bare', readonly Point[]>>>;
-
-/** The curves of each axis that was measured. */
-export type GrowthFigures = Readonly<Partial<Record<AxisName, Curves>>>;
 
 /** Memory, event loop and CPU time of a program while `work` is under way. */
 async function watch<T>(program: Program, work: Promise<T>) {
@@ -228,7 +225,7 @@ export async function growth(
   directory: string,
   only: string,
   say: (text: string) => void,
-): Promise<Report & { readonly curves: GrowthFigures }> {
+): Promise<Report> {
   const names = Object.keys(AXES) as AxisName[];
   const chosen = names.filter((name) => only === '' || only === name);
   if (chosen.length === 0) throw new Error(`${only} is none of ${names.join(' ')}`);
@@ -247,7 +244,6 @@ export async function growth(
     Object.entries(curves[name] ?? {}).map(([who, points]) => ({ axis: AXES[name], who, points })),
   );
   return {
-    curves,
     intro: measured
       .map(({ axis, who, points }) => `${axis.title}, ${who}: ${steps(axis, points)}`)
       .join('\n'),

@@ -54,7 +54,7 @@ export interface Report {
   readonly bounds: readonly Bound[];
 }
 
-export const boundRows = (bounds: readonly Bound[]): Rows => [
+const boundRows = (bounds: readonly Bound[]): Rows => [
   ['bound', 'measured', 'at most', 'aim', ''],
   ...bounds.map((each) => {
     const { what, unit, measured, most, aim } = each;
@@ -67,19 +67,15 @@ export const boundRows = (bounds: readonly Bound[]): Rows => [
 
 /** A report as it is printed. */
 export function reportText({ intro, tables, notes, bounds }: Report): string {
-  const boundsText = bounds.length === 0 ? '' : columns(boundRows(bounds));
-  const all = [intro, ...tables.map(columns), ...notes, boundsText];
+  const boundsText = bounds.length === 0 ? '' : tableText(boundRows(bounds));
+  const all = [intro, ...tables.map(tableText), ...notes, boundsText];
   return all.filter((text) => text !== '').join('\n\n');
 }
 
-/** Columns as wide as their widest cell; the first is words, the others stand to the right. */
-function columns(rows: Rows): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const padded = (cell: string, column: number) =>
-    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
-  return rows.map((row) => row.map(padded).join('  ').trimEnd()).join('\n');
+/** A table of Markdown, for docs/understand/performance.md. */
+function tableText([head = [], ...rows]: Rows): string {
+  const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [head, head.map(() => '---'), ...rows].map(row).join('\n');
 }
 
 export const whole = (value: number) => value.toFixed(0);

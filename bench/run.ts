@@ -9,7 +9,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { keep, type KeptName } from './figures.ts';
 import { conversations } from './conversations.ts';
 import { frames } from './frames.ts';
 import { growth } from './growth.ts';
@@ -31,8 +30,6 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 interface Part {
   readonly limitMs: number;
   readonly run: (children: Children, directory: string, word: string) => Promise<Report>;
-  /** As what docs/understand/performance.md shows it; a run of one size of several is not kept. */
-  readonly keptAs?: KeptName;
 }
 
 const MINUTE_MS = 60_000;
@@ -42,7 +39,6 @@ const PARTS: Readonly<Record<string, Part>> = {
   '--relay': {
     limitMs: 8 * MINUTE_MS,
     run: (children, folder) => relay(children, folder, DEFAULT_SCALE, false, say),
-    keptAs: 'relay',
   },
   '--protocols': { limitMs: 7 * MINUTE_MS, run: protocols },
   '--registry': { limitMs: 2 * MINUTE_MS, run: benchRegistry },
@@ -57,22 +53,18 @@ const PARTS: Readonly<Record<string, Part>> = {
   '--peers': {
     limitMs: 12 * MINUTE_MS,
     run: (children, folder) => relay(children, folder, DEFAULT_SCALE, true, say),
-    keptAs: 'relay',
   },
   '--growth': {
     limitMs: 20 * MINUTE_MS,
     run: (children, folder, axis) => growth(children, folder, axis, say),
-    keptAs: 'growth',
   },
   '--start': {
     limitMs: 10 * MINUTE_MS,
     run: (children, folder) => start(children, folder, say),
-    keptAs: 'start',
   },
   '--pool': {
     limitMs: 20 * MINUTE_MS,
     run: (children, folder, size) => pool(children, folder, size, say),
-    keptAs: 'pool',
   },
   '--conversations': {
     limitMs: 40 * MINUTE_MS,
@@ -81,12 +73,16 @@ const PARTS: Readonly<Record<string, Part>> = {
   '--soak': { limitMs: 40 * MINUTE_MS, run: soak },
   '--idle': { limitMs: 6 * MINUTE_MS, run: idle },
   '--frames': { limitMs: 2 * MINUTE_MS, run: frames },
-  '--against': { limitMs: 10 * MINUTE_MS, run: against },
+  '--against': {
+    // Three minutes a pair beside other work, half a minute without.
+    limitMs: 40 * MINUTE_MS,
+    run: (children, folder, other) => against(children, folder, other, say),
+  },
 };
 const DEFAULT_PARTS = ['--relay', '--protocols', '--registry'];
 
 /** Runs a part with a folder and processes of its own, and says what it brought. */
-async function play({ limitMs, run, keptAs }: Part, word: string): Promise<readonly Bound[]> {
+async function play({ limitMs, run }: Part, word: string): Promise<readonly Bound[]> {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-bench-'));
   const children = createChildren();
   // Whatever throws on the way, no child is left.
@@ -103,7 +99,6 @@ async function play({ limitMs, run, keptAs }: Part, word: string): Promise<reado
     say(`\n${reportText(report)}\n`);
     const percent = whole(100 * others);
     say(`Other programs used ${percent} % of the machine: the less, the firmer the figures.`);
-    if (keptAs !== undefined && (word === '' || keptAs === 'growth')) keep(keptAs, report, others);
     return report.bounds;
   } finally {
     await children.endAll();

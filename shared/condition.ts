@@ -306,7 +306,7 @@ const REASONS: Readonly<Record<string, string>> = {
   rate_limited: 'is rate limited',
   quota: 'is out of quota',
   budget: 'has spent its budget',
-  credentials: 'refuses our key',
+  credentials: 'rejects your key',
   busy: 'is busy',
   model_not_found: 'does not know the model',
   unreachable: 'is unreachable',

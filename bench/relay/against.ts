@@ -1,21 +1,33 @@
-/** What a change costs: this checkout's gateway and another's, taking turns in front of one upstream. */
+/** What a change costs: this checkout's gateway and another's, side by side in front of one upstream. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { terminate, type Children } from '../kit/children.ts';
-import { median } from '../kit/numbers.ts';
+import { median, medianInterval } from '../kit/numbers.ts';
 import { passingFrom, startGateway, startUpstream, type Gateway } from '../kit/programs.ts';
 import { cpuUsPer, startLoader, type Load, type Loader } from '../load/loader.ts';
 import { bound, type Report } from '../report.ts';
-import { DEFAULT_SCALE, plainLoad, streamLoad, warmUpLoad } from './relay.ts';
+import { DEFAULT_SCALE, plainLoad, streamLoad } from './relay.ts';
 
 /**
  * Two processes of one checkout can differ by a tenth for as long as they run, as their compiler and their heap happen
- * to lie: each pair is of new ones.
+ * to lie. So each pair is of new ones, and the interval is taken over pairs: rounds of one pair say nothing about that.
  */
-const PAIRS = 4;
-const ROUNDS_EACH = 4;
+const PAIRS = 9;
+const ROUNDS_EACH = 2;
 
-/** CPU time of this checkout over that of the other, in one round. */
+/** Half of the relay's load for each, as both run at once: whatever else the machine does meets both alike. */
+const CONNECTIONS = 16;
+/** Counted, not timed: a busy machine makes a run longer, not rougher. */
+const PLAIN: Load = {
+  ...plainLoad(DEFAULT_SCALE),
+  connections: CONNECTIONS,
+  requestsEach: 1000,
+  ms: 60_000,
+};
+const WARM_UP: Load = { ...PLAIN, requestsEach: DEFAULT_SCALE.warmUpRequests / CONNECTIONS };
+const STREAMS: Load = streamLoad({ ...DEFAULT_SCALE, streams: DEFAULT_SCALE.streams / 2 });
+
+/** CPU time of this checkout over that of the other. */
 interface Ratios {
   readonly request: number;
   readonly event: number;
@@ -26,53 +38,64 @@ export async function against(
   children: Children,
   directory: string,
   other: string,
+  say: (text: string) => void,
 ): Promise<Report> {
   const script = join(resolve(other), 'main/headless.ts');
   if (!existsSync(script)) {
     throw new Error(`--against needs the folder of another checkout; ${resolve(other)} is none`);
   }
   const env = passingFrom(await startUpstream(children, DEFAULT_SCALE.paceMs));
-  const load = await startLoader(children);
+  const loaders = [await startLoader(children), await startLoader(children)] as const;
   const ratios: Ratios[] = [];
   for (let index = 0; index < PAIRS; index += 1) {
     const pair = [
       await startGateway(children, join(directory, `this-${index}`), env),
       await startGateway(children, join(directory, `other-${index}`), env, { script }),
     ] as const;
-    ratios.push(...(await roundsOf(pair, load)));
+    const { request, event } = await ratiosOf(pair, loaders);
+    ratios.push({ request, event });
+    const seen = `${request.toFixed(3)}× per request, ${event.toFixed(3)}× per event`;
+    say(`pair ${index + 1} of ${PAIRS}: ${seen}`);
     for (const { child } of pair) await terminate(child);
   }
-  const ratio = (of: keyof Ratios) => median(ratios.map((each) => each[of]));
+  const sorts = { request: 'CPU per request', event: 'CPU per SSE event' } as const;
+  const measured = (Object.keys(sorts) as (keyof Ratios)[]).map((sort) => {
+    const values = ratios.map((each) => each[sort]);
+    return { name: sorts[sort], middle: median(values), interval: medianInterval(values) };
+  });
   return {
-    intro: '',
-    tables: [],
-    notes: [
-      `Medians of the ratios within ${ratios.length} rounds, of ${PAIRS} pairs of processes.`,
+    intro: `Medians of ${PAIRS} pairs of processes, and between what the true ones lie with 95 % certainty.`,
+    tables: [
+      [
+        ['to the other checkout', 'median', 'from', 'to'],
+        ...measured.map(({ name, middle, interval }) => [
+          name,
+          ...[middle, ...interval].map((ratio) => `${ratio.toFixed(3)}×`),
+        ]),
+      ],
     ],
-    bounds: [
-      bound('CPU per request, to the other checkout', '×', ratio('request'), 1.03),
-      bound('CPU per SSE event, to the other checkout', '×', ratio('event'), 1.03),
-    ],
+    notes: [],
+    bounds: measured.map(({ name, middle }) =>
+      bound(`${name}, to the other checkout`, '×', middle, 1.03, 1),
+    ),
   };
 }
 
-async function roundsOf(pair: readonly [Gateway, Gateway], load: Loader): Promise<Ratios[]> {
-  const streams = streamLoad(DEFAULT_SCALE);
-  for (const target of pair) {
-    await load('warm-up', target, warmUpLoad(DEFAULT_SCALE));
-    await load('warm-up', target, streams);
-  }
-  /** The first one meets the machine as the other left it, so they take turns in that as well. */
-  const ratioOf = async (round: number, unit: 'requests' | 'events', what: Load) => {
-    const costs = new Map<Gateway, number>();
-    for (const target of round % 2 === 0 ? pair : pair.toReversed())
-      costs.set(target, cpuUsPer(unit, await load('gateway', target, what)));
-    return (costs.get(pair[0]) ?? NaN) / (costs.get(pair[1]) ?? NaN);
-  };
-  const ratios: Ratios[] = [];
+async function ratiosOf(
+  pair: readonly [Gateway, Gateway],
+  [ours, theirs]: readonly [Loader, Loader],
+): Promise<Ratios> {
+  const both = (name: string, load: Load) =>
+    Promise.all([ours(name, pair[0], load), theirs(name, pair[1], load)]);
+  await both('warm-up', WARM_UP);
+  await both('warm-up', STREAMS);
+  const requests: number[] = [];
+  const events: number[] = [];
   for (let round = 0; round < ROUNDS_EACH; round += 1) {
-    const request = await ratioOf(round, 'requests', plainLoad(DEFAULT_SCALE));
-    ratios.push({ request, event: await ratioOf(round, 'events', streams) });
+    const plain = await both('gateway', PLAIN);
+    const streams = await both('gateway', STREAMS);
+    requests.push(cpuUsPer('requests', plain[0]) / cpuUsPer('requests', plain[1]));
+    events.push(cpuUsPer('events', streams[0]) / cpuUsPer('events', streams[1]));
   }
-  return ratios;
+  return { request: median(requests), event: median(events) };
 }

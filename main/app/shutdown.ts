@@ -10,7 +10,7 @@ export function stopOnSignal(stop: () => Promise<void>, say: (text: string) => v
   const onSignal = (signal: 'SIGINT' | 'SIGTERM') => {
     if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
     stopping = true;
-    say('Stopping: running requests may finish for up to 30 s; a second signal ends at once.');
+    say('Stopping: running requests have up to 30 s to finish; a second signal stops immediately.');
     stop().then(
       () => process.exit(0),
       () => process.exit(1),

@@ -11,7 +11,7 @@ const optionOf = (name: KeyLimitName): string =>
 /** Options of "add" and "limit". */
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
-  const summary = `Most ${of} per ${period}; "none" removes the limit.`;
+  const summary = `Maximum ${of} per ${period}; "none" removes the limit.`;
   return { name: optionOf(name), value: 'count', summary };
 });
 

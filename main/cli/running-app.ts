@@ -74,10 +74,10 @@ const silentAt = (url: string) => `The Switchyard running at ${url} did not answ
 
 /** For users: somebody else has the address, or the gateway is too old to prove itself. */
 export const strangerAt = (url: string) =>
-  `The program at ${url} did not prove that it is the gateway of this data directory, so it was not sent the control token. Restart the gateway: it may be of an earlier version. If another program has its address, stop that one first.`;
+  `The program at ${url} did not prove that it is the gateway of this data directory, so it was not sent the control token. Restart the gateway: it may be an earlier version. If another program has its address, stop that one first.`;
 
 const otherForm = (url: string) =>
-  `The Switchyard running at ${url} answered in a form that this command does not know; restart it, so that both are of the same version.`;
+  `The Switchyard running at ${url} answered in a form that this command does not understand; restart it, so that both have the same version.`;
 
 type AskResult<Body> =
   | { readonly kind: 'answered'; readonly body: Body; readonly url: string }

@@ -86,7 +86,7 @@ function statusText(shown: Status, color: Paint): string {
     ...rows,
     '',
     `This machine: ${agent === null ? 'its agent is switched off.' : stateLine(agent)}`,
-    `Requests: ${totalRequests}, of which ${fellBack} fell back and ${failed} failed.`,
+    `Requests: ${totalRequests} (${fellBack} fell back, ${failed} failed).`,
     ...(report.forceZero ? ['Local only: nothing that costs money is called.'] : []),
   ].join('\n');
 }

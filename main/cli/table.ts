@@ -116,8 +116,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'prefer',
-    summary: 'Try a hosted upstream before the others, Local too, for an hour; "none" ends it.',
-    details: 'Circuits, budgets and “Local only” still hold. A restart ends it.',
+    summary: 'Try a hosted upstream first for an hour, even before Local; "none" ends it.',
+    details: 'Circuits, budgets and “Local only” still apply. A restart ends it.',
     arguments: [{ name: 'id', choices: [...HOSTED_IDS, 'none'] }],
     run: prefer,
   },

@@ -228,7 +228,7 @@ export const SETTINGS = {
       'HEDGE_BUDGET',
       kinds.percent,
       5,
-      'How many of the last 200 requests may be hedged, in percent. As many requests as “Slow answers in a row” says always may. 0 turns hedging off.',
+      'How many of the last 200 requests may be hedged, in percent. At least as many as “Slow answers in a row” always may. 0 turns hedging off.',
     ),
     resume: setting(
       'RESUME',
@@ -387,7 +387,7 @@ export const SETTINGS = {
     electricityPriceKwh: optional(
       'ELECTRICITY_PRICE_KWH',
       kinds.amount,
-      'Price of a kilowatt-hour, such as 0.30. The electricity that answers cost is then subtracted from what your GPUs save.',
+      'Price of a kilowatt-hour, such as 0.30. The cost of electricity is then subtracted from what your GPUs save.',
     ),
     ...POOL_SETTINGS,
     logLevel: atStart(

@@ -195,7 +195,7 @@ export const aliases: Kind<readonly string[]> = {
     .refine((pairs) => new Set(pairs.map((pair) => pair.split('=')[0])).size === pairs.length),
   fromText: asList,
   allowed:
-    'name=model, each name once, separated by commas, such as fast=llama-3.1-8b,gpt-*=qwen3-30b; * in a name is any text',
+    'name=model, each name once, separated by commas, such as fast=llama-3.1-8b,gpt-*=qwen3-30b; * in a name matches any text',
 };
 
 export const origins: Kind<readonly string[]> = {
@@ -236,7 +236,7 @@ export const headerMap: Kind<Readonly<Record<string, string>>> = {
   ),
   fromText: parseJson,
   allowed:
-    'a JSON object of header names and values, such as {"X-Team":"blue"}, framing headers excepted',
+    'a JSON object of header names and values, such as {"X-Team":"blue"}, except framing headers',
   shown: () => '…',
 };
 

@@ -105,7 +105,7 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     'toggle-warmup': () =>
       change('Warm-up was not changed', host.setWarmup(!facts().app.warmupEnabled)),
     'toggle-zero-spend': () =>
-      change('Zero-spend mode was not changed', host.setForceZero(!facts().status.forceZero)),
+      change('Local only was not changed', host.setForceZero(!facts().status.forceZero)),
     'open-diagnostics': () => window.open('settings/about'),
     'open-failed-machines': () => window.open('providers/failed'),
     'toggle-login-item': () => change('Start at login was not changed', toggleLoginItem()),

@@ -25,7 +25,7 @@ export function noticesOf(facts: TrayFacts): readonly Notice[] {
 
 /** Exclusions that end only when the owner does something. */
 const REFUSALS: Readonly<Record<string, { readonly what: string; readonly body: string }>> = {
-  credentials: { what: 'refuses our key', body: 'Requests skip it until it has another key.' },
+  credentials: { what: 'rejects your key', body: 'Requests skip it until it has another key.' },
   quota: {
     what: 'is out of quota',
     body: 'Requests skip it until its account is topped up or its quota renews.',

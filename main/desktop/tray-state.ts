@@ -94,7 +94,7 @@ function nameIn({ status }: TrayFacts, wanted: UpstreamId): string {
 function howItServes(by: UpstreamId, text: string, facts: TrayFacts): readonly [TrayShape, string] {
   const refused = known(facts).find(({ condition }) => isRefusal(condition));
   if (refused !== undefined)
-    return ['broken', `${text}; ${displayName(refused.report)} refuses our key`];
+    return ['broken', `${text}; ${displayName(refused.report)} rejects your key`];
   const halted = haltedBy(facts);
   const isPaid = by !== 'local';
   if (halted === null) return [isPaid ? 'fallback' : 'closed', text];

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { growsFaster, levelCost, risingCost } from '../../bench/growth.ts';
+import { medianInterval } from '../../bench/kit/numbers.ts';
 import { bound as boundOf, conclusionOf, spreadText, verdict } from '../../bench/report.ts';
 
 const bound = (measured: number, aim: number | null = 1) => boundOf('cost', '×', measured, 2, aim);
@@ -22,6 +23,12 @@ test('a missed aim is reported and no fault, and a broken or unmeasured bound is
 test('the spread of a figure is its median and its quartiles', () => {
   expect(spreadText([5, 1, 3, 2, 4, 100, 0])).toBe('3.00 (1.00–5.00)');
   expect(spreadText([])).toBe('–');
+});
+
+test('a median lies between the least and the greatest of six values, and between the second and the eighth of nine', () => {
+  expect(medianInterval([6, 1, 4, 2, 5, 3])).toEqual([1, 6]);
+  expect(medianInterval([9, 8, 7, 6, 5, 4, 3, 2, 1])).toEqual([2, 8]);
+  expect(medianInterval([1, 2, 3])).toEqual([Number.NaN, Number.NaN]);
 });
 
 const SIZES = [1, 10, 100, 1000, 10_000];

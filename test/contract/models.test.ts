@@ -191,3 +191,12 @@ test('an upstream’s key is never in the list of models', async () => {
   await a.get(1);
   expect(text).not.toContain('the-hosted-key');
 });
+
+// github.com/BerriAI/litellm/issues/36854
+test('Codex gets an empty catalogue next to the list of models, and other apps none', async () => {
+  const { url } = await startGateway({});
+  const keysOf = async (query: string) =>
+    Object.keys(JSON.parse((await send(`${url}/v1/models${query}`)).text) as object);
+  expect(await keysOf('?client_version=0.153.4')).toEqual(['object', 'data', 'models']);
+  expect(await keysOf('')).toEqual(['object', 'data']);
+});

@@ -8,7 +8,7 @@ const titles = (scene: Scene) => noticesOf(factsOf(scene)).map(({ title }) => ti
 
 describe('what the owner is notified of', () => {
   test.each<[string, Scene, string[]]>([
-    ['of a refused key', { skipped: { hosted_a: 'credentials' } }, ['Groq refuses our key']],
+    ['of a refused key', { skipped: { hosted_a: 'credentials' } }, ['Groq rejects your key']],
     [
       'of a quota that is used up',
       { skipped: { hosted_b: 'quota' } },
@@ -98,7 +98,7 @@ describe('notifications', () => {
     const { clock, host, desktop } = await started();
     host.change({ ...REFUSED, labels: { hosted_a: 'Groq\u202E\n' } });
     clock.advance(15_000);
-    expect(desktop.notifications[0]?.options.title).toBe('Groq⟨U+202E⟩ refuses our key');
+    expect(desktop.notifications[0]?.options.title).toBe('Groq⟨U+202E⟩ rejects your key');
   });
 
   test('a notification comes when its cause has lasted, and its button helps', async () => {
@@ -110,7 +110,7 @@ describe('notifications', () => {
     const [notification] = desktop.notifications;
     expect(notification?.isShown).toBe(true);
     expect(notification?.options).toMatchObject({
-      title: 'Groq refuses our key',
+      title: 'Groq rejects your key',
       actions: [{ type: 'button', text: 'Open its settings' }],
     });
     notification?.emit('action');

@@ -37,14 +37,14 @@ describe('the tray says in words what its icon says by shape', () => {
     ],
     [
       'broken',
-      'Serving from Local; Groq refuses our key',
+      'Serving from Local; Groq rejects your key',
       { skipped: { hosted_a: 'credentials' } },
     ],
     ['closed', 'Serving from Local', { forceZero: true }],
     ['off', 'Nothing is configured', { configured: [] }],
     [
       'broken',
-      'Nothing can answer: Groq refuses our key',
+      'Nothing can answer: Groq rejects your key',
       { ok: false, configured: ['hosted_a'], skipped: { hosted_a: 'credentials' } },
     ],
     [

@@ -58,7 +58,10 @@ function found(path: string, lines: readonly string[], pattern = IN_TEXT): reado
   });
 }
 
-const PAGES = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT, exclude: ['**/node_modules/**'] });
+const PAGES = globSync(
+  ['*.md', 'docs/**/*.md', 'deploy/**/*.{yaml,yml,json}', 'deploy/Containerfile'],
+  { cwd: ROOT, exclude: ['**/node_modules/**'] },
+);
 
 test.each(PAGES)('%s uses plain words', (path) => {
   expect(found(path, read(path).split('\n'))).toEqual([]);

@@ -116,7 +116,7 @@ test('free, load and unload change the memory of an engine, and resume brings it
   expect([...engine.loaded]).toEqual(['small', 'large']);
   expect(await run('unload', 'small')).toEqual(done('small: unloaded.'));
   expect(await run('load', 'huge')).toEqual(
-    refused(/^No engine of this machine offers "huge"\. Here are: small, large\.\n$/),
+    refused(/^No engine of this machine offers "huge"\. Available: small, large\.\n$/),
   );
   const [code, text] = await run('free', '--for', '1h30m');
   expect([code, text]).toEqual([0, expect.stringMatching(/^freed until .*Unloaded: large\. /)]);

@@ -114,7 +114,7 @@ test('a running stream may finish after SIGTERM, while new requests are refused'
   await send(`${url}/healthz`);
 
   cli.kill('SIGTERM');
-  await cli.printed(/Stopping: running requests may finish/);
+  await cli.printed(/Stopping: running requests have up to 30 s/);
   await expect
     .poll(() => send(`${url}/healthz`).catch((error: Error) => error.message))
     .toMatch(/ECONNREFUSED/);
@@ -133,7 +133,7 @@ test('a second signal ends a running request at once', async () => {
   const pending = startChat(url);
   const { gone } = await upstream.call(1);
   cli.kill('SIGTERM');
-  await cli.printed(/a second signal ends at once/);
+  await cli.printed(/a second signal stops immediately/);
   cli.kill('SIGTERM');
   expect(await cli.ended).toMatchObject({ code: 143, stderr: '' });
   await expect(pending.answer).rejects.toThrow(/hang up|ECONNRESET|aborted/);

@@ -69,11 +69,6 @@ const begin = (index: number, call: typeof CALL) => ({
 
 test.each<[name: string, events: readonly string[], message: unknown]>([
   [
-    'reasoning_content next to content',
-    [chunk({ reasoning_content: 'he' }), chunk({ reasoning_content: 'm' }), A],
-    { role: 'assistant', content: 'a', reasoning_content: 'hem' },
-  ],
-  [
     'reasoning under its other name',
     [chunk({ reasoning: 'he' }), chunk({ reasoning: 'm' }), A],
     { role: 'assistant', content: 'a', reasoning: 'hem' },
@@ -90,11 +85,6 @@ test.each<[name: string, events: readonly string[], message: unknown]>([
     { role: 'assistant', content: '', tool_calls: [CALL] },
   ],
   [
-    'a tool call in pieces',
-    [withCalls(begin(0, CALL)), withCalls(piece(0, '{"a"')), withCalls(piece(0, ':1}'))],
-    { role: 'assistant', content: null, tool_calls: [CALL] },
-  ],
-  [
     'two tool calls, interleaved',
     [
       withCalls(begin(0, CALL)),
@@ -103,29 +93,6 @@ test.each<[name: string, events: readonly string[], message: unknown]>([
       withCalls(piece(1, '}'), piece(0, '1}')),
     ],
     { role: 'assistant', content: null, tool_calls: [CALL, CALL_2] },
-  ],
-  [
-    'whole tool calls without an index',
-    [withCalls(CALL), withCalls(CALL_2)],
-    { role: 'assistant', content: null, tool_calls: [CALL, CALL_2] },
-  ],
-  [
-    'two whole tool calls in one event',
-    [withCalls(CALL, CALL_2)],
-    { role: 'assistant', content: null, tool_calls: [CALL, CALL_2] },
-  ],
-  [
-    'an empty id in later pieces',
-    [withCalls(begin(0, CALL)), withCalls({ ...piece(0, '{"a":1}'), id: '', type: '' })],
-    { role: 'assistant', content: null, tool_calls: [CALL] },
-  ],
-  [
-    'an id and a name that every piece repeats',
-    [
-      withCalls(begin(0, CALL)),
-      withCalls({ ...begin(0, CALL), function: { name: 'f', arguments: '{"a":1}' } }),
-    ],
-    { role: 'assistant', content: null, tool_calls: [CALL] },
   ],
   [
     'the old function_call',

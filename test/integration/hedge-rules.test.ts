@@ -140,29 +140,27 @@ describe('upstreams that may be the hedge', () => {
   });
 });
 
-describe('a slow probe', () => {
-  test('a slow probe loses the race like any call, and is not sent again before another cool-down', async () => {
-    const scene = await startScene(
-      { hosted_a: [DEAD, hang], hosted_b: answers('from b') },
-      { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
-    );
-    const { up, clock, url } = scene;
-    await chat(url);
-    clock.advance(MINUTE_MS);
-    const { pending } = await askSlow(scene, up.hosted_a);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
-    // Nothing has failed, but somebody has waited for it.
-    expect((await scene.status()).circuits['hosted_a']).toMatchObject({
-      open: true,
-      cooldownRemainingMs: 2 * MINUTE_MS,
-      fails: 1,
-    });
-    up.hosted_a.script = answers('well again');
-    expect(await chat(url)).toMatchObject({ reason: 'hosted_a=circuit_open' });
-    clock.advance(2 * MINUTE_MS);
-    expect(await chat(url, { ...HELLO, model: 'm2' })).toMatchObject({ reason: 'none' });
-    expect((await scene.status()).circuits['hosted_a']).toMatchObject({ open: false });
+test('a slow probe loses the race like any call, and is not sent again before another cool-down', async () => {
+  const scene = await startScene(
+    { hosted_a: [DEAD, hang], hosted_b: answers('from b') },
+    { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
+  );
+  const { up, clock, url } = scene;
+  await chat(url);
+  clock.advance(MINUTE_MS);
+  const { pending } = await askSlow(scene, up.hosted_a);
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
+  // Nothing has failed, but somebody has waited for it.
+  expect((await scene.status()).circuits['hosted_a']).toMatchObject({
+    open: true,
+    cooldownRemainingMs: 2 * MINUTE_MS,
+    fails: 1,
   });
+  up.hosted_a.script = answers('well again');
+  expect(await chat(url)).toMatchObject({ reason: 'hosted_a=circuit_open' });
+  clock.advance(2 * MINUTE_MS);
+  expect(await chat(url, { ...HELLO, model: 'm2' })).toMatchObject({ reason: 'none' });
+  expect((await scene.status()).circuits['hosted_a']).toMatchObject({ open: false });
 });
 
 describe('the circuits of a hedged request', () => {

@@ -91,6 +91,15 @@ describe('waiting for a local that has room again in 2 seconds', () => {
     });
   });
 
+  test('a local that fails without being full is not waited for, whatever time it gives', async () => {
+    const broken = error(503, 'broken', null, { 'retry-after': '2' });
+    const scene = await startScene({ local: broken, hosted_a: answers('paid') });
+    expect(await chatStream(scene.url)).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=http_503',
+    });
+  });
+
   test('a local that refuses again after the wait is left, as it is waited for once', async () => {
     const scene = await startScene({ local: limitedFor('1'), hosted_a: answers('paid') });
     const pending = chatStream(scene.url);

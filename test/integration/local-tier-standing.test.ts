@@ -157,21 +157,19 @@ describe('machines that do not serve', () => {
   });
 });
 
-describe('Local only', () => {
-  test('Local only calls the machines of the pool and no paid upstream', async () => {
-    const { settings, ondemand } = await startOthers();
-    const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
-    const tier = await startTier(machines, settings);
-    const zero = { 'x-gateway-force-zero': '1' };
-    expect(await chat(tier.url, HELLO, zero)).toMatchObject({ status: 200, upstream: 'local' });
-    for (const machine of machines) machine.script = error(503);
-    await machines[1]?.close();
-    expect(await chat(tier.url, HELLO, zero)).toMatchObject({
-      status: 502,
-      reason: expect.stringMatching(/hosted_a=zero_spend; ondemand=zero_spend$/),
-    });
-    expect(ondemand.gets).toHaveLength(0);
+test('Local only calls the machines of the pool and no paid upstream', async () => {
+  const { settings, ondemand } = await startOthers();
+  const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
+  const tier = await startTier(machines, settings);
+  const zero = { 'x-gateway-force-zero': '1' };
+  expect(await chat(tier.url, HELLO, zero)).toMatchObject({ status: 200, upstream: 'local' });
+  for (const machine of machines) machine.script = error(503);
+  await machines[1]?.close();
+  expect(await chat(tier.url, HELLO, zero)).toMatchObject({
+    status: 502,
+    reason: expect.stringMatching(/hosted_a=zero_spend; ondemand=zero_spend$/),
   });
+  expect(ondemand.gets).toHaveLength(0);
 });
 
 describe('a fixed engine', () => {

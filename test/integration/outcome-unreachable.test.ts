@@ -80,28 +80,26 @@ describe('an upstream that cannot be reached', () => {
   });
 });
 
-describe('an upstream that says nothing', () => {
-  test.each([
-    ['local', 60_000],
-    ['hosted_a', 30_000],
-    ['ondemand', 120_000],
-  ] as const)('a %s that is silent for %i ms is a 504', async (upstream, timeoutMs) => {
-    const clock = createManualClock();
-    const only = await startUpstream(hang);
-    const gateway = await startGateway(at({ [upstream]: only.url }), clock);
-    const answer = chat(gateway.url);
-    const call = await only.call(1);
-    clock.advance(timeoutMs);
-    expect(wordOf(await answer)).toEqual(
-      worded({
-        status: 504,
-        code: 'upstream_timeout',
-        last: [upstream, 'timeout (no answer in time)'],
-      }),
-    );
-    await call.gone;
-    expect(only.calls).toHaveLength(1);
-  });
+test.each([
+  ['local', 60_000],
+  ['hosted_a', 30_000],
+  ['ondemand', 120_000],
+] as const)('a %s that is silent for %i ms is a 504', async (upstream, timeoutMs) => {
+  const clock = createManualClock();
+  const only = await startUpstream(hang);
+  const gateway = await startGateway(at({ [upstream]: only.url }), clock);
+  const answer = chat(gateway.url);
+  const call = await only.call(1);
+  clock.advance(timeoutMs);
+  expect(wordOf(await answer)).toEqual(
+    worded({
+      status: 504,
+      code: 'upstream_timeout',
+      last: [upstream, 'timeout (no answer in time)'],
+    }),
+  );
+  await call.gone;
+  expect(only.calls).toHaveLength(1);
 });
 
 describe('kept connections that the upstream has just closed', () => {

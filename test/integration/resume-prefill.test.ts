@@ -141,7 +141,7 @@ describe.each<[name: string, refuses: Script, reason: string]>([
   ['resets the connection', reset, 'unreachable'],
   ['breaks off before it says anything', halfHead, 'bad_response'],
   ['answers with an error event', sse('data: {"error":"no"}\n\n'), 'bad_response'],
-  ['refuses our key', error(401), 'credentials'],
+  ['rejects your key', error(401), 'credentials'],
   ['has spent its quota', error(402), 'quota'],
 ])('an upstream that %s', (_name, refuses, reason) => {
   test('an upstream that fails to continue is skipped unseen by the caller', async () => {

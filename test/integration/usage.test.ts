@@ -71,6 +71,15 @@ test('an upstream that refuses to be asked for usage is called again without, an
   ]);
 });
 
+test('an answer that is assembled from a stream without usage is estimated by its events, not by the length of its JSON', async () => {
+  const words = ['one ', 'two ', 'three'].map((content) => chunk({ content }));
+  const upstream = await startUpstream(sse(ROLE, ...words, STOP, DONE));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  await chat(gateway.url);
+  const [row] = gateway.host.snapshot().requests;
+  expect(row?.tokens).toMatchObject({ output: 3, estimated: true });
+});
+
 test('an upstream that refuses without words because of usage breaks one request at most', async () => {
   const strict: Script = (call) =>
     call.json['stream_options'] === undefined

@@ -9,7 +9,7 @@ import { later, type DualTime } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import { check } from './circuit-histories.ts';
 
-const RUNS = { numRuns: 10_000 };
+const RUNS = { numRuns: 2000 };
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Something saved with one part of it replaced by anything. */

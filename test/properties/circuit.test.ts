@@ -206,7 +206,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
-const RUNS = { numRuns: 5000 };
+const RUNS = { numRuns: 1000 };
 
 test.each(Object.entries(PROPERTIES))('%s, in any history of a circuit', (_, holds) => {
   const property = fc.property(history, (past) => {

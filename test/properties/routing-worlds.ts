@@ -49,7 +49,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ONDEMAND_WARMUP: 'false',
   // The model has one upstream asked after the other: npm run chaos has the rest.
   HEDGE: 'off',
-  // test/properties/health-checks.test.ts has them.
+  // test/integration/health-checks.test.ts has them.
   HEALTH_CHECKS: 'false',
   RESUME: 'off',
 };

@@ -184,31 +184,29 @@ test('the ids in the status report are the first of the default list', async () 
   expect(registry.ids(1000)).toEqual(shown);
 });
 
-describe('tags of lists', () => {
-  test('the tag of a list is the same while nothing changes, and another after whatever changes it', async () => {
-    let traffic = NO_TRAFFIC;
-    const world = startRegistry({ traffic: () => traffic });
-    const { registry, join, beat, clock } = world;
-    const seen = [etagOf(registry)];
-    const changedBy = async (change: () => unknown) => {
-      await change();
-      const etag = etagOf(registry);
-      expect(seen).not.toContain(etag);
-      expect(etagOf(registry)).toBe(etag);
-      seen.push(etag);
-    };
-    const agent = await join();
-    await changedBy(() => beat(agent));
-    await changedBy(() => beat(agent));
-    await changedBy(() => registry.verifierHost.verifying(agent.id, true));
-    await changedBy(() => world.verify(agent.id));
-    await changedBy(() => (traffic = { ...NO_TRAFFIC, totalRequests: 1 }));
-    await changedBy(() => clock.advance(45_000));
-    await changedBy(() => clock.advance(45_000));
-    await registry.remove(agent.id);
-    expect(etagOf(registry)).toBe(seen[0]);
-    expect(seen[0]).toMatch(/^"[\w-]{27}"$/);
-  });
+test('the tag of a list is the same while nothing changes, and another after whatever changes it', async () => {
+  let traffic = NO_TRAFFIC;
+  const world = startRegistry({ traffic: () => traffic });
+  const { registry, join, beat, clock } = world;
+  const seen = [etagOf(registry)];
+  const changedBy = async (change: () => unknown) => {
+    await change();
+    const etag = etagOf(registry);
+    expect(seen).not.toContain(etag);
+    expect(etagOf(registry)).toBe(etag);
+    seen.push(etag);
+  };
+  const agent = await join();
+  await changedBy(() => beat(agent));
+  await changedBy(() => beat(agent));
+  await changedBy(() => registry.verifierHost.verifying(agent.id, true));
+  await changedBy(() => world.verify(agent.id));
+  await changedBy(() => (traffic = { ...NO_TRAFFIC, totalRequests: 1 }));
+  await changedBy(() => clock.advance(45_000));
+  await changedBy(() => clock.advance(45_000));
+  await registry.remove(agent.id);
+  expect(etagOf(registry)).toBe(seen[0]);
+  expect(seen[0]).toMatch(/^"[\w-]{27}"$/);
 });
 
 test('the freshest machine is the one heard last', async () => {

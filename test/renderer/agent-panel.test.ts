@@ -64,6 +64,10 @@ test('the palette pauses and resumes this machine, and leads to joining a gatewa
   await choose('resume', 'Resume this machine');
   await saying.getByText('This machine takes requests.').waitFor();
   await close();
+  await choose('add a m', 'Add a machine');
+  await page.getByRole('dialog', { name: 'Add a machine' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await choose('join a', 'Join a gateway…');
   await page.getByLabel(/^Paste the join command/).waitFor();
 });
@@ -161,6 +165,10 @@ test('the checks run from this machine and are shown alongside what the gateway 
   const tried = doctor.getByText(/^GET http:\/\/127\.0\.0\.1:\d+\/health$/);
   await expect.poll(() => tried.filter({ visible: true }).count()).toBeGreaterThan(1);
   expect(await axeViolations(page)).toEqual([]);
+  // Its page, opened directly, knows whose it is too.
+  await page.getByRole('region', { name: 'Machines' }).getByRole('link').first().click();
+  await page.reload();
+  await page.locator('.provider-id').getByText('This machine').waitFor();
 });
 
 test('a reader cannot run the checks', async () => {

@@ -169,11 +169,9 @@ describe('addresses of the pages on requests', () => {
   });
 });
 
-describe('the first request', () => {
-  test('the first request names a model that is there, or none where none is known', () => {
-    expect(servedModel([missing('local'), upstream('hosted_a')])).toBe('hosted_a-model');
-    expect(servedModel([missing('local')])).toBe(null);
-  });
+test('the first request names a model that is there, or none where none is known', () => {
+  expect(servedModel([missing('local'), upstream('hosted_a')])).toBe('hosted_a-model');
+  expect(servedModel([missing('local')])).toBe(null);
 });
 
 describe('the app of a request', () => {

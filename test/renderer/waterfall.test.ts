@@ -17,14 +17,12 @@ import { attempt, NOW, request, upstream } from './builders.ts';
 const kinds = (...args: Parameters<typeof segmentsOf>) =>
   segmentsOf(...args).map(({ kind }) => kind);
 
-describe('time axis', () => {
-  test('the time axis starts at zero, grows, and never leaves the picture', () => {
-    expect(axisPercent(0)).toBe(0);
-    const places = [1, 100, 1_000, 10_000, 100_000, 1e6, 1e9].map(axisPercent);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
-    expect(places.at(-1)).toBeCloseTo(100);
-    for (const ms of AXIS_TICKS_MS) expect(axisPercent(ms)).toBeLessThan(100);
-  });
+test('the time axis starts at zero, grows, and never leaves the picture', () => {
+  expect(axisPercent(0)).toBe(0);
+  const places = [1, 100, 1_000, 10_000, 100_000, 1e6, 1e9].map(axisPercent);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+  expect(places.at(-1)).toBeCloseTo(100);
+  for (const ms of AXIS_TICKS_MS) expect(axisPercent(ms)).toBeLessThan(100);
 });
 
 describe('waterfall', () => {

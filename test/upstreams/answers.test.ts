@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { type Said, SAID } from '../support/chat-answers.ts';
-import { ask, PROTOCOLS, type Protocol, type Told } from './caller.ts';
+import { ask, inTurn, type Protocol, type Told } from './caller.ts';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner } from './system.ts';
@@ -29,9 +29,9 @@ const SITUATIONS: Readonly<Record<string, Partial<Said> & { readonly isAfterTool
   'text, reasoning and calls': { ...calls(CALL, OTHER), reasoning: 'Hm.', text: TEXT },
 };
 
-const CASES = SYSTEMS.flatMap((system) =>
-  PROTOCOLS.flatMap((protocol) =>
-    WAYS.map((way) => ({ ...system, ...placed(system.place, way), protocol, way })),
+const CASES = inTurn(
+  SYSTEMS.flatMap((system) =>
+    WAYS.map((way) => ({ ...system, ...placed(system.place, way), way })),
   ),
 );
 
@@ -81,57 +81,53 @@ function tokensOf(manner: Manner): Partial<Tokens> {
     : { input: 12, output: 7, cached: 0, estimated: false };
 }
 
-describe('what a model says', () => {
-  test.each(CASES)(
-    'what a model says reaches its caller: from $name, $way, in $protocol',
-    async ({ place, settings, manner, protocol, way }) => {
-      const { gateway, url, system } = await startBetween(place, saying(SAID, manner), settings);
-      const seen: Record<string, unknown> = {};
-      const expected: Record<string, unknown> = {};
-      for (const [situation, { isAfterTool, ...given }] of Object.entries(SITUATIONS)) {
-        const said = { ...SAID, usage: { input: 12, cached: 0, output: 7 }, ...given };
-        system.script = saying(said, manner);
-        const told = await ask(url, {
-          protocol,
-          isStream: way === 'streamed',
-          isAfterTool: isAfterTool ?? false,
-        });
-        const tokens = gateway.host.snapshot().requests[0]?.tokens;
-        seen[situation] = { ...seenOf(told), tokens };
-        const counted = expect.objectContaining(tokensOf(manner)) as unknown;
-        expected[situation] = { ...expectedOf(said, manner, protocol), tokens: counted };
-      }
-      expect(seen).toEqual(expected);
-      expect(await keptOf(url, place)).toEqual({ fails: 0, skips: [] });
-    },
-  );
-});
+test.each(CASES)(
+  'what a model says reaches its caller: from $name, $way, in $protocol',
+  async ({ place, settings, manner, protocol, way }) => {
+    const { gateway, url, system } = await startBetween(place, saying(SAID, manner), settings);
+    const seen: Record<string, unknown> = {};
+    const expected: Record<string, unknown> = {};
+    for (const [situation, { isAfterTool, ...given }] of Object.entries(SITUATIONS)) {
+      const said = { ...SAID, usage: { input: 12, cached: 0, output: 7 }, ...given };
+      system.script = saying(said, manner);
+      const told = await ask(url, {
+        protocol,
+        isStream: way === 'streamed',
+        isAfterTool: isAfterTool ?? false,
+      });
+      const tokens = gateway.host.snapshot().requests[0]?.tokens;
+      seen[situation] = { ...seenOf(told), tokens };
+      const counted = expect.objectContaining(tokensOf(manner)) as unknown;
+      expected[situation] = { ...expectedOf(said, manner, protocol), tokens: counted };
+    }
+    expect(seen).toEqual(expected);
+    expect(await keptOf(url, place)).toEqual({ fails: 0, skips: [] });
+  },
+);
 
 /** What is still to be decoded is lost with its connection, and so it is chance who answers. */
 const CUT = CASES.filter(({ way, manner }) => way !== 'whole' && manner.coding === undefined);
 
 const CUTS: readonly Cut[] = ['reset', 'closed', 'done'];
 
-describe('answers that are cut off', () => {
-  test.each(CUT)(
-    'an answer that is cut off is never passed on as whole: from $name, $way, in $protocol',
-    async ({ place, settings, manner, protocol, way }) => {
-      const said = { ...SAID, text: 'Transfer the money only if' };
-      const { url, system } = await startBetween(place, saying(said, manner), {
-        ...settings,
-        FAIL_THRESHOLD: '100',
-      });
-      for (const how of CUTS) {
-        system.script = sayingHalf(said, manner, how);
-        const isStream = way === 'streamed';
-        const told = await ask(url, { protocol, isStream });
-        const { text, end, faults } = told;
-        const isHanded = !isStream || manner.isWhole === true;
-        const expected = isHanded
-          ? { text: NEXT, end: 'whole', faults: [] }
-          : { text: said.text, end: 'broken', faults: [] };
-        expect({ how, text, end, faults }).toEqual({ how, ...expected });
-      }
-    },
-  );
-});
+test.each(CUT)(
+  'an answer that is cut off is never passed on as whole: from $name, $way, in $protocol',
+  async ({ place, settings, manner, protocol, way }) => {
+    const said = { ...SAID, text: 'Transfer the money only if' };
+    const { url, system } = await startBetween(place, saying(said, manner), {
+      ...settings,
+      FAIL_THRESHOLD: '100',
+    });
+    for (const how of CUTS) {
+      system.script = sayingHalf(said, manner, how);
+      const isStream = way === 'streamed';
+      const told = await ask(url, { protocol, isStream });
+      const { text, end, faults } = told;
+      const isHanded = !isStream || manner.isWhole === true;
+      const expected = isHanded
+        ? { text: NEXT, end: 'whole', faults: [] }
+        : { text: said.text, end: 'broken', faults: [] };
+      expect({ how, text, end, faults }).toEqual({ how, ...expected });
+    }
+  },
+);

@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
-import { ask, PROTOCOLS } from './caller.ts';
+import { ask, inTurn } from './caller.ts';
 import { answer, DONE, oddly, part } from './speech.ts';
 import type { Oddity, System } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
@@ -67,25 +67,23 @@ function parsed(json: string): unknown {
   }
 }
 
-describe.each(PROTOCOLS)('answers that differ from the format, in %s', (protocol) => {
-  test.each(CASES)(
-    'a caller gets what an odd answer means, if it comes: $way from $name, which says $says',
-    async (each) => {
-      const { place, settings, manner, way, tokens } = each;
-      const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
-      const told = await ask(url, { protocol, isStream: way === 'streamed' });
-      const kept = await keptOf(url, place);
-      const calls = told.calls.map(({ name, arguments: json }) => ({
-        name,
-        arguments: parsed(json),
-      }));
-      expect({ ...told, calls, fails: kept.fails }).toMatchObject(expectedOf(each));
-      expect(told.faults).toEqual([]);
-      const counted = gateway.host.snapshot().requests[0]?.tokens;
-      expect(counted).toEqual(tokens ?? counted);
-    },
-  );
-});
+test.each(inTurn(CASES))(
+  'a caller gets what an odd answer means, if it comes: $way from $name, which says $says, in $protocol',
+  async ({ protocol, ...each }) => {
+    const { place, settings, manner, way, tokens } = each;
+    const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
+    const told = await ask(url, { protocol, isStream: way === 'streamed' });
+    const kept = await keptOf(url, place);
+    const calls = told.calls.map(({ name, arguments: json }) => ({
+      name,
+      arguments: parsed(json),
+    }));
+    expect({ ...told, calls, fails: kept.fails }).toMatchObject(expectedOf(each));
+    expect(told.faults).toEqual([]);
+    const counted = gateway.host.snapshot().requests[0]?.tokens;
+    expect(counted).toEqual(tokens ?? counted);
+  },
+);
 
 test('an error in the middle of a stream keeps the code that clients act on', async () => {
   const error = {

@@ -43,25 +43,29 @@ function skipsAfter({ reason, waitMs }: Refusal) {
 const isFailure = (reason: FailureReason) =>
   reason === 'bad_response' || reason.startsWith('http_5');
 
-describe.each(PROTOCOLS)('refusals with a next upstream, in %s', (protocol) => {
-  test.each(CASES)(
-    'a request is answered by the next upstream where $name says $status: $says',
-    async (refusal) => {
-      const { place, reason } = refusal;
-      const clock = createManualClock();
-      const { url, system } = await startBetween(place, refusing(refusal), {}, clock);
-      const told = await ask(url, { protocol, isStream: true });
-      expect(told).toMatchObject({ status: 200, upstream: 'hosted_b', text: NEXT, faults: [] });
-      expect(told.reason).toBe(`${place}=${reason}`);
-      expect(system.calls).toHaveLength(1);
-      const { fails, skips } = await keptOf(url, place);
-      expect(fails).toBe(isFailure(reason) ? 1 : 0);
-      expect(skips).toEqual(
-        skipsAfter(refusal).map((skip) => ({ ...skip, ms: expect.closeTo(skip.ms, -1) as number })),
-      );
-    },
-  );
-});
+/** What a refusal means does not depend on the caller's protocol: each is asked in one of them, in turn. */
+const WITH_NEXT = CASES.map((each, at) => ({
+  ...each,
+  protocol: PROTOCOLS[at % PROTOCOLS.length] ?? 'chat',
+}));
+
+test.each(WITH_NEXT)(
+  'a request is answered by the next upstream where $name says $status: $says, in $protocol',
+  async ({ protocol, ...refusal }) => {
+    const { place, reason } = refusal;
+    const clock = createManualClock();
+    const { url, system } = await startBetween(place, refusing(refusal), {}, clock);
+    const told = await ask(url, { protocol, isStream: true });
+    expect(told).toMatchObject({ status: 200, upstream: 'hosted_b', text: NEXT, faults: [] });
+    expect(told.reason).toBe(`${place}=${reason}`);
+    expect(system.calls).toHaveLength(1);
+    const { fails, skips } = await keptOf(url, place);
+    expect(fails).toBe(isFailure(reason) ? 1 : 0);
+    expect(skips).toEqual(
+      skipsAfter(refusal).map((skip) => ({ ...skip, ms: expect.closeTo(skip.ms, -1) as number })),
+    );
+  },
+);
 
 const LAST_WORDS: Readonly<Record<string, number>> = {
   quota: 502,

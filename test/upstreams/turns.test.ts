@@ -227,13 +227,33 @@ describe('upstreams that speak the Messages API', () => {
   });
 });
 
-test.each(['messages', 'responses'] as const)(
-  'LM Studio, which answers 200 to paths that it does not know, gets %s requests as chat completions',
-  async (protocol) => {
-    // github.com/OpenHands/OpenHands/issues/419
-    const unknown = { error: 'Unexpected endpoint or method. Returning 200 anyway' };
+const UNKNOWN_PATH = { error: 'Unexpected endpoint or method. Returning 200 anyway' };
+
+test.each([
+  // github.com/OpenHands/OpenHands/issues/419
+  ['LM Studio, which does not know the path', 'messages', 200, UNKNOWN_PATH],
+  ['LM Studio, which does not know the path', 'responses', 200, UNKNOWN_PATH],
+  // github.com/ggml-org/llama.cpp/issues/20156, /vllm-project/vllm/issues/42475
+  [
+    'llama.cpp under another name',
+    'responses',
+    400,
+    openAi("'type' of tool must be 'function'", null),
+  ],
+  [
+    'vLLM',
+    'responses',
+    400,
+    openAi(
+      "[{'type': 'literal_error', 'loc': ('body', 'tools', 11, 'CodeInterpreter', 'type'), 'msg': \"Input should be 'code_interpreter'\"}]",
+      null,
+    ),
+  ],
+] as const)(
+  '%s gets requests of %s as chat completions where it refuses them',
+  async (_, protocol, status, refusal) => {
     const script: Script = (call) =>
-      call.path.endsWith('/chat/completions') ? answers('hi')(call) : json(200, unknown)(call);
+      call.path.endsWith('/chat/completions') ? answers('hi')(call) : json(status, refusal)(call);
     const { url } = await startBetween('local', script, { LOCAL_PROTOCOLS: 'auto' });
     const told = await ask(url, { protocol, isStream: true });
     expect(told).toMatchObject({ upstream: 'local', text: 'hi', reason: 'none' });

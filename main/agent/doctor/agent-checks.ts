@@ -118,7 +118,7 @@ function healthRemedy(agent: ExpectedAgent, nonce: string, answer: ProbeReply): 
   if (said === 'loading') return 'The engine is loading a model: wait until it has finished.';
   if (status !== 200 || said !== 'ok') return 'Check the log of Switchyard on this machine.';
   if (isSignedBy(agent, nonce, json)) return null;
-  return 'The agent that answers has another key than this data directory: set SWITCHYARD_DATA_DIR to its own, or stop the other agent.';
+  return 'The agent that answers has a different key from this data directory: set SWITCHYARD_DATA_DIR to its directory, or stop that agent.';
 }
 
 function isSignedBy({ privateKey, id }: ExpectedAgent, nonce: string, json: unknown): boolean {
@@ -207,7 +207,7 @@ function inferenceRemedy(answer: ProbeAnswer, { gatewayToken }: ProbedPlace): st
   if (answer.kind === 'none') return TOO_SLOW;
   if (answer.headers['x-gateway-agent'] === 'unauthorized')
     return gatewayToken
-      ? 'The running agent uses another enrolment than the one on disk. Restart Switchyard, or join this machine again.'
+      ? 'The running agent uses a different enrolment from the one on disk. Restart Switchyard, or join this machine again.'
       : 'It listens beyond this machine and answers only its gateway: see what that gateway says about it.';
   if (answer.status === 401 || answer.status === 403)
     return 'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
@@ -223,7 +223,7 @@ function judgeModels(answer: ProbeAnswer, model: string, tried: string): DoctorE
   const { latencyMs } = answer;
   const remedy = passed
     ? null
-    : `"${shown(model)}" is not among the models that are listed: restart Switchyard, or the engine if it lists other models than it serves.`;
+    : `"${shown(model)}" is not in the list of models: restart Switchyard, or the engine if its list is wrong.`;
   return { name: CHECKS.model, passed, tried, output: rawOf(answer), remedy, latencyMs };
 }
 

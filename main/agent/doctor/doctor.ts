@@ -225,7 +225,7 @@ function checkGpus(
   };
 }
 
-const LOOK_AT_TOOL = 'Run the tool of the GPU driver by itself and see what it says.';
+const LOOK_AT_TOOL = "Run the GPU driver's tool by hand and check its output.";
 
 /** Gateways accept no machine without a GPU, but this machine's own gateway can use the engine without the agent. */
 function remedyWithout(remedy: string, engineUrl: string | null): string {
@@ -281,7 +281,7 @@ export interface WindowCut {
 function windowRemedy({ kind, facts }: EngineView, cuts: readonly WindowCut[] = []): string | null {
   const caught = cuts.map(
     ({ model, tokens }) =>
-      `Prompts for ${model} were cut to ${NUMBER.format(tokens)} tokens without a word: give it a larger window.`,
+      `Prompts for ${model} were cut to ${NUMBER.format(tokens)} tokens without an error: give it a larger context window.`,
   );
   const said = [tooSmall({ kind, facts }), ...caught].filter((each) => each !== null);
   return said.length === 0 ? null : said.join(' ');

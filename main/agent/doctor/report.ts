@@ -46,10 +46,10 @@ export function reportText({ ok, checks, gateway }: DoctorReport): string {
   const lines = checks.flatMap((entry) => {
     const { name, tried, output, remedy, latencyMs } = entry;
     const took = latencyMs === undefined ? '' : ` (${latencyMs} ms)`;
-    const said = [
-      `      tried  ${tried}${took}`,
-      ...(output === '' ? [] : [`      got    ${output}`]),
-    ];
+    const said =
+      output === CHECK_MISSING
+        ? ['      not run']
+        : [`      tried  ${tried}${took}`, ...(output === '' ? [] : [`      got    ${output}`])];
     return [
       `${markOf(entry, passes(name))} ${name}`,
       ...said,

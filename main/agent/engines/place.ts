@@ -44,7 +44,7 @@ export function pinnedAddress(url: string, apiKey: string | null): PinnedAddress
     return invalid('The engine URL may have no query and no fragment.');
   const userinfo = userinfoOf(parsed);
   if (userinfo.kind === 'undecodable') {
-    return invalid('A "%" in the user name or password of the engine URL: write it as %25.');
+    return invalid('A "%" in the user name or password of the engine URL must be written as %25.');
   }
   const basePath = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
   const basic = userinfo.kind === 'credentials' ? userinfo.authorization : null;

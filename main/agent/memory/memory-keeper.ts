@@ -70,7 +70,7 @@ function sayingOf(memory: Exclude<MemoryState, { readonly kind: 'kept' }>): stri
     case 'freeing':
       return 'Its models are being unloaded.';
     case 'freed':
-      return 'What was loaded is loaded again before requests return.';
+      return 'Its models are loaded again before requests return.';
     case 'loading':
       return `Loads ${memory.model}; requests return when that is done.`;
     case 'unloading':
@@ -335,18 +335,18 @@ const FREED: ModelChangeResult = {
   kind: 'refused',
   code: 'freed',
   message:
-    'The memory of this machine is freed. Take requests again first ("switchyard resume"): that also loads what was loaded before.',
+    'The memory of this machine is freed. Run "switchyard resume" first: it also loads the models that were loaded before.',
 };
 
 const BUSY: ModelChangeResult = {
   kind: 'refused',
   code: 'requests_running',
-  message: `Requests still run on this machine after ${CHANGE_WAIT_MS / 1000} s, and no model is loaded or unloaded while they run; try again later.`,
+  message: `Requests are still running on this machine after ${CHANGE_WAIT_MS / 1000} s, and models change only when none is; try again later.`,
 };
 
 function notFound(asked: string, offered: readonly string[]): ModelChangeResult {
   const known =
-    offered.length === 0 ? 'No engine here lists a model.' : `Here are: ${offered.join(', ')}.`;
+    offered.length === 0 ? 'No engine here lists a model.' : `Available: ${offered.join(', ')}.`;
   const message = `No engine of this machine offers "${asked}". ${known}`;
   return { kind: 'refused', code: 'model_not_found', message };
 }

@@ -90,7 +90,7 @@ export function createOwnLink(
       const answer = await own.heartbeat(id, record);
       if (answer === null) {
         // The owner has removed it from the list, so it is not enrolled again before the next start.
-        const message = 'This machine was removed from the list of this gateway.';
+        const message = "This machine was removed from this gateway's list.";
         return { kind: 'unknown_provider', message };
       }
       if (answer.kind === 'refused') {
@@ -138,7 +138,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
     'Ask the owner of the gateway for a new join command: each works once, for an hour.',
   invalid_signature: 'Delete the file agent-key.pem in the data directory and join again.',
   other_pool:
-    'Join this machine again with a new join command from a gateway of the pool that it is to belong to.',
+    'Join this machine again with a new join command from a gateway of the pool it should belong to.',
   host_not_allowed:
     'Add the name in the address to SWITCHYARD_ALLOWED_HOSTS on the gateway, or join it by its IP address.',
   body_too_large: 'The record of this machine is too large; please report this.',

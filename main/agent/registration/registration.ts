@@ -393,13 +393,13 @@ function chooseRegistry(
 }
 
 const NOT_JOINED: LinkProblem = {
-  happened: 'This machine has joined no gateway.',
+  happened: 'This machine has not joined a gateway.',
   remedy:
     'On the gateway choose "Add a machine" and run the join command that it shows on this machine, or set SWITCHYARD_ENROLL_TOKEN to its token.',
 };
 
 const NEW_KEY: LinkProblem = {
-  happened: 'This machine has a new key, so the gateway that it had joined no longer knows it.',
+  happened: 'This machine has a new key, so the gateway it had joined no longer knows it.',
   remedy: 'Join it again with a new join command from that gateway.',
 };
 

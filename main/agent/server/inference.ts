@@ -249,7 +249,7 @@ function tooLarge(maxBodyBytes: number): AgentError {
   return {
     status: 413,
     code: 'body_too_large',
-    message: `The body is over ${maxBodyBytes} bytes, which SWITCHYARD_MAX_BODY_BYTES allows.`,
+    message: `The body is over the limit of ${maxBodyBytes} bytes (SWITCHYARD_MAX_BODY_BYTES).`,
   };
 }
 

@@ -117,7 +117,7 @@ function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
   );
   if (names.length === 0) return [];
   return [
-    `The service does not see ${names.join(', ')} of this shell: use "switchyard set" instead.`,
+    `The service does not inherit ${names.join(', ')} from this shell: use "switchyard set" instead.`,
   ];
 }
 

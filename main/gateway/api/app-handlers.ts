@@ -81,8 +81,10 @@ export function appHandlers(deps: AppDeps) {
       windowAt: deps.windows.windowAt,
     });
   return {
-    models: (_req: Request, res: Response) => {
-      sendJson(res, 200, models());
+    models: (req: Request, res: Response) => {
+      // Codex wants a catalogue in its own form; with an empty one it keeps the one it brings (ding113/claude-code-hub#1342).
+      const catalog = 'client_version' in req.query ? { models: [] } : {};
+      sendJson(res, 200, { ...models(), ...catalog });
     },
     model: (req: Request, res: Response) => {
       // Names such as `org/model` have a slash.

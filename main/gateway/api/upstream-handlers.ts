@@ -100,7 +100,7 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
   if (config.routing.forceZero) {
     const message =
-      'A test may cost money, and the gateway is set to spend none; switch routing.forceZero off first.';
+      'Local only is on, and a test may cost money; switch it off first (routing.forceZero).';
     return { status: 409, code: 'zero_spend', message };
   }
   if (upstream.model === null) return { run: () => listTest(upstream, deps) };

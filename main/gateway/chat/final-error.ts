@@ -121,7 +121,7 @@ function finalErrorOf({ failure }: Failed, outcomes: readonly UpstreamOutcome[])
     case 'upstream_busy':
       return { ...surfaced, message, retryAfterMs: failure.retryAfterMs ?? exclusionMs(failure) };
     case 'overloaded': {
-      const own = `The gateway has no descriptor left for a connection (${failure.detail}); raise its limit of open files, or try again in a moment.`;
+      const own = `The gateway has no file descriptor left for a connection (${failure.detail}); raise its limit of open files, or try again in a moment.`;
       return { ...surfaced, message: own, retryAfterMs: failure.retryAfterMs };
     }
     case 'upstream_unavailable':
@@ -162,11 +162,11 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   not_configured: 'not configured',
   no_provider: 'no machine is available',
   circuit_open: 'skipped after repeated failures',
-  zero_spend: 'skipped, as only local may be called',
-  budget: 'skipped, as its budget is spent',
+  zero_spend: 'skipped because Local only is on',
+  budget: 'skipped because its budget is spent',
   paused: 'paused by its owner',
   disabled: 'switched off',
-  predicted_slow: 'skipped, as it would be slow',
+  predicted_slow: 'skipped because it would be slow',
   model_mismatch: 'set to another model',
   unreachable: 'unreachable',
   timeout: 'timed out',
@@ -182,7 +182,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   unsupported_feature: 'lacks a feature that the request uses',
   moderation: 'flagged the prompt',
   unsupported: 'does not have this endpoint',
-  gateway_exhausted: 'not reached, as this gateway has no file descriptor left',
+  gateway_exhausted: 'not reached because this gateway has no file descriptor left',
   bad_response: 'gave an unusable answer',
   outrun: 'lost the race',
 };

@@ -83,7 +83,7 @@ main() {
   done
   [ \${#token} = 64 ] || fail 'The token is missing or incomplete: copy the whole command from "Add a machine" on the gateway.'
   if [ -z "$as_root" ] && [ "$(id -u)" = 0 ]; then
-    fail 'Run this as the user who is to run Switchyard, not as root; --as-root allows root.'
+    fail 'Run this as the user that will run Switchyard, not as root; --as-root allows root.'
   fi
   check_node
 
@@ -160,7 +160,7 @@ if ($Token.Length -ne 64) {
 }
 $user = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
 if (-not $AsAdmin -and $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
-  throw 'Run this as the user who is to run Switchyard, not as an administrator; -AsAdmin allows it.'
+  throw 'Run this as the user that will run Switchyard, not as an administrator; -AsAdmin allows it.'
 }
 # Not npm.ps1, which the execution policy may forbid.
 $npm = Get-Command -Name @('npm.cmd', 'npm.exe') -ErrorAction SilentlyContinue | Select-Object -First 1

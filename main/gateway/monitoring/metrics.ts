@@ -66,7 +66,7 @@ function requestFamilies(traffic: TrafficView): Family[] {
     ),
     counter(
       'switchyard_fallbacks_total',
-      'Requests answered by another upstream than the first choice, also those continued by one.',
+      'Requests answered or continued by an upstream other than the first choice.',
       fallbacks,
     ),
     counter('switchyard_hedges_total', 'Second calls while a first one was slow.', [
@@ -80,11 +80,7 @@ function requestFamilies(traffic: TrafficView): Family[] {
 function admission({ admission: { running, queued, limit, refused } }: StatusReport): Family[] {
   return [
     gauge('switchyard_requests_running', 'Requests in progress.', running),
-    gauge(
-      'switchyard_requests_queued',
-      'Requests that wait for one of those in progress to end.',
-      queued,
-    ),
+    gauge('switchyard_requests_queued', 'Requests that wait until another one has ended.', queued),
     gauge('switchyard_requests_limit', 'How many requests may be in progress.', limit),
     counter(
       'switchyard_requests_refused_total',
@@ -120,7 +116,7 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
   return [
     counter(
       'switchyard_attempts_total',
-      'Calls of upstreams that have ended, by the reason why they gave no answer; none: they gave one, or the caller disconnected.',
+      'Calls to upstreams that have ended, by the reason for no answer; none: answered, or the caller disconnected.',
       byReason(({ attempts }) => attempts),
     ),
     counter(
@@ -171,7 +167,7 @@ function tokenFamilies({ upstreams, prompts }: TrafficView): Family[] {
   return [
     counter(
       'switchyard_tokens_total',
-      'Tokens, as upstreams report them, or estimated if they do not.',
+      'Tokens as reported by upstreams, otherwise estimated.',
       UPSTREAM_IDS.flatMap((upstream): Point[] => [
         [{ upstream, type: 'input' }, upstreams[upstream].inputTokens],
         [{ upstream, type: 'output' }, upstreams[upstream].outputTokens],
@@ -184,7 +180,7 @@ function tokenFamilies({ upstreams, prompts }: TrafficView): Family[] {
     ),
     counter(
       'switchyard_prompt_tokens_total',
-      'Input tokens by upstream and machine: found in its cache, or read.',
+      'Input tokens by upstream and machine: reused from its cache, or read.',
       prompts.flatMap(({ upstream, provider, reused, read }): Point[] => [
         [{ upstream, provider, cache: 'reused' }, reused],
         [{ upstream, provider, cache: 'read' }, read],
@@ -232,7 +228,7 @@ function processFamilies({ version, process }: Figures): Family[] {
     gauge('switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
     gauge(
       'switchyard_event_loop_utilization_ratio',
-      'Share of the time since the start in which the event loop was busy.',
+      'Share of the time since the start that the event loop was busy.',
       loopBusyRatio,
     ),
     gauge(
@@ -260,12 +256,7 @@ function gpuFamilies(gpus: readonly GpuFigures[]): Family[] {
       }),
     );
   return [
-    each(
-      'utilization_ratio',
-      'Share of the time in which the GPU was busy',
-      (at) => at.util_gpu,
-      0.01,
-    ),
+    each('utilization_ratio', 'Share of the time that the GPU was busy', (at) => at.util_gpu, 0.01),
     each('memory_used_bytes', 'Memory in use', (at) => at.memory_used_mb, BYTES_PER_MB),
     each('memory_total_bytes', 'Memory', (at) => at.memory_total_mb, BYTES_PER_MB),
     each('temperature_celsius', 'Temperature', (at) => at.temperature_c),
@@ -382,17 +373,17 @@ function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
     counter('switchyard_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
     counter(
       'switchyard_saved_total',
-      `What the tokens of the local tier would have cost, before electricity, ${IN_CURRENCY}.`,
+      `What Local's tokens would have cost at a hosted API, before electricity, ${IN_CURRENCY}.`,
       traffic.savedNano / UNIT_NANO,
     ),
     counter(
       'switchyard_energy_joules_total',
-      "What GPUs have taken for the local tier's tokens, without what they take when idle, as far as it is known.",
+      "Energy that GPUs used for Local's tokens, without idle power, as far as it is known.",
       traffic.energyMj / 1000,
     ),
     counter(
       'switchyard_energy_cost_total',
-      `What the electricity of the local tier's tokens has cost, as far as it is known, ${IN_CURRENCY}.`,
+      `What the electricity for Local's tokens has cost, as far as it is known, ${IN_CURRENCY}.`,
       traffic.energyNano / UNIT_NANO,
     ),
     eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),

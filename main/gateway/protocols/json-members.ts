@@ -41,6 +41,8 @@ const MAX_MEMBERS = 10_000;
 const MAX_KEY_BYTES = 64 * 1024;
 /** More messages than conversations have. */
 const MAX_ENDS = 4096;
+/** What has the same characters in UTF-8 as in Latin-1. */
+const ASCII = /^[\x20-\x7e]*$/;
 /** Of a value that is no list; one for all. */
 const NO_ENDS: number[] = [];
 
@@ -75,7 +77,7 @@ function createMemberScan(bytes: Buffer) {
   const members: Member[] = [];
   let root = 0;
   let isTooMuch = false;
-  let key = { start: 0, end: 0 };
+  let key: { name: string | null; start: number; end: number } = { name: null, start: 0, end: 0 };
   let value = 0;
   let first = 0;
   let element = 0;
@@ -83,8 +85,8 @@ function createMemberScan(bytes: Buffer) {
   let ends = NO_ENDS;
   let keptEnds = 0;
   const listener: JsonListener = {
-    onName(depth, _name, start, end) {
-      if (depth === 1) key = { start, end };
+    onName(depth, name, start, end) {
+      if (depth === 1) key = { name, start, end };
     },
     onBegin(depth, byte, start) {
       if (depth === 0) root = byte;
@@ -101,8 +103,11 @@ function createMemberScan(bytes: Buffer) {
       if (depth !== 1 || root !== OPEN_BRACE || isTooMuch) return;
       isTooMuch = members.length === MAX_MEMBERS || key.end - key.start > MAX_KEY_BYTES;
       if (isTooMuch) return;
-      // Decoded from the bytes, because the scanner shortens long names.
-      const name = JSON.parse(bytes.toString('utf8', key.start, key.end)) as string;
+      // The scanner leaves out long names, and reads bytes beyond ASCII one by one.
+      const name =
+        key.name !== null && ASCII.test(key.name)
+          ? key.name
+          : (JSON.parse(bytes.toString('utf8', key.start, key.end)) as string);
       members.push({ key: name, nameStart: key.start, start: value, end, last, ends });
     },
   };

@@ -124,7 +124,9 @@ class Watch implements StreamWatch {
     return (
       bytes[start] === LETTER_D &&
       last > textAt + 4 &&
+      // Not the end of another string, or every event would be searched and none compared.
       bytes[textAt] === QUOTE &&
+      (bytes[textAt - 1] === COLON || bytes[textAt - 1] === BLANK) &&
       headOf(bytes, start) === this.#head &&
       tailOf(bytes, last) === this.#tail
     );

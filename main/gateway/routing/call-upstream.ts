@@ -323,8 +323,12 @@ function withoutCut(seen: Seen, { model }: UpstreamCall): Seen {
 function usedBy(seen: Seen, pending: PendingCall): Tokens | null {
   const { call } = pending.plan;
   switch (seen.kind) {
-    case 'answer':
-      return tokensOf(seen, call);
+    case 'answer': {
+      const used = tokensOf(seen, call);
+      const isGuessed = used?.estimated === true && seen.contentAt !== null;
+      // The events of an assembled answer say more than the length of its JSON.
+      return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : used;
+    }
     // Its prompt is read and paid for, though nothing of the answer came.
     case 'cancelled':
     case 'timeout':

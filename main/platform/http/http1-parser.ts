@@ -447,9 +447,9 @@ function afterQuotedByte(
   return byte === BACKSLASH ? 'extension_escaped' : expected;
 }
 
-/** A length among the trailers has no meaning, and some parsers refuse it. */
+/** What frames a message has no meaning among the trailers, and some parsers refuse it. */
 const mayTrail = (name: string): boolean =>
-  name.length > 0 && name.toLowerCase() !== 'content-length';
+  name.length > 0 && !/^(content-length|transfer-encoding)$/i.test(name);
 
 const TOKEN_BYTES = new Set(
   Buffer.from("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),

@@ -113,11 +113,12 @@ const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
 
-/** The next of 1, 2, 5, 10, 20 … that is not below the value, so that an axis has round numbers. */
+/** The next of 2, 4, 6, 8, 10, 20 … that is not below the value, so that an axis has round numbers. */
 export function niceMax(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  const factor = [1, 2, 5, 10].find((each) => each * power >= value) ?? 10;
+  // Each is even, as its half is marked as well, and of requests there is no half.
+  const factor = [2, 4, 6, 8, 10].find((each) => each * power >= value) ?? 10;
   return factor * power;
 }
 
@@ -146,12 +147,15 @@ export function stepText({ range }: Pick<HistoryReport, 'range'>, at: number): s
   return range === 'day' ? `${WEEKDAY.format(at)} ${TIME.format(at)}` : TIME.format(at);
 }
 
-/** `0.0064 EUR`, `12.30 EUR`. */
+/** `< 0.0001 EUR`, `0.0064 EUR`, `12.30 EUR`. */
 export function moneyText(nano: number, currency: string): string {
   const amount = nano / 1e9;
+  if (amount > 0 && amount < LEAST_SHOWN) return `< ${LEAST_SHOWN} ${currency}`;
   const digits = amount !== 0 && Math.abs(amount) < 1 ? 4 : 2;
   return `${amount.toFixed(digits)} ${currency}`;
 }
+
+const LEAST_SHOWN = 0.0001;
 
 /** What local answers saved, less their electricity as far as it is known; negative if they cost more. */
 export function netSavedNano({ savedNano, energyNano }: UsageFigures): number {

@@ -31,8 +31,9 @@ import {
   netSavedNano,
   valuesOf,
 } from './history-model.ts';
+import { Plot } from './plot.tsx';
 import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
-import { StackedChart, Plot } from './stacked-chart.tsx';
+import { StackedChart } from './stacked-chart.tsx';
 
 const words = t.history;
 

@@ -4,7 +4,6 @@ import { distinctNames, unknownMachine } from '#shared/machine-names.ts';
 import { type HistoryReport, MACHINE_FIGURES, type MachineFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { BarGraph } from './bar-graph.tsx';
 import {
   type Bar,
   barsUpTo,
@@ -15,6 +14,7 @@ import {
   stepText,
   valuesOf,
 } from './history-model.ts';
+import { BarGraph } from './plot.tsx';
 
 const words = t.history;
 

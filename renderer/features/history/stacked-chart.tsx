@@ -1,67 +1,11 @@
-import type { ReactNode } from 'react';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { Narrowing } from '#shared/request-filter.ts';
 import type { HistoryReport } from '#shared/usage.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { niceMax, type Stack, STACKS, stepCount, stepOf, stepText } from './history-model.ts';
-
-const WIDTH = 1000;
-const HEIGHT = 120;
-/** Width of a bar as a share of its step; the rest is the gap. */
-const BAR_SHARE = 0.8;
-
-/** Places values on a plot. */
-interface Scale {
-  /** A bar from `x` on, both in shares of the width, that ends at the value `top`. */
-  readonly box: (
-    x: number,
-    width: number,
-    top: number,
-    value: number,
-  ) => Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
-}
-
-interface PlotProps {
-  readonly report: HistoryReport;
-  /** The highest value. */
-  readonly peak: number;
-  readonly text: (value: number) => string;
-  readonly children: (scale: Scale) => ReactNode;
-}
-
-/** Bars between axes: values at the left, the range below; a table gives the same figures to screen readers. */
-export function Plot({ report, peak, text, children }: PlotProps) {
-  const max = niceMax(peak);
-  const scale: Scale = {
-    box: (x, width, top, value) => ({
-      x: x * WIDTH,
-      y: HEIGHT - (top / max) * HEIGHT,
-      width: width * WIDTH * BAR_SHARE,
-      height: (value / max) * HEIGHT,
-    }),
-  };
-  return (
-    <div className="plot" aria-hidden="true">
-      <div className="plot-values">
-        {[max, max / 2, 0].map((value) => (
-          <span key={value}>{text(value)}</span>
-        ))}
-      </div>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
-        {[0, 0.5].map((share) => (
-          <path key={share} className="plot-line" d={`M0 ${share * HEIGHT}H${WIDTH}`} />
-        ))}
-        {children(scale)}
-      </svg>
-      <div className="chart-ends">
-        <span>{stepText(report, report.from)}</span>
-        <span>{t.history.now}</span>
-      </div>
-    </div>
-  );
-}
+import { type Stack, STACKS, stepCount, stepOf, stepText } from './history-model.ts';
+import { Plot } from './plot.tsx';
 
 const words = t.history;
 

@@ -15,7 +15,7 @@ import { isUnconfigured, type UpstreamList } from './upstream-list.ts';
 import { UpstreamTrack } from './upstream-track.tsx';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { useReading } from '../../ui/use-reading.ts';
-import { BarGraph } from '../history/bar-graph.tsx';
+import { BarGraph } from '../history/plot.tsx';
 import { barsOf, moneyText, netSavedNano } from '../history/history-model.ts';
 
 interface OverviewProps {

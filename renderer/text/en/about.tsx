@@ -21,7 +21,7 @@ export const about = {
     label: 'End of the log',
     empty: 'The log is empty.',
     download: 'Download diagnostics',
-    downloadHint: 'A ZIP file with status, settings, machines and log. Secrets are masked.',
+    downloadHint: 'A file with status, settings, machines and log. Secrets are masked.',
   },
   browsers: {
     title: 'Remembered browsers',

@@ -9,7 +9,7 @@ export const joining = {
     pending: 'It will be verified in a moment.',
     verifying: 'It is being verified: this gateway sends it a short request.',
     verified: 'It is verified, and serves from now on.',
-    failed: 'It could not be verified yet. It is tried again by itself.',
+    failed: 'It could not be verified yet. Switchyard tries again automatically.',
   },
   failure: (what: string, todo: string) => `${what} ${todo}`.trim(),
   see: (name: string) => `See ${name}`,
@@ -22,7 +22,7 @@ export const joining = {
     expired: 'These commands have expired.',
     renew: 'Make new ones',
     valid: (time: string) => `Valid for ${time}.`,
-    appears: 'The machine appears in the list within seconds and is verified at once.',
+    appears: 'The machine appears in the list within seconds and is verified immediately.',
     reading: 'Reading the install command…',
     installOnceShared:
       'If Switchyard is not installed there: share this gateway, and an install command appears here.',

@@ -48,7 +48,7 @@ export const thisMachine = {
     freeAgain: 'Free it again',
     freeTwoHours: 'Free it for 2 h',
     about:
-      'Unloads all models for a game or another program. Other upstreams answer meanwhile; Resume loads first what was loaded.',
+      'Unloads all models for a game or another program. Other upstreams answer meanwhile; Resume loads the same models again.',
     load: 'Load',
     unload: 'Unload',
     pending: 'Working…',

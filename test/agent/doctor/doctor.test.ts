@@ -175,6 +175,7 @@ test('every check fails where nothing runs, and says what was tried and what to 
   });
   const text = reportText(report);
   for (const name of DOCTOR_NAMES) expect(text).toContain(`FAILED ${name}`);
+  expect(text).toContain('FAILED latency <10s\n      not run\n      do     Fix the failed check');
 });
 
 test('an engine on a machine without a GPU can be used directly, by the line that doctor shows', async () => {
@@ -382,7 +383,7 @@ test('the doctor names an engine that a gateway has caught cutting prompts', asy
     cuts: [{ model: MODEL, tokens: 4096 }],
   });
   expect(named(report, 'engine found')[0]?.remedy).toBe(
-    `Prompts for ${MODEL} were cut to 4,096 tokens without a word: give it a larger window.`,
+    `Prompts for ${MODEL} were cut to 4,096 tokens without an error: give it a larger context window.`,
   );
 });
 

@@ -280,7 +280,7 @@ describe('pinned engines', () => {
     ['ftp://127.0.0.1', 'begin with http'],
     ['http://127.0.0.1:8000/?key=sk-secret', 'no query'],
     ['file:///etc/passwd', 'begin with http'],
-    ['http://me%4:1b-secret@engines.test', 'write it as %25'],
+    ['http://me%4:1b-secret@engines.test', 'must be written as %25'],
   ])('the address %j may not be pinned as an engine', (url, words) => {
     const { kind, ...rest } = pinnedAddress(url, null);
     expect(kind).toBe('invalid');

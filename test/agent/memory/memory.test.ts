@@ -125,7 +125,7 @@ test('an order for a model that no engine has is refused with the models that th
   expect(await wait(agent.changeModel('load', 'huge'))).toEqual({
     kind: 'refused',
     code: 'model_not_found',
-    message: 'No engine of this machine offers "huge". Here are: small, large.',
+    message: 'No engine of this machine offers "huge". Available: small, large.',
   });
 });
 

@@ -81,6 +81,13 @@ test.each<
   expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
 });
 
+test('an exclusion runs out while the computer sleeps, and a clock set back does not lengthen it', () => {
+  const skips = skipped(['quota', 600_000]);
+  expect(findExclusion(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
+  const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
+  expect(findExclusion(skips, 'm', setBack)).toBeNull();
+});
+
 test('exclusions that hold are shown, with the model only where they are for one', () => {
   const skips = skipped(['busy', 1], ['quota', 600_000], ['model_not_found', 60_000, 'a']);
   expect(exclusionReports(skips, later(NOW, 1))).toEqual([

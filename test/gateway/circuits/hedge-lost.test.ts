@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   admit,
   type AdmitDecision,
@@ -41,13 +41,11 @@ function hedgeLostOnce(breaker: Breaker, silentMs: number, now: DualTime = T0): 
   return hedgeLost(called, permit, silentMs, judging(now));
 }
 
-describe('a call that lost the race', () => {
-  test('a call that lost the race raises the mean by what it took at least, and never lowers it', () => {
-    const known = hedgeLostOnce(NEW_BREAKER, 4000);
-    expect(known.health.ttft?.value).toBe(4000);
-    expect(hedgeLostOnce(known, 1000).health.ttft?.value).toBe(4000);
-    expect(hedgeLostOnce(known, 8000).health.ttft?.value).toBe(6000);
-  });
+test('a call that lost the race raises the mean by what it took at least, and never lowers it', () => {
+  const known = hedgeLostOnce(NEW_BREAKER, 4000);
+  expect(known.health.ttft?.value).toBe(4000);
+  expect(hedgeLostOnce(known, 1000).health.ttft?.value).toBe(4000);
+  expect(hedgeLostOnce(known, 8000).health.ttft?.value).toBe(6000);
 });
 
 test('a lost race is never a failure or a success, never closes, and leaves no probe running', () => {

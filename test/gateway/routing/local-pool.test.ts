@@ -9,21 +9,19 @@ import {
 import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { chance } from '../../support/chance.ts';
 
-describe('a random order of machines', () => {
-  test('a random order puts each machine in each place about equally often', () => {
-    const count = 5;
-    const rounds = 20_000;
-    const random = chance(1);
-    const seen = Array.from({ length: count * count }, () => 0);
-    for (let round = 0; round < rounds; round += 1) {
-      [...shuffled(count, random)].forEach((number, place) => {
-        const cell = place * count + number;
-        seen[cell] = (seen[cell] ?? 0) + 1;
-      });
-    }
-    // 4000 expected in each of the 25, with a standard deviation of 57.
-    for (const times of seen) expect(Math.abs(times - rounds / count)).toBeLessThan(300);
-  });
+test('a random order puts each machine in each place about equally often', () => {
+  const count = 5;
+  const rounds = 20_000;
+  const random = chance(1);
+  const seen = Array.from({ length: count * count }, () => 0);
+  for (let round = 0; round < rounds; round += 1) {
+    [...shuffled(count, random)].forEach((number, place) => {
+      const cell = place * count + number;
+      seen[cell] = (seen[cell] ?? 0) + 1;
+    });
+  }
+  // 4000 expected in each of the 25, with a standard deviation of 57.
+  for (const times of seen) expect(Math.abs(times - rounds / count)).toBeLessThan(300);
 });
 
 describe('machines that would have to load the model', () => {

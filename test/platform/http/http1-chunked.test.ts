@@ -94,6 +94,7 @@ test.each<[what: string, wire: string]>([
   ['a control in a trailer', '0\r\nx: \x01\r\n\r\n'],
   ['another response among the trailers', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
   ['a length among the trailers', '0\r\nContent-Length: 3\r\n\r\n'],
+  ['a coding among the trailers', '0\r\nTransfer-Encoding: \r\n\r\n'],
   ['trailers without end', `0\r\n${'x: y\r\n'.repeat(9000)}`],
 ])('a chunked body with %s is malformed', (_what, wire) => {
   expect(read([Buffer.from(wire)]).state).toBe('malformed');

@@ -85,15 +85,13 @@ describe('due runs', () => {
   });
 });
 
-describe('test inferences that are left out', () => {
-  test('a test inference is left out where no model is loaded, and is due again with the next light run', () => {
-    expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
-    const run = { deferred: false, leftOut: true, tested: false, proven: false };
-    const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
-    const after = withEnd(RAN, run, at);
-    expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
-    expect(plan(VERIFIED, after, 36 * MINUTE).inference).toBe('if_loaded');
-  });
+test('a test inference is left out where no model is loaded, and is due again with the next light run', () => {
+  expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
+  const run = { deferred: false, leftOut: true, tested: false, proven: false };
+  const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
+  const after = withEnd(RAN, run, at);
+  expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
+  expect(plan(VERIFIED, after, 36 * MINUTE).inference).toBe('if_loaded');
 });
 
 describe('runs that come early', () => {

@@ -222,7 +222,7 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice 
     const newReasoning = reasoning.take(reasoningOf(delta));
     const newContent = content.take(contentOf(delta));
     if (newReasoning === null || newContent === null)
-      return mode.kind === 'repeated' ? 'differs from what was sent' : 'says again what was sent';
+      return mode.kind === 'repeated' ? 'differs from what was sent' : 'repeats what was sent';
     if (newReasoning !== '' && !wasPast) return 'reasons further than what was sent';
     if (newContent !== '' && !isTextPast()) return 'reasons less than what was sent';
     if (hasCalls && newReasoning + newContent !== '') return 'says more than what was sent';
@@ -238,7 +238,7 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice 
     if (!isTextPast() || !calls.isPast()) return differs('ends before what was sent does');
     // An engine that takes the text for a thought, as SGLang did before sgl-project/sglang#17065.
     if (mode.kind === 'continued' && mode.part === 'text' && said === 'thoughts')
-      return differs('reasons instead of going on');
+      return differs('reasons instead of continuing');
     return { kind: 'new', content: content.release(), reasoning: '', calls: [] };
   }
 

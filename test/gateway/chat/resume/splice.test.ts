@@ -131,8 +131,10 @@ test('blanks that end the sent text are sent again by the continuation and dropp
 
 test('an answer begun again is recognised also from where the caller had begun it', () => {
   const plan = going('maybe', `Once: ${SENT}`);
-  expect(out(plan, [text(SENT.slice(0, 9)), text(SENT.slice(9))]).diverged).toMatch(/says again/);
-  expect(out(plan, [text('Once: '), text(SENT)]).diverged).toMatch(/says again/);
+  expect(out(plan, [text(SENT.slice(0, 9)), text(SENT.slice(9))]).diverged).toMatch(
+    /repeats what was sent/,
+  );
+  expect(out(plan, [text('Once: '), text(SENT)]).diverged).toMatch(/repeats what was sent/);
 });
 
 test.each<[end: string, events: readonly string[]]>([
@@ -147,7 +149,7 @@ test('a text of under 16 characters is taken for an echo only where one is due',
   const short = 'It was a dark a';
   const first = [chunkOf('1', { content: short })];
   const echo = [text(short), text(' night')];
-  expect(out(going('maybe', short), echo, first).diverged).toMatch(/says again/);
+  expect(out(going('maybe', short), echo, first).diverged).toMatch(/repeats what was sent/);
   expect(heardOf(going('always', short), echo, first).content).toBe(`${short} night`);
 });
 

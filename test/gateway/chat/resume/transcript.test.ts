@@ -45,7 +45,7 @@ test('a text is read back from the bytes that were sent, however it was cut', ()
         });
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 100 },
   );
 });
 

@@ -84,20 +84,6 @@ describe('an answer of the Responses API', () => {
     });
   });
 
-  test.each([
-    ['stop', 'completed', null],
-    ['tool_calls', 'completed', null],
-    ['eos', 'completed', null],
-    ['length', 'incomplete', { reason: 'max_output_tokens' }],
-    ['content_filter', 'incomplete', { reason: 'content_filter' }],
-  ])(
-    'an answer of the Responses API that ended with %s is %s',
-    (finish, status, incomplete_details) => {
-      const body = answerOf(RESPONSES_TRANSLATION, completion({ content: 'Hello.' }, finish));
-      expect(body).toMatchObject({ status, incomplete_details, output: [{ status }] });
-    },
-  );
-
   test('an answer of the Responses API has a refusal as a part of its message, and citations at its text', () => {
     const url_citation = { url: 'https://x.test', title: 'X', start_index: 0, end_index: 5 };
     const message = {
@@ -141,14 +127,6 @@ describe('an answer of the Responses API', () => {
     const { output } = body as { output: object[] };
     expect(RESPONSES_TRANSLATION.toChat({ ...request, input: output }, null)).toMatchObject({
       body: { messages: [{ tool_calls: [called] }] },
-    });
-  });
-
-  test('an answer of the Responses API has an empty object as the arguments of a call without any', () => {
-    expect(
-      answerOf(RESPONSES_TRANSLATION, completion({ tool_calls: [call('a', '')] })),
-    ).toMatchObject({
-      output: [{ type: 'function_call', call_id: 'a', arguments: '{}' }],
     });
   });
 
@@ -231,24 +209,6 @@ describe('an answer of the Messages API', () => {
     });
   });
 
-  test.each([
-    ['a model that stops', completion({ content: 'a' }), 'end_turn'],
-    ['the token limit', completion({ content: 'a' }, 'length'), 'max_tokens'],
-    ['a filter', completion({ content: 'a' }, 'content_filter'), 'refusal'],
-    ['a refusal', completion({ refusal: 'No.' }), 'refusal'],
-    ['calls', completion({ tool_calls: [call('a', '{}')] }, 'tool_calls'), 'tool_use'],
-    [
-      'calls that an engine ends like a text',
-      completion({ tool_calls: [call('a', '{}')] }),
-      'tool_use',
-    ],
-  ])('an answer of the Messages API has the stop reason for %s', (_what, value, stop_reason) => {
-    expect(answerOf(MESSAGES_TRANSLATION, value)).toMatchObject({
-      stop_reason,
-      stop_sequence: null,
-    });
-  });
-
   const NAMED = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
   const UNNAMED = { stop_reason: 'stop_sequence', stop_sequence: null };
   const ENDED = { stop_reason: 'end_turn', stop_sequence: null };
@@ -304,13 +264,6 @@ describe('an answer of the Messages API', () => {
       incomplete_details: { reason: 'max_output_tokens' },
     });
     expect(MESSAGES_TRANSLATION.answer(value, EXCHANGE).kind).toBe('bad_response');
-  });
-
-  test('an answer of the Messages API has an empty object as the input of a call without arguments', () => {
-    const value = completion({ tool_calls: [call('a', '')] });
-    expect(answerOf(MESSAGES_TRANSLATION, value)).toMatchObject({
-      content: [{ type: 'tool_use', input: {} }],
-    });
   });
 });
 
