@@ -39,6 +39,7 @@ export default {
     'prettier',
     'tsc',
     'ldd',
+    'buildah',
     'podman',
     'dpkg-deb',
     'apt-get',

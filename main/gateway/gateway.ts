@@ -1,13 +1,7 @@
 import type { GpuFigures } from '#shared/agent.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
-import type { NoProviderCause } from '#shared/condition.ts';
-import type { AppInfo, LiveSnapshot, ProvidersSummary } from '#shared/live.ts';
-import type { Config } from '../config/schema.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
-import type { HttpClient } from '../platform/http/types.ts';
-import type { Log } from '../platform/log.ts';
-import type { StateFile } from '../platform/files.ts';
 import {
   type AboutApp,
   accessHandlers,
@@ -29,13 +23,9 @@ import {
   type Started,
 } from './api/lifecycle.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
-import type { ReportProviderResult } from './monitoring/request-log.ts';
-import type { ProvidersKnown } from './monitoring/status.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
-import type { LocalChoice } from './upstream/call.ts';
 import { joulesPerTokenIn } from './usage/electricity.ts';
-import type { UsageStore } from './usage/store.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { perConfig } from '../config/live-config.ts';
@@ -49,8 +39,12 @@ import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
 import { providerTraffic, type ProviderTraffic, type StatsView } from './monitoring/counters.ts';
-import type { LiveFeed } from './monitoring/live-feed.ts';
-import { createChecks, createMonitor, type Monitor } from './monitoring/monitor.ts';
+import {
+  createChecks,
+  createMonitor,
+  type Monitor,
+  type MonitorDeps,
+} from './monitoring/monitor.ts';
 import { createEngineActivity } from './routing/hung-engines.ts';
 import type { HealthChecks } from './circuits/health-checks.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
@@ -61,43 +55,31 @@ import { openApiHandler } from './api/openapi.ts';
 import { routeTable } from './api/routes.ts';
 import { upstreamHandlers } from './api/upstream-handlers.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
-import { type Adjustments, createAdjustments } from './upstream/adjustments.ts';
+import { createAdjustments } from './upstream/adjustments.ts';
 import type { HostedId, UpstreamId } from '#shared/ids.ts';
-import { createPrefills, type Prefills } from './chat/resume/prefills.ts';
-import { createEndpointSupport, type EndpointSupport } from './routing/endpoint-support.ts';
-import { createWindows, type CutWindow, type Windows } from './routing/windows.ts';
-import { createItemMemory, type ItemMemory } from './protocols/responses/item-memory.ts';
+import { createPrefills } from './chat/resume/prefills.ts';
+import { createEndpointSupport } from './routing/endpoint-support.ts';
+import { createWindows, type CutWindow } from './routing/windows.ts';
+import { createItemMemory } from './protocols/responses/item-memory.ts';
 
-export interface GatewayDeps {
-  readonly config: () => Config;
+type Shared = 'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'keep' | 'usage';
+
+export interface GatewayDeps
+  extends Pick<MonitorDeps, Shared>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
   readonly keys: NamedKeys;
   readonly tracing: Tracing;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly log: Log;
-  readonly pickLocal: () => LocalChoice;
-  /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
-  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
-  /** A model of the fixed engine has answered. */
-  readonly localUsed: (model: string) => void;
   readonly providers: GatewayProviders;
   readonly others: OtherGateways;
   /** This machine's GPUs as last read. */
   readonly gpus: () => readonly GpuFigures[];
-  /** Opens the file that stores what `save` returns. */
-  readonly keep: (save: () => unknown) => StateFile;
-  /** The same for the sessions and the remembered browsers. */
-  readonly keepSessions: (save: () => unknown) => StateFile;
-  readonly keepBrowsers: (save: () => unknown) => StateFile;
+  /** As `keep`, for the sessions and the remembered browsers. */
+  readonly keepSessions: MonitorDeps['keep'];
+  readonly keepBrowsers: MonitorDeps['keep'];
   /** It is the demo: its link works any number of times, and signs in every tab of the browser that opened it. */
   readonly isDemo: boolean;
-  readonly usage: UsageStore;
   readonly about: AboutApp;
   readonly controlToken: string;
-  /** The package that other machines install. */
   readonly ownPackage: () => Promise<OwnPackage>;
   readonly windowDirectory: string;
   /** What the window shows of the app; the gateway adds the address. */
@@ -107,22 +89,17 @@ export interface GatewayDeps {
   readonly moreRoutes: readonly Route[];
 }
 
-export interface GatewayProviders {
+export interface GatewayProviders extends Pick<
+  MonitorDeps,
+  'summary' | 'absence' | 'nameOf' | 'routed'
+> {
   /** For the status report. */
-  readonly known: () => ProvidersKnown;
-  /** For the window. */
-  readonly summary: () => ProvidersSummary;
+  readonly known: MonitorDeps['providers'];
   readonly isKnown: (id: string) => boolean;
-  /** Why no machine serves; null if none is expected to. */
-  readonly absence: () => NoProviderCause | null;
   /** What the verifications of a machine have shown. */
   readonly proof: (id: string) => VerificationProof | null;
-  /** The display name of a machine; null if the machine is unknown. */
-  readonly nameOf: (id: string) => string | null;
   /** What the answers of a machine take in electricity; null while unknown. */
   readonly energyOf: (id: string) => ProviderEnergy | null;
-  /** Called with the results of calls to providers. */
-  readonly routed: ReportProviderResult;
 }
 
 /** Chat requests in progress, and totals since the data directory was created. */
@@ -134,34 +111,13 @@ interface GatewayLoad {
   readonly tokens: number;
 }
 
-export interface Gateway extends ChangeHandlers {
-  start(): Promise<Started>;
-  /** Running requests may finish within `graceMs`, then they are aborted. */
-  stop(graceMs: number): Promise<void>;
-  /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
-  askForModels(): void;
-  /** The machine has woken from sleep. */
-  resumed(): void;
-  /** Something has changed at an upstream: it is checked now instead of in its turn. */
-  checkNow(id: UpstreamId): void;
-  snapshot(): LiveSnapshot;
-  load(): GatewayLoad;
-  /** Models whose engine was caught cutting prompts. */
-  cuts(): readonly CutWindow[];
-  readonly feed: LiveFeed;
-  url(): string;
-  baseUrl(): string;
-  /** Empty before the start. */
-  ports(): readonly number[];
-  /** The window's address with a new one-time code for a control session. */
-  controlLink(): string;
-}
+export type Gateway = ReturnType<typeof createGateway>;
 
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
-export function createGateway(deps: GatewayDeps): Gateway {
+export function createGateway(deps: GatewayDeps) {
   const { clock, config, log, others } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
@@ -172,11 +128,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     ...deps,
     share: (own) => others.share(own),
     sharePrefixes: (own) => others.sharePrefixes(own),
+    ...deps.providers,
     providers: deps.providers.known,
-    summary: deps.providers.summary,
-    routed: deps.providers.routed,
-    absence: deps.providers.absence,
-    nameOf: deps.providers.nameOf,
     joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
     app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
@@ -241,26 +194,33 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
   return {
     feed,
+    /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     resumed: () => healthChecks.checkNow(),
-    checkNow(id) {
+    /** Something has changed at an upstream: it is checked now instead of in its turn. */
+    checkNow(id: UpstreamId) {
       sightings.recheck(id);
       healthChecks.checkNow(id);
     },
-    snapshot: () => feed.snapshot(),
-    cuts: () => learnt.windows.cuts(),
-    load: () => loadOf(limits.admission.view().running, stats.view()),
+    snapshot: (): LiveSnapshot => feed.snapshot(),
+    /** Models whose engine was caught cutting prompts. */
+    cuts: (): readonly CutWindow[] => learnt.windows.cuts(),
+    load: (): GatewayLoad => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
-    ports: () => (lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)]),
+    /** Empty before the start. */
+    ports: (): readonly number[] =>
+      lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
+    /** The window's address with a new one-time code for a control session. */
     controlLink,
     ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks, remotes }),
-    start() {
+    start(): Promise<Started> {
       healthChecks.start();
       others.start(stats);
       return lifecycle.start(config());
     },
-    async stop(graceMs) {
+    /** Running requests may finish within `graceMs`, then they are aborted. */
+    async stop(graceMs: number) {
       warmup.stop();
       preference.stop();
       stopChecks();
@@ -298,10 +258,8 @@ function loadOf(
   return { in_flight: running, requests, answers, fallbacks, tokens };
 }
 
-interface RouteParts {
+interface RouteParts extends Pick<Learnt, 'adjustments' | 'windows'> {
   readonly monitor: Monitor;
-  readonly adjustments: Adjustments;
-  readonly windows: Windows;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: SightingsMonitor;
@@ -343,26 +301,6 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   return routes;
 }
 
-interface ChangeHandlers {
-  resetCircuit(id: UpstreamId): void;
-  /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
-  upstreamChanged(id: UpstreamId): void;
-  /** Two upstreams have changed places: what is known about each goes with it. */
-  upstreamsSwapped(a: HostedId, b: HostedId): void;
-  traffic(providerId: string): ProviderTraffic;
-  /** A provider has a new token, so its circuit and exclusions no longer apply. */
-  providerChanged(id: string): void;
-  /** A provider or its engine is available again: the next request may probe it at once. */
-  providerRecovered(id: string): void;
-  /** A provider's engine has lost the prompts in its cache. */
-  providerEmptied(id: string): void;
-  /** A provider has answered the completion of its verification. */
-  providerProved(id: string): void;
-  /** A provider was removed: everything known about it is discarded. */
-  providerRemoved(id: string): void;
-}
-
-/** Reactions to changes of upstreams and machines. */
 function changeHandlers(
   {
     circuits,
@@ -390,14 +328,13 @@ function changeHandlers(
     readonly healthChecks: HealthChecks;
     readonly remotes: () => readonly RemoteUpstream[];
   },
-): ChangeHandlers {
+) {
   function forgetSupport(id: string): void {
     windows.forget(id);
     support.forget(id);
     adjustments.forget(id);
   }
 
-  /** What the next requests find out again. */
   function forgetUpstream(id: UpstreamId): void {
     predictions.forget(id);
     prefixes.forget(id);
@@ -406,8 +343,9 @@ function changeHandlers(
     catalogue.forget(id);
   }
   return {
-    resetCircuit: (id) => circuits.reset(id),
-    upstreamChanged(id) {
+    resetCircuit: (id: UpstreamId) => circuits.reset(id),
+    /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
+    upstreamChanged(id: UpstreamId) {
       circuits.replaced(id);
       forgetUpstream(id);
       sightings.changed(id);
@@ -415,7 +353,8 @@ function changeHandlers(
       const isSetUp = remotes().some((remote) => remote.id === id);
       if (!isSetUp && preference.id() === id) preference.end();
     },
-    upstreamsSwapped(a, b) {
+    /** Two upstreams have changed places: what is known about each goes with it. */
+    upstreamsSwapped(a: HostedId, b: HostedId) {
       circuits.swap(a, b);
       for (const id of [a, b]) forgetUpstream(id);
       outcomes.swap(a, b);
@@ -423,20 +362,25 @@ function changeHandlers(
       sightings.swapped(a, b);
       preference.swapped(a, b);
     },
-    traffic: (id) => providerTraffic(id, { circuits, latencies, stats }),
-    providerChanged(id) {
+    traffic: (id: string): ProviderTraffic => providerTraffic(id, { circuits, latencies, stats }),
+    /** A provider has a new token, so its circuit and exclusions no longer apply. */
+    providerChanged(id: string) {
       circuits.reset(id);
       forgetSupport(id);
     },
-    providerRecovered(id) {
+    /** A provider or its engine is available again: the next request may probe it at once. */
+    providerRecovered(id: string) {
       circuits.coolDown(id);
       // The pool's circuit opens when all of its machines are excluded.
       circuits.coolDown('local');
       sightings.recovered(id);
     },
-    providerEmptied: (id) => prefixes.forget(id),
-    providerProved: (id) => healthChecks.passed(id),
-    providerRemoved(id) {
+    /** A provider's engine has lost the prompts in its cache. */
+    providerEmptied: (id: string) => prefixes.forget(id),
+    /** A provider has answered the completion of its verification. */
+    providerProved: (id: string) => healthChecks.passed(id),
+    /** A provider was removed: everything known about it is discarded. */
+    providerRemoved(id: string) {
       sightings.forget(id);
       circuits.forget(id);
       latencies.forget(id);
@@ -447,19 +391,13 @@ function changeHandlers(
   };
 }
 
-/** What upstreams and machines turned out to accept, and the items of their answers. */
-interface Learnt {
-  readonly prefills: Prefills;
-  readonly support: EndpointSupport;
-  readonly adjustments: Adjustments;
-  readonly items: ItemMemory;
-  readonly windows: Windows;
-}
+type Learnt = ReturnType<typeof createLearnt>;
 
 /** For items of answers that callers may refer to; enough for thousands of answers. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
-function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>): Learnt {
+/** What upstreams and machines turned out to accept, and the items of their answers. */
+function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>) {
   return {
     prefills: createPrefills(http, clock),
     support: createEndpointSupport(clock),

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,6 +6,7 @@ import { loadConfig } from '../../main/config/load.ts';
 import { ENTRIES, ENV_PREFIX, valueAt } from '../../main/config/schema.ts';
 import { logTarget } from '../../main/cli/logs.ts';
 import { HELLO } from '../support/client.ts';
+import { freePort } from '../support/free-port.ts';
 import { bearer, postJson } from '../support/http.ts';
 import { asVariables, spawnProgram } from '../support/process.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
@@ -68,19 +69,29 @@ test('the gateways of the compose file share a database and a secret, and refuse
   expect(poolCompose).toMatch(/POOL_SECRET: \$\{SWITCHYARD_POOL_SECRET:\?/);
 });
 
-const TOOL = ['buildah', 'podman'].find(
+const KEY = 'a-key-for-this-test';
+const TOOLS = ['buildah', 'podman'].filter(
   (tool) => spawnSync(tool, ['--version']).error === undefined,
 );
-const KEY = 'a-key-for-this-test';
+
+/** Both tools work on the same store. */
+const image = builtImage();
+
+/** Why there is none here, or what was built. */
+function builtImage(): string | ReturnType<typeof buildImage> {
+  const [tool] = TOOLS;
+  if (tool === undefined) return 'neither buildah nor podman is installed';
+  if (!existsSync('/etc/debian_version')) return 'its base is made of a Debian';
+  const built = buildImage(tool);
+  return built.offline ?? built;
+}
 
 test('a built image serves as its user, reports its health, logs JSON and stops', async (ctx) => {
-  if (TOOL === undefined) return ctx.skip('neither buildah nor podman is installed');
-  if (!existsSync('/etc/debian_version')) return ctx.skip('its base is made of a Debian');
-  const { run, store, offline } = buildImage(TOOL);
-  if (offline !== null) return ctx.skip(offline);
+  if (typeof image === 'string') return ctx.skip(image);
+  const { run, store } = image;
   // The OCI format would leave it out.
   expect(run('inspect', '--type', 'image', TAG)).toMatch(/"?Healthcheck.*readyz/s);
-  if (TOOL !== 'buildah') return;
+  if (!TOOLS.includes('buildah')) return;
 
   const upstream = await startUpstream(answers('hi'));
   const container = run('from', TAG);
@@ -88,7 +99,7 @@ test('a built image serves as its user, reports its health, logs JSON and stops'
   const env = Object.entries(asVariables(settings)).map(([name, value]) => `-e=${name}=${value}`);
   const start = [...store, 'run', ...CHROOT, ...env];
   const command = [container, '--', 'switchyard', 'start'];
-  const served = spawnProgram([TOOL, ...start, ...command], process.env);
+  const served = spawnProgram(['buildah', ...start, ...command], process.env);
   const pid = Number(await served.printed(/"event":"starting".*"pid":(\d+)/));
   let isServing = true;
   onTestFinished(() => void (isServing && process.kill(pid, 'SIGKILL')));
@@ -101,7 +112,7 @@ test('a built image serves as its user, reports its health, logs JSON and stops'
   const check = JSON.parse(text) as string[];
   const isHealthyAt = (port: string) => {
     const given = [`-e=${ENV_PREFIX}PORT=${port}`, container, '--', ...check];
-    return spawnSync(TOOL, [...start, ...given]).status === 0;
+    return spawnSync('buildah', [...start, ...given]).status === 0;
   };
   expect([isHealthyAt(new URL(url).port), isHealthyAt('1')]).toEqual([true, false]);
 
@@ -112,4 +123,58 @@ test('a built image serves as its user, reports its health, logs JSON and stops'
   const lines = ended.stdout.trim().split('\n');
   const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
   expect(events).toEqual(expect.arrayContaining(['starting', 'started', 'request']));
-}, 900_000);
+});
+
+// Podman's defaults ask for more open files and processes than a confined root may set.
+const LIMITS = ['--ulimit=nofile=4096:4096', '--ulimit=nproc=4096:4096'];
+// Podman mounts what Docker does not: without this option, a /tmp to write to.
+const CONFINED = ['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--user=12345:12345'];
+
+/** The first runtime with which podman starts the image here, or why none does. */
+function findRuntime(store: readonly string[]) {
+  const tries = ['crun', 'runc'].map((runtime) => {
+    const flags = [...store, '--runtime', runtime, '--cgroup-manager=cgroupfs'];
+    const run = ['run', '--rm', '--network=host', '--no-healthcheck', ...LIMITS, TAG];
+    const { status, stderr } = spawnSync('podman', [...flags, ...run, 'node', '-v'], {
+      encoding: 'utf8',
+    });
+    return { flags, status, stderr };
+  });
+  const found = tries.find(({ status }) => status === 0);
+  return found?.flags ?? tries.map(({ stderr }) => stderr.trim()).join('; ');
+}
+
+test('the image serves from a read-only root as any user, and its volume survives the container', async (ctx) => {
+  if (typeof image === 'string') return ctx.skip(image);
+  if (!TOOLS.includes('podman')) return ctx.skip('podman is not installed');
+  const flags = findRuntime(image.store);
+  if (typeof flags === 'string') return ctx.skip(`podman starts no container here: ${flags}`);
+
+  const podman = (...args: readonly string[]) =>
+    execFileSync('podman', [...flags, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  const upstream = await startUpstream(answers('hi'));
+  const port = await freePort();
+  const settings = { PORT: `${port}`, API_KEYS: KEY, HOSTED_A_BASE_URL: upstream.url };
+  const env = Object.entries(asVariables(settings)).map(([name, value]) => `-e=${name}=${value}`);
+  const start = async (name: string) => {
+    const options = [`--name=${name}`, '--volume=kept:/data', '--network=host', ...CONFINED];
+    podman('create', ...options, ...LIMITS, ...env, TAG);
+    onTestFinished(() => void podman('rm', '--force', '--time=0', '--ignore', name));
+    const served = spawnProgram(['podman', ...flags, 'start', '--attach', name], process.env);
+    await served.printed(/"event":"started"/);
+    return served;
+  };
+
+  const first = await start('first');
+  const chat = await postJson(`http://127.0.0.1:${port}/v1/chat/completions`, HELLO, bearer(KEY));
+  expect(chat.headers['x-gateway-upstream']).toBe('hosted_a');
+  podman('healthcheck', 'run', 'first');
+  podman('exec', 'first', 'switchyard', 'keys', 'add', 'laptop');
+  podman('stop', 'first');
+  expect((await first.ended).code).toBe(0);
+  podman('rm', 'first');
+
+  await start('second');
+  expect(podman('exec', 'second', 'switchyard', 'keys', 'list')).toContain('laptop');
+  podman('stop', 'second');
+});

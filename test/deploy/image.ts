@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import { temporaryDirectory } from '../support/gateway.ts';
+import { afterAll } from 'vitest';
 import { unreachableRegistry } from '../support/npm-registry.ts';
 import { writeBase } from './base-image.ts';
 
@@ -13,18 +13,19 @@ export const TAG = 'localhost/switchyard-test';
 /** Nothing is asked of the system but this; the network is the machine's own. */
 export const CHROOT = ['--isolation', 'chroot'];
 
-/** Podman refuses a run root of more than 50 characters. */
-function shortDirectory(): string {
-  const directory = mkdtempSync('/tmp/switchyard-');
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+function directoryIn(parent: string): string {
+  const directory = mkdtempSync(join(parent, 'switchyard-'));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Builds the image in a store of its own, with a base of this machine's files. */
+/** Builds the image in a store of its own, which goes with the test file, with a base of this machine's files. */
 export function buildImage(tool: string) {
-  const folder = temporaryDirectory();
+  const folder = directoryIn(tmpdir());
   const at = (name: string) => join(folder, name);
-  const store = ['--root', at('store'), '--runroot', shortDirectory(), '--storage-driver', 'vfs'];
+  // Podman refuses a run root of more than 50 characters.
+  const runRoot = directoryIn('/tmp');
+  const store = ['--root', at('store'), '--runroot', runRoot, '--storage-driver', 'vfs'];
   const run = (...args: readonly string[]) =>
     execFileSync(tool, [...store, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
   const build = (tag: string, context: string, ...more: readonly string[]) => {

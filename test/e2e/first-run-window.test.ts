@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
+import { faultsOf } from '../support/sights.ts';
 import {
   answers,
   chunk,
@@ -38,20 +39,6 @@ async function isFocused(field: Locator): Promise<void> {
   await expect.poll(() => field.evaluate((it) => it === document.activeElement)).toBe(true);
 }
 
-const overflow = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-
-async function holdsUp(page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    expect(await axeViolations(page)).toEqual([]);
-  }
-  for (const width of [320, 390, 1280]) {
-    await page.setViewportSize({ width, height: 800 });
-    expect([width, await overflow(page)]).toEqual([width, 0]);
-  }
-}
-
 describe('first starts, with nothing configured', () => {
   test('a first start leads to an answered message over a hosted API in four clicks, without shell or restart', async () => {
     const service = await startService();
@@ -62,7 +49,7 @@ describe('first starts, with nothing configured', () => {
       await doing;
     };
     await page.getByRole('heading', { name: 'Connect your first model' }).waitFor();
-    await holdsUp(page);
+    expect(await faultsOf(page)).toEqual([]);
     await click(page.getByLabel('Service').selectOption('Another OpenAI-compatible API'));
     await page.getByLabel('Base URL').fill(service.url.replace('http://', ''));
     await page.getByLabel('API key').fill('sk-pasted');
@@ -70,7 +57,7 @@ describe('first starts, with nothing configured', () => {
     await click(page.getByRole('button', { name: 'Save and test' }).click());
     await page.getByText(/Works\./).waitFor();
     await station(page, new URL(service.url).host).getByText('serving').waitFor();
-    await holdsUp(page);
+    expect(await faultsOf(page)).toEqual([]);
     await click(page.getByRole('link', { name: 'Send a first message' }).click());
     await isFocused(page.getByRole('textbox', { name: 'Message' }));
     await page.keyboard.type('Hello');
@@ -109,7 +96,7 @@ describe('first starts, with nothing configured', () => {
     await page.getByRole('dialog').getByLabel('Base URL').fill(service.url);
     await page.getByRole('dialog').getByLabel('API key').fill('sk-pasted');
     await page.getByRole('combobox', { name: 'Model' }).selectOption('small');
-    await holdsUp(page);
+    expect(await faultsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save and test' }).click();
     await page.getByText(/Works\./).waitFor();
     expect(service.calls.at(-1)?.json).toMatchObject({ model: 'small' });
@@ -243,7 +230,7 @@ describe('the chat of the dashboard', () => {
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('First answer').nth(1).waitFor();
     expect(service.calls[1]?.json['messages']).toHaveLength(3);
-    await holdsUp(page);
+    expect(await faultsOf(page)).toEqual([]);
     const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
     expect(stored).not.toMatch(/answer|Three/);
     const { id } = host.snapshot().requests[0] ?? { id: '' };

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { axeViolations } from '../support/browser.ts';
 import { remembering } from '../support/gateway.ts';
 import { gpuDevice } from '../support/agent-record.ts';
 import { openPage } from '../support/page.ts';
+import { faultsOf, overflowOf, showAt } from '../support/sights.ts';
 import { recordOf } from '../registry/world.ts';
 import { enrolled, storedMachine } from '../support/tier.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
@@ -42,6 +42,8 @@ async function goTo(page: Page, hash: string, heading: string) {
   await page.getByRole('heading', { level: 1, name: heading }).waitFor();
 }
 
+const WIDTHS = [1280, 768, 390];
+
 /** The figures that reach out of their room, or break between number and unit. */
 const overflowing = (page: Page, selector: string) =>
   page.locator(selector).evaluateAll((all) =>
@@ -59,35 +61,33 @@ const overflowing = (page: Page, selector: string) =>
     }),
   );
 
-test.each(
-  [1280, 768, 390].flatMap((width) =>
-    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-  ),
-)(
-  'machines of one, two and eight GPUs fit at $width px ($colorScheme)',
-  async ({ width, colorScheme }) => {
-    const providers = enrolled(Object.entries(GPUS).map((each) => machineWith(...each)));
-    const openStore = remembering({ providers, enrollments: [], documents: {} });
-    const host = await startWindowHost(NO_AGENT, { openStore });
-    const viewport = { width, height: 900 };
-    const page = await openPage(host.controlLink(), { viewport, colorScheme });
-    await goTo(page, '#/providers', 'Machines');
-    const rowOf = (name: string) =>
-      page.locator('.provider', { has: page.getByRole('link', { name, exact: true }) });
-    const loadOf = (name: string) => rowOf(name).locator('[data-column="load"]').innerText();
-    await rowOf('rack').waitFor();
+test('machines of one, two and eight GPUs fit phones, tablets and desktops', async () => {
+  const providers = enrolled(Object.entries(GPUS).map((each) => machineWith(...each)));
+  const openStore = remembering({ providers, enrollments: [], documents: {} });
+  const host = await startWindowHost(NO_AGENT, { openStore });
+  const page = await openPage(host.controlLink());
+  await goTo(page, '#/providers', 'Machines');
+  const rowOf = (name: string) =>
+    page.locator('.provider', { has: page.getByRole('link', { name, exact: true }) });
+  const loadOf = (name: string) => rowOf(name).locator('[data-column="load"]').innerText();
+  await rowOf('rack').waitFor();
+  for (const width of WIDTHS) {
+    await showAt(page, { width });
     const loads = await Promise.all(['desk', 'rig', 'rack'].map(loadOf));
     expect(loads.map((load) => load.replace(/^GPU\s*/, ''))).toEqual(['97%', '97 · 0%', '0–98%']);
     expect(await overflowing(page, '.provider-figure:visible')).toEqual([]);
-    for (const [name, gpus] of Object.entries(GPUS)) {
-      await goTo(page, `#/providers/prv_${name}`, name);
-      const meters = page.locator('.meters > div');
-      await expect.poll(() => meters.count()).toBe(3 * gpus.length);
+  }
+  for (const [name, gpus] of Object.entries(GPUS)) {
+    await goTo(page, `#/providers/prv_${name}`, name);
+    const meters = page.locator('.meters > div');
+    await expect.poll(() => meters.count()).toBe(3 * gpus.length);
+    for (const width of WIDTHS) {
+      await showAt(page, { width });
       expect(await overflowing(page, '.meters dd')).toEqual([]);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      expect(await overflowOf(page)).toBe(0);
     }
-    const hot = page.locator('.meters [data-tone="amber"] dd');
-    expect(await hot.allInnerTexts()).toEqual(['86 °C', '92 °C']);
-    expect(await axeViolations(page)).toEqual([]);
-  },
-);
+  }
+  const hot = page.locator('.meters [data-tone="amber"] dd');
+  expect(await hot.allInnerTexts()).toEqual(['86 °C', '92 °C']);
+  expect(await faultsOf(page)).toEqual([]);
+});

@@ -15,6 +15,7 @@ import { recordOf } from '../registry/world.ts';
 import { remembering, temporaryDirectory } from '../support/gateway.ts';
 import { bearer } from '../support/http.ts';
 import { openPage } from '../support/page.ts';
+import { faultsOf } from '../support/sights.ts';
 import { storedMachine } from '../support/tier.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
 
@@ -108,56 +109,44 @@ async function start(counted = machinesInUse()) {
   return { url, link: host.controlLink() };
 }
 
-test.each([
-  ['light', 1280],
-  ['dark', 390],
-  ['light', 320],
-] as const)(
-  'the history can be read, by keyboard too, and fits (%s, %i px)',
-  async (colorScheme, width) => {
-    const { url, link } = await start();
-    await chat(url, HELLO, bearer(KEY));
-    const page = await openPage(link, {
-      colorScheme,
-      viewport: { width, height: 800 },
-    });
-    const today = page.getByRole('region', { name: 'Today' });
-    await today.getByText('0.0120 EUR').waitFor();
-    await today.getByText('1,545').waitFor();
-    expect(await today.locator('.sparkline rect').count()).toBeGreaterThan(0);
-    expect(await axeViolations(page)).toEqual([]);
-    await today.getByRole('link', { name: 'History' }).click();
-    await page.getByText('0.0120 EUR').first().waitFor();
-    await page.getByRole('link', { name: 'Hour' }).focus();
-    await page.keyboard.press('Enter');
-    await page
-      .getByRole('link', { name: 'Hour', exact: true })
-      .and(page.locator('[aria-current]'))
-      .waitFor();
-    await page.getByRole('cell', { name: 'model-a' }).waitFor();
-    const machines = page.getByRole('region', { name: 'By machine' });
-    await machines.getByRole('img', { name: /^tower-9: 200; highest 100 at/ }).waitFor();
-    await machines.getByRole('img', { name: /^Attic: 180;/ }).waitFor();
-    await machines.getByRole('img', { name: /^machine 77777777: 160;/ }).waitFor();
-    await page.getByRole('rowheader', { name: 'Local · Attic' }).waitFor();
-    expect(await machines.getByText('All other machines').count()).toBe(3);
-    // Under the pointer nothing moves; what is new is in the table, and then here.
-    const calls = page.getByRole('img', { name: /^Hosted A: 1; highest 1 at/ });
-    await calls.hover();
-    await chat(url, HELLO, bearer(KEY));
-    await page.getByRole('row', { name: /Hosted A model-a 2 / }).waitFor();
-    expect(await calls.count()).toBe(1);
-    await page.mouse.move(0, 0);
-    await page.getByRole('img', { name: /^Hosted A: 2;/ }).waitFor();
-    await page.getByRole('rowheader', { name: 'key 1' }).waitFor();
-    expect(await page.locator('.chart rect').count()).toBeGreaterThan(0);
-    await page.getByText('Show as a table').click();
-    await page.getByRole('columnheader', { name: 'Tokens per second' }).waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-    const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-    expect(over).toBeLessThanOrEqual(0);
-  },
-);
+test('the history can be read, by keyboard too, and fits', async () => {
+  const { url, link } = await start();
+  await chat(url, HELLO, bearer(KEY));
+  const page = await openPage(link);
+  const today = page.getByRole('region', { name: 'Today' });
+  await today.getByText('0.0120 EUR').waitFor();
+  await today.getByText('1,545').waitFor();
+  expect(await today.locator('.sparkline rect').count()).toBeGreaterThan(0);
+  expect(await faultsOf(page)).toEqual([]);
+  await today.getByRole('link', { name: 'History' }).click();
+  await page.getByText('0.0120 EUR').first().waitFor();
+  await page.getByRole('link', { name: 'Hour' }).focus();
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('link', { name: 'Hour', exact: true })
+    .and(page.locator('[aria-current]'))
+    .waitFor();
+  await page.getByRole('cell', { name: 'model-a' }).waitFor();
+  const machines = page.getByRole('region', { name: 'By machine' });
+  await machines.getByRole('img', { name: /^tower-9: 200; highest 100 at/ }).waitFor();
+  await machines.getByRole('img', { name: /^Attic: 180;/ }).waitFor();
+  await machines.getByRole('img', { name: /^machine 77777777: 160;/ }).waitFor();
+  await page.getByRole('rowheader', { name: 'Local · Attic' }).waitFor();
+  expect(await machines.getByText('All other machines').count()).toBe(3);
+  // Under the pointer nothing moves; what is new is in the table, and then here.
+  const calls = page.getByRole('img', { name: /^Hosted A: 1; highest 1 at/ });
+  await calls.hover();
+  await chat(url, HELLO, bearer(KEY));
+  await page.getByRole('row', { name: /Hosted A model-a 2 / }).waitFor();
+  expect(await calls.count()).toBe(1);
+  await page.mouse.move(0, 0);
+  await page.getByRole('img', { name: /^Hosted A: 2;/ }).waitFor();
+  await page.getByRole('rowheader', { name: 'key 1' }).waitFor();
+  expect(await page.locator('.chart rect').count()).toBeGreaterThan(0);
+  await page.getByText('Show as a table').click();
+  await page.getByRole('columnheader', { name: 'Tokens per second' }).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+});
 
 /** Calls of two machines, of which caches had four fifths and half, and what callers saw of them. */
 function fromCaches(): readonly Increment[] {
@@ -181,29 +170,21 @@ function fromCaches(): readonly Increment[] {
   );
 }
 
-test.each([
-  ['light', 1280],
-  ['dark', 390],
-] as const)(
-  'what was found in caches is shown with what was read and what that saved (%s, %i px)',
-  async (colorScheme, width) => {
-    const { link } = await start(fromCaches());
-    const page = await openPage(link, { colorScheme, viewport: { width, height: 800 } });
-    await page.getByRole('link', { name: 'History' }).first().click();
-    await page.getByText('2.6m of 4m').waitFor();
-    await page.getByText('about 46 min 30 s').waitFor();
-    const upstreams = page.getByRole('region', { name: 'By upstream', exact: true });
-    await upstreams.getByRole('img', { name: /^Local: 2\.6m; highest 520k at/ }).waitFor();
-    await upstreams.getByRole('img', { name: /^Local: 1\.4m; highest 280k at/ }).waitFor();
-    const machines = page.getByRole('region', { name: 'By machine' });
-    await machines.getByRole('img', { name: /^tower-9: 1\.6m;/ }).waitFor();
-    await machines.getByRole('img', { name: /^tower-9: 400k;/ }).waitFor();
-    await page.getByRole('row', { name: /Attic qwen3 200 0 2,000,000 1,000,000 40,000/ }).waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-    const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-    expect(over).toBeLessThanOrEqual(0);
-  },
-);
+test('what was found in caches is shown with what was read and what that saved', async () => {
+  const { link } = await start(fromCaches());
+  const page = await openPage(link);
+  await page.getByRole('link', { name: 'History' }).first().click();
+  await page.getByText('2.6m of 4m').waitFor();
+  await page.getByText('about 46 min 30 s').waitFor();
+  const upstreams = page.getByRole('region', { name: 'By upstream', exact: true });
+  await upstreams.getByRole('img', { name: /^Local: 2\.6m; highest 520k at/ }).waitFor();
+  await upstreams.getByRole('img', { name: /^Local: 1\.4m; highest 280k at/ }).waitFor();
+  const machines = page.getByRole('region', { name: 'By machine' });
+  await machines.getByRole('img', { name: /^tower-9: 1\.6m;/ }).waitFor();
+  await machines.getByRole('img', { name: /^tower-9: 400k;/ }).waitFor();
+  await page.getByRole('row', { name: /Attic qwen3 200 0 2,000,000 1,000,000 40,000/ }).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+});
 
 const HOURS_AGO = [
   [0.5, 1],

@@ -10,7 +10,7 @@ import { openPage } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const REQUESTS_PER_SECOND = 10;
-const CLICKS = 12;
+const CLICKS = 6;
 /** A person aims and presses for so long. */
 const AIM_MS = 250;
 const PRESS_MS = 90;
@@ -76,7 +76,7 @@ test('every click opens the row that was aimed at, at 10 requests a second, and 
   for (let click = 0; click < CLICKS; click += 1) {
     await page.mouse.move(600, 30);
     await page.waitForTimeout(600);
-    const y = Math.round(top) + 30 + 60 * (click % 6);
+    const y = Math.round(top) + 30 + 60 * click;
     await page.mouse.move(640, y);
     const aimed = await page.evaluate<string>(
       `document.elementFromPoint(640, ${y}).closest('.request').dataset.id`,

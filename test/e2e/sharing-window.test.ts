@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
 import { OUTER_ADDRESS } from '../support/http.ts';
 import { openPage } from '../support/page.ts';
+import { faultsOf } from '../support/sights.ts';
 import { startWindowHost, NO_AGENT } from '../support/window-host.ts';
 
 const run = promisify(execFile);
@@ -51,20 +52,6 @@ function darkModulesOf(text: string): readonly string[] {
   return data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`${x} ${y}`] : [])));
 }
 
-async function looksRight(page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    expect(await axeViolations(page)).toEqual([]);
-  }
-  for (const width of [320, 390, 1280]) {
-    await page.setViewportSize({ width, height: 900 });
-    const over = await page.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    expect([width, over]).toEqual([width, 0]);
-  }
-}
-
 test.skipIf(OUTER_ADDRESS === undefined)(
   'the gateway is shared at once with a new key and a line that works, and closed again at once',
   async () => {
@@ -74,11 +61,11 @@ test.skipIf(OUTER_ADDRESS === undefined)(
     await page.getByLabel('Host names to accept').fill('gpu-box.local');
     expect(await page.getByLabel('Name for the new key').inputValue()).toBe('network');
     await page.getByText(/sudo ufw allow \d+\/tcp|choose Allow|private networks/).waitFor();
-    await looksRight(page);
+    expect(await faultsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Share', exact: true }).click();
     await page.getByText(/^Now listening at http/).waitFor();
     await page.getByText('1 key', { exact: true }).waitFor();
-    await looksRight(page);
+    expect(await faultsOf(page)).toEqual([]);
     const line = (await page.getByText(/^curl http/).textContent()) ?? '';
     expect(line).toContain(`http://${address}:`);
     expect(JSON.parse(await shell(line))).toMatchObject({ object: 'list' });
@@ -94,7 +81,7 @@ test.skipIf(OUTER_ADDRESS === undefined)(
     const link = (await page.getByText(/#code=/).textContent()) ?? '';
     const code = page.getByRole('img', { name: 'QR code of the sign-in link' });
     expect(await darkModules(code)).toEqual(darkModulesOf(link));
-    await looksRight(page);
+    expect(await faultsOf(page)).toEqual([]);
     // As the page behind the link does; this browser opens no address but loopback.
     expect(new URL(link).host).toBe(`${address}:${port}`);
     expect([await redeemed(link), await redeemed(link)]).toEqual([200, 401]);

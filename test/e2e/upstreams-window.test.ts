@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
+import { faultsOf } from '../support/sights.ts';
 import { controlOf } from '../support/tier.ts';
 import { answers, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
@@ -52,10 +53,7 @@ describe('hosted upstreams in the settings', () => {
       .poll(() => page.evaluate(() => document.activeElement?.parentElement?.id))
       .toBe('section-hosted_b');
     expect(await hostedB.count()).toBe(0);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await axeViolations(page)).toEqual([]);
-    }
+    expect(await faultsOf(page)).toEqual([]);
     await mine.getByRole('button', { name: 'Test' }).click();
     await mine.getByText(/Works\./).waitFor();
     expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
@@ -124,10 +122,7 @@ describe('hosted upstreams that are dragged', () => {
     // A click on the handle opens nothing.
     await section(page, 'One').locator('.drag-handle').click();
     expect(await section(page, 'One').getAttribute('open')).toBeNull();
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await axeViolations(page)).toEqual([]);
-    }
+    expect(await faultsOf(page)).toEqual([]);
   });
 
   test('a dragged upstream stays where it was after Escape', async () => {

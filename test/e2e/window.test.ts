@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
 import { openPage } from '../support/page.ts';
 
@@ -45,18 +44,3 @@ test('the link signs in and leaves the address, and without it the page only rea
   await second.getByText(/read-only/).waitFor();
   expect(await second.getByRole('combobox', { name: /local/i }).isDisabled()).toBe(true);
 });
-
-test.each(['light', 'dark'] as const)(
-  'axe finds nothing wrong in the %s dashboard',
-  async (scheme) => {
-    const demo = await startDemo();
-    await demo.type('break local refuse');
-    await ask(demo, false);
-    const page = await openPage(demo.link, { colorScheme: scheme });
-    await page
-      .getByText(/Local was unreachable/)
-      .first()
-      .waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-  },
-);

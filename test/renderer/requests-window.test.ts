@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { axeViolations, type PageOptions } from '../support/browser.ts';
+import { faultsOf, showAt } from '../support/sights.ts';
 import { openWindow } from '../support/window-feed.ts';
 import { attempt, perUpstream, request, snapshot, status, upstream } from './builders.ts';
 import * as rows from './request-builders.ts';
@@ -40,15 +41,6 @@ async function boxOf(part: Locator) {
 }
 
 describe.each(SIZES)('at $width × $height', (viewport) => {
-  test.each(['light', 'dark'] as const)(
-    'the %s list of requests has no accessibility fault that axe finds',
-    async (scheme) => {
-      const page = await open(ALL, { viewport, colorScheme: scheme });
-      await page.locator('.request').last().waitFor();
-      expect(await axeViolations(page)).toEqual([]);
-    },
-  );
-
   test('calls side by side are drawn under each other, and the hedge begins at its mark, in its row', async () => {
     const page = await open([rows.hedgeWon()], { viewport });
     const slow = await boxOf(page.locator('.waterfall .stretch[data-kind="outrun"]'));
@@ -96,20 +88,30 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     );
     expect(outside).toBe(0);
   });
+});
 
-  test('the details of a request fit the window and have no accessibility fault that axe finds', async () => {
-    const page = await open(ALL, { viewport });
-    for (const [index] of ALL.entries()) {
-      await page.locator('.request').nth(index).click();
-      const dialog = page.getByRole('dialog');
-      await dialog.getByRole('columnheader', { name: 'Called because' }).waitFor();
+test('the list of requests fits and has no accessibility fault that axe finds', async () => {
+  const page = await open(ALL);
+  await page.locator('.request').last().waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+});
+
+test('the details of a request fit each window and have no accessibility fault that axe finds', async () => {
+  const page = await open(ALL);
+  for (const [index] of ALL.entries()) {
+    await page.locator('.request').nth(index).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('columnheader', { name: 'Called because' }).waitFor();
+    for (const size of SIZES) {
+      await showAt(page, size);
       const over = await dialog.evaluate((it) => it.scrollWidth - it.clientWidth);
       expect(over).toBeLessThanOrEqual(0);
-      expect(await axeViolations(page)).toEqual([]);
-      await page.keyboard.press('Escape');
-      await dialog.waitFor({ state: 'detached' });
     }
-  });
+    await showAt(page, SIZES[index % SIZES.length] ?? { width: 1280 });
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  }
 });
 
 test('a row of the list is read out with its story', async () => {

@@ -4,59 +4,45 @@ import type { GpuFigures } from '#shared/agent.ts';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
 import { FACETS, REQUEST_FILTERS, type RequestsWanted } from '#shared/request-filter.ts';
-import type { StatusReport } from '#shared/status.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
+import type { AskedModel, AskedModels } from '#shared/models.ts';
+import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { processUsage } from '../../platform/process.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
-import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import type { Stats } from '../monitoring/counters.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
-import type { RequestReader } from '../monitoring/monitor.ts';
+import type { Monitor, RequestReader } from '../monitoring/monitor.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
-import type { StatusScope } from '../monitoring/status.ts';
-import type { TrafficCounts } from '../monitoring/traffic.ts';
 import type { Windows } from '../routing/windows.ts';
-import type { LocalChoice } from '../upstream/call.ts';
+import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
-import { modelList } from '../upstream/model-list.ts';
-import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import { type RemoteUpstream, type LocalTarget, takenModels } from '../upstream/upstreams.ts';
 import { ASKED_DAYS, type AskedAt } from '../usage/asked.ts';
-import type { Budgets, KeyLimits } from '../usage/budgets.ts';
-import type { UsageRecorder } from '../usage/recorder.ts';
-import type { AskedModel, AskedModels } from '#shared/models.ts';
-import { isUpstreamId } from '#shared/ids.ts';
 import { useByName } from '../../engines/models.ts';
-import { aliased } from '../protocols/aliases.ts';
+import { aliased, namedAliases } from '../protocols/aliases.ts';
+import type { ListedModel } from '../upstream/listed-models.ts';
 
-interface AppDeps {
+type Monitored = 'stats' | 'traffic' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed';
+
+interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
   readonly clock: Clock;
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly catalogue: ModelCatalogue;
   readonly windows: Pick<Windows, 'windowAt'>;
-  readonly status: (forceZeroHeader: string, scope?: StatusScope) => StatusReport;
-  readonly stats: Stats;
-  readonly traffic: TrafficCounts;
-  readonly circuits: Circuits;
-  readonly budgets: Pick<Budgets, 'of'>;
   readonly keys: Pick<NamedKeys, 'list'>;
-  readonly keyLimits: Pick<KeyLimits, 'of'>;
-  readonly usage: UsageRecorder;
   readonly summary: () => ProvidersSummary;
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
-  /** This machine's GPUs as last read. */
   readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string; readonly command: string };
-  readonly feed: LiveFeed;
   readonly sightings: Pick<SightingsMonitor, 'look'>;
   readonly sessions: Sessions;
   readonly isDemo: boolean;
@@ -177,7 +163,6 @@ const EVENTS_HEAD = {
   ...NOSNIFF,
 };
 
-/** Streams the live feed as server-sent events until the reader disconnects. */
 function streamEvents(res: ServerResponse, feed: LiveFeed, clock: Clock): void {
   let overflowed = false;
   let cancelTimer = () => {};
@@ -293,4 +278,106 @@ function askedModels(
     names: names.toSorted((a, b) => b.calls - a.calls),
     models: listed.filter((id) => useByName(id) === null).slice(0, MAX_MODELS),
   };
+}
+
+interface ModelEntry {
+  readonly id: string;
+  readonly object: 'model';
+  /** 0 where it is not known. */
+  readonly created: number;
+  /** The first upstream in routing order that has the model. */
+  readonly owned_by: string;
+  readonly upstreams: readonly UpstreamId[];
+  /** As that upstream names it. */
+  readonly owner?: string;
+  readonly context_length?: number;
+  readonly alias_of?: string;
+}
+
+interface ListSources {
+  readonly config: Config;
+  readonly local: LocalChoice;
+  readonly remotes: readonly RemoteUpstream[];
+  /** What a hosted upstream has listed, as far as it is known. */
+  readonly listedBy: (upstream: RemoteUpstream) => readonly ListedModel[];
+  /** Of a model of one's own, in tokens; null while unknown. */
+  readonly windowAt: (target: LocalTarget, model: string) => number | null;
+}
+
+/** In OpenAI's format: the models of `local`, those that the other upstreams take, and aliases. */
+export function modelList(known: ListSources): {
+  readonly object: 'list';
+  readonly data: readonly ModelEntry[];
+} {
+  const entries = new Map<string, ModelEntry>();
+  for (const id of UPSTREAM_IDS) {
+    for (const model of modelsOf(id, known)) {
+      const before = entries.get(model.id);
+      entries.set(model.id, before === undefined ? entryOf(id, model) : alsoAt(id, before, model));
+    }
+  }
+  for (const [alias, model] of namedAliases(known.config.routing.modelAliases)) {
+    const entry = entries.get(model) ?? { ...entryOf('local', bare(model)), upstreams: [] };
+    entries.set(alias, { ...entry, id: alias, alias_of: model });
+  }
+  return { object: 'list', data: [...entries.values()] };
+}
+
+function entryOf(
+  upstream: UpstreamId,
+  { id, created, owner, contextLength }: ListedModel,
+): ModelEntry {
+  return {
+    id,
+    object: 'model',
+    created: created ?? 0,
+    owned_by: upstream,
+    upstreams: [upstream],
+    ...(owner === null ? {} : { owner }),
+    ...(contextLength === null ? {} : { context_length: contextLength }),
+  };
+}
+
+/** Fills in what the first upstream does not say from a later one; a hosted window says nothing of one's own. */
+function alsoAt(id: UpstreamId, entry: ModelEntry, model: ListedModel): ModelEntry {
+  const upstreams = entry.upstreams.includes(id) ? entry.upstreams : [...entry.upstreams, id];
+  const created = entry.created === 0 ? (model.created ?? 0) : entry.created;
+  const isWindowOpen = entry.owned_by === 'local' && id !== 'local';
+  const later = entryOf(id, isWindowOpen ? { ...model, contextLength: null } : model);
+  return { ...later, ...entry, upstreams, created };
+}
+
+const bare = (id: string): ListedModel => ({ id, created: null, owner: null, contextLength: null });
+
+/** Of a hosted upstream that takes any name, all that it lists: others would be sent another model. */
+function modelsOf(
+  id: UpstreamId,
+  { local, remotes, listedBy, windowAt }: ListSources,
+): readonly ListedModel[] {
+  if (id === 'local')
+    return withSmallestWindow(targetsOf(local).flatMap((target) => modelsAt(target, windowAt)));
+  const upstream = remotes.find((remote) => remote.id === id);
+  if (upstream === undefined) return [];
+  const listed = listedBy(upstream);
+  const taken = takenModels(upstream);
+  if (taken.length === 0) return listed;
+  return taken.map((name) => listed.find((each) => each.id === name) ?? bare(name));
+}
+
+/** With the window that is served, which may be smaller than what the list says. */
+function modelsAt(target: LocalTarget, windowAt: ListSources['windowAt']): readonly ListedModel[] {
+  const { models, listed, facts } = target;
+  return (models ?? []).map((id) => {
+    const model = listed?.find((each) => each.id === id) ?? bare(id);
+    return facts === undefined ? model : { ...model, contextLength: windowAt(target, id) };
+  });
+}
+
+/** An app may be served by any of the machines. */
+function withSmallestWindow(models: readonly ListedModel[]): readonly ListedModel[] {
+  const smallest = new Map<string, number>();
+  for (const { id, contextLength: length } of models) {
+    if (length !== null) smallest.set(id, Math.min(length, smallest.get(id) ?? length));
+  }
+  return models.map((model) => ({ ...model, contextLength: smallest.get(model.id) ?? null }));
 }

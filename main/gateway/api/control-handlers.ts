@@ -32,7 +32,6 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
 
-/** The live settings, as their routes use them. */
 export interface SettingsApi {
   readonly view: () => SettingsView;
   readonly check: LiveConfig['check'];
@@ -145,7 +144,6 @@ function startWarmup({
   return warmup.view().state;
 }
 
-/** Why requests cannot try it first. */
 function notPreferable(id: unknown, { config, remotes }: ControlDeps): GatewayError | null {
   if (!isHostedId(id))
     return invalidParam('id', `must be one of ${HOSTED_IDS.join(', ')}, or null`);
@@ -166,7 +164,6 @@ function sendPatched(res: Response, patched: Patched, view: () => SettingsView):
   else sendError(res, unpatchedError(patched));
 }
 
-/** Why a change of the settings was rejected. */
 function unpatchedError(unpatched: Exclude<Patched, { readonly kind: 'patched' }>): GatewayError {
   const { message } = unpatched;
   if (unpatched.kind === 'unwritten') return { status: 500, code: 'settings_unwritten', message };
@@ -174,7 +171,6 @@ function unpatchedError(unpatched: Exclude<Patched, { readonly kind: 'patched' }
   return { status: code === 'set_by_environment' ? 409 : 400, code, message, param };
 }
 
-/** What an owner needs for troubleshooting. */
 export interface AboutApp {
   readonly dataDirectory: string;
   /** The end of the log file, oldest line first; null if the log goes elsewhere. */

@@ -13,7 +13,6 @@ import {
 } from '../install/scripts.ts';
 import { isLoopbackHost } from '../../platform/http/server.ts';
 
-/** The npm package of this program. */
 export type OwnPackage =
   | {
       readonly kind: 'packed';
@@ -29,9 +28,7 @@ type Packed = Extract<OwnPackage, { readonly kind: 'packed' }>;
 
 interface InstallDeps {
   readonly ownPackage: () => Promise<OwnPackage>;
-  /** Whether the gateway listens beyond loopback. */
   readonly isShared: () => boolean;
-  /** Where other machines reach this gateway. */
   readonly outsideUrl: (req: Request) => string;
 }
 
@@ -42,7 +39,6 @@ const NOT_SHARED: GatewayError = {
     "This gateway listens on this machine only, so no other machine can install from it. Share it in the dashboard (Settings, Share on a network), or set SWITCHYARD_HOST to this machine's address in your network and SWITCHYARD_API_KEYS to a key of your own, then restart it.",
 };
 
-/** Routes from which other machines install this program. */
 export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDeps) {
   const withPackage =
     (send: (packed: Packed, req: Request, res: Response) => void) =>

@@ -173,13 +173,11 @@ function closed(server: Server): Promise<void> {
   });
 }
 
-/** A server that listens at one address. */
 interface Listener {
   readonly address: string;
   readonly server: Server;
 }
 
-/** Where the gateway listens. */
 interface Listening {
   /** As configured, without brackets. */
   readonly host: string;
@@ -251,7 +249,6 @@ async function bindOnce(host: string, port: number, makeServer: () => Server): P
   return { kind: 'bound', listening: { host, port: boundPort, listeners } };
 }
 
-/** How a running gateway moves to another host. */
 type Move =
   /** The new addresses are already open, beside the old ones. */
   | {
@@ -296,7 +293,6 @@ async function prepareMove(
   };
 }
 
-/** The addresses of a gateway as URLs. */
 interface ListeningUrls {
   /** Of the window, such as `http://127.0.0.1:47900`. */
   readonly url: string;

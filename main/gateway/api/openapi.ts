@@ -11,7 +11,6 @@ interface OpenApiDeps {
   readonly version: () => string;
 }
 
-/** Answers with the OpenAPI document, which the first request makes. */
 export function openApiHandler({ routes, version }: OpenApiDeps) {
   let document: object | null = null;
   return (_req: Request, res: Response): void => {

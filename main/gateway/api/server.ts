@@ -10,20 +10,15 @@ import express, { type ErrorRequestHandler, type Request, type Response } from '
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
-import { MeteredRequest } from '../../platform/http/server.ts';
+import { MeteredRequest, type BodyRefusal, readBody } from '../../platform/http/server.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
-import { type GatewayError, isOllamaPath } from '../http/errors.ts';
+import { type GatewayError, isOllamaPath, TINY_PIECES } from '../http/errors.ts';
 import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
-import {
-  createSmallBodyReader,
-  MAX_SMALL_BODY_BYTES,
-  type SmallBodyReader,
-} from '../http/small-bodies.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
 import type { Access, Route, PiecesAnswer, RouteAnswer } from '../../platform/http/routes.ts';
 
@@ -33,7 +28,6 @@ interface ServerDeps {
   readonly id: string;
   readonly identify: Identify;
   readonly chat: ChatDeps;
-  /** Serves every path that does not belong to an endpoint. */
   readonly otherwise: RequestListener;
   readonly isStopping: () => boolean;
   readonly refusedOrigin: (origin: string) => void;
@@ -137,7 +131,6 @@ interface ExpressDeps {
   /** The built window; while it is missing, `/` serves a page that says how to build it. */
   readonly windowDirectory: string;
   readonly clock: Clock;
-  /** Address at which other machines reach this gateway. */
   readonly gatewayUrl: (req: Request) => string;
   readonly onBug: (error: unknown) => void;
 }
@@ -301,16 +294,10 @@ function statusOf(error: unknown): number | null {
 const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
 <h1>The dashboard is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the dashboard first.</p></html>`;
 
-interface AnsweringDeps {
-  readonly clock: Clock;
-  /** Address at which other machines reach this gateway. */
-  readonly gatewayUrl: (req: Request) => string;
-}
-
 const NO_BODY = Buffer.alloc(0);
 
 /** A handler for each route: one that returns its answer is asked for it, and the answer sent. */
-function createHandlers(bodies: SmallBodyReader, { clock, gatewayUrl }: AnsweringDeps) {
+function createHandlers(bodies: SmallBodyReader, { clock, gatewayUrl }: ExpressDeps) {
   return (route: Route) => {
     if ('handle' in route) return route.handle;
     const { access, answer } = route;
@@ -379,4 +366,75 @@ function isKnown(etag: string, ifNoneMatch: string): boolean {
     .split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))
     .some((tag) => tag === etag || tag === '*');
+}
+
+/** Reads small bodies of senders that cannot be authenticated before the body is complete. */
+export type SmallBodyReader = ReturnType<typeof createSmallBodyReader>;
+
+/** No message of an agent or of the window is longer. */
+export const MAX_SMALL_BODY_BYTES = 64 * 1024;
+/** Enough for the largest body on a slow connection. */
+const MAX_ARRIVAL_MS = 5000;
+/** Most bodies arrive with their headers, so few are pending even with a thousand machines. */
+const MAX_PENDING = 64;
+/** How much of a refused body is still read, so that its sender can finish and receive the error. */
+const MAX_REST_BYTES = 64 * 1024;
+
+const LATE: GatewayError = {
+  status: 408,
+  code: 'request_timeout',
+  message: 'The body did not arrive in time; send it right after the headers.',
+};
+
+const REFUSALS: Readonly<Record<BodyRefusal | 'late', GatewayError>> = {
+  too_large: {
+    status: 413,
+    code: 'body_too_large',
+    message: `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`,
+  },
+  tiny_pieces: TINY_PIECES,
+  too_slow: LATE,
+  late: LATE,
+  no_room: {
+    status: 503,
+    code: 'overloaded',
+    message: 'Too many messages are arriving at once; try again in a moment.',
+    retryAfterMs: 1000,
+  },
+};
+
+/**
+ * At the limit of pending bodies the oldest is refused for a new one; otherwise connections that send nothing could
+ * lock out all senders.
+ */
+export function createSmallBodyReader(clock: Clock) {
+  const pending = new Set<(refusal: 'no_room') => void>();
+
+  function readWithLimits(req: IncomingMessage) {
+    return new Promise<Buffer | BodyRefusal | 'late' | 'aborted'>((resolve) => {
+      const settle = (end: Parameters<typeof resolve>[0]) => {
+        cancelTimer();
+        pending.delete(settle);
+        resolve(end);
+      };
+      const cancelTimer = clock.after(MAX_ARRIVAL_MS, () => settle('late'));
+      const [oldest] = pending;
+      if (pending.size >= MAX_PENDING) oldest?.('no_room');
+      pending.add(settle);
+      void readBody(req, { maxBytes: MAX_SMALL_BODY_BYTES, clock }).then(settle);
+    });
+  }
+
+  return {
+    /** Null if an error was sent, or the sender has disconnected. */
+    async read(req: IncomingMessage, res: ServerResponse): Promise<Buffer | null> {
+      const end = await readWithLimits(req);
+      if (typeof end !== 'string') return end;
+      if (end === 'aborted') return null;
+      // The rest of a body in tiny pieces is not read.
+      const maxRestBytes = end === 'tiny_pieces' ? 0 : MAX_REST_BYTES;
+      sendErrorEarly(req, res, REFUSALS[end], { headers: {}, clock, maxRestBytes });
+      return null;
+    },
+  };
 }

@@ -11,10 +11,10 @@ import { sendError } from '../http/responses.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
-import { type LocalChoice, localCall, remoteCall } from '../upstream/call.ts';
+import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
-import { parseBaseAddress, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
+import { parseBaseAddress, type RemoteUpstream } from '../upstream/upstreams.ts';
 
 interface UpstreamDeps {
   readonly http: HttpClient;
@@ -92,8 +92,8 @@ type Start = { readonly run: () => Promise<TestOutcome> } | GatewayError;
 function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   const config = deps.config();
   if (id === 'local') {
-    const target = localTarget(deps.pickLocal());
-    if (target === null) return notConfigured('Local has no engine and no verified machine.');
+    const [target] = targetsOf(deps.pickLocal());
+    if (target === undefined) return notConfigured('Local has no engine and no verified machine.');
     return { run: () => testUpstream((call) => localCall(call, target, config, 1), deps) };
   }
   const upstream = deps.remotes().find((remote) => remote.id === id);
@@ -105,11 +105,6 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   }
   if (upstream.model === null) return { run: () => listTest(upstream, deps) };
   return { run: () => testUpstream((call) => remoteCall(call, upstream), deps) };
-}
-
-function localTarget(choice: LocalChoice): LocalTarget | null {
-  if (choice.kind === 'target') return choice.target;
-  return choice.kind === 'tier' ? (choice.targets[0] ?? null) : null;
 }
 
 const notConfigured = (message: string): GatewayError => ({

@@ -6,7 +6,6 @@ import { digestOf, isOneOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { NamedKeys } from './named-keys.ts';
 
-/** A caller's rights, as proved by its headers. */
 export interface Identity {
   /** May call and read: no keys are configured, or a valid one was sent. */
   readonly reader: boolean;
@@ -118,7 +117,6 @@ export function identifyBy(
     readonly config: () => Config;
     readonly controlToken: string;
     readonly keys: NamedKeys;
-    /** Whether the gateway listens beyond loopback now. */
     readonly isShared: () => boolean;
   },
   isSession: (token: string) => boolean,

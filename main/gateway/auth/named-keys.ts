@@ -124,7 +124,6 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       }
       return name;
     },
-    /** Writes the times of last use. */
     flush(): Promise<void> {
       if (used.size > 0) uses.changed();
       return uses.flush();

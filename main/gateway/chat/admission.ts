@@ -1,11 +1,7 @@
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 
 /** Limits the requests that run at the same time; more of them wait for a moment. */
-export interface Admission {
-  /** For one request. */
-  place(): Place;
-  view(): AdmissionView;
-}
+export type Admission = ReturnType<typeof createAdmission>;
 
 export interface Place {
   /** False while all places are taken or others wait for one. */
@@ -37,7 +33,7 @@ const MAX_WAIT_MS = 10_000;
 /** Their bodies are held in memory; more than this would not be served within the wait. */
 const MAX_QUEUED = { total: 1000, perCaller: 100 };
 
-export function createAdmission({ clock, limit, changed }: AdmissionDeps): Admission {
+export function createAdmission({ clock, limit, changed }: AdmissionDeps) {
   const queue = createFairQueue<() => void>(MAX_QUEUED);
   let running = 0;
   let refused = 0;
@@ -74,7 +70,7 @@ export function createAdmission({ clock, limit, changed }: AdmissionDeps): Admis
   }
 
   return {
-    place() {
+    place(): Place {
       let isHeld = false;
       return {
         tryEnter() {
@@ -95,7 +91,7 @@ export function createAdmission({ clock, limit, changed }: AdmissionDeps): Admis
         },
       };
     },
-    view: () => ({ running, queued: queue.size(), limit: limit(), refused }),
+    view: (): AdmissionView => ({ running, queued: queue.size(), limit: limit(), refused }),
   };
 }
 

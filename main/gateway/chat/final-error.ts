@@ -19,7 +19,6 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 
 type Asked = Pick<ChatCall, 'request' | 'chatForm'>;
 
-/** The response when no upstream answered. */
 export type FinalResponse =
   | { readonly kind: 'passed'; readonly outcome: Failed; readonly response: ErrorResponse }
   | { readonly kind: 'answer'; readonly body: object }
@@ -91,7 +90,6 @@ const NO_MACHINE =
 /** Clients shorten their conversation by this code, as by that of the upstreams themselves. */
 const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;
 
-/** The prompt fits no upstream that could be called. */
 function tooLong(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
   const others = outcomes.filter((outcome) => reasonOf(outcome) !== 'context_length');
   if (others.length === outcomes.length || others.some(isBackLater)) return null;
@@ -187,7 +185,6 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   outrun: 'lost the race',
 };
 
-/** A sentence for each upstream that is configured, with its own first words. */
 function sentencesFor(outcomes: readonly UpstreamOutcome[]): string {
   return outcomes
     .filter((outcome) => !isUnconfigured(outcome))

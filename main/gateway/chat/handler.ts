@@ -340,7 +340,6 @@ function tooMany({ limit }: AdmissionView): GatewayError {
   };
 }
 
-/** A limit of the caller's key that it has reached. */
 interface ReachedLimit {
   readonly key: string;
   readonly of: 'requests' | 'tokens';
@@ -363,7 +362,6 @@ function limitReached(reached: ReachedLimit, nowMs: number): GatewayError {
 /** Clients that retry by themselves must not do so every few seconds until the next day. */
 const NO_RETRY = { 'x-should-retry': 'false' };
 
-/** The limit of a body and the setting that it comes from. */
 interface Limit {
   readonly maxBytes: number;
   readonly setting: 'MAX_BODY_BYTES' | 'MAX_BODIES_IN_FLIGHT_BYTES';

@@ -106,7 +106,6 @@ function sendPassed(
   sendBody(res, status, own.body, all);
 }
 
-/** An upstream's own error response. */
 interface PassedError {
   readonly status: number;
   readonly body: Buffer;

@@ -103,7 +103,6 @@ export type BreakerState =
 export interface Breaker {
   readonly health: HealthRecord;
   readonly state: BreakerState;
-  /** The last serial that was used. */
   readonly lastSerial: number;
 }
 
@@ -205,7 +204,6 @@ export function cooledDown(breaker: Breaker, now: DualTime): Breaker {
   return { ...breaker, state: { ...state, until: now } };
 }
 
-/** Counts an attempt that is sent. */
 export function sent(breaker: Breaker): Breaker {
   const { health } = breaker;
   return { ...breaker, health: { ...health, requests: health.requests + 1 } };

@@ -54,7 +54,6 @@ export interface Excluded {
   readonly backAtTicks: number;
 }
 
-/** A permit and the id that issued it. */
 export interface HeldPermit {
   readonly id: string;
   readonly permit: Permit;
@@ -73,7 +72,6 @@ export interface AdmissionRequest {
  */
 const STALE: Permit = { serial: -1 };
 
-/** The circuits of all upstreams and providers, by id. */
 export interface Circuits {
   /** Counts resets. A request keeps the epoch in which it read addresses and keys. */
   epoch(): number;
@@ -101,7 +99,6 @@ export interface Circuits {
   ): void;
   /** `at`: when the call ended; left out: now. */
   record(id: string, permit: Permit, result: Result, at?: DualTime): void;
-  /** Adds the exclusion that a failure calls for, if any. */
   excludeAfter(
     id: string,
     failure: Failure,
@@ -116,9 +113,7 @@ export interface Circuits {
   swap(a: string, b: string): void;
   /** Replaces what is known here with what was learnt elsewhere. */
   put(id: string, known: CircuitRecord): void;
-  /** Removes an id for good. */
   forget(id: string): void;
-  /** Ids with a record. */
   ids(): Iterable<string>;
   at(id: string): Circuit;
   /** Plain JSON. */

@@ -91,7 +91,6 @@ function isSame(a: Exclusion, b: Exclusion): boolean {
   return a.model === b.model;
 }
 
-/** Drops the excluded model that ends soonest when there are too many. */
 function withoutSurplus(exclusions: Exclusions, now: DualTime): Exclusions {
   const models = exclusions.filter(({ reason }) => reason === 'model_not_found');
   if (models.length <= MAX_EXCLUDED_MODELS) return exclusions;

@@ -63,7 +63,6 @@ interface Asked {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The shape that the sender of a request reads. */
 export function errorShapeFor({ url = '', headers }: Asked): ErrorShape {
   if (/^\/(api\/)?v1\/messages([/?]|$)/.test(url)) return 'anthropic';
   if (isOllamaPath(url)) return 'ollama';

@@ -1,10 +1,8 @@
-/** What an installer installs, and from where. */
 export interface Installed {
   /** Of the gateway, as the other machine reaches it. */
   readonly url: string;
   readonly name: string;
   readonly version: string;
-  /** Of the package's tarball. */
   readonly sha256: string;
 }
 

@@ -68,18 +68,13 @@ export function createStats() {
       if (isAnswered) totals.answers += 1;
       totals.tokens += used;
     },
-    /** An attempt at an upstream or a provider has started. */
     entered: (id: string) => add(running, id, 1),
-    /** The attempt has ended, whatever its result. */
     left: (id: string) => add(running, id, -1),
     /** The same of an attempt at a machine of the local pool, by the model that it is sent. */
     enteredModel: (id: string, model: string) => add(runningModels, modelAt(id, model), 1),
     leftModel: (id: string, model: string) => add(runningModels, modelAt(id, model), -1),
-    /** Running attempts at an upstream or a provider. */
     inFlightAt,
-    /** Whether one at a machine is for this model. */
     isRunning: (id: string, model: string) => runningModels.has(modelAt(id, model)),
-    /** Running attempts by id, for all upstreams and providers that have any. */
     running: () => running,
     view: () => ({ ...totals, inFlight: mapUpstreams(inFlightAt) }),
     /** Sets the totals to those of an earlier run's view; ignores invalid ones. */
@@ -89,7 +84,6 @@ export function createStats() {
   };
 }
 
-/** A provider's time for whole answers. */
 export interface Latency {
   /** Time-decayed mean in milliseconds; null before the first sample. */
   readonly ewmaMs: number | null;
@@ -120,7 +114,6 @@ export function createLatencies(clock: Clock) {
         : { ewmaMs: Math.round(latency.mean.value), samples: latency.samples };
     },
     forget: (id: string) => void known.delete(id),
-    /** The latencies of all providers as plain JSON. */
     save: () =>
       Object.fromEntries(
         [...known].map(([id, { mean, samples }]) => [

@@ -13,16 +13,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { StatsView } from './counters.ts';
 
 /** Sends changes to its subscribers, at most four times per second. */
-export interface LiveFeed {
-  snapshot(): LiveSnapshot;
-  subscribe(listener: (event: LiveEvent) => void): () => void;
-  /** False without subscribers: then changes need not be reported. */
-  readonly isWatched: boolean;
-  requestChanged(id: string): void;
-  requestRemoved(id: string): void;
-  /** For changes other than those of requests, such as a warm-up or a setting. */
-  changed(): void;
-}
+export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 export interface LiveSources {
   readonly clock: Clock;
@@ -43,7 +34,7 @@ const INTERVAL_MS = 250;
 /** Timers hold at most 2^31 - 1 ms, and an exclusion may last until the next month. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-export function createLiveFeed(sources: LiveSources): LiveFeed {
+export function createLiveFeed(sources: LiveSources) {
   const { clock, status, inFlight, sightings, judged, rows, watched } = sources;
   const { providers, outcomes, app } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
@@ -58,7 +49,6 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
     clock.after(INTERVAL_MS, flush);
   }
 
-  /** What every event carries. */
   function current() {
     const report = status();
     const seen = sightings();
@@ -102,8 +92,9 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
 
   const feed = {
     snapshot: (): LiveSnapshot => ({ kind: 'snapshot', ...current(), requests: rows() }),
+    /** False without subscribers: then changes need not be reported. */
     isWatched: false,
-    subscribe(listener: (event: LiveEvent) => void) {
+    subscribe(listener: (event: LiveEvent) => void): () => void {
       listeners.add(listener);
       if (listeners.size === 1) {
         setWatched(true);
@@ -125,6 +116,7 @@ export function createLiveFeed(sources: LiveSources): LiveFeed {
       removedIds.add(id);
       schedule();
     },
+    /** For changes other than those of requests, such as a warm-up or a setting. */
     changed: schedule,
   };
   return feed;

@@ -50,7 +50,7 @@ import { type ProvidersKnown, statusReport, type StatusScope, NO_REQUEST } from 
 import { createTraffic } from './traffic.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 
-interface MonitorDeps {
+export interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -185,7 +185,6 @@ export function createMonitor(deps: MonitorDeps) {
     /** Counts since the start. */
     traffic,
     status,
-    /** Writes unsaved state to disk. */
     flush: async (): Promise<void> => {
       await state.flush();
       await usage.close();
@@ -193,7 +192,6 @@ export function createMonitor(deps: MonitorDeps) {
   };
 }
 
-/** Usage and spending, and the limits that apply to them. */
 function createCounting(
   { clock, config, log, keys, joulesPerToken, usage: store }: MonitorDeps,
   changed: () => void,
@@ -324,7 +322,6 @@ function machineExclusion(target: LocalTarget, circuits: Circuits): Excluded | n
   return circuits.exclusionOf(circuitIdOf(target), localModel(target, NO_REQUEST) ?? '');
 }
 
-/** The upstreams whose probe is running. */
 function probingIn(circuits: Circuits): ReadonlySet<string> {
   return new Set(UPSTREAM_IDS.filter((id) => circuits.at(id).breaker.state.kind === 'probing'));
 }

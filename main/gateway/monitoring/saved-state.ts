@@ -18,7 +18,6 @@ export interface SavedParts {
   readonly warmup: Pick<WarmupRunner, 'save' | 'restore'>;
 }
 
-/** The state as plain JSON. */
 export function stateToSave(parts: SavedParts, config: Config): unknown {
   const { inFlight: _, ...totals } = parts.stats.view();
   return {

@@ -20,11 +20,9 @@ export interface SightingsDeps {
   readonly inFlightAt: (id: UpstreamId) => number;
   /** The machines that a request may go to, which are verified: no check is due; null if Local is one engine. */
   readonly pool: () => Iterable<MachineFacts> | null;
-  /** Called when a sighting has changed. */
   readonly onChange: () => void;
 }
 
-/** What is known of a machine that routing may choose. */
 export interface MachineFacts {
   readonly id: string;
   readonly health: HealthRecord;
@@ -34,7 +32,6 @@ export interface MachineFacts {
 /** What the verifications of a machine have shown; times in milliseconds since the epoch. */
 export interface VerificationProof {
   readonly checkedAt: number;
-  /** The last run failed. */
   readonly hasFailed: boolean;
   /** When a run's completion was last answered; null if none was. */
   readonly completedAt: number | null;
@@ -177,9 +174,7 @@ export function createSightings(deps: SightingsDeps) {
     recovered(id: string) {
       note(id, machineState(id), { at: clock.now(), failure: null, isTest: true });
     },
-    /** A machine was removed. */
     forget: (id: string) => void machines.delete(id),
-    /** The owner's test of an upstream or a machine has ended. */
     tested(id: string, { isCompletion, failure }: TestResult) {
       // What passes by itself excludes the upstream meanwhile, and is nothing to remember afterwards.
       if (failure === 'busy' || failure === 'rate_limited') return;

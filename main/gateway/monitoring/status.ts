@@ -16,7 +16,7 @@ import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
 import { activeExclusions, type Exclusions } from '../circuits/exclusions.ts';
 import { type Preferred, preferredReport } from '../routing/preference.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
-import type { LocalChoice } from '../upstream/call.ts';
+import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
@@ -191,9 +191,8 @@ export const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: f
 /** The model for a request that names none; null if it is unknown. */
 function modelOf(id: UpstreamId, config: Config, local: LocalChoice): string | null {
   if (id !== 'local') return config[id].model;
-  const target = local.kind === 'tier' ? local.targets[0] : null;
-  if (target) return localModel(target, NO_REQUEST);
-  return local.kind === 'target' ? localModel(local.target, NO_REQUEST) : null;
+  const [target] = targetsOf(local);
+  return target === undefined ? null : localModel(target, NO_REQUEST);
 }
 
 function describeRouting(config: Config): string {

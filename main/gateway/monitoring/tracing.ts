@@ -3,7 +3,6 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 
-/** A request as its span reports it. */
 export interface TracedRequest {
   readonly id: string;
   /** Path of its endpoint at an upstream, such as `/chat/completions`. */

@@ -47,7 +47,6 @@ export interface KeyTraffic {
 /** Further names are counted as one, because each is a series of the metrics. */
 const MAX_KEY_NAMES = 200;
 const OTHER_KEYS = 'others';
-/** As for keys. */
 const MAX_MACHINES = 200;
 
 /** Present from the start: `increase` misses the first count of a new series, and the second reason raises an alert. */

@@ -57,7 +57,6 @@ export function namedAliases(pairs: readonly string[]): Iterable<readonly [strin
   return aliasesIn(pairs).exact;
 }
 
-/** Whether some alias stands for this model. */
 export function isAliasedModel(pairs: readonly string[], model: string): boolean {
   const { exact, patterns } = aliasesIn(pairs);
   return [...exact.values()].includes(model) || patterns.some((each) => each.model === model);

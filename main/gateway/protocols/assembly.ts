@@ -203,13 +203,7 @@ function withCallIndexes(message: Readonly<Json>): Json {
 }
 
 /** A growing JSON text; its memory is little more than its bytes. */
-interface JsonText {
-  add(text: string): void;
-  addBytes(bytes: readonly Buffer[]): void;
-  bytes(): Buffer;
-  /** Everything so far, in pieces. */
-  pieces(): readonly Buffer[];
-}
+type JsonText = ReturnType<typeof createJsonText>;
 
 /** Texts are joined up to this length before they are encoded; a buffer for each token would cost far more. */
 const MAX_JOINED_CHARS = 16 * 1024;
@@ -220,7 +214,7 @@ const unchanged = (text: string) => text;
 const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
 
 /** @param encode turns added text into JSON */
-function createJsonText(encode: (text: string) => string = unchanged): JsonText {
+function createJsonText(encode: (text: string) => string = unchanged) {
   const blocks: Buffer[] = [];
   let joined = '';
 
@@ -230,19 +224,20 @@ function createJsonText(encode: (text: string) => string = unchanged): JsonText 
   }
 
   return {
-    add(text) {
+    add(text: string) {
       joined += text;
       if (joined.length >= MAX_JOINED_CHARS) flush();
     },
-    addBytes(bytes) {
+    addBytes(bytes: readonly Buffer[]) {
       flush();
       for (const each of bytes) blocks.push(each);
     },
-    bytes() {
+    bytes(): Buffer {
       flush();
       return Buffer.concat(blocks);
     },
-    pieces() {
+    /** Everything so far, in pieces. */
+    pieces(): readonly Buffer[] {
       flush();
       return blocks;
     },

@@ -30,7 +30,6 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The caller asked for a usage chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
-  /** The number of choices requested. */
   readonly choices: number;
   /** Whether a whole answer to it can be built from a stream. */
   readonly isAssemblable: () => boolean;
@@ -96,7 +95,6 @@ function bad(message: string, param: string | null): BadRequest {
 
 const NO_UTF8 = bad('The body is not valid UTF-8.', null);
 
-/** Fields of every endpoint, as far as they were checked. */
 interface CommonFields {
   readonly model: unknown;
   readonly stream: unknown;

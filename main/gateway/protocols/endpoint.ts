@@ -9,7 +9,6 @@ import type { Substance } from './chat/content.ts';
 import { type Member, isText } from './json-members.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 
-/** What the caller did wrong, and in which field. */
 export interface BadRequest {
   readonly message: string;
   readonly param: string | null;
@@ -27,7 +26,6 @@ export interface ApiEndpoint {
   readonly body: 'json' | 'multipart';
   /** Checks the fields that only this endpoint has; null when they are valid. */
   readonly checkBody: (bytes: Buffer, members: readonly Member[]) => BadRequest | null;
-  /** What a request asks for. */
   readonly asks: (bytes: Buffer, members: readonly Member[]) => Asked;
   readonly answer: AnswerFormat;
   /** Whether another upstream may continue a stream that breaks. */
@@ -58,7 +56,6 @@ export interface ApiEndpoint {
 }
 
 export interface Asked {
-  /** The number of choices. */
   readonly choices: number;
   /** Whether a whole answer can be built from a stream. A function, because it may take another look at the body. */
   readonly isAssemblable: () => boolean;
@@ -81,9 +78,7 @@ export interface AnswerFormat {
   readonly takesBytes: boolean;
 }
 
-/** A stream of events. */
 export interface StreamFormat {
-  /** Judges the parsed data of an event. */
   readonly judge: (value: unknown) => Substance;
   /** Whether the parsed data of an event completes the answer. */
   readonly isLastChunk: (chunk: unknown) => boolean;
@@ -103,7 +98,6 @@ export interface StreamFormat {
   readonly maxHeldBytes: number;
 }
 
-/** The paths of an endpoint on the gateway. */
 export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `/v1${path}`];
 
 /** For an endpoint with one choice and no way to build its answer from a stream. */

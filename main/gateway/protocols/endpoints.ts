@@ -1,3 +1,4 @@
+import { isObject } from '#shared/objects.ts';
 import {
   type ApiEndpoint,
   pathsOf,
@@ -7,12 +8,19 @@ import {
   all,
   requiresList,
   requiresTextOrList,
+  type Asked,
+  ONE_WHOLE,
 } from './endpoint.ts';
-import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
-import { COMPLETIONS } from './chat/completions.ts';
+import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
 import { createMemberScan, createNoScan, TEXT, LIST } from './answer-scan.ts';
+import { listOf, parseJson, writeJson } from '../../platform/json.ts';
+import { isLastChunk, CONTENT, NOTHING, type Substance } from './chat/content.ts';
+import { type End, endOf } from './chat/finish.ts';
+import { errorIn, wordsOnly } from './upstream-error.ts';
+import type { Assembly } from './assembly.ts';
+import { isText, type Member, smallValueOf, smallValuesOf } from './json-members.ts';
 
 /** The model must be named: left to the upstreams, a fallback would mix vectors of two models in one index. */
 export const EMBEDDINGS: ApiEndpoint = {
@@ -57,7 +65,100 @@ const SPEECH: ApiEndpoint = {
   answer: { createScan: createNoScan, stream: null, takesBytes: true },
 };
 
-/** Every endpoint that upstreams serve. */
+/** Text to be continued, or filled in before a `suffix`: editors request it while their user types. */
+export const COMPLETIONS: ApiEndpoint = {
+  paths: pathsOf('/completions'),
+  upstreamPath: '/completions',
+  body: 'json',
+  checkBody: requiresTextOrList('prompt'),
+  asks,
+  answer: {
+    createScan: () => createMemberScan({ choices: LIST }),
+    stream: {
+      ...CHAT_STREAM,
+      judge,
+      createEmptyAnswer: () => null,
+      createAssembly: createTextAssembly,
+      asEvents,
+    },
+    takesBytes: false,
+  },
+  isResumable: false,
+  keepsModel: false,
+  support: 'optional',
+  vendor: 'openai',
+};
+
+/** Each prompt of a list has `n` choices; a list of numbers is one prompt of tokens. */
+function asks(bytes: Buffer, members: readonly Member[]): Asked {
+  const [n, logprobs] = smallValuesOf(bytes, members, ['n', 'logprobs']);
+  const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
+  const isAssemblable = () => choices === 1 && (logprobs ?? null) === null;
+  return { ...ONE_WHOLE, choices, isAssemblable };
+}
+
+function promptCount(bytes: Buffer, members: readonly Member[]): number {
+  const member = members.find(({ key }) => key === 'prompt');
+  if (member === undefined || isText(bytes, member)) return 1;
+  const prompts = smallValueOf(bytes, members, 'prompt');
+  // Too long to be counted: only `[DONE]` will tell that all of them are finished.
+  if (!Array.isArray(prompts)) return Infinity;
+  return typeof prompts[0] === 'number' ? 1 : prompts.length;
+}
+
+/** An editor's completion may rightly be empty, so a finish reason is content as well. */
+function judge(value: unknown): Substance {
+  const error = errorIn(value);
+  if (error !== null) return { kind: 'error', error };
+  if (!isObject(value)) return { kind: 'error', error: wordsOnly('not a JSON object') };
+  return listOf(value['choices']).some(hasText) || isLastChunk(value) ? CONTENT : NOTHING;
+}
+
+function hasText(choice: unknown): boolean {
+  return isObject(choice) && typeof choice['text'] === 'string' && choice['text'] !== '';
+}
+
+/** A whole answer has the shape of a chunk. */
+function asEvents(answer: Buffer): string {
+  return `data: ${JSON.stringify(parseJson(answer.toString('utf8')))}\n\ndata: [DONE]\n\n`;
+}
+
+type Json = Record<string, unknown>;
+
+/** Builds a text completion with one choice; of every field beside its text the last value counts. */
+function createTextAssembly(): Assembly {
+  const top: Json = {};
+  const choice: Json = { index: 0, logprobs: null };
+  let text = '';
+  let finishReason: End = null;
+
+  function addChoice(part: unknown): void {
+    if (!isObject(part)) return;
+    const { text: more, finish_reason: reason, index: _index, ...others } = part;
+    if (typeof more === 'string') text += more;
+    finishReason = endOf(reason) ?? finishReason;
+    Object.assign(choice, others);
+  }
+
+  return {
+    add(chunk) {
+      if (!isObject(chunk)) return;
+      const { choices, usage, ...rest } = chunk;
+      Object.assign(top, rest);
+      // `usage: null` on other chunks must not erase the value.
+      if (isObject(usage)) top['usage'] = usage;
+      for (const part of listOf(choices)) addChoice(part);
+    },
+    finished: () => finishReason !== null,
+    problem: () => null,
+    result() {
+      const choices = [{ ...choice, text, finish_reason: finishReason }];
+      const json = writeJson({ ...top, object: 'text_completion', choices });
+      return json === null ? null : Buffer.from(json);
+    },
+  };
+}
+
 export const ENDPOINTS: readonly ApiEndpoint[] = [
   CHAT_COMPLETIONS,
   COMPLETIONS,

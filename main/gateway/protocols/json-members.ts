@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { isObject } from '#shared/objects.ts';
 import { parseJson } from '../../platform/json.ts';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 
@@ -9,10 +11,8 @@ export interface Span {
   readonly end: number;
 }
 
-/** A member of a JSON object, with the position of its value. */
 export interface Member extends Span {
   readonly key: string;
-  /** Where its name starts. */
   readonly nameStart: number;
   /** The last element if the value is a non-empty list. */
   readonly last: Span | null;
@@ -149,7 +149,6 @@ export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
 }
 
-/** Whether the value is a string. */
 export function isText(bytes: Buffer, { start }: Span): boolean {
   return bytes[start] === QUOTE;
 }
@@ -240,6 +239,38 @@ export function editedList(
   }
   return isChanged ? joined('[]', parts) : null;
 }
+
+/** A change of a body; null if there is nothing to change. */
+export type BodyChange = (bytes: Buffer, members: readonly Member[]) => Buffer | null;
+
+/** As `editedList`, of the objects in the list that the body has as `key`. */
+export function editedObjects(
+  key: string,
+  words: readonly string[],
+  edit: (element: Json) => Json | readonly Json[],
+): BodyChange {
+  return (bytes, members) => {
+    const list = members.find((member) => member.key === key);
+    if (list === undefined) return null;
+    const edited = editedList(bytes, list, words, (each) => (isObject(each) ? edit(each) : each));
+    return edited === null ? null : withMembers(bytes, members, { [key]: edited });
+  };
+}
+
+/** `edit` on each object in a list; the list itself if nothing changes. */
+export function editedEach<T>(
+  list: readonly T[],
+  edit: (element: Json) => Json,
+): readonly (T | Json)[] {
+  const edited = list.map((each) => (isObject(each) ? edit(each) : each));
+  return edited.every((each, at) => each === list[at]) ? list : edited;
+}
+
+/** The beginning of a digest of an id of a call that an upstream does not take: the same in a call and in its result. */
+export const hashedId = (id: string, length: number): string =>
+  createHash('sha256').update(id).digest('hex').slice(0, length);
+
+type Json = Readonly<Record<string, unknown>>;
 
 const written = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 

@@ -15,7 +15,6 @@ export interface PromptLength {
   readonly usualTokens: number;
 }
 
-/** Members that hold the prompt. */
 const PROMPTS: ReadonlySet<string> = new Set([
   'messages',
   'system',
@@ -24,7 +23,6 @@ const PROMPTS: ReadonlySet<string> = new Set([
   'instructions',
 ]);
 
-/** Names of the text in them. */
 const TEXTS: readonly Buffer[] = ['content', 'text', 'output'].map((name) => Buffer.from(name));
 
 /** A margin for texts and templates that were not foreseen. */
@@ -73,7 +71,6 @@ interface Texts {
   readonly sixths: number;
 }
 
-/** The texts in a value. */
 function textsIn(bytes: Buffer, { start, end }: Span): Texts {
   let [words, sixths] = [0, 0];
   // The value itself may be a text.

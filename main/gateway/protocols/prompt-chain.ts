@@ -13,15 +13,12 @@ export interface PromptChain {
    * conversation the last ones.
    */
   readonly keys: readonly number[];
-  /** The length of each of those prefixes, in bytes. */
   readonly lengths: readonly number[];
   /** Of what the app calls the conversation, and of the first prefix; null if it does not say. */
   readonly session: number | null;
-  /** The whole body. */
   readonly bytes: number;
 }
 
-/** How much of a prompt a machine has in its cache. */
 export interface CachedPrefix {
   readonly chain: PromptChain;
   readonly bytes: number;

@@ -101,7 +101,6 @@ function typeOf(event: Buffer): string | null {
   return typeof type === 'string' ? type : null;
 }
 
-/** Judges the data of an event by its type. */
 export function judgeTyped(
   value: unknown,
   { failed }: TypedEnds,

@@ -61,7 +61,6 @@ export function describedError(value: unknown): UpstreamError {
   return isObject(holder) ? described(holder) : NOTHING_SAID;
 }
 
-/** What the body of an error response says. */
 export function readErrorBody(body: Buffer): UpstreamError {
   // NVIDIA NIM begins a body that is no stream with it (BerriAI/litellm#4558).
   const text = body.toString('utf8', 0, MAX_PARSED_BYTES).replace(/^\s*data:\s*/, '');
@@ -112,7 +111,6 @@ function firstOf<T>(
   return words.map(pick).find((value) => value !== null) ?? null;
 }
 
-/** The object that holds code and words. */
 function innerOf(outer: Json): Json {
   const { error, errors, base_resp: base, detail } = outer;
   const held = [error, listOf(errors)[0], base, detail].find(isObject);

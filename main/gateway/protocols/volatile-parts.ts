@@ -21,7 +21,6 @@ const KINDS: readonly VolatileKind[] = [
   },
 ];
 
-/** Where one was found, and what it was. */
 export interface VolatilePart {
   readonly name: string;
   readonly start: number;

@@ -15,7 +15,6 @@ import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts'
 import type { Prefixes } from './prefixes.ts';
 import type { Cut, Windows } from './windows.ts';
 
-/** The permits that a call's result is recorded under. */
 export interface Permits {
   /** The upstream's; in the local pool the machine's. */
   readonly own: HeldPermit;
@@ -31,7 +30,6 @@ export interface AttemptDeps {
   readonly windows: Windows;
 }
 
-/** How a call ended. */
 export type CallEnd =
   | { readonly kind: 'served' }
   | {

@@ -7,7 +7,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
 import { changesAfter, hidesUsage } from '../upstream/adjusted-call.ts';
 import type { Adjustment, Adjustments } from '../upstream/adjustments.ts';
-import { type Answered, type PendingCall, type Seen, sendExchange } from '../upstream/exchange.ts';
+import { type Answered, PendingCall, type Seen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -44,7 +44,6 @@ export interface CallDeps {
   readonly adjustments: Adjustments;
 }
 
-/** How an upstream is called. */
 export interface CallOptions {
   /** In place of the turn's own call, such as a request for the rest of an answer. */
   readonly call?: UpstreamCall;
@@ -261,7 +260,8 @@ function send(
     },
     signal: signal ?? request.signal,
   };
-  const pending = sendExchange(plan, deps);
+  const pending = new PendingCall(plan, deps);
+  pending.send();
   open?.sentAgain(pending);
   if (kind === 'poll') open?.observer.polled();
   const attempt =

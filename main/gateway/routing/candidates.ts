@@ -7,9 +7,9 @@ import {
   type LocalChoice,
   localCall,
   remoteCall,
+  targetsOf,
 } from '../upstream/call.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import {
   canChat,
@@ -47,7 +47,7 @@ export interface RoutedRequest {
 }
 
 /** What decides where a request may go. */
-type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
+type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes' | 'preferred'>;
 
 export interface CandidateDeps extends BalancingDeps {
   readonly pickLocal: () => LocalChoice;
@@ -57,18 +57,16 @@ export interface CandidateDeps extends BalancingDeps {
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
 }
 
-/** Whether and how a remote upstream may be called. */
 export function remoteCandidate(
   id: Exclude<UpstreamId, 'local'>,
   asked: RequestFacts,
-  { support, budgets }: CandidateDeps,
+  deps: CandidateDeps,
 ): Candidate {
-  const { call, config, remotes } = asked;
-  const upstream = remotes.find((remote) => remote.id === id);
+  const upstream = asked.remotes.find((remote) => remote.id === id);
   if (upstream === undefined) return NOT_CONFIGURED[id];
-  if (call.zeroSpend) return skippedCandidate(id, 'zero_spend');
-  if (budgets.isSpent(id, config)) return skippedCandidate(id, 'budget');
-  const form = formForRemote({ call, config, support }, upstream);
+  if (asked.call.zeroSpend) return skippedCandidate(id, 'zero_spend');
+  if (deps.budgets.isSpent(id, asked.config)) return skippedCandidate(id, 'budget');
+  const form = formForRemote(asked, upstream, deps);
   if (typeof form === 'string') return skippedCandidate(id, form);
   return single(id, () => remoteCall(form, upstream));
 }
@@ -76,20 +74,18 @@ export function remoteCandidate(
 /** Which of the machines of `local` may be called. */
 export type MachineFilter = (target: LocalTarget) => boolean;
 
-/** As for a remote upstream. */
 export function localCandidate(
   asked: RequestFacts,
   deps: CandidateDeps,
   isEligible: MachineFilter | null = null,
 ): Candidate {
   const { call, config } = asked;
-  const suitability = { call, config, support: deps.support, windows: deps.windows };
   const choice = deps.pickLocal();
   switch (choice.kind) {
     case 'none':
       return skippedCandidate('local', choice.reason, choice.causes);
     case 'target': {
-      const form = formForLocal(suitability, choice.target);
+      const form = formForLocal(asked, choice.target, deps);
       if (typeof form === 'string') return skippedCandidate('local', form);
       return single('local', () => {
         const chain = chainFor(asked);
@@ -98,20 +94,20 @@ export function localCandidate(
       });
     }
     case 'tier': {
-      const unsuitable = poolUnsuitable(suitability, choice.targets);
+      const unsuitable = poolUnsuitable(asked, choice.targets, deps);
       if (unsuitable !== null) return skippedCandidate('local', unsuitable);
       const formAt = (target: LocalTarget) => {
-        const form = formForLocal(suitability, target);
+        const form = formForLocal(asked, target, deps);
         return typeof form === 'string' ? call : form;
       };
       // The same array where none is left out: the index of its models is kept by the array.
       const targets =
-        isEligible === null && isForEach(suitability, choice.targets)
+        isEligible === null && isForEach(asked, choice.targets, deps)
           ? choice.targets
           : choice.targets.filter(
               (target) =>
                 (isEligible === null || isEligible(target)) &&
-                typeof formForLocal(suitability, target) === 'object',
+                typeof formForLocal(asked, target, deps) === 'object',
             );
       const chain = chainFor(asked);
       const pool = localPool(targets, { request: call.request, formAt, config, chain }, deps);
@@ -191,32 +187,9 @@ export function isLocalTooSlow(
   );
 }
 
-function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
-  switch (choice.kind) {
-    case 'target':
-      return [choice.target];
-    case 'tier':
-      return choice.targets;
-    case 'none':
-      return [];
-  }
-}
-
-/** What decides about models. */
-interface ModelAsked {
-  readonly request: Pick<ChatRequest, 'model' | 'endpoint'>;
-  readonly config: Config;
-}
-
-/** What decides about the order. */
-interface OrderAsked extends ModelAsked {
-  readonly remotes: readonly RemoteUpstream[];
-  readonly preferred: HostedId | null;
-}
-
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
-export function keepsModel({ request, config }: ModelAsked): boolean {
-  return request.endpoint.keepsModel || config.routing.modelFallback === 'same';
+export function keepsModel({ call, config }: Pick<RequestFacts, 'call' | 'config'>): boolean {
+  return call.request.endpoint.keepsModel || config.routing.modelFallback === 'same';
 }
 
 /**
@@ -226,9 +199,10 @@ export function keepsModel({ request, config }: ModelAsked): boolean {
  * others of its kind: those that have a chosen model, or all.
  */
 export function orderFor(
-  { request: { model }, config, remotes, preferred }: OrderAsked,
+  { call, config, remotes, preferred }: RequestFacts,
   pickLocal: () => LocalChoice,
 ): readonly UpstreamId[] {
+  const { model } = call.request;
   const order = walkOrder(preferred);
   if (model === null || !isChosen(model, config, remotes)) return order;
   const local = pickLocal();
@@ -267,26 +241,18 @@ function hasLocally(local: LocalChoice, model: string): boolean {
 /** Why an upstream cannot serve a request, however well it is. */
 type Unsuitable = 'model_mismatch' | 'unsupported' | 'context_length';
 
-interface SuitabilityRequest {
-  readonly call: ChatCall;
-  readonly config: Config;
-  readonly support: EndpointSupport;
-}
-
-interface LocalSuitability extends SuitabilityRequest {
-  readonly windows: Windows;
-}
-
 /** Every upstream has the endpoint, with whatever model. */
-function isForAll({ call, config }: Pick<SuitabilityRequest, 'call' | 'config'>): boolean {
-  const { request } = call;
-  return request.endpoint.support === 'required' && !keepsModel({ request, config });
+function isForAll(asked: RequestFacts): boolean {
+  return asked.call.request.endpoint.support === 'required' && !keepsModel(asked);
 }
 
 /** Each of the machines may be called, whatever its models: all that most requests need to know of a large pool. */
-function isForEach(suitability: LocalSuitability, targets: readonly LocalTarget[]): boolean {
-  const { windows, call } = suitability;
-  return isForAll(suitability) && allChat(targets) && windows.fitsEach(targets, call.request);
+function isForEach(
+  asked: RequestFacts,
+  targets: readonly LocalTarget[],
+  { windows }: CandidateDeps,
+): boolean {
+  return isForAll(asked) && allChat(targets) && windows.fitsEach(targets, asked.call.request);
 }
 
 /** Keyed by the array of targets, which stays the same array while its content does. */
@@ -301,30 +267,40 @@ function allChat(targets: readonly LocalTarget[]): boolean {
 }
 
 /** The request as the upstream takes it: as it is, or as a chat completion. */
-function formForRemote(asked: SuitabilityRequest, upstream: RemoteUpstream): ChatCall | Unsuitable {
-  const { call, support } = asked;
+function formForRemote(
+  asked: RequestFacts,
+  upstream: RemoteUpstream,
+  { support }: CandidateDeps,
+): ChatCall | Unsuitable {
+  const { call } = asked;
   const { endpoint, model } = call.request;
   if (isForAll(asked)) return call;
-  if (keepsModel({ request: call.request, config: asked.config }) && !servesModel(upstream, model))
-    return 'model_mismatch';
+  if (keepsModel(asked) && !servesModel(upstream, model)) return 'model_mismatch';
   const { id, protocols, prefill } = upstream;
   return formFor(call, support.speaks(id, endpoint, { protocols, ...prefill }));
 }
 
 /** As for a remote upstream; the window must be large enough. */
-function formForLocal(asked: LocalSuitability, target: LocalTarget): ChatCall | Unsuitable {
-  const form = localForm(asked, target);
+function formForLocal(
+  asked: RequestFacts,
+  target: LocalTarget,
+  deps: CandidateDeps,
+): ChatCall | Unsuitable {
+  const form = localForm(asked, target, deps);
   if (typeof form === 'string') return form;
-  return asked.windows.exceeds(target, form.request) ? 'context_length' : form;
+  return deps.windows.exceeds(target, form.request) ? 'context_length' : form;
 }
 
-function localForm(asked: SuitabilityRequest, target: LocalTarget): ChatCall | Unsuitable {
-  const { call, config, support } = asked;
+function localForm(
+  asked: RequestFacts,
+  target: LocalTarget,
+  { support }: CandidateDeps,
+): ChatCall | Unsuitable {
+  const { call, config } = asked;
   const { endpoint, model } = call.request;
   if (!endpoint.keepsModel && !canChat(target, model)) return 'model_mismatch';
   if (isForAll(asked)) return call;
-  if (keepsModel({ request: call.request, config: asked.config }) && !hasModel(target, model))
-    return 'model_mismatch';
+  if (keepsModel(asked) && !hasModel(target, model)) return 'model_mismatch';
   const known = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
   return formFor(call, support.speaks(circuitIdOf(target), endpoint, known));
 }
@@ -335,11 +311,12 @@ function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
 
 /** As of the machine that comes closest, if none can serve. */
 function poolUnsuitable(
-  suitability: LocalSuitability,
+  asked: RequestFacts,
   targets: readonly LocalTarget[],
+  deps: CandidateDeps,
 ): Unsuitable | null {
-  if (targets.length === 0 || isForEach(suitability, targets)) return null;
-  const forms = targets.map((target) => formForLocal(suitability, target));
+  if (targets.length === 0 || isForEach(asked, targets, deps)) return null;
+  const forms = targets.map((target) => formForLocal(asked, target, deps));
   if (forms.some((form) => typeof form === 'object')) return null;
   if (forms.includes('context_length')) return 'context_length';
   return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';

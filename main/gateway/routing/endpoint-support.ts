@@ -11,7 +11,7 @@ export type Speaks = 'native' | 'translated' | 'unknown';
 type Asked = Pick<ApiEndpoint, 'upstreamPath' | 'support'>;
 
 /** What is known of an upstream before it is asked. */
-interface UpstreamFacts {
+export interface UpstreamFacts {
   readonly protocols: Protocols;
   /** Host and path of the base address, with a slash at the end; empty for `local`. */
   readonly address: string;
@@ -20,20 +20,14 @@ interface UpstreamFacts {
 }
 
 /** The endpoints that upstreams and machines lack: by their documentation, by the owner's word, or as they answered. */
-export interface EndpointSupport {
-  speaks(id: string, endpoint: Asked, known: UpstreamFacts): Speaks;
-  /** It answered that there is no such endpoint. */
-  refused(id: string, endpoint: Asked): void;
-  /** Its address or its engine changed. */
-  forget(id: string): void;
-}
+export type EndpointSupport = ReturnType<typeof createEndpointSupport>;
 
 /** An engine may be replaced by a newer one. */
 const REMEMBERED_MS = 600_000;
 /** Several endpoints of a hundred machines; the oldest is dropped. */
 const MAX_REMEMBERED = 1000;
 
-export function createEndpointSupport(clock: Clock): EndpointSupport {
+export function createEndpointSupport(clock: Clock) {
   /** The end of the time, in clock ticks, by upstream and path. */
   const lacking = new Map<string, number>();
 
@@ -43,7 +37,7 @@ export function createEndpointSupport(clock: Clock): EndpointSupport {
   }
 
   return {
-    speaks(id, endpoint, known) {
+    speaks(id: string, endpoint: Asked, known: UpstreamFacts): Speaks {
       const { protocols } = known;
       if (endpoint.support === 'required') return 'native';
       if (endpoint.support === 'translatable' && protocols !== 'auto') {
@@ -52,7 +46,8 @@ export function createEndpointSupport(clock: Clock): EndpointSupport {
       if (protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, known)) return 'translated';
       return lacks(id, endpoint) ? 'translated' : 'unknown';
     },
-    refused(id, { upstreamPath }) {
+    /** It answered that there is no such endpoint. */
+    refused(id: string, { upstreamPath }: Asked) {
       const key = keyOf(id, upstreamPath);
       // Moved to the end: the first entry is the oldest.
       lacking.delete(key);
@@ -61,7 +56,8 @@ export function createEndpointSupport(clock: Clock): EndpointSupport {
       const [oldest] = lacking.keys();
       if (oldest !== undefined) lacking.delete(oldest);
     },
-    forget(id) {
+    /** Its address or its engine changed. */
+    forget(id: string) {
       for (const key of lacking.keys()) if (key.startsWith(keyOf(id, ''))) lacking.delete(key);
     },
   };

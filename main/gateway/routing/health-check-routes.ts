@@ -57,7 +57,7 @@ export function createHealthCheck(deps: HealthCheckRoutesDeps): CheckHealth {
     const upstream = remotes().find((remote) => remote.id === id);
     const isHosted = HOSTED_IDS.some((hosted) => hosted === id);
     if (upstream === undefined || !isHosted || config().routing.forceZero) return null;
-    return checkHosted(upstream, deps);
+    return checkRoutes(upstream, ['/models'], false, deps);
   };
 }
 
@@ -89,26 +89,14 @@ function checkMachine(
   const headers: RemoteUpstream['headers'] =
     gatewayToken === null ? {} : { 'x-gateway-token': gatewayToken };
   const source = { baseAddress, apiKey: null, headers };
-  return checkRoutes({ source, paths: ['/health', '/v1/models'], isOwn: true }, deps);
+  return checkRoutes(source, ['/health', '/v1/models'], true, deps);
 }
 
-function checkHosted(
-  upstream: RemoteUpstream,
-  deps: HealthCheckRoutesDeps,
-): Promise<HealthCheckResult> {
-  return checkRoutes({ source: upstream, paths: ['/models'], isOwn: false }, deps);
-}
-
-interface RouteCheck {
-  readonly source: Parameters<typeof getFrom>[0];
-  /** Tried in order until one exists. */
-  readonly paths: readonly string[];
-  /** An engine's key is the caller's, so without one a refusal says nothing. */
-  readonly isOwn: boolean;
-}
-
+/** Asks `paths` in order until one exists. An engine's own key is the caller's, so without one a refusal says nothing. */
 async function checkRoutes(
-  { source, paths, isOwn }: RouteCheck,
+  source: Parameters<typeof getFrom>[0],
+  paths: readonly string[],
+  isOwn: boolean,
   deps: HealthCheckRoutesDeps,
 ): Promise<HealthCheckResult> {
   for (const path of paths) {

@@ -166,21 +166,12 @@ export function race(
 }
 
 /** Limits how many of the recent requests may cost twice. */
-export interface HedgeBudget {
-  /** Counts a request. */
-  requested(): void;
-  /**
-   * Whether one more hedge is within `percent` of the recent requests, or below `atLeast`: as many as it
-   * takes for the circuit of an upstream that hangs to open. 0 percent allows none.
-   */
-  allows(percent: number, atLeast: number): boolean;
-  spend(): void;
-}
+export type HedgeBudget = ReturnType<typeof createHedgeBudget>;
 
 /** Requests that the budget is computed over. */
 const WINDOW = 200;
 
-export function createHedgeBudget(): HedgeBudget {
+export function createHedgeBudget() {
   const hedges = new Uint8Array(WINDOW);
   let newest = 0;
   let seen = 0;
@@ -192,7 +183,11 @@ export function createHedgeBudget(): HedgeBudget {
       spent -= hedges[newest] ?? 0;
       hedges[newest] = 0;
     },
-    allows: (percent, atLeast) =>
+    /**
+     * Whether one more hedge is within `percent` of the recent requests, or below `atLeast`: as many as it
+     * takes for the circuit of an upstream that hangs to open. 0 percent allows none.
+     */
+    allows: (percent: number, atLeast: number) =>
       percent > 0 && spent < Math.max(atLeast, Math.floor((seen * percent) / 100)),
     spend() {
       hedges[newest] = (hedges[newest] ?? 0) + 1;

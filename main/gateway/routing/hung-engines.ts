@@ -29,10 +29,7 @@ export function bothOf(first: EngineCall | null, second: EngineCall | null): Eng
 }
 
 /** What the running calls to each engine show together: one that answers any of them has not hung. */
-export interface EngineActivity {
-  /** `limitMs`: the silence after which this call, were it the only one, would mean that the engine has hung. */
-  sent(id: string, limitMs: number): EngineCall;
-}
+export type EngineActivity = ReturnType<typeof createEngineActivity>;
 
 interface Engine {
   /** Limits of the calls without content. */
@@ -43,9 +40,10 @@ interface Engine {
   aliveAt: number;
 }
 
-export function createEngineActivity(clock: Clock): EngineActivity {
+export function createEngineActivity(clock: Clock) {
   const engines = new Map<string, Engine>();
 
+  /** `limitMs`: the silence after which this call, were it the only one, would mean that the engine has hung. */
   function sent(id: string, limitMs: number): EngineCall {
     const engine = engines.get(id) ?? { silent: new Set(), answering: 0, aliveAt: clock.ticks() };
     engines.set(id, engine);
@@ -92,10 +90,7 @@ function longest(silent: Engine['silent']): number {
  * Checks the fixed engine while all of its calls are silent: a busy one answers the check, a stopped one does
  * not.
  */
-export interface WedgeWatch {
-  /** `checkAfterMs`: silence of this call before the engine is checked. Null if checks would prove nothing. */
-  sent(ownedBy: string | null, checkAfterMs: number): EngineCall | null;
-}
+export type WedgeWatch = ReturnType<typeof createWedgeWatch>;
 
 export interface WedgeWatchDeps {
   readonly clock: Clock;
@@ -126,7 +121,7 @@ interface SilentCall {
   readonly most: number;
 }
 
-export function createWedgeWatch({ clock, isOn, check }: WedgeWatchDeps): WedgeWatch {
+export function createWedgeWatch({ clock, isOn, check }: WedgeWatchDeps) {
   const silent = new Set<SilentCall>();
   /** Calls with content that have not ended; what comes of them is not watched. */
   let answering = 0;
@@ -140,7 +135,6 @@ export function createWedgeWatch({ clock, isOn, check }: WedgeWatchDeps): WedgeW
   let cancelTimer: (() => void) | null = null;
   let isChecking = false;
 
-  /** Whether a check that is not answered means anything. */
   const isTelling = () => {
     const [first] = silent;
     return answering === 0 && silent.size <= Math.max(first?.most ?? 0, proved);
@@ -174,6 +168,7 @@ export function createWedgeWatch({ clock, isOn, check }: WedgeWatchDeps): WedgeW
     arm(hasFailed ? AGAIN_MS : PAUSE_MS);
   }
 
+  /** `checkAfterMs`: silence of this call before the engine is checked. Null if checks would prove nothing. */
   function sent(ownedBy: string | null, checkAfterMs: number): EngineCall | null {
     const most = ANSWERS_BESIDE.get(ownedBy ?? '');
     if (most === undefined) return null;

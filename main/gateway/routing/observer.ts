@@ -62,7 +62,6 @@ export interface RequestObserver {
   readonly traceparent: Traceparent | null;
   /** Its first call was sent. */
   attemptStarted(start: AttemptStart): AttemptObserver;
-  /** The answer's head is sent. */
   answering(head: {
     readonly status: number;
     readonly upstream: UpstreamId | null;

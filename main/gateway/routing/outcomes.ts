@@ -2,7 +2,6 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
 import type { Failure } from '../upstream/failure.ts';
 
-/** An upstream that was not called. */
 export interface Skipped {
   readonly kind: 'skipped';
   readonly upstream: UpstreamId;

@@ -17,7 +17,6 @@ export interface PredictionRecord {
 }
 
 export interface Prediction {
-  /** Expected time to first token. */
   readonly ttftMs: number;
   /** Lower end of the prediction interval; 0 where it is unknown. */
   readonly earliestMs: number;
@@ -34,7 +33,6 @@ export interface FirstToken {
 
 /** The mean of a machine's samples, of which newer ones have more weight. */
 export interface MeanFirstToken extends FirstToken {
-  /** Total weight. */
   readonly samples: number;
 }
 
@@ -174,20 +172,7 @@ export function hungAfterMs(prediction: Prediction | null, delayMs: number): num
 }
 
 /** Predicted times to first token by provider id; a fixed engine has the id `local`. */
-export interface Predictions {
-  sample(id: string, promptBytes: number, ttftMs: number): void;
-  /** It was called and stayed silent past the hedge delay: its prediction counts as fresh again. */
-  confirm(id: string): void;
-  /** Null below 20 samples. */
-  at(id: string, promptBytes: number): Prediction | null;
-  /** From the first sample on. */
-  meanAt(id: string): MeanFirstToken | null;
-  forget(id: string): void;
-  /** Plain JSON. */
-  save(): unknown;
-  /** Takes the result of `save`; anything else is ignored. */
-  restore(saved: unknown): void;
-}
+export type Predictions = ReturnType<typeof createPredictions>;
 
 /**
  * How long a prediction without a newer sample can exclude a machine or give up a call: one that is passed over as
@@ -220,21 +205,23 @@ const savedSchema = z.record(
   }),
 );
 
-export function createPredictions(clock: Clock): Predictions {
+export function createPredictions(clock: Clock) {
   const known = new Map<string, { readonly record: PredictionRecord; readonly freshAt: number }>();
   return {
-    sample(id, promptBytes, ttftMs) {
+    sample(id: string, promptBytes: number, ttftMs: number) {
       const record = known.get(id)?.record ?? NO_PREDICTION_YET;
       known.set(id, {
         record: withFirstToken(record, { promptBytes, ttftMs }),
         freshAt: clock.ticks(),
       });
     },
-    confirm(id) {
+    /** It was called and stayed silent past the hedge delay: its prediction counts as fresh again. */
+    confirm(id: string) {
       const machine = known.get(id);
       if (machine !== undefined) known.set(id, { ...machine, freshAt: clock.ticks() });
     },
-    at(id, promptBytes) {
+    /** Null below 20 samples. */
+    at(id: string, promptBytes: number): Prediction | null {
       const machine = known.get(id);
       const prediction = machine === undefined ? null : predict(machine.record, promptBytes);
       if (machine === undefined || prediction === null) return null;
@@ -242,7 +229,8 @@ export function createPredictions(clock: Clock): Predictions {
         ? prediction
         : { ...prediction, earliestMs: 0, latestMs: Infinity };
     },
-    meanAt(id) {
+    /** From the first sample on. */
+    meanAt(id: string): MeanFirstToken | null {
       const record = known.get(id)?.record;
       return record === undefined || record.samples === 0
         ? null
@@ -252,15 +240,16 @@ export function createPredictions(clock: Clock): Predictions {
             samples: weightOf(record.samples),
           };
     },
-    forget: (id) => void known.delete(id),
-    save: () =>
+    forget: (id: string) => void known.delete(id),
+    save: (): unknown =>
       Object.fromEntries(
         [...known].map(([id, { record, freshAt }]) => [
           id,
           { ...record, heardWallMs: Math.max(0, clock.now() - (clock.ticks() - freshAt)) },
         ]),
       ),
-    restore(saved) {
+    /** Takes the result of `save`; anything else is ignored. */
+    restore(saved: unknown) {
       for (const [id, each] of Object.entries(savedSchema.safeParse(saved).data ?? {})) {
         const { heardWallMs, ...record } = each;
         const freshAt = clock.ticks() - Math.max(0, clock.now() - heardWallMs);

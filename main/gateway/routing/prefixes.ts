@@ -7,11 +7,8 @@ export type ReadPrompt = Pick<PromptChain, 'keys' | 'session'>;
 
 /** Which machine has which prompts in its cache, as far as the gateway knows from what it sent there. */
 export interface Prefixes {
-  /** How much of a prompt the machine has. */
   at(id: string, chain: PromptChain): CachedPrefix;
-  /** Conversations that the machine has. */
   countAt(id: string): number;
-  /** Machines that have the beginning of a prompt. */
   holders(chain: PromptChain): string[];
   /** The machine has read the whole prompt. Gives it in short, by which another gateway knows it as well. */
   read(id: string, prompt: ReadPrompt): ReadPrompt;
@@ -31,7 +28,6 @@ const MAX_KEYS = 64;
 /** Engines keep whole blocks, and templates leave out earlier thoughts: somewhat less is no loss. */
 const LOST_BELOW = 0.5;
 
-/** A conversation at one machine. */
 interface Conversation {
   readonly id: string;
   /** Shortest prefix first. */

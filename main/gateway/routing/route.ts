@@ -1,11 +1,6 @@
 import { sleep } from '../../platform/clock.ts';
 import { servesModel } from '../upstream/upstreams.ts';
-import {
-  type AnsweredCall,
-  type CallOptions,
-  type CallOutcome,
-  callUpstream,
-} from './call-upstream.ts';
+import { type AnsweredCall, type CallOptions, callUpstream } from './call-upstream.ts';
 import { keepsModel, type RoutedRequest } from './candidates.ts';
 import { canHedge, type HedgeDeps, race } from './hedging.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
@@ -43,7 +38,9 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   while (!request.signal.aborted) {
     turn ??= lastResort(walk);
     if (turn === null) return { kind: 'unanswered', outcomes: walk.outcomes(null) };
-    const outcome = await call(turn, walk, request, deps);
+    const outcome = await (canHedge(turn.call, walk.ahead(), request.config.routing.hedge)
+      ? race(turn, walk, request, deps)
+      : callUpstream(turn, request, deps, patienceFor(turn, walk, request)));
     if (outcome.kind === 'answered') return answered(outcome, walk, deps);
     if (outcome.kind === 'cancelled') break;
     walk.failed(outcome.turn, outcome.failure);
@@ -81,18 +78,14 @@ async function returnToLocal(
   return walk.returnToLocal(waitMs);
 }
 
-function call(
-  turn: Turn,
+/** Where no hedged call may go out, to give up a hung engine and call the next upstream is better than to wait. */
+function patienceFor(
+  { call }: Turn,
   walk: Walk,
-  request: RoutedRequest,
-  deps: RouterDeps,
-): Promise<CallOutcome> {
-  const ahead = walk.ahead();
-  const { hedge } = request.config.routing;
-  if (canHedge(turn.call, ahead, hedge)) return race(turn, walk, request, deps);
-  // Where no hedged call may go out, to give up a hung engine and call the next upstream is better than to wait.
-  const isOwn = turn.call.upstream === 'local' && turn.call.isAlone && hedge !== 'all';
-  return callUpstream(turn, request, deps, isOwn && ahead.length > 0 ? UNTIL_HUNG : undefined);
+  { config }: RoutedRequest,
+): CallOptions | undefined {
+  const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
+  return isOwn && walk.ahead().length > 0 ? UNTIL_HUNG : undefined;
 }
 
 const UNTIL_HUNG: CallOptions = { patience: 'until_hung' };
@@ -125,16 +118,17 @@ function localIdentified(
  */
 function warmUpAfter(
   outcomes: readonly UpstreamOutcome[],
-  { call: { request, zeroSpend }, config, remotes }: RoutedRequest,
+  request: RoutedRequest,
   { warmup, budgets }: RouterDeps,
 ): void {
+  const { call, config, remotes } = request;
   const isSetUp = !outcomes.some(
     (each) =>
       each.kind === 'skipped' && (each.reason === 'not_configured' || each.reason === 'paused'),
   );
   const upstream = remotes.find(({ id }) => id === 'ondemand');
-  const mayCost = !zeroSpend && !budgets.isSpent('ondemand', config);
+  const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand', config);
   if (upstream === undefined || !isSetUp || !config.ondemand.warmup || !mayCost) return;
-  if (keepsModel({ request, config }) && !servesModel(upstream, request.model)) return;
+  if (keepsModel(request) && !servesModel(upstream, call.request.model)) return;
   warmup.startFromRouting(upstream);
 }

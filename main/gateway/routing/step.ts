@@ -15,14 +15,12 @@ export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';
 /** Which calls are acceptable; those that are not keep their turn. */
 export type CallFilter = (call: UpstreamCall) => boolean;
 
-/** An upstream or a machine that might be called. */
 export interface Callable {
   /** Of its circuit. */
   readonly id: string;
   readonly call: () => UpstreamCall;
 }
 
-/** The machines of the local pool, of which the request may call some in turn. */
 export interface CallablePool {
   /** The calls in the order of preference; asked for once, when the pool's turn has come. */
   readonly callables: (mode: AdmissionMode) => readonly Callable[];
@@ -72,7 +70,6 @@ export class Turn {
   }
 }
 
-/** A turn and what came of it. */
 interface Taken {
   readonly turn: Turn;
   outcome: 'running' | 'broken' | Failed | HedgeLost;
@@ -186,7 +183,6 @@ export class Step {
     return isUncalledPool ? [this.candidate.pool.exclusion()] : [];
   }
 
-  /** Orders the machines and asks the pool's circuit. */
   #enterPool(pool: CallablePool, mode: AdmissionMode): void {
     this.#state = 'entered';
     const callables = pool.callables(mode);

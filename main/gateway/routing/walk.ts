@@ -19,7 +19,6 @@ export interface WalkDeps extends CandidateDeps {
   readonly clock: Clock;
 }
 
-/** Which calls a walk still gives out. */
 type WalkState =
   | { readonly kind: 'open' }
   /** The one call to an excluded upstream was admitted; calls in routing order may still follow. */
@@ -52,7 +51,6 @@ export class Walk {
   #steps: readonly Step[];
   /** How many of them `next` has come to. Those beyond are not reported. */
   #reached = 0;
-  /** Machines of the local pool that were called. */
   readonly #calledMachines = new Set<string>();
   /** When `local` was first called, in clock ticks. */
   #localSince: number | null = null;
@@ -71,10 +69,9 @@ export class Walk {
     this.#deps = deps;
     this.#localLost = localLost;
     this.#local = isLocalTooSlow(request, deps) ? 'deferred' : 'in_turn';
-    const { call, config, remotes, preferred } = request;
-    const asked = { request: call.request, config, remotes, preferred };
-    const order = orderFor(asked, deps.pickLocal);
-    this.#steps = order.map((id) => this.#stepOf(this.#candidateAt(id)));
+    this.#steps = orderFor(request, deps.pickLocal).map((id) =>
+      this.#stepOf(this.#candidateAt(id)),
+    );
   }
 
   /** The next call in routing order; null when no upstream admits one. */

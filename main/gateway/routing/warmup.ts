@@ -6,26 +6,7 @@ import { getFrom } from '../upstream/own-requests.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 
 /** Warms up the on-demand upstream in the background, one run at a time. */
-export interface WarmupRunner {
-  /** For a request that lost `local`: starts unless one was started recently. */
-  startFromRouting(upstream: RemoteUpstream): void;
-  /** At the owner's request. */
-  start(upstream: RemoteUpstream): void;
-  hostedAnswered(): void;
-  /** It answered a chat completion. */
-  used(): void;
-  /** It answered a chat completion as a starting machine does. */
-  seenStarting(): void;
-  known(): OndemandKnown;
-  /** Its address or key changed. */
-  forget(): void;
-  view(): Warmup;
-  /** The durations of the last cold starts, as plain JSON. */
-  save(): unknown;
-  /** Takes the result of `save`, before the first request; anything else is ignored. */
-  restore(saved: unknown): void;
-  stop(): void;
-}
+export type WarmupRunner = ReturnType<typeof createWarmup>;
 
 /** For one health request; a cold start is polled rather than awaited on one socket. */
 const POLL_TIMEOUT_MS = 10_000;
@@ -37,7 +18,7 @@ interface Edges {
 }
 
 /** `changed` is called after each change of state. */
-export function createWarmup(edges: Edges, changed: () => void): WarmupRunner {
+export function createWarmup(edges: Edges, changed: () => void) {
   const { clock } = edges;
   let warmup: Warmup = COLD;
   let wasReached = false;
@@ -79,35 +60,45 @@ export function createWarmup(edges: Edges, changed: () => void): WarmupRunner {
   }
 
   return {
-    startFromRouting(upstream) {
+    /** For a request that lost `local`: starts unless one was started recently. */
+    startFromRouting(upstream: RemoteUpstream) {
       const now = clock.ticks();
       const hostedAnswers =
         hostedAnsweredAt !== null && hostedAnsweredAt >= (warmup.lastRoutingStartAt ?? 0);
       if (mayStartFromRouting(warmup, now, hostedAnswers)) begin(upstream, true);
     },
-    start(upstream) {
+    /** At the owner's request. */
+    start(upstream: RemoteUpstream) {
       // Single flight: a running warm-up serves this request too.
       if (warmup.state !== 'warming' || warmup.seenUntil !== null) begin(upstream, false);
     },
     hostedAnswered() {
       hostedAnsweredAt = clock.ticks();
     },
+    /** It answered a chat completion. */
     used() {
       running.abort();
       wasReached = true;
       set(used(warmup, clock.ticks()));
     },
+    /** It answered a chat completion as a starting machine does. */
     seenStarting: () => set(seenStarting(warmup, clock.ticks())),
+    /** Its address or key changed. */
     forget() {
       running.abort();
       wasReached = false;
       hostedAnsweredAt = null;
       set(COLD);
     },
-    known: () => ({ warming: view().state === 'warming', reachedBefore: wasReached }),
+    known: (): OndemandKnown => ({
+      warming: view().state === 'warming',
+      reachedBefore: wasReached,
+    }),
     view,
-    save: () => warmup.coldStartsMs,
-    restore(saved) {
+    /** The durations of the last cold starts, as plain JSON. */
+    save: (): unknown => warmup.coldStartsMs,
+    /** Takes the result of `save`, before the first request; anything else is ignored. */
+    restore(saved: unknown) {
       if (!Array.isArray(saved)) return;
       const coldStartsMs = saved.filter((ms) => Number.isSafeInteger(ms) && ms >= 0) as number[];
       warmup = { ...COLD, coldStartsMs: coldStartsMs.slice(0, COLD_STARTS_KEPT) };

@@ -10,19 +10,7 @@ import {
 
 /* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
 
-export interface Windows {
-  /** Whether the prompt surely does not fit the window of the model that the target would be sent. */
-  exceeds(target: LocalTarget, request: ChatRequest): boolean;
-  /** Whether it is certain, at a glance, that the prompt fits every one of them. */
-  fitsEach(targets: readonly LocalTarget[], request: ChatRequest): boolean;
-  /** Takes in what an engine said of a prompt's length; returns whether it has cut it. */
-  told(prompt: ToldPrompt, declared: number | null): Cut | null;
-  /** In tokens; what the engine says, or less if it was caught cutting; null while unknown. */
-  windowAt(target: LocalTarget, model: string): number | null;
-  /** The models that were caught being sent a part of prompts only. */
-  cuts(): readonly CutWindow[];
-  forget(id: string): void;
-}
+export type Windows = ReturnType<typeof createWindows>;
 
 export interface CutWindow {
   readonly model: string;
@@ -40,7 +28,7 @@ export interface CutPrompt {
 }
 
 /** The call of a model of one's own, of which the engine tells how long its prompt was. */
-interface ToldPrompt {
+export interface ToldPrompt {
   /** Of the circuit of the engine or machine. */
   readonly id: string;
   readonly model: string;
@@ -62,7 +50,6 @@ interface Rate {
 const MIN_SAMPLES = 5;
 /** Shorter requests are mostly template. */
 const MIN_BYTES = 1024;
-/** Weight of a new sample. */
 const NEW = 0.05;
 /** How much shorter, for its characters, a prompt may be than any that the rate was learnt from. */
 const SHARE = 0.8;
@@ -84,7 +71,7 @@ interface Taught {
   readonly untilTicks: number;
 }
 
-export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = () => {}): Windows {
+export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = () => {}) {
   const rates = new Map<string, Rate>();
   /**
    * The longest prompt that was read, by engine and model. Ollama before 0.2 and 0.30.0 leave out of a report what they had
@@ -119,7 +106,6 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
     return isCurrent ? known.tokens : 0;
   }
 
-  /** The fewest tokens that the prompt has for this model. */
   function least(model: string, request: ChatRequest): number {
     const { bytes, members } = request;
     const rate = rates.get(model);
@@ -139,7 +125,8 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
   }
 
   return {
-    exceeds(target, request) {
+    /** Whether the prompt surely does not fit the window of the model that the target would be sent. */
+    exceeds(target: LocalTarget, request: ChatRequest) {
       const { bytes } = request;
       // No token is shorter than a byte.
       if (taught.size === 0 && bytes.length <= (smallestWindow(target) ?? Infinity)) return false;
@@ -149,7 +136,8 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       if (window === null || bytes.length <= window || !isMeasurable(request)) return false;
       return least(model, request) > window;
     },
-    fitsEach(targets, { bytes }) {
+    /** Whether it is certain, at a glance, that the prompt fits every one of them. */
+    fitsEach(targets: readonly LocalTarget[], { bytes }: ChatRequest) {
       let smallest = smallests.get(targets);
       if (smallest === undefined) {
         smallest = Math.min(...targets.map((target) => smallestWindow(target) ?? Infinity));
@@ -157,7 +145,8 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       }
       return taught.size === 0 && bytes.length <= smallest;
     },
-    told({ id, model, request, inputTokens }, declared) {
+    /** Takes in what an engine said of a prompt's length; returns whether it has cut it. */
+    told({ id, model, request, inputTokens }: ToldPrompt, declared: number | null): Cut | null {
       // Most requests: too short to have been cut, or to tell a rate.
       const isShort = request.bytes.length < MIN_BYTES && inputTokens < MIN_WINDOW;
       if (isShort || inputTokens === 0 || !isMeasurable(request)) return null;
@@ -183,12 +172,14 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       taught.set(key, { tokens, declared, untilTicks: clock.ticks() + TAUGHT_MS });
       return 'again';
     },
+    /** In tokens; what the engine says, or less if it was caught cutting; null while unknown. */
     windowAt,
-    cuts: () =>
+    /** The models that were caught being sent a part of prompts only. */
+    cuts: (): readonly CutWindow[] =>
       [...taught].flatMap(([key, { tokens, untilTicks }]) =>
         untilTicks > clock.ticks() ? [{ model: key.slice(key.indexOf('\n') + 1), tokens }] : [],
       ),
-    forget(id) {
+    forget(id: string) {
       for (const known of [suspects, taught, longest])
         for (const key of known.keys()) if (key.startsWith(`${id}\n`)) known.delete(key);
     },

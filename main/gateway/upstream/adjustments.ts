@@ -1,6 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import {
+  type BodyChange,
   type Member,
   smallValueOf,
   topLevelMembers,
@@ -36,51 +37,30 @@ import {
 import { isObject } from '#shared/objects.ts';
 import { type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
 
-/**
- * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
- * the gateway send without knowing who will answer.
- */
-export type Adjustment =
-  | 'without_usage'
-  | 'without_stream'
-  | 'max_completion_tokens'
-  | 'max_tokens'
-  | 'without_user'
-  | 'without_cache_key'
-  | 'without_reasoning'
-  | 'filled_reasoning'
-  | 'plain_turns'
-  | 'without_empty_turns'
-  | 'notes_as_user'
-  | 'answered_results'
-  | 'short_call_ids'
-  | 'call_signatures'
-  | 'plain_call_ids'
-  | 'unique_call_ids'
-  | 'without_thinking'
-  | 'thinking_off'
-  | 'without_lone_thoughts'
-  | 'told_thoughts'
-  | 'without_encrypted'
-  | 'without_encryption'
-  | 'without_item_ids'
-  | 'without_foreign_items'
-  | 'without_edits'
-  | TokenLimit;
+/** Whether a refusal asks for the change. `text`: the field that it names, and its words. */
+type Asks = RegExp | ((text: string, error: UpstreamError) => boolean);
 
-interface Rule {
-  readonly adjustment: Adjustment;
+interface Rule<Name extends string> {
+  readonly adjustment: Name;
   /** Null: every endpoint. */
   readonly path: string | null;
-  /** Whether the refusal asks for it. `text`: the field that it names, and its words. */
-  readonly isAskedFor: (text: string, error: UpstreamError) => boolean;
+  readonly asks: Asks;
   /** Null if there is nothing to change. */
-  readonly change: (bytes: Buffer, members: readonly Member[]) => Buffer | null;
-  /** It is about this conversation rather than about this upstream. */
-  readonly isForThisRequest?: true;
-  /** Some engines take the request to be right, and themselves to be at fault. */
-  readonly isSaidAs500?: true;
+  readonly change: BodyChange;
+  /**
+   * `this_request`: it is about this conversation rather than about this upstream. `said_as_500`: some engines take the
+   * request to be right, and themselves to be at fault.
+   */
+  readonly scope: 'upstream' | 'this_request' | 'said_as_500';
 }
+
+const rule = <Name extends string>(
+  adjustment: Name,
+  path: string | null,
+  asks: Asks,
+  change: BodyChange,
+  scope: Rule<Name>['scope'] = 'upstream',
+): Rule<Name> => ({ adjustment, path, asks, change, scope });
 
 const CHAT = '/chat/completions';
 const MESSAGES = '/messages';
@@ -95,11 +75,13 @@ const isField = (name: RegExp) => (text: string) => name.test(text) && REFUSED.t
 /** How OpenAI says that it cannot place an item. */
 const FOREIGN_ITEM =
   /item .{0,80}not found|expected an id that begins|unknown parameter: 'input\[|without its required/i;
-
-type Change = Rule['change'];
+const FOREIGN_ITEMS = new RegExp(
+  `encrypted_content|could not be verified|${FOREIGN_ITEM.source}`,
+  'i',
+);
 
 const without =
-  (name: string): Change =>
+  (name: string): BodyChange =>
   (bytes, members) => {
     const left = withoutMembers(bytes, members, ({ key }) => key === name);
     return left === bytes ? null : left;
@@ -112,7 +94,7 @@ function asWhole(body: Buffer, members: readonly Member[]): Buffer | null {
 }
 
 const renamed =
-  (from: string, to: string): Change =>
+  (from: string, to: string): BodyChange =>
   (bytes, members) => {
     const old = members.find(({ key }) => key === from);
     if (old === undefined) return null;
@@ -124,225 +106,134 @@ const renamed =
     });
   };
 
-/** The first that is asked for and changes the request is tried; the order is from the narrow to the wide. */
-const RULES: readonly Rule[] = [
-  {
-    // Mistral, NVIDIA NIM by model (dnakov/anon-kode#53, HKUDS/DeepTutor#420).
-    adjustment: 'without_usage',
-    path: null,
-    isAskedFor: (text) => /stream_options|include_usage/.test(text),
-    change: without('stream_options'),
-  },
-  {
-    // OpenAI for organisations that are not verified, vLLM with some fields (lobehub/lobehub#9385, vllm-project/vllm#24956).
-    adjustment: 'without_stream',
-    path: null,
-    isAskedFor: isField(/\bstream(ing|ed)?\b/i),
-    change: asWhole,
-  },
-  {
-    // OpenAI's gpt-5 and o series, and Azure with them (platform.openai.com/docs, Reasoning).
-    adjustment: 'max_completion_tokens',
-    path: CHAT,
-    isAskedFor: isField(/\bmax_tokens\b/),
-    change: renamed('max_tokens', 'max_completion_tokens'),
-  },
-  {
-    // Mistral, and older engines (Gitlawb/openclaude#739).
-    adjustment: 'max_tokens',
-    path: CHAT,
-    isAskedFor: isField(/\bmax_completion_tokens\b/),
-    change: renamed('max_completion_tokens', 'max_tokens'),
-  },
-  {
-    // OpenAI takes 64 characters.
-    adjustment: 'without_user',
-    path: CHAT,
-    isAskedFor: (text, { codes }) =>
-      /(^|['"`.\s])user(['"`:\s]|$)/.test(text) &&
-      (REFUSED.test(text) || codes.includes('string_above_max_length')),
-    change: without('user'),
-  },
-  {
-    // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
-    adjustment: 'without_cache_key',
-    path: null,
-    isAskedFor: isField(/\bprompt_cache_key\b/),
-    change: without('prompt_cache_key'),
-  },
-  {
-    // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
-    adjustment: 'filled_reasoning',
-    path: CHAT,
-    isAskedFor: (text) => /reasoning_content/.test(text) && WANTED.test(text),
-    change: withFilledReasoning,
-  },
-  {
-    // Mistral, Groq, Cerebras (charmbracelet/crush#1590, janhq/jan#8136); OpenAI and llama.cpp for Magistral's parts.
-    adjustment: 'without_reasoning',
-    path: CHAT,
-    isAskedFor: (text) =>
-      (/reasoning_content|messages.{0,40}\breasoning(_details)?\b/.test(text) &&
-        !WANTED.test(text)) ||
-      /(value|variant|part type|tag).{0,9}\bthinking\b|unsupported content(\[\]\.| part )type/i.test(
-        text,
-      ),
-    change: withoutReasoning,
-  },
-  {
-    // Mistral and Groq, for what other hosts put into their answers; OpenAI, for vLLM's empty list of calls
-    // (microsoft/autogen#3120, chatboxai/chatbox#2079).
-    adjustment: 'plain_turns',
-    path: CHAT,
-    isAskedFor: (text) =>
-      (/messages\b.{0,120}\b(assistant\.\w|property ')/.test(text) && REFUSED.test(text)) ||
-      /tool_calls\b.{0,9}empty array/.test(text),
-    change: withPlainTurns,
-  },
-  {
-    // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083), OpenAI (vercel/ai#14950), Ollama
-    // (QwenLM/qwen-code#3421): a model that thinks up to its limit says nothing.
-    adjustment: 'without_empty_turns',
-    path: CHAT,
-    isAskedFor: (text) =>
-      /either content or tool_calls|must have non-empty content|content type: <nil>|'content': expected .{0,40}got null/.test(
-        text,
-      ),
-    change: withoutEmptyTurns,
-  },
-  {
-    // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
-    // ollama/ollama#17774); Mistral.
-    adjustment: 'notes_as_user',
-    path: null,
-    isAskedFor: (text) =>
-      /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/i.test(
-        text,
-      ),
-    change: withNotesAsUser,
-    isSaidAs500: true,
-  },
-  {
-    // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
-    adjustment: 'answered_results',
-    path: CHAT,
-    isAskedFor: (text) => /role '?user'? after role '?tool/i.test(text),
-    change: withAnswersToResults,
-  },
-  {
-    // Mistral: nine letters and digits; OpenAI: up to forty (anomalyco/opencode#1680, vercel/ai#5171).
-    adjustment: 'short_call_ids',
-    path: CHAT,
-    isAskedFor: (text) =>
-      /tool.?call.?id.{0,1000}length of 9|tool_calls?\b.{0,20}\bid\b.{0,20}too long/i.test(text),
-    change: withShortCallIds,
-  },
-  {
-    // OpenAI: up to 64 there (AnswerDotAI/fastllm#45).
-    adjustment: 'short_call_ids',
-    path: RESPONSES,
-    isAskedFor: (text) => /\bcall_id\b.{0,20}too long/i.test(text),
-    change: withBoundedCallIds,
-  },
-  {
-    // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
-    adjustment: 'call_signatures',
-    path: CHAT,
-    isAskedFor: (text) => /thought_?signature/i.test(text),
-    change: withSignedCalls,
-  },
-  {
-    // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523).
-    adjustment: 'plain_call_ids',
-    path: MESSAGES,
-    isAskedFor: (text) => /tool_use(_id|\.id)\b.{0,40}pattern/i.test(text),
-    change: withPlainCallIds,
-  },
-  {
-    // Anthropic, for engines that count the calls of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
-    adjustment: 'unique_call_ids',
-    path: MESSAGES,
-    isAskedFor: (text) => /\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i.test(text),
-    change: withUniqueCallIds,
-  },
-  {
-    // Anthropic: while it thinks, the last turn of a tool loop has to begin with a thought; DeepSeek wants all of them.
-    adjustment: 'thinking_off',
-    path: MESSAGES,
-    isAskedFor: (text) =>
-      /thinking/.test(text) &&
-      !/signature/.test(text) &&
-      (/Expected/.test(text) || WANTED.test(text)),
-    change: withThinkingOff,
-    isForThisRequest: true,
-  },
-  {
-    // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418).
-    adjustment: 'without_thinking',
-    path: MESSAGES,
-    isAskedFor: (text) =>
-      /signature|must contain thinking|thinking` blocks .{0,60}cannot be modified/i.test(text),
-    change: withoutThinking,
-    isForThisRequest: true,
-  },
-  {
-    // Vertex, Bedrock and resellers, for what Claude Code sends (anthropics/claude-code#21612).
-    adjustment: 'without_edits',
-    path: MESSAGES,
-    isAskedFor: isField(/\bcontext_management\b/),
-    change: without('context_management'),
-  },
-  {
-    // OpenAI, for a thought that the limit cut off (continuedev/continue#8933).
-    adjustment: 'without_lone_thoughts',
-    path: RESPONSES,
-    isAskedFor: (text) => /without its required following item/i.test(text),
-    change: withoutLoneThoughts,
-    isForThisRequest: true,
-  },
-  {
-    // llama.cpp, of which older versions call it an error of their own (tools/server/server-chat.cpp).
-    adjustment: 'told_thoughts',
-    path: RESPONSES,
-    isAskedFor: (text) => /item\['content'\] is (not an array|empty)/.test(text),
-    change: withToldThoughts,
-    isSaidAs500: true,
-  },
-  {
-    // vLLM (vllm-project/vllm#28248).
-    adjustment: 'without_encrypted',
-    path: RESPONSES,
-    isAskedFor: (text) => /encrypted content is not supported/i.test(text),
-    change: withoutEncrypted,
-  },
-  {
-    // OpenAI's models that do not think (OpenHands/software-agent-sdk#1208).
-    adjustment: 'without_encryption',
-    path: RESPONSES,
-    isAskedFor: (text) => /encrypted content is not supported/i.test(text),
-    change: withoutEncryption,
-  },
-  {
-    // OpenAI, for items of an engine or another host (openai/openai-agents-python#3026 of one's `status`).
-    adjustment: 'without_item_ids',
-    path: RESPONSES,
-    isAskedFor: (text) => FOREIGN_ITEM.test(text),
-    change: withoutItemIds,
-    isForThisRequest: true,
-  },
-  {
-    // OpenAI, for items of another organisation or host (BerriAI/litellm, exception_mapping_utils.py).
-    adjustment: 'without_foreign_items',
-    path: RESPONSES,
-    isAskedFor: (text) =>
-      /encrypted_content|could not be verified/i.test(text) || FOREIGN_ITEM.test(text),
-    change: withoutForeignItems,
-    isForThisRequest: true,
-  },
-];
-
 /** The refusal asks for more of a field, not for less. */
 const WANTED = /missing|required|must be (passed|provided|included|present)/i;
+
+const isReasoning = (text: string): boolean =>
+  (/reasoning_content|messages.{0,40}\breasoning(_details)?\b/.test(text) && !WANTED.test(text)) ||
+  /(value|variant|part type|tag).{0,9}\bthinking\b|unsupported content(\[\]\.| part )type/i.test(
+    text,
+  );
+
+const isPlainTurn = (text: string): boolean =>
+  (/messages\b.{0,120}\b(assistant\.\w|property ')/.test(text) && REFUSED.test(text)) ||
+  /tool_calls\b.{0,9}empty array/.test(text);
+
+const isUser: Asks = (text, { codes }) =>
+  /(^|['"`.\s])user(['"`:\s]|$)/.test(text) &&
+  (REFUSED.test(text) || codes.includes('string_above_max_length'));
+
+const isThought = (text: string): boolean =>
+  /thinking/.test(text) && !/signature/.test(text) && (/Expected/.test(text) || WANTED.test(text));
+
+const EMPTY_TURN =
+  /either content or tool_calls|must have non-empty content|content type: <nil>|'content': expected .{0,40}got null/;
+
+const LATE_SYSTEM =
+  /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/i;
+
+const SHORT_ID = /tool.?call.?id.{0,1000}length of 9|tool_calls?\b.{0,20}\bid\b.{0,20}too long/i;
+
+const ALIEN_THOUGHT = /signature|must contain thinking|thinking` blocks .{0,60}cannot be modified/i;
+
+const UNSEALED = /encrypted content is not supported/i;
+
+/** The first that is asked for and changes the request is tried; the order is from the narrow to the wide. */
+const RULES = [
+  // Mistral, NVIDIA NIM by model (dnakov/anon-kode#53, HKUDS/DeepTutor#420).
+  rule('without_usage', null, /stream_options|include_usage/, without('stream_options')),
+  // OpenAI for organisations that are not verified, vLLM with some fields (lobehub/lobehub#9385, vllm-project/vllm#24956).
+  rule('without_stream', null, isField(/\bstream(ing|ed)?\b/i), asWhole),
+  // OpenAI's gpt-5 and o series, and Azure with them (platform.openai.com/docs, Reasoning).
+  rule(
+    'max_completion_tokens',
+    CHAT,
+    isField(/\bmax_tokens\b/),
+    renamed('max_tokens', 'max_completion_tokens'),
+  ),
+  // Mistral, and older engines (Gitlawb/openclaude#739).
+  rule(
+    'max_tokens',
+    CHAT,
+    isField(/\bmax_completion_tokens\b/),
+    renamed('max_completion_tokens', 'max_tokens'),
+  ),
+  // OpenAI takes 64 characters.
+  rule('without_user', CHAT, isUser, without('user')),
+  // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
+  rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
+  // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
+  rule(
+    'filled_reasoning',
+    CHAT,
+    (text) => /reasoning_content/.test(text) && WANTED.test(text),
+    withFilledReasoning,
+  ),
+  // Mistral, Groq, Cerebras (charmbracelet/crush#1590, janhq/jan#8136); OpenAI and llama.cpp for Magistral's parts.
+  rule('without_reasoning', CHAT, isReasoning, withoutReasoning),
+  // Mistral and Groq, for what other hosts put into their answers; OpenAI, for vLLM's empty list of calls
+  // (microsoft/autogen#3120, chatboxai/chatbox#2079).
+  rule('plain_turns', CHAT, isPlainTurn, withPlainTurns),
+  // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083), OpenAI (vercel/ai#14950), Ollama
+  // (QwenLM/qwen-code#3421): a model that thinks up to its limit says nothing.
+  rule('without_empty_turns', CHAT, EMPTY_TURN, withoutEmptyTurns),
+  // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
+  // ollama/ollama#17774); Mistral.
+  rule('notes_as_user', null, LATE_SYSTEM, withNotesAsUser, 'said_as_500'),
+  // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
+  rule('answered_results', CHAT, /role '?user'? after role '?tool/i, withAnswersToResults),
+  // Mistral: nine letters and digits; OpenAI: up to forty (anomalyco/opencode#1680, vercel/ai#5171).
+  rule('short_call_ids', CHAT, SHORT_ID, withShortCallIds),
+  // OpenAI: up to 64 there (AnswerDotAI/fastllm#45).
+  rule('short_call_ids', RESPONSES, /\bcall_id\b.{0,20}too long/i, withBoundedCallIds),
+  // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
+  rule('call_signatures', CHAT, /thought_?signature/i, withSignedCalls),
+  // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523).
+  rule('plain_call_ids', MESSAGES, /tool_use(_id|\.id)\b.{0,40}pattern/i, withPlainCallIds),
+  // Anthropic, for engines that count the calls of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
+  rule(
+    'unique_call_ids',
+    MESSAGES,
+    /\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i,
+    withUniqueCallIds,
+  ),
+  // Anthropic: while it thinks, the last turn of a tool loop has to begin with a thought; DeepSeek wants all of them.
+  rule('thinking_off', MESSAGES, isThought, withThinkingOff, 'this_request'),
+  // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418).
+  rule('without_thinking', MESSAGES, ALIEN_THOUGHT, withoutThinking, 'this_request'),
+  // Vertex, Bedrock and resellers, for what Claude Code sends (anthropics/claude-code#21612).
+  rule('without_edits', MESSAGES, isField(/\bcontext_management\b/), without('context_management')),
+  // OpenAI, for a thought that the limit cut off (continuedev/continue#8933).
+  rule(
+    'without_lone_thoughts',
+    RESPONSES,
+    /without its required following item/i,
+    withoutLoneThoughts,
+    'this_request',
+  ),
+  // llama.cpp, of which older versions call it an error of their own (tools/server/server-chat.cpp).
+  rule(
+    'told_thoughts',
+    RESPONSES,
+    /item\['content'\] is (not an array|empty)/,
+    withToldThoughts,
+    'said_as_500',
+  ),
+  // vLLM (vllm-project/vllm#28248).
+  rule('without_encrypted', RESPONSES, UNSEALED, withoutEncrypted),
+  // OpenAI's models that do not think (OpenHands/software-agent-sdk#1208).
+  rule('without_encryption', RESPONSES, UNSEALED, withoutEncryption),
+  // OpenAI, for items of an engine or another host (openai/openai-agents-python#3026 of one's `status`).
+  rule('without_item_ids', RESPONSES, FOREIGN_ITEM, withoutItemIds, 'this_request'),
+  // OpenAI, for items of another organisation or host (BerriAI/litellm, exception_mapping_utils.py).
+  rule('without_foreign_items', RESPONSES, FOREIGN_ITEMS, withoutForeignItems, 'this_request'),
+] as const;
+
+/**
+ * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
+ * the gateway send without knowing who will answer.
+ */
+export type Adjustment = (typeof RULES)[number]['adjustment'] | TokenLimit;
 
 /** A request that was refused: its body as it was sent. */
 interface Refused {
@@ -366,18 +257,19 @@ export function adjustmentAfter({
 }: Refused): Adjustment | null {
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message.slice(0, MAX_TEXT)}`;
   let members: readonly Member[] | null = null;
-  const rule = RULES.find((each) => {
+  const found = RULES.find((each) => {
     const isTried =
       made.has(each.adjustment) ||
       (isLimit(each.adjustment) && LIMITS.some((other) => made.has(other)));
     if (isTried || (each.path !== null && each.path !== path)) return false;
-    if (status === 500 && each.isSaidAs500 !== true) return false;
+    if (status === 500 && each.scope !== 'said_as_500') return false;
     if (each.adjustment === 'without_stream' && !mayBeWhole) return false;
-    if (!each.isAskedFor(text, error)) return false;
+    const { asks } = each;
+    if (!(asks instanceof RegExp ? asks.test(text) : asks(text, error))) return false;
     members ??= topLevelMembers(body);
     return each.change(body, members) !== null;
   });
-  return rule?.adjustment ?? tokenLimitIn(text, body, made);
+  return found?.adjustment ?? tokenLimitIn(text, body, made);
 }
 
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
@@ -391,7 +283,6 @@ const isLimit = (adjustment: Adjustment): boolean => LIMITS.includes(adjustment)
 /** What was refused stands at the start of a message. */
 const MAX_TEXT = 2000;
 
-/** The body with these changes, as far as there is something to change. */
 export function adjustedBody(bytes: Buffer, made: ReadonlySet<Adjustment>): Buffer {
   if (made.size === 0) return bytes;
   let body = bytes;
@@ -401,16 +292,7 @@ export function adjustedBody(bytes: Buffer, made: ReadonlySet<Adjustment>): Buff
 }
 
 /** What upstreams are known to refuse, by model: most hosts have models of many makers. */
-export interface Adjustments {
-  /** To be made before a request is sent. */
-  at(id: string, model: string): ReadonlySet<Adjustment>;
-  /** A request with these changes was answered. `hadUsage`: it was asked for its usage. */
-  accepted(id: string, model: string, made: ReadonlySet<Adjustment>, hadUsage: boolean): void;
-  /** A request that asked for its usage failed without saying why: it is not asked for for a while, unless it was once told. */
-  suspectUsage(id: string, model: string): void;
-  /** Its address or its engine changed. */
-  forget(id: string): void;
-}
+export type Adjustments = ReturnType<typeof createAdjustments>;
 
 /** A host may have learnt a field, an organisation may be verified: then the refusal is tried again. */
 const REMEMBERED_MS = 3_600_000;
@@ -428,7 +310,7 @@ interface Known {
 
 const NONE: ReadonlySet<Adjustment> = new Set();
 
-export function createAdjustments(clock: Clock): Adjustments {
+export function createAdjustments(clock: Clock) {
   const known = new Map<string, Known>();
 
   function knownAt(key: string): Known {
@@ -442,28 +324,32 @@ export function createAdjustments(clock: Clock): Adjustments {
   }
 
   return {
-    at(id, model) {
+    /** To be made before a request is sent. */
+    at(id: string, model: string): ReadonlySet<Adjustment> {
       const until = known.get(keyOf(id, model))?.until;
       if (until === undefined || until.size === 0) return NONE;
       const now = clock.ticks();
       return new Set([...until.keys()].filter((each) => (until.get(each) ?? 0) > now));
     },
-    accepted(id, model, made, hadUsage) {
+    /** A request with these changes was answered. `hadUsage`: it was asked for its usage. */
+    accepted(id: string, model: string, made: ReadonlySet<Adjustment>, hadUsage: boolean) {
       const key = keyOf(id, model);
       if (hadUsage && known.get(key)?.tellsUsage !== true) knownAt(key).tellsUsage = true;
       if (made.size === 0) return;
       const { until } = knownAt(key);
-      for (const { adjustment, isForThisRequest } of RULES) {
-        const isLearnt = made.has(adjustment) && isForThisRequest !== true;
+      for (const { adjustment, scope } of RULES) {
+        const isLearnt = made.has(adjustment) && scope !== 'this_request';
         if (isLearnt && (until.get(adjustment) ?? 0) <= clock.ticks())
           until.set(adjustment, clock.ticks() + REMEMBERED_MS);
       }
     },
-    suspectUsage(id, model) {
+    /** A request that asked for its usage failed without saying why: it is not asked for for a while, unless it was once told. */
+    suspectUsage(id: string, model: string) {
       const at = knownAt(keyOf(id, model));
       if (!at.tellsUsage) at.until.set('without_usage', clock.ticks() + SUSPECTED_MS);
     },
-    forget(id) {
+    /** Its address or its engine changed. */
+    forget(id: string) {
       for (const key of known.keys()) if (key.startsWith(keyOf(id, ''))) known.delete(key);
     },
   };

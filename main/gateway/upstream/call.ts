@@ -36,6 +36,12 @@ export type LocalChoice =
       readonly causes?: () => string;
     };
 
+/** The machines that may serve `local` now; of a fixed engine just that. */
+export function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
+  if (choice.kind === 'target') return [choice.target];
+  return choice.kind === 'tier' ? choice.targets : [];
+}
+
 export interface ChatCall {
   readonly request: ChatRequest;
   readonly headers: IncomingHttpHeaders;
@@ -62,7 +68,6 @@ export function inChat(call: ChatCall): ChatCall | null {
   return { ...call, request, native: () => request, chatForm: null };
 }
 
-/** A request prepared for one upstream. */
 export interface UpstreamCall {
   readonly endpoint: ApiEndpoint;
   readonly request: ChatRequest;
@@ -85,7 +90,6 @@ export interface UpstreamCall {
   readonly write: (made: ReadonlySet<Adjustment>) => Omit<HttpRequest, 'fresh'>;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
-  /** Whether it is asked which stop sequence ended the answer. */
   readonly asksForStop: boolean;
   /** Credentials of ours that the request carries; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
@@ -180,7 +184,6 @@ const isAnthropic = ({ prefill }: Pick<RemoteUpstream, 'prefill'>) =>
 
 const fixedPartsOf = ({ volatileParts }: ChatCall) => volatileParts.map(({ name }) => name);
 
-/** The configured key in the headers of the endpoint's vendor. */
 function keyHeaders(
   { endpoint: { vendor } }: ChatRequest,
   { baseAddress, apiKey, headers, prefill }: RemoteUpstream,
@@ -195,7 +198,6 @@ function keyHeaders(
   };
 }
 
-/** The model that an engine is sent. */
 export function modelAt(target: LocalTarget, request: ChatRequest): string | null {
   return request.endpoint.keepsModel ? request.model : localModel(target, request);
 }

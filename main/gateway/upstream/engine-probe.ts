@@ -12,15 +12,7 @@ import { fetchModelList } from './model-catalogue.ts';
 import { parseModelList } from './listed-models.ts';
 import { type BaseAddress, listedName, parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
-interface LocalEngine {
-  /** A model has answered. */
-  used(model: string): void;
-  /** Without models until the first list has arrived. */
-  target(): LocalTarget;
-  start(): void;
-  stop(): void;
-  identified(failedAt: number | null): Promise<void> | null;
-}
+type LocalEngine = ReturnType<typeof createLocalEngine>;
 
 const REFRESH_MS = 30_000;
 /** An engine that is down, or has no list yet, is about to be started. */
@@ -41,7 +33,7 @@ function createLocalEngine(
   baseUrl: string,
   edges: FixedEngineEdges,
   { changed, isDown }: FixedEngineListeners,
-): LocalEngine {
+) {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
   const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
   let known: ListedModels = { models: null, ownedBy: null };
@@ -111,8 +103,9 @@ function createLocalEngine(
   }
 
   return {
-    target: () => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
-    used(name) {
+    /** Without models until the first list has arrived. */
+    target: (): LocalTarget => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
+    used(name: string) {
       const { facts = [], models } = known;
       const model = models === null ? name : (listedName(models, name) ?? name);
       if (model === lastUsed) return;
@@ -129,7 +122,7 @@ function createLocalEngine(
       stopped = true;
       cancelTimer();
     },
-    identified(failedAt) {
+    identified(failedAt: number | null): Promise<void> | null {
       const isKnown = identifiedAt !== null && identifiedAt >= (failedAt ?? 0);
       return isKnown || edges.clock.ticks() < silentUntil ? null : waitForList();
     },
@@ -137,18 +130,7 @@ function createLocalEngine(
 }
 
 /** The fixed engine, which the settings may replace or remove. */
-export interface FixedEngine {
-  /** Null while none is set. */
-  target(): LocalTarget | null;
-  /** A model of it has answered. */
-  used(model: string): void;
-  set(baseUrl: string | null): void;
-  /**
-   * Ends once the engine is known, or has been waited for a second; null if it has been known since its last failure
-   * (in milliseconds since the epoch).
-   */
-  identified(failedAt: number | null): Promise<void> | null;
-}
+export type FixedEngine = ReturnType<typeof createFixedEngine>;
 
 interface FixedEngineEdges {
   readonly http: HttpClient;
@@ -157,16 +139,20 @@ interface FixedEngineEdges {
   readonly memoryAt: (baseUrl: string) => number | null;
 }
 
-export function createFixedEngine(
-  deps: FixedEngineEdges,
-  listeners: FixedEngineListeners,
-): FixedEngine {
+export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngineListeners) {
   let engine: LocalEngine | null = null;
   return {
-    target: () => engine?.target() ?? null,
-    used: (model) => engine?.used(model),
-    identified: (failedAt) => engine?.identified(failedAt) ?? null,
-    set(baseUrl) {
+    /** Null while none is set. */
+    target: (): LocalTarget | null => engine?.target() ?? null,
+    /** A model of it has answered. */
+    used: (model: string) => engine?.used(model),
+    /**
+     * Ends once the engine is known, or has been waited for a second; null if it has been known since its last failure
+     * (in milliseconds since the epoch).
+     */
+    identified: (failedAt: number | null): Promise<void> | null =>
+      engine?.identified(failedAt) ?? null,
+    set(baseUrl: string | null) {
       engine?.stop();
       engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);
       engine?.start();

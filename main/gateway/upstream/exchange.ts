@@ -26,10 +26,8 @@ import { inTrace } from './headers.ts';
 import { withoutKeys } from './own-secrets.ts';
 import type { Spent } from '../protocols/usage.ts';
 
-/** One sending of a call. */
 export interface ExchangePlan {
   readonly call: UpstreamCall;
-  /** The upstream's or the machine's. */
   readonly id: string;
   /** What this upstream does not take as it is. */
   readonly changes: ReadonlySet<Adjustment>;
@@ -71,7 +69,6 @@ export interface BytesSeen {
   readonly handOver: (listener: ResponseListener) => void;
 }
 
-/** A whole JSON answer. */
 export interface AnswerSeen {
   readonly kind: 'answer';
   readonly headers: ResponseHeaders;
@@ -91,14 +88,7 @@ interface ExchangeDeps {
   readonly clock: Clock;
 }
 
-/** Sends a call and waits for its first content, its whole answer, or its failure; all of them are values. */
-export function sendExchange(plan: ExchangePlan, deps: ExchangeDeps): PendingCall {
-  const pending = new PendingCall(plan, deps);
-  pending.send(false);
-  return pending;
-}
-
-/** A call from its sending to its first content. */
+/** A call from its sending to its first content, its whole answer, or its failure; all of them are values. */
 export class PendingCall implements ResponseListener {
   readonly plan: ExchangePlan;
   readonly request: Omit<HttpRequest, 'fresh'>;
@@ -133,7 +123,7 @@ export class PendingCall implements ResponseListener {
   }
 
   /** Uses a pooled connection unless `fresh`. */
-  send(fresh: boolean): void {
+  send(fresh = false): void {
     this.#isFresh = fresh;
     if (this.plan.signal.aborted) this.#onCancel();
     else this.#exchange = this.#deps.http.send({ ...this.request, fresh }, this);

@@ -58,7 +58,6 @@ export interface Failure {
   readonly said: string;
 }
 
-/** What was called. */
 export interface Called {
   readonly upstream: UpstreamId;
   readonly endpoint: Pick<ApiEndpoint, 'support'>;

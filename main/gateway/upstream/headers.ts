@@ -13,10 +13,8 @@ export const ANTHROPIC_VERSION: readonly [name: string, value: string] = [
   '2023-06-01',
 ];
 
-/** Added to the caller's headers. */
 export interface OwnHeaders {
   readonly contentType: string;
-  /** Whose API is asked. */
   readonly vendor: ApiEndpoint['vendor'];
   /** The whole `Authorization` value, or null; the caller's own is for `local` only. */
   readonly authorization: string | null;

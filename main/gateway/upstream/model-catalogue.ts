@@ -12,13 +12,7 @@ import { shownWords } from './shown-error.ts';
 import { getFrom } from './own-requests.ts';
 import { bodyWithout, ownSecrets } from './own-secrets.ts';
 
-/** The models that hosted upstreams list. */
-export interface ModelCatalogue {
-  /** As of the last answer; an old or missing list is requested in the background. */
-  listedBy(upstream: RemoteUpstream): readonly ListedModel[];
-  /** Its address, key or model changed. */
-  forget(id: string): void;
-}
+export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
 
 interface CatalogueDeps {
   readonly http: HttpClient;
@@ -40,7 +34,7 @@ interface Known {
  * `ondemand` is not asked, as any request may start a GPU that is paid for, and under zero-spend nobody is. A list
  * stays while its upstream is down: it will most likely have the same models again.
  */
-export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
+export function createModelCatalogue(deps: CatalogueDeps) {
   const { clock, config } = deps;
   const known = new Map<string, Known>();
 
@@ -54,7 +48,8 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
   }
 
   return {
-    listedBy(upstream) {
+    /** As of the last answer; an old or missing list is requested in the background. */
+    listedBy(upstream: RemoteUpstream): readonly ListedModel[] {
       const { id } = upstream;
       const entry = known.get(id) ?? { models: [], askAgainAt: -Infinity };
       known.set(id, entry);
@@ -62,12 +57,11 @@ export function createModelCatalogue(deps: CatalogueDeps): ModelCatalogue {
       if (mayAsk && clock.ticks() >= entry.askAgainAt) void ask(upstream, entry);
       return entry.models;
     },
-    // A list that arrives later is stored in the forgotten entry.
-    forget: (id) => void known.delete(id),
+    /** Its address, key or model changed; a list that arrives later is stored in the forgotten entry. */
+    forget: (id: string) => void known.delete(id),
   };
 }
 
-/** What is needed of an upstream to ask for its list of models. */
 export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
   readonly id: UpstreamId;
 }

@@ -1,6 +1,5 @@
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
-/** What a refusal is about, as far as its codes or words say it. */
 export type Meaning =
   /** This prompt is too long for this model. */
   | 'context_length'

@@ -5,7 +5,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
 import { changesAfter } from './adjusted-call.ts';
 import type { Adjustments } from './adjustments.ts';
-import { type AnswerSeen, type Seen, sendExchange } from './exchange.ts';
+import { type AnswerSeen, PendingCall, type Seen } from './exchange.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
@@ -67,7 +67,6 @@ export async function testUpstream(
   return { result, isCompletion: true, failure, provider, model };
 }
 
-/** Once more for each change that the upstream asks for. */
 async function sendAdjusted(
   call: UpstreamCall,
   deadline: number,
@@ -80,7 +79,8 @@ async function sendAdjusted(
   let changes = adjustments.at(id, call.model);
   for (;;) {
     const plan = { call, id, changes, traceparent: null, onContent() {}, ...limits };
-    const pending = sendExchange(plan, deps);
+    const pending = new PendingCall(plan, deps);
+    pending.send();
     const seen = await pending.seen;
     const next = changesAfter(seen, pending, { ticks: clock.ticks(), adjustments });
     if (next === null) return seen;

@@ -7,7 +7,6 @@ import { userinfoOf } from '../../platform/addresses.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 
-/** A base address, split once into what each request needs. */
 export interface BaseAddress {
   readonly origin: string;
   /** Without a slash at its end. */
@@ -140,7 +139,6 @@ export function listsModel({ models }: LocalTarget, requested: string): boolean 
   return models !== null && nameAt(models, requested) !== null;
 }
 
-/** What a request asks of a model. */
 export interface ModelRequest {
   readonly model: string | null;
   readonly needs: () => ModelNeeds;

@@ -108,18 +108,21 @@ export interface HistoryRows {
   readonly thisMonth: UsageFigures;
 }
 
-export type UsageQuestion =
-  | { readonly kind: 'history'; readonly query: HistoryQuery }
-  | { readonly kind: 'requests'; readonly wanted: RequestsWanted }
-  | { readonly kind: 'request'; readonly id: string }
-  | { readonly kind: 'asked'; readonly nowMs: number };
+/** What is read of the database, by one argument each. */
+export interface UsageReads {
+  history(query: HistoryQuery): HistoryRows;
+  requests(wanted: RequestsWanted): RequestPage;
+  /** Null if it is not stored. */
+  request(id: string): RequestRow | null;
+  /** What apps asked for in the 30 days before `nowMs`. */
+  asked(nowMs: number): readonly AskedAt[];
+}
 
-/** The answer to the question of the same kind. */
-export type UsageAnswer =
-  | { readonly kind: 'history'; readonly rows: HistoryRows }
-  | { readonly kind: 'requests'; readonly page: RequestPage }
-  | { readonly kind: 'request'; readonly row: RequestRow | null }
-  | { readonly kind: 'asked'; readonly asked: readonly AskedAt[] };
+export type ReadName = keyof UsageReads;
+export type ReadBy<Name extends ReadName> = Parameters<UsageReads[Name]>[0];
+export type UsageQuestion = {
+  [Name in ReadName]: readonly [read: Name, by: ReadBy<Name>];
+}[ReadName];
 
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }
@@ -141,4 +144,4 @@ export type UsageReply =
   /** Why the write failed; null if it succeeded. */
   | { readonly kind: 'written'; readonly problem: string | null }
   /** Null if it cannot be read. */
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: UsageAnswer | null };
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown };

@@ -2,24 +2,26 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { RequestRow } from '#shared/live.ts';
-import type { AskedAt } from './asked.ts';
-import type { RequestPage, RequestsWanted } from '#shared/request-filter.ts';
 import {
-  type HistoryQuery,
-  type HistoryRows,
   NOTHING_BEFORE,
-  type UsageAnswer,
+  type ReadBy,
+  type ReadName,
   type UsageBefore,
   type UsageMessage,
   type UsageQuestion,
+  type UsageReads,
   type UsageReply,
   type UsageWorkerData,
   type UsageWrite,
 } from './messages.ts';
 
+/** Null also if nothing is stored, or it cannot be read. */
+type Reads = {
+  readonly [Name in ReadName]: (by: ReadBy<Name>) => Promise<ReturnType<UsageReads[Name]> | null>;
+};
+
 /** Stores usage across restarts. */
-export interface UsageStore {
+export interface UsageStore extends Reads {
   /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
   /** The sums of the current day and month at the start. */
@@ -31,14 +33,6 @@ export interface UsageStore {
   write(write: UsageWrite): void;
   /** Stores the usage of each of two upstreams as the other's. */
   swap(a: string, b: string): void;
-  /** Null if nothing is stored or it cannot be read. */
-  history(query: HistoryQuery): Promise<HistoryRows | null>;
-  /** As `history`. */
-  requests(wanted: RequestsWanted): Promise<RequestPage | null>;
-  /** Null also if the request is not stored. */
-  request(id: string): Promise<RequestRow | null>;
-  /** As `history`: what apps asked for in the 30 days before. */
-  asked(nowMs: number): Promise<readonly AskedAt[] | null>;
   close(): Promise<void>;
 }
 
@@ -112,11 +106,13 @@ export async function openUsageStore(
   }
   if (first.warning !== null) log('error', 'usage_damaged', { error: first.warning });
   const send = (message: UsageMessage) => worker.postMessage(message, []);
-  const ask = (question: UsageQuestion) =>
-    questions.ask((id) => {
-      if (isOver) questions.answered(id, null);
-      else send({ kind: 'question', id, question });
-    });
+  const ask =
+    <Name extends ReadName>(name: Name) =>
+    (by: ReadBy<Name>) =>
+      questions.ask((id) => {
+        if (isOver) questions.answered(id, null);
+        else send({ kind: 'question', id, question: [name, by] as unknown as UsageQuestion });
+      }) as Promise<ReturnType<UsageReads[Name]> | null>;
   return {
     rows: first.rows,
     before: first.before,
@@ -131,22 +127,10 @@ export async function openUsageStore(
     swap(a, b) {
       if (!isOver) send({ kind: 'swap', upstreams: [a, b] });
     },
-    async history(query) {
-      const answer = await ask({ kind: 'history', query });
-      return answer?.kind === 'history' ? answer.rows : null;
-    },
-    async requests(wanted) {
-      const answer = await ask({ kind: 'requests', wanted });
-      return answer?.kind === 'requests' ? answer.page : null;
-    },
-    async request(id) {
-      const answer = await ask({ kind: 'request', id });
-      return answer?.kind === 'request' ? answer.row : null;
-    },
-    async asked(nowMs) {
-      const answer = await ask({ kind: 'asked', nowMs });
-      return answer?.kind === 'asked' ? answer.asked : null;
-    },
+    history: ask('history'),
+    requests: ask('requests'),
+    request: ask('request'),
+    asked: ask('asked'),
     close() {
       if (!isOver) send({ kind: 'close' });
       isOver = true;
@@ -157,16 +141,16 @@ export async function openUsageStore(
 
 /** The questions whose answer is pending, by number. */
 function createQuestions() {
-  const waiting = new Map<number, (answer: UsageAnswer | null) => void>();
+  const waiting = new Map<number, (answer: unknown) => void>();
   let lastId = 0;
-  const answered = (id: number, answer: UsageAnswer | null) => {
+  const answered = (id: number, answer: unknown) => {
     waiting.get(id)?.(answer);
     waiting.delete(id);
   };
   return {
     ask(send: (id: number) => void) {
       const id = (lastId += 1);
-      return new Promise<UsageAnswer | null>((resolve) => {
+      return new Promise<unknown>((resolve) => {
         waiting.set(id, resolve);
         send(id);
       });

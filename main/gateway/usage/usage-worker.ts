@@ -4,7 +4,6 @@ import { dayOf, monthOf } from '../../platform/dates.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
 import {
   NOTHING_BEFORE,
-  type UsageAnswer,
   type UsageMessage,
   type UsageQuestion,
   type UsageReply,
@@ -81,10 +80,7 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
 type ReadQueries = Pick<UsageQueries, 'history' | 'rows' | 'row' | 'asked'>;
 
 /** Null if the database cannot be read. */
-async function answerTo(
-  question: UsageQuestion,
-  queries: ReadQueries,
-): Promise<UsageAnswer | null> {
+async function answerTo(question: UsageQuestion, queries: ReadQueries): Promise<unknown> {
   try {
     return await read(question, queries);
   } catch {
@@ -92,23 +88,20 @@ async function answerTo(
   }
 }
 
-async function read(question: UsageQuestion, queries: ReadQueries): Promise<UsageAnswer> {
-  switch (question.kind) {
+async function read([name, by]: UsageQuestion, queries: ReadQueries): Promise<unknown> {
+  switch (name) {
     case 'history':
-      return { kind: 'history', rows: queries.history(question.query) };
-    case 'requests': {
-      const texts = queries.rows(2 * MAX_REQUESTS);
-      return { kind: 'requests', page: pageOf(await parsed(texts), question.wanted) };
-    }
+      return queries.history(by);
+    case 'requests':
+      return pageOf(await parsed(queries.rows(2 * MAX_REQUESTS)), by);
     case 'request': {
-      const text = queries.row(question.id);
-      const [row = null] = text === null ? [] : await parsed([text]);
-      return { kind: 'request', row };
+      const text = queries.row(by);
+      return text === null ? null : ((await parsed([text]))[0] ?? null);
     }
     case 'asked':
-      return { kind: 'asked', asked: queries.asked(question.nowMs) };
+      return queries.asked(by);
     default:
-      return assertNever(question, 'question');
+      return assertNever(name, 'question');
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { PlainConnection, type PlainOrigin } from './http1-connection.ts';
-import { createDistrust, type Distrust, transportFailure } from './transport.ts';
+import { transportFailure } from './tls-and-socket-failures.ts';
+import { createDistrust, type Distrust } from './transport.ts';
 import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
 
 /** For a connection attempt: a machine that is switched off does not even refuse it. */
@@ -13,39 +14,21 @@ interface ClientEdges {
 }
 
 /**
- * Uses our own client for `http:` origins and undici for `https:`, which is loaded on first use. Connections to an
- * origin that has sent bytes nobody asked for are not kept for ten minutes.
+ * Uses our own client for `http:` origins, engines on this machine and in the local network, and undici for `https:`,
+ * which is loaded on first use. Ours keeps any number of connections, with one request at a time on each. It exists
+ * because a general client costs more time per request; docs/contributing/decisions/own-http-client.md has the figures
+ * and when to drop it. Connections to an origin that has sent bytes nobody asked for are not kept for ten minutes.
  */
 export function createHttpClient({
   clock = systemClock,
   onUnasked = () => {},
 }: Partial<ClientEdges> = {}): HttpClient {
   const distrust = createDistrust(clock, onUnasked);
-  const plain = createPlainClient(CONNECT_TIMEOUT_MS, distrust);
+  const origins = new Map<string, PlainOrigin>();
   const tls = createLazyClient(async () => {
     const { createTlsClient } = await import('./tls-client.ts');
     return createTlsClient(CONNECT_TIMEOUT_MS, distrust);
   });
-  return {
-    send: (request, listener) =>
-      (request.origin.startsWith('http:') ? plain : tls).send(request, listener),
-    dropIdle() {
-      plain.dropIdle();
-      tls.dropIdle();
-    },
-    close: async () => {
-      await Promise.all([plain.close(), tls.close()]);
-    },
-  };
-}
-
-/**
- * The client for `http:` origins: engines on this machine and in the local network. Keeps any number of
- * connections, with one request at a time on each. It exists because a general client costs more time per
- * request; docs/contributing/decisions/own-http-client.md has the figures and when to drop it.
- */
-function createPlainClient(connectTimeoutMs: number, distrust: Distrust): HttpClient {
-  const origins = new Map<string, PlainOrigin>();
 
   function originAt(url: string): PlainOrigin {
     let origin = origins.get(url);
@@ -58,19 +41,21 @@ function createPlainClient(connectTimeoutMs: number, distrust: Distrust): HttpCl
 
   return {
     send(request, listener) {
+      if (!request.origin.startsWith('http:')) return tls.send(request, listener);
       const origin = originAt(request.origin);
       const kept = request.fresh ? undefined : origin.idle.pop();
-      const connection = kept ?? new PlainConnection(origin, connectTimeoutMs);
+      const connection = kept ?? new PlainConnection(origin, CONNECT_TIMEOUT_MS);
       return connection.send(request, listener);
     },
     dropIdle() {
       for (const { idle } of origins.values()) closeAll(idle);
+      tls.dropIdle();
     },
     close() {
       for (const { open } of origins.values()) {
         for (const connection of open) connection.destroy();
       }
-      return Promise.resolve();
+      return tls.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type ParseState, ResponseParser, type ResponseParts } from './http1-parser.ts';
-import { errorOf, saysTimedOut, TransportExchange } from './transport.ts';
+import { errorOf } from './tls-and-socket-failures.ts';
+import { saysTimedOut, TransportExchange } from './transport.ts';
 import { type Exchange, type HttpRequest, KEEP_ALIVE_MS, type ResponseListener } from './types.ts';
 
 /** An origin and the connections to it. */

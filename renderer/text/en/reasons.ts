@@ -13,6 +13,7 @@ export const reasons = {
   disabled: 'switched off',
   predicted_slow: 'predicted slow',
   model_mismatch: 'another model',
+  /** Also where TLS fails; Node's own code stands behind it (main/platform/http/tls-and-socket-failures.ts). */
   unreachable: 'unreachable',
   timeout: 'timed out',
   busy: 'busy',

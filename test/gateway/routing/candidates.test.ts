@@ -4,6 +4,7 @@ import { HOSTED_IDS, type HostedId, UPSTREAM_IDS, type UpstreamId } from '#share
 import { loadConfig } from '../../../main/config/load.ts';
 import { orderFor } from '../../../main/gateway/routing/candidates.ts';
 import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
+import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import {
   parseBaseAddress,
@@ -11,6 +12,7 @@ import {
   remoteUpstreams,
   servesModel,
 } from '../../../main/gateway/upstream/upstreams.ts';
+import { chatCall } from '../../support/chat-call.ts';
 import { at } from '../../support/words.ts';
 
 const NAMES = { a: 'hosted_a', b: 'hosted_b', c: 'hosted_c', d: 'ondemand' } as const;
@@ -31,8 +33,8 @@ function world(models: readonly string[] | null, settings: Readonly<Record<strin
     models === null ? { kind: 'none', reason: 'no_provider' } : { kind: 'target', target };
   const remotes = remoteUpstreams(config);
   const order = (model: string | null, preferred: HostedId | null = null) => {
-    const request = { model, endpoint: CHAT_COMPLETIONS };
-    return orderFor({ request, config, remotes, preferred }, () => local);
+    const call = chatCall({ ...formRequest(Buffer.alloc(0), CHAT_COMPLETIONS, ''), model });
+    return orderFor({ call, config, remotes, preferred }, () => local);
   };
   return { order, remotes };
 }

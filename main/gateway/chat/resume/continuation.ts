@@ -102,7 +102,6 @@ interface Said {
   readonly thought: string;
 }
 
-/** What is to be continued, and the message that says so. */
 interface Begun {
   readonly part: 'text' | 'thought';
   readonly partial: string;
@@ -143,7 +142,6 @@ function obstacleTo(
   return (isThought ? reasoning : content).isWellFormed() ? null : 'half_character';
 }
 
-/** Whether the request is one of the Messages API. */
 const isMessage = ({ endpoint }: ChatRequest) => endpoint.vendor === 'anthropic';
 
 function flagsFor(prefill: Continuing['prefill']): Readonly<Record<string, string>> {

@@ -14,20 +14,7 @@ import {
   type RemoteUpstream,
 } from '../../upstream/upstreams.ts';
 
-/** Which upstreams continue a partial answer, and how. */
-export interface Prefills {
-  /** How `call` can be asked to continue; null if it cannot, or has refused. */
-  of(call: UpstreamCall): Continuing | null;
-  /**
-   * Reads the lists of models of upstreams whose engine is unknown, which costs nothing. Waits, within the
-   * timeout of 2 s, until the first upstream in this order is known to continue, or none is.
-   */
-  learn(candidates: readonly PrefillCandidate[]): Promise<void>;
-  /** It refused to continue, or began the answer from the start: it is not asked again with this model for an hour. */
-  refused(call: UpstreamCall): void;
-  /** Its address, key or model changed. */
-  forget(id: UpstreamId): void;
-}
+export type Prefills = ReturnType<typeof createPrefills>;
 
 /** A hosted upstream that might continue an answer of `model`. */
 export interface PrefillCandidate {
@@ -53,7 +40,7 @@ interface ModelList {
   until: number;
 }
 
-export function createPrefills(http: HttpClient, clock: Clock): Prefills {
+export function createPrefills(http: HttpClient, clock: Clock) {
   const lists = new Map<UpstreamId, ModelList>();
   const refusals = new Map<string, number>();
 
@@ -82,7 +69,8 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
   }
 
   return {
-    of(call) {
+    /** How `call` can be asked to continue; null if it cannot, or has refused. */
+    of(call: UpstreamCall): Continuing | null {
       if (clock.ticks() < (refusals.get(keyOf(call)) ?? 0)) return null;
       const { upstream, model, prefill, endpoint } = call;
       const facts = known(upstream, model, prefill);
@@ -90,7 +78,11 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
         ? continuingMessage(facts, model)
         : continuingOf(facts);
     },
-    async learn(candidates) {
+    /**
+     * Reads the lists of models of upstreams whose engine is unknown, which costs nothing. Waits, within the
+     * timeout of 2 s, until the first upstream in this order is known to continue, or none is.
+     */
+    async learn(candidates: readonly PrefillCandidate[]) {
       const readings = candidates.map(({ upstream }) =>
         needsList(upstream) ? readList(upstream) : Promise.resolve(),
       );
@@ -99,12 +91,14 @@ export function createPrefills(http: HttpClient, clock: Clock): Prefills {
         if (continuingOf(known(upstream.id, model, upstream.prefill)) !== null) return;
       }
     },
-    refused(call) {
+    /** It refused to continue, or began the answer from the start: it is not asked again with this model for an hour. */
+    refused(call: UpstreamCall) {
       const [oldest] = refusals.keys();
       if (refusals.size >= MAX_REFUSALS && oldest !== undefined) refusals.delete(oldest);
       refusals.set(keyOf(call), clock.ticks() + REFUSED_FOR_MS);
     },
-    forget(id) {
+    /** Its address, key or model changed. */
+    forget(id: UpstreamId) {
       lists.delete(id);
       for (const key of refusals.keys()) if (key.startsWith(`${id} `)) refusals.delete(key);
     },

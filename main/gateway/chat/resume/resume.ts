@@ -23,7 +23,6 @@ export interface ResumeDeps extends CallDeps {
   readonly items: ItemMemory;
 }
 
-/** An answer that broke off, and the bytes that were sent of it. */
 interface BrokenAnswer {
   /** As it was asked for. */
   readonly request: ChatRequest;
@@ -38,7 +37,6 @@ interface BrokenAnswer {
 export type ResumedAnswer = AnsweredCall & {
   readonly transcript: Transcript;
   readonly mode: SpliceMode['kind'];
-  /** Turns its events into the rest of the answer. */
   readonly splice: Splice;
 };
 
@@ -86,7 +84,6 @@ export async function resumeAnswer(
   }
 }
 
-/** Reads the lists of models of hosted upstreams that may be called next. */
 async function learnPrefills(
   broken: UpstreamCall,
   walk: Walk,
@@ -144,7 +141,6 @@ function asFallback(failure: Failure): Failure {
   return isRefusal ? failure : { ...failure, fallBack: 'always' };
 }
 
-/** A request for the rest of the answer. */
 interface ResumeRequest {
   /** In the form that is asked for: the caller's own, or a chat completion. */
   readonly call: UpstreamCall;
@@ -155,13 +151,7 @@ interface ResumeRequest {
 
 type ResumeEnd = ResumeResult | Extract<CallOutcome, { readonly kind: 'failed' }>;
 
-interface Resumer {
-  canResume(call: UpstreamCall): boolean;
-  /** Asks to continue; an upstream that refuses is asked in another way, if there is one. */
-  resume(turn: Turn): Promise<ResumeEnd>;
-  /** Calls the same upstream again; its circuit is asked for a new permit. */
-  repeat(turn: Turn): Promise<ResumeEnd>;
-}
+type Resumer = ReturnType<typeof createResumer>;
 
 /** Calls upstreams for the rest of the answer that begins with `transcript`. */
 function createResumer(
@@ -169,7 +159,7 @@ function createResumer(
   transcript: Transcript,
   context: RoutedRequest,
   deps: ResumeDeps,
-): Resumer {
+) {
   const canRepeat = isDeterministic(request);
   const cached = new Map<UpstreamCall, readonly ResumeRequest[]>();
 
@@ -216,12 +206,14 @@ function createResumer(
   }
 
   return {
-    canResume: (call) => requestsFor(call).length > 0,
-    async repeat(turn) {
+    canResume: (call: UpstreamCall) => requestsFor(call).length > 0,
+    /** Calls the same upstream again; its circuit is asked for a new permit. */
+    async repeat(turn: Turn): Promise<ResumeEnd> {
       const [repetition] = formsOf(turn.call, request).flatMap(repetitionFor);
       return repetition === undefined ? NOT_RESUMED : sendAgain(turn, repetition);
     },
-    async resume(turn) {
+    /** Asks to continue; an upstream that refuses is asked in another way, if there is one. */
+    async resume(turn: Turn): Promise<ResumeEnd> {
       let end: ResumeEnd = NOT_RESUMED;
       for (const asked of requestsFor(turn.call)) {
         const next: ResumeEnd =
@@ -285,24 +277,21 @@ export const MAX_SENT_BYTES = 1024 * 1024;
 const MAX_SENT_PIECES = MAX_SENT_BYTES / 64;
 
 /** The bytes sent of one stream: in memory only, until it is complete. */
-export interface SentBytes {
-  /** Keeps a reference; nothing is copied or parsed. */
-  add(bytes: Buffer): void;
-  /** Everything since the start; null over the limit. */
-  taken(): readonly Buffer[] | null;
-}
+export type SentBytes = ReturnType<typeof createSentBytes>;
 
 /** Over `maxBytes` everything is dropped for good: a part is of no use. */
-export function createSentBytes(maxBytes: number = MAX_SENT_BYTES): SentBytes {
+export function createSentBytes(maxBytes: number = MAX_SENT_BYTES) {
   let parts: Buffer[] | null = [];
   let length = 0;
   return {
-    add(bytes) {
+    /** Keeps a reference; nothing is copied or parsed. */
+    add(bytes: Buffer) {
       if (parts === null) return;
       length += bytes.length;
       if (length > maxBytes || parts.length === MAX_SENT_PIECES) parts = null;
       else parts.push(bytes);
     },
-    taken: () => parts,
+    /** Everything since the start; null over the limit. */
+    taken: (): readonly Buffer[] | null => parts,
   };
 }

@@ -35,27 +35,24 @@ import {
 } from './text-gates.ts';
 import { callPieceOf } from '../../protocols/chat/calls.ts';
 
-/** The part of the second stream that is sent to the caller. */
 type Spliced =
   | { readonly kind: 'frames'; readonly frames: Frames | null }
   /** It is not the same answer; nothing of it may be sent. */
   | { readonly kind: 'diverged'; readonly detail: string };
 
 /** Turns the events of a second stream into the rest of the first. */
-export interface Splice {
-  push(frames: Frames): Spliced;
-}
+export type Splice = ReturnType<typeof createSplice>;
 
 /**
  * The rest is chunks of a chat completion, also where the second stream is a message of the Messages API. Comments, errors
  * and `[DONE]` pass unchanged: the relay inspects the result.
  */
-export function createSplice(transcript: Transcript, mode: SpliceMode): Splice {
+export function createSplice(transcript: Transcript, mode: SpliceMode) {
   const chunks = createChunkSplice(transcript, mode);
   const message = createMessageChunks();
   let diverged: Spliced | null = null;
   return {
-    push(frames) {
+    push(frames: Frames): Spliced {
       const out: Buffer[] = [];
       for (const event of eventsOf(frames)) {
         if (diverged !== null) return diverged;
@@ -113,16 +110,11 @@ type SplicedChunk =
   /** Null: it contains nothing new. */
   { readonly kind: 'chunk'; readonly chunk: Chunk | null } | Diverged;
 
-/** Turns chunks of the second stream into chunks of the first. */
-interface ChunkSplice {
-  take(chunk: Chunk): SplicedChunk;
-  /** At the end of the stream: a chunk with the text that was held back. */
-  end(): SplicedChunk;
-}
+type ChunkSplice = ReturnType<typeof createChunkSplice>;
 
 const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
 
-function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplice {
+function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
   const text = createTextSplice(transcript, mode);
   let hasRole = transcript.hasRole;
 
@@ -151,7 +143,7 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplic
   }
 
   return {
-    take(chunk) {
+    take(chunk: Chunk): SplicedChunk {
       const { choices, ...fields } = chunk;
       const usage = 'usage' in fields ? { usage: usageOf(fields['usage']) } : {};
       const rest = { ...transcript.head, ...withoutIdentity(fields), ...usage };
@@ -160,7 +152,8 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode): ChunkSplic
       const choice = (choices as readonly unknown[]).find(isFirstChoice);
       return choice === undefined ? NOTHING : takeChoice(choice, rest);
     },
-    end() {
+    /** At the end of the stream: a chunk with the text that was held back. */
+    end(): SplicedChunk {
       const last = text.end();
       if (last.kind === 'diverged') return last;
       if (last.content === '') return NOTHING;
@@ -175,7 +168,6 @@ function isFirstChoice(choice: unknown): choice is Chunk {
   return isObject(choice) && (choice['index'] ?? 0) === 0;
 }
 
-/** How the second stream was requested. */
 export type SpliceMode =
   /** To continue the partial answer: its text, or its thought. */
   | ({
@@ -186,13 +178,11 @@ export type SpliceMode =
   /** The same request again: the answer must begin with what was sent. */
   | { readonly kind: 'repeated' };
 
-/** The second stream is not the same answer. */
 interface Diverged {
   readonly kind: 'diverged';
   readonly detail: string;
 }
 
-/** What was not sent before. */
 interface NewParts {
   readonly kind: 'new';
   readonly content: string;
@@ -200,7 +190,6 @@ interface NewParts {
   readonly calls: readonly Delta[];
 }
 
-/** Finds what is new in the second stream. */
 interface TextSplice {
   /** `isLast`: the chunk has a finish reason. */
   take(delta: Delta, isLast: boolean): NewParts | Diverged;
@@ -216,7 +205,6 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice 
   const hasCalls = transcript.calls.length > 0;
   let said: 'nothing' | 'thoughts' | 'answer' = 'nothing';
 
-  /** The new thought and text of a delta, or how it differs. */
   function takeTexts(delta: Delta): Pick<NewParts, 'content' | 'reasoning'> | string {
     const wasPast = content.isPast();
     const newReasoning = reasoning.take(reasoningOf(delta));
@@ -286,16 +274,10 @@ function gatesFor(transcript: Transcript, mode: SpliceMode): Gates {
   return { content: createContinuingGate(mode, transcript.content), reasoning: SHUT_GATE, calls };
 }
 
-/** Passes the part of a repeated answer's tool calls that was not sent before. */
-interface CallsGate {
-  /** The pieces to send; null if a call differs. */
-  take(pieces: readonly Delta[]): readonly Delta[] | null;
-  /** Whether everything that must be repeated has been. */
-  isPast(): boolean;
-}
+type CallsGate = ReturnType<typeof createCallsGate>;
 
 /** A call that was sent keeps the id that the caller has. */
-function createCallsGate(sent: readonly SentCall[]): CallsGate {
+function createCallsGate(sent: readonly SentCall[]) {
   const calls = sent.map((call) => ({ ...call, gate: createRepeatGate(call.arguments) }));
   const byIndex = new Map(calls.map((call) => [call.index, call]));
   /** Of those without an index, which come whole. */
@@ -326,8 +308,10 @@ function createCallsGate(sent: readonly SentCall[]): CallsGate {
   }
 
   return {
+    /** Whether everything that must be repeated has been. */
     isPast,
-    take(pieces) {
+    /** The pieces to send; null if a call differs. */
+    take(pieces: readonly Delta[]): readonly Delta[] | null {
       const kept: Delta[] = [];
       for (const piece of pieces) {
         const added = rest(piece);
@@ -349,7 +333,6 @@ interface Counted {
   readonly prompt: ToldPrompt | null;
 }
 
-/** The usage of the whole answer from that of its continuation. */
 function continuedUsage(usage: unknown, { sent, held, prompt: told }: Counted): unknown {
   if (!isObject(usage)) return usage;
   const { prompt_tokens: prompt, completion_tokens: completion } = usage;

@@ -1,6 +1,5 @@
 import type { Echo } from '../../upstream/upstreams.ts';
 
-/** Passes the part of the second stream's text that was not sent before. */
 export interface TextGate {
   /** The part of `text` to send; null if the answer differs. */
   take(text: string): string | null;
@@ -32,9 +31,7 @@ export function createRepeatGate(sent: string): TextGate {
 }
 
 export interface Continuation {
-  /** The partial answer in the request. */
   readonly partial: string;
-  /** White space that was sent after it. */
   readonly blanks: string;
   readonly echo: Echo;
 }

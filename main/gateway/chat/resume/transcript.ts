@@ -11,7 +11,6 @@ import {
 } from '../../protocols/messages/chunks.ts';
 import { createFramer, dataOf, eventsOf } from '../../protocols/sse.ts';
 
-/** The sent part of an answer that broke off and can be resumed. */
 export interface Transcript {
   readonly kind: 'transcript';
   /** Identity fields, which all later chunks must repeat. */
@@ -31,7 +30,6 @@ export interface Transcript {
   readonly blocks: BegunBlocks | null;
 }
 
-/** A tool call, as far as it was sent. */
 export interface SentCall {
   /** Null if it came without one, in one piece. */
   readonly index: number | string | null;
@@ -54,7 +52,6 @@ interface SentTokens {
   readonly reasoning: number;
 }
 
-/** Why an answer cannot be resumed. */
 interface NotResumable {
   readonly kind: 'not_resumable';
   readonly reason:
@@ -281,7 +278,6 @@ export function reasoningOf(delta: Delta): string {
   return typeof reasoning === 'string' ? reasoning : '';
 }
 
-/** The pieces of tool calls of a delta. */
 export function callsOf(delta: Delta): readonly Delta[] {
   return listOf(delta['tool_calls']).filter((piece) => isObject(piece));
 }
@@ -295,7 +291,6 @@ export function beyondText(delta: Delta): BeyondText | null {
   return Array.isArray(content) && content.length > 0 ? 'content_parts' : null;
 }
 
-/** The part of a delta to send. */
 interface Kept {
   readonly content: string;
   readonly reasoning: string;

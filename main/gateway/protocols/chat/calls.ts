@@ -37,7 +37,6 @@ export function argumentsText(value: unknown): string {
 /** OpenAI takes up to 40 characters (vercel/ai#5171). */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '')}`;
 
-/** Which call of an answer a piece belongs to. */
 export type CallPlace =
   | {
       readonly kind: 'place';
@@ -49,10 +48,7 @@ export type CallPlace =
   /** The arguments of two calls, and nothing that tells whose they are. */
   | { readonly kind: 'mixed_up' };
 
-/** Tells the calls of an answer apart. */
-export interface CallOrder {
-  placeOf(piece: CallPiece): CallPlace;
-}
+export type CallOrder = ReturnType<typeof createCallOrder>;
 
 interface KnownCall {
   readonly place: number;
@@ -70,7 +66,7 @@ const MIXED_UP: CallPlace = { kind: 'mixed_up' };
  * sends no index (THU-MAIC/OpenMAIC#1556). A new id without a name does not begin a call: older vLLM invented one for
  * each piece. Work is linear in the arguments.
  */
-export function createCallOrder(newId: (place: number) => string = newCallId): CallOrder {
+export function createCallOrder(newId: (place: number) => string = newCallId) {
   const byId = new Map<string, KnownCall>();
   const byIndex = new Map<number | string, KnownCall>();
   let latest: KnownCall | null = null;
@@ -102,7 +98,7 @@ export function createCallOrder(newId: (place: number) => string = newCallId): C
   }
 
   return {
-    placeOf(piece) {
+    placeOf(piece: CallPiece): CallPlace {
       const { id, index } = piece;
       const before = known(piece);
       if (before?.progress.isWhole() === true && piece.arguments.trim() !== '') return MIXED_UP;
@@ -118,19 +114,15 @@ export function createCallOrder(newId: (place: number) => string = newCallId): C
   };
 }
 
-/** Whether a JSON object that arrives in pieces is whole. */
-interface JsonProgress {
-  add(text: string): void;
-  isWhole(): boolean;
-}
+type JsonProgress = ReturnType<typeof createJsonProgress>;
 
-function createJsonProgress(): JsonProgress {
+function createJsonProgress() {
   let depth = 0;
   let hasBegun = false;
   let isText = false;
   let isEscaped = false;
   return {
-    add(text) {
+    add(text: string) {
       for (const character of text) {
         if (isEscaped) isEscaped = false;
         else if (isText) {

@@ -12,36 +12,21 @@ export type End = Finish | 'broken' | null;
  * `model_context_window_exceeded`), Bedrock, vLLM and SGLang (`abort`), DeepSeek (Portkey-AI/gateway,
  * finishReasonMap.ts; vercel/ai, map-*-finish-reason.ts).
  */
-const ENDS: Readonly<Record<string, Exclude<End, null>>> = {
-  length: 'length',
-  max_tokens: 'length',
-  model_length: 'length',
-  model_context_window_exceeded: 'length',
-  error_limit: 'length',
-  tool_calls: 'tool_calls',
-  tool_call: 'tool_calls',
-  tool_use: 'tool_calls',
-  function_call: 'tool_calls',
-  content_filter: 'content_filter',
-  content_filtered: 'content_filter',
-  guardrail_intervened: 'content_filter',
-  sensitive: 'content_filter',
-  safety: 'content_filter',
-  prohibited_content: 'content_filter',
-  spii: 'content_filter',
-  blocklist: 'content_filter',
-  recitation: 'content_filter',
-  refusal: 'content_filter',
-  error_toxic: 'content_filter',
-  error: 'broken',
-  abort: 'broken',
-  cancelled: 'broken',
-  timeout: 'broken',
-  network_error: 'broken',
-  insufficient_system_resource: 'broken',
-  // Google: neither text nor a call, and the same again for the same request (agentjido/req_llm#935).
-  malformed_function_call: 'broken',
+const NAMES: Readonly<Record<Exclude<End, 'stop' | null>, string>> = {
+  length: 'length max_tokens model_length model_context_window_exceeded error_limit',
+  tool_calls: 'tool_calls tool_call tool_use function_call',
+  content_filter:
+    'content_filter content_filtered guardrail_intervened sensitive safety prohibited_content spii blocklist recitation refusal error_toxic',
+  // Google's last one: neither text nor a call, and the same again for the same request (agentjido/req_llm#935).
+  broken:
+    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call',
 };
+
+const ENDS: ReadonlyMap<string, End> = new Map(
+  Object.entries(NAMES).flatMap(([end, names]) =>
+    names.split(' ').map((name) => [name, end as End] as const),
+  ),
+);
 
 /**
  * What a `finish_reason` says. `""` (SGLang 0.4.3, sgl-project/sglang#3912) and `"null"` (KoboldCpp) are none, and
@@ -49,8 +34,7 @@ const ENDS: Readonly<Record<string, Exclude<End, null>>> = {
  */
 export function endOf(reason: unknown): End {
   if (typeof reason !== 'string' || reason === '' || reason === 'null') return null;
-  const known = reason.toLowerCase();
-  return Object.hasOwn(ENDS, known) ? (ENDS[known] ?? null) : 'stop';
+  return ENDS.get(reason.toLowerCase()) ?? 'stop';
 }
 
 /** The reason as clients know it; null while the answer goes on. For reasons that are not `broken`. */
@@ -58,28 +42,17 @@ export function standardReason(reason: unknown): string | null {
   return typeof reason === 'string' && STANDARD.has(reason) ? reason : endOf(reason);
 }
 
-const STANDARD: ReadonlySet<string> = new Set([
-  'stop',
-  'length',
-  'tool_calls',
-  'content_filter',
-  'function_call',
-]);
+const STANDARD: ReadonlySet<string> = new Set(
+  'stop length tool_calls content_filter function_call'.split(' '),
+);
 
 /**
  * Whether an answer without content is right all the same: a model has nothing to add after a tool's result, its
  * hidden reasoning has used up the limit, a filter has taken everything out.
  */
-export interface EmptyAnswer {
-  /** Takes a chunk, or a whole answer. */
-  add(value: unknown): void;
-  /** Whether it is known to be right before its end. */
-  isRight(): boolean;
-  /** Judged at the end. `unfinished`: it never said that it was finished. */
-  verdict(followsToolResult: () => boolean): 'right' | 'wrong' | 'unfinished';
-}
+export type EmptyAnswer = ReturnType<typeof createEmptyAnswer>;
 
-export function createEmptyAnswer(): EmptyAnswer {
+export function createEmptyAnswer() {
   let finish: Finish | null = null;
   let tokens: number | null = null;
 
@@ -90,7 +63,8 @@ export function createEmptyAnswer(): EmptyAnswer {
   }
 
   return {
-    add(value) {
+    /** Takes a chunk, or a whole answer. */
+    add(value: unknown) {
       if (!isObject(value)) return;
       for (const choice of listOf(value['choices'])) {
         const end = endOf(memberOf(choice, 'finish_reason'));
@@ -99,8 +73,10 @@ export function createEmptyAnswer(): EmptyAnswer {
       const output = memberOf(value, 'usage', 'completion_tokens');
       if (typeof output === 'number') tokens = output;
     },
+    /** Whether it is known to be right before its end. */
     isRight,
-    verdict(followsToolResult) {
+    /** Judged at the end. `unfinished`: it never said that it was finished. */
+    verdict(followsToolResult: () => boolean): 'right' | 'wrong' | 'unfinished' {
       if (finish === null) return 'unfinished';
       const isUntold = finish === 'stop' && tokens === null;
       return isRight() || (isUntold && followsToolResult()) ? 'right' : 'wrong';

@@ -5,7 +5,6 @@ import { endOf, standardReason } from './finish.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What the caller gets of a chunk. */
 export type Repaired =
   | { readonly kind: 'same' }
   | { readonly kind: 'changed'; readonly chunk: Json }
@@ -13,18 +12,6 @@ export type Repaired =
   | { readonly kind: 'dropped' }
   /** The answer broke off, or cannot be told apart from another. */
   | { readonly kind: 'broken'; readonly detail: string };
-
-/**
- * Puts right what clients stumble over in the chunks of one answer, and leaves every chunk as it is that follows the
- * format: calls that share an index or have none (see `createCallOrder`), a call without an id or with its name in a
- * later piece, arguments as an object or none at all, a repeated id or name, which clients append; finish reasons
- * that are none, unknown or said twice; an empty role; a digit as a number.
- */
-export interface ChunkRepair {
-  take(chunk: Json): Repaired;
-  /** How many choices have their finish reason. */
-  finished(): number;
-}
 
 const SAME: Repaired = { kind: 'same' };
 const DROPPED: Repaired = { kind: 'dropped' };
@@ -48,7 +35,13 @@ interface Choice {
   isFinished: boolean;
 }
 
-export function createChunkRepair(): ChunkRepair {
+/**
+ * Puts right what clients stumble over in the chunks of one answer, and leaves every chunk as it is that follows the
+ * format: calls that share an index or have none (see `createCallOrder`), a call without an id or with its name in a
+ * later piece, arguments as an object or none at all, a repeated id or name, which clients append; finish reasons
+ * that are none, unknown or said twice; an empty role; a digit as a number.
+ */
+export function createChunkRepair() {
   const choices = new Map<unknown, Choice>();
   // Counted, not looked for: it is asked for with each event of a relayed stream.
   let finished = 0;
@@ -70,7 +63,7 @@ export function createChunkRepair(): ChunkRepair {
   }
 
   return {
-    take(chunk) {
+    take(chunk: Json): Repaired {
       const before = listOf(chunk['choices']);
       const after: unknown[] = [];
       if (choices.size + before.length > MAX_CHOICES) return { kind: 'broken', detail: TOO_MANY };
@@ -84,6 +77,7 @@ export function createChunkRepair(): ChunkRepair {
       if (after.length === 0 && !isObject(chunk['usage'])) return DROPPED;
       return { kind: 'changed', chunk: { ...chunk, choices: after } };
     },
+    /** How many choices have their finish reason. */
     finished: () => finished,
   };
 }
@@ -164,7 +158,6 @@ function repairedCall(call: Json, { order, calls }: Choice): Json | string | nul
 }
 
 interface FixedPiece {
-  /** It brings the name. */
   readonly isFirst: boolean;
   readonly place: number;
   readonly id: string;

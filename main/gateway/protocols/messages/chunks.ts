@@ -16,7 +16,6 @@ type BlockKind = 'text' | 'thinking' | 'signed' | 'call';
 
 /** How far the blocks of a message had come when it broke off. */
 export interface BegunBlocks {
-  /** Index of the next block. */
   readonly next: number;
   /** Those without an end, in their order: llama.cpp ends all of them at the end of the message. */
   readonly open: readonly OpenBlock[];
@@ -32,12 +31,7 @@ interface BegunCall extends CallPiece {
 export const NO_BLOCKS: BegunBlocks = { next: 0, open: [], calls: [] };
 
 /** Reads the events of a message as the chunks of a chat completion: the way back from `answers.ts`. */
-export interface MessageChunks {
-  /** Null for an event that a chat completion has nothing for; `end` for the last one. */
-  read(event: Json): Json | 'end' | null;
-  /** Null before the first event. */
-  blocks(): BegunBlocks | null;
-}
+export type MessageChunks = ReturnType<typeof createMessageChunks>;
 
 /** An answer has a few dozen. */
 const MAX_BLOCKS = 10_000;
@@ -51,7 +45,7 @@ const KINDS: Readonly<Record<string, Exclude<BlockKind, 'signed'>>> = {
   tool_use: 'call',
 };
 
-export function createMessageChunks(): MessageChunks {
+export function createMessageChunks() {
   const open = new Map<unknown, BlockKind>();
   const calls = new Map<unknown, BegunCall & { readonly json: TextBuilder }>();
   let next = 0;
@@ -108,7 +102,8 @@ export function createMessageChunks(): MessageChunks {
   }
 
   return {
-    read(event) {
+    /** Null for an event that a chat completion has nothing for; `end` for the last one. */
+    read(event: Json): Json | 'end' | null {
       hasBegun = true;
       const { type, index, message, content_block: block, delta } = event;
       switch (type) {
@@ -129,7 +124,8 @@ export function createMessageChunks(): MessageChunks {
           return null;
       }
     },
-    blocks() {
+    /** Null before the first event. */
+    blocks(): BegunBlocks | null {
       if (!hasBegun) return null;
       const begun = [...calls.values()].map(({ json, ...call }) => ({
         ...call,

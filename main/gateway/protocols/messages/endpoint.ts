@@ -12,7 +12,6 @@ import { type ProtocolTranslation, anthropicError } from '../translation/transla
 import { createMessageStream, wholeAnswer } from './answers.ts';
 import { toChat } from './request.ts';
 
-/** The Anthropic Messages API. */
 export const MESSAGES_TRANSLATION: ProtocolTranslation = {
   toChat,
   answer: wholeAnswer,
@@ -29,7 +28,6 @@ const COMMON = {
   vendor: 'anthropic',
 } as const satisfies Partial<ApiEndpoint>;
 
-/** Anthropic's Messages API. */
 export const MESSAGES: ApiEndpoint = {
   ...COMMON,
   paths: pathsOf('/messages'),

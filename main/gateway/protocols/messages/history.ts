@@ -1,10 +1,13 @@
-import { createHash } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf, parseJson } from '../../../platform/json.ts';
-import { SIGNATURE } from './message.ts';
+import { SIGNATURE } from './answers.ts';
 import {
+  type BodyChange,
+  editedEach,
   editedList,
+  editedObjects,
   elementsOf,
+  hashedId,
   type Member,
   smallValueOf,
   type Span,
@@ -33,12 +36,11 @@ const isUnsigned = ({ type, signature = '' }: Json): boolean =>
   type === 'thinking' && (signature === SIGNATURE || signature === '');
 
 /** Thoughts as llama.cpp, vLLM and Ollama tell them. */
-const unsigned = (bytes: Buffer, members: readonly Member[]): Buffer | null =>
-  withBlocks(bytes, members, SIGNATURE, (block) =>
-    block['type'] === 'thinking' && block['signature'] === SIGNATURE
-      ? { ...block, signature: '' }
-      : block,
-  );
+const unsigned = withBlocks(SIGNATURE, (block) =>
+  block['type'] === 'thinking' && block['signature'] === SIGNATURE
+    ? { ...block, signature: '' }
+    : block,
+);
 
 /** As they stand in a body, written with and without blanks. */
 const UNSIGNED = [`"${SIGNATURE}"`, '"signature":""', '"signature": ""'].map((mark) =>
@@ -110,54 +112,41 @@ const isAboutThinking = (edit: unknown): boolean =>
   String(memberOf(edit, 'type')).startsWith('clear_thinking');
 
 /** The body with ids of calls that every host takes, the same in a call and in its result; null if they are. */
-export function withPlainCallIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  return withBlocks(bytes, members, '"tool_use', withPlainIds);
-}
-
-/** `edit` gets the blocks of messages with this word in them; null if none changes. */
-function withBlocks(
-  bytes: Buffer,
-  members: readonly Member[],
-  word: string,
-  edit: (block: Json) => Json,
-): Buffer | null {
-  const list = members.find(({ key }) => key === 'messages');
-  if (list === undefined) return null;
-  const messages = editedList(bytes, list, [word], (message) => {
-    if (!isObject(message)) return message;
-    const before = listOf(message['content']);
-    const content = before.map((block) => (isObject(block) ? edit(block) : block));
-    return content.every((block, at) => block === before[at]) ? message : { ...message, content };
-  });
-  return messages === null ? null : withMembers(bytes, members, { messages });
-}
-
-function withPlainIds(block: Json): Json {
+export const withPlainCallIds = withBlocks('"tool_use', (block) => {
   const name = block['type'] === 'tool_result' ? 'tool_use_id' : 'id';
   const id = block[name];
   if (typeof id !== 'string' || /^[\w-]+$/.test(id)) return block;
-  return { ...block, [name]: hashedId(id) };
+  return { ...block, [name]: callId(id) };
+});
+
+/** `edit` gets the blocks of messages with this word in them. */
+function withBlocks(word: string, edit: (block: Json) => Json): BodyChange {
+  return editedObjects('messages', [word], (message) => {
+    const before = listOf(message['content']);
+    const content = editedEach(before, edit);
+    return content === before ? message : { ...message, content };
+  });
 }
 
-const hashedId = (id: string): string =>
-  `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
+const callId = (id: string): string => `call_${hashedId(id, 24)}`;
 
 /**
  * The body with ids of calls that no two calls have; null if they are. A result answers the last call before it that has
  * its id.
  */
-export function withUniqueCallIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
+export const withUniqueCallIds: BodyChange = (bytes, members) => {
   /** How many calls have had each id. */
   const used = new Map<unknown, number>();
   const idOf = (id: unknown) => {
     const count = used.get(id) ?? 1;
-    return count === 1 ? id : hashedId(`${String(id)} ${count}`);
+    return count === 1 ? id : callId(`${String(id)} ${count}`);
   };
-  return withBlocks(bytes, members, '"tool_use', (block) => {
+  const withUnique = withBlocks('"tool_use', (block) => {
     const { type, id, tool_use_id: answered } = block;
     if (type === 'tool_use') used.set(id, (used.get(id) ?? 0) + 1);
     const name = type === 'tool_result' ? 'tool_use_id' : 'id';
     const unique = idOf(type === 'tool_result' ? answered : id);
     return unique === block[name] ? block : { ...block, [name]: unique };
   });
-}
+  return withUnique(bytes, members);
+};

@@ -42,7 +42,6 @@ const OUTPUT = fieldNames('effort format');
 const THINKING = fieldNames('type budget_tokens display');
 const FORMAT = fieldNames('type schema');
 
-/** Translates the body of a Messages API request to chat completions. */
 export function toChat(body: unknown): Translated {
   return translate(body, true);
 }

@@ -13,7 +13,6 @@ import { type ProtocolTranslation, openAiError } from '../translation/translatio
 import { createResponseStream, wholeAnswer } from './answers.ts';
 import { toChat } from './request.ts';
 
-/** The OpenAI Responses API. */
 export const RESPONSES_TRANSLATION: ProtocolTranslation = {
   toChat,
   answer: wholeAnswer,

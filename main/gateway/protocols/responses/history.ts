@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
 import {
-  editedList,
-  type Member,
+  type BodyChange,
+  editedObjects,
+  hashedId,
   smallValueOf,
   topLevelMembers,
   withMembers,
@@ -24,7 +24,7 @@ export function withoutOwnItems(
 ): Buffer {
   if (!MARKS.some((mark) => bytes.includes(mark))) return bytes;
   const kept = isLocal ? unencrypted : withoutId;
-  return editedInput(bytes, topLevelMembers(bytes), (item) => own(item, items, kept)) ?? bytes;
+  return editedInput((item) => own(item, items, kept))(bytes, topLevelMembers(bytes)) ?? bytes;
 }
 
 function unencrypted(item: Json): Json {
@@ -57,68 +57,58 @@ function sansId(item: Json): Json {
 }
 
 /** The body without ids of items, and without thoughts that are nothing without theirs; null if it has none. */
-export function withoutItemIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  return editedInput(bytes, members, (item) => {
-    const { id, type, encrypted_content: sealed } = item;
-    if (type === 'item_reference' || (id === undefined && type !== 'reasoning')) return item;
-    if (type !== 'reasoning' || typeof sealed !== 'string' || sealed === '') return withoutId(item);
-    return id === undefined ? item : sansId(item);
-  });
-}
+export const withoutItemIds = editedInput((item) => {
+  const { id, type, encrypted_content: sealed } = item;
+  if (type === 'item_reference' || (id === undefined && type !== 'reasoning')) return item;
+  if (type !== 'reasoning' || typeof sealed !== 'string' || sealed === '') return withoutId(item);
+  return id === undefined ? item : sansId(item);
+});
 
 /** The body with thoughts as far as they are told, and none that is encrypted; null if it has none of those. */
-export function withoutEncrypted(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  return editedInput(bytes, members, (item) => {
-    const { encrypted_content: sealed, ...told } = item;
-    if (item['type'] !== 'reasoning' || (sealed ?? '') === '') return item;
-    return [item['summary'], item['content']].some((parts) => listOf(parts).length > 0) ? told : [];
-  });
-}
+export const withoutEncrypted = editedInput((item) => {
+  const { encrypted_content: sealed, ...told } = item;
+  if (item['type'] !== 'reasoning' || (sealed ?? '') === '') return item;
+  return [item['summary'], item['content']].some((parts) => listOf(parts).length > 0) ? told : [];
+});
 
 /** The body with the summaries of thoughts as the thoughts themselves, and none without any; null if all are told. */
-export function withToldThoughts(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  return editedInput(bytes, members, (item) => {
-    const { type, content, summary } = item;
-    if (type !== 'reasoning' || listOf(content).length > 0) return item;
-    const told = listOf(summary).map((part) => ({
-      type: 'reasoning_text',
-      text: memberOf(part, 'text'),
-    }));
-    return told.length > 0 ? { ...item, content: told } : [];
-  });
-}
+export const withToldThoughts = editedInput((item) => {
+  const { type, content, summary } = item;
+  if (type !== 'reasoning' || listOf(content).length > 0) return item;
+  const told = listOf(summary).map((part) => ({
+    type: 'reasoning_text',
+    text: memberOf(part, 'text'),
+  }));
+  return told.length > 0 ? { ...item, content: told } : [];
+});
 
 /** The body that does not ask for encrypted thoughts; null if it does not. */
-export function withoutEncryption(bytes: Buffer, members: readonly Member[]): Buffer | null {
+export const withoutEncryption: BodyChange = (bytes, members) => {
   const asked = listOf(smallValueOf(bytes, members, 'include'));
   const left = asked.filter((each) => each !== 'reasoning.encrypted_content');
   if (left.length === asked.length) return null;
   return withMembers(bytes, members, { include: JSON.stringify(left) });
-}
+};
 
 /** The body without reasoning and without ids of items; null if it has none. */
-export function withoutForeignItems(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  return editedInput(bytes, members, (item) =>
-    item['type'] === 'item_reference' || !('id' in item || item['type'] === 'reasoning')
-      ? item
-      : withoutId(item),
-  );
-}
+export const withoutForeignItems = editedInput((item) =>
+  item['type'] === 'item_reference' || !('id' in item || item['type'] === 'reasoning')
+    ? item
+    : withoutId(item),
+);
 
 /** The body with ids of calls that are no longer than 64 characters, the same in a call and in its output; null if they are. */
-export function withBoundedCallIds(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  return editedInput(bytes, members, shortened, ['"call_id"']);
-}
-
-function shortened(item: Json): Json {
-  const { call_id: id } = item;
-  if (typeof id !== 'string' || id.length <= 64) return item;
-  const short = createHash('sha256').update(id).digest('hex').slice(0, 24);
-  return { ...item, call_id: `call_${short}` };
-}
+export const withBoundedCallIds = editedInput(
+  (item) => {
+    const { call_id: id } = item;
+    if (typeof id !== 'string' || id.length <= 64) return item;
+    return { ...item, call_id: `call_${hashedId(id, 24)}` };
+  },
+  ['"call_id"'],
+);
 
 /** The body without thoughts of which nothing came, neither words nor calls; null if it has none. */
-export function withoutLoneThoughts(bytes: Buffer, members: readonly Member[]): Buffer | null {
+export const withoutLoneThoughts: BodyChange = (bytes, members) => {
   const items: Json[] = [];
   const isLone = (at: number) => {
     const next = items.slice(at).find(({ type }) => type !== 'reasoning');
@@ -128,26 +118,18 @@ export function withoutLoneThoughts(bytes: Buffer, members: readonly Member[]): 
     items.push(item);
     return item;
   };
-  editedInput(bytes, members, note, EVERY);
+  editedInput(note, EVERY)(bytes, members);
   let at = 0;
   const edit: Edit = (item) => {
     at += 1;
     return item['type'] === 'reasoning' && isLone(at) ? [] : item;
   };
-  return editedInput(bytes, members, edit, EVERY);
-}
+  return editedInput(edit, EVERY)(bytes, members);
+};
 
 /** Each item has names. */
 const EVERY: readonly string[] = ['"'];
 
-function editedInput(
-  bytes: Buffer,
-  members: readonly Member[],
-  edit: Edit,
-  words: readonly string[] = ['"id"', '"reasoning"'],
-): Buffer | null {
-  const list = members.find(({ key }) => key === 'input');
-  if (list === undefined) return null;
-  const input = editedList(bytes, list, words, (each) => (isObject(each) ? edit(each) : each));
-  return input === null ? null : withMembers(bytes, members, { input });
+function editedInput(edit: Edit, words: readonly string[] = ['"id"', '"reasoning"']): BodyChange {
+  return editedObjects('input', words, edit);
 }

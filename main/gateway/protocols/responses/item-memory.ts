@@ -1,6 +1,5 @@
 import { listOf, memberOf } from '../../../platform/json.ts';
 
-/** Finds an item of an earlier answer by its id. */
 export interface ItemSource {
   /** Undefined if the item is not stored, or no longer stored. */
   find(id: string): unknown;

@@ -155,7 +155,6 @@ export interface FunctionName {
 export const flatName = ({ namespace, name }: FunctionName): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 
-/** The request's functions in namespaces, by their names for chat completions. */
 export function namespacedFunctions(request: unknown): ReadonlyMap<string, FunctionName> {
   const names = new Map<string, FunctionName>();
   for (const tool of listOf(memberOf(request, 'tools'))) {

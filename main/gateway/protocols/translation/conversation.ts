@@ -1,4 +1,3 @@
-/** A part of a chat message. */
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string }
   | {
@@ -13,7 +12,6 @@ export type ChatPart =
 
 type Content = string | readonly ChatPart[];
 
-/** A function that the model called. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
@@ -31,25 +29,13 @@ export type ChatMessage =
       readonly tool_calls?: readonly object[];
     };
 
-/** The body of a chat completion. */
 export interface ChatBody {
   readonly messages: readonly ChatMessage[];
   readonly [field: string]: unknown;
 }
 
-/** Builds chat messages from a sequence of inputs and answers. */
-export interface Conversation {
-  system(text: string): void;
-  user(parts: readonly ChatPart[]): void;
-  /** Empty for a turn that says nothing. */
-  assistant(text: string): void;
-  reasoning(text: string): void;
-  call(call: ToolCall): void;
-  toolResult(id: string, parts: readonly ChatPart[]): void;
-  messages(): readonly ChatMessage[];
-}
+export type Conversation = ReturnType<typeof createConversation>;
 
-/** One turn of the model. */
 interface Turn {
   readonly texts: string[];
   readonly reasoning: string[];
@@ -74,7 +60,7 @@ const joined = (texts: readonly string[]) => texts.join('\n');
  * Text, reasoning and calls of one turn become one message. System texts before the first turn also become one, because
  * many chat templates accept no second one. Tool messages hold text only, so images in a result follow as the user's.
  */
-export function createConversation(): Conversation {
+export function createConversation() {
   const messages: ChatMessage[] = [];
   const opening: string[] = [];
   let turn: Turn | null = null;
@@ -114,25 +100,26 @@ export function createConversation(): Conversation {
   }
 
   return {
-    system(text) {
+    system(text: string) {
       endTurn();
       endResults();
       if (messages.length === 0) opening.push(text);
       else add({ role: 'system', content: text });
     },
-    user(parts) {
+    user(parts: readonly ChatPart[]) {
       endTurn();
       const all = [...afterResults, ...parts];
       afterResults = [];
       add({ role: 'user', content: contentOf(all) });
     },
-    assistant(text) {
+    /** Empty for a turn that says nothing. */
+    assistant(text: string) {
       const { texts } = inTurn();
       if (text !== '') texts.push(text);
     },
-    reasoning: (text) => void inTurn().reasoning.push(text),
-    call: (call) => void inTurn().calls.push(call),
-    toolResult(id, parts) {
+    reasoning: (text: string) => void inTurn().reasoning.push(text),
+    call: (call: ToolCall) => void inTurn().calls.push(call),
+    toolResult(id: string, parts: readonly ChatPart[]) {
       endTurn();
       const texts = parts.filter(({ type }) => type === 'text');
       const others = parts.filter(({ type }) => type !== 'text');
@@ -142,7 +129,7 @@ export function createConversation(): Conversation {
       }
       add({ role: 'tool', tool_call_id: id, content: contentOf(texts) });
     },
-    messages() {
+    messages(): readonly ChatMessage[] {
       endTurn();
       endResults();
       if (opening.length > 0)

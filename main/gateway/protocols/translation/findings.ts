@@ -4,14 +4,7 @@ import type { ChatBody } from './conversation.ts';
 import type { Translated } from './translation.ts';
 
 /** Collects what is wrong with a request, of which the first of each kind is reported, and what is left out. */
-export interface Findings {
-  /** @param must as in "must be a string" */
-  bad(param: string, must: string): void;
-  /** @param why a whole sentence */
-  unsupported(field: string, why: string): void;
-  dropped(field: string): void;
-  result(body: ChatBody): Translated;
-}
+export type Findings = ReturnType<typeof createFindings>;
 
 /** The others are counted: a header is no place for more, and a caller can send any number. */
 const MAX_NAMED = 20;
@@ -20,32 +13,34 @@ const MAX_NAME_CHARS = 80;
 /** A path that may stand in a header and in a list. */
 const safe = (path: string) => path.slice(0, MAX_NAME_CHARS).replaceAll(/[^\w.[\]=-]/g, '?');
 
-export function createFindings(): Findings {
+export function createFindings() {
   let wrong: Translated | null = null;
   let unsupported: Translated | null = null;
   const named: string[] = [];
   let others = 0;
   return {
-    bad(param, must) {
+    /** @param must as in "must be a string" */
+    bad(param: string, must: string) {
       const isBody = param === '';
       const message = `${isBody ? 'The body' : `'${param}'`} ${must}.`;
       wrong ??= { kind: 'bad_request', message, param: isBody ? null : param };
     },
-    unsupported(field, why) {
+    /** @param why a whole sentence */
+    unsupported(field: string, why: string) {
       unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, field };
     },
-    dropped(field) {
+    dropped(field: string) {
       if (named.length < MAX_NAMED) named.push(safe(field));
       else others += 1;
     },
-    result: (body) => wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others } },
+    result: (body: ChatBody): Translated =>
+      wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others } },
   };
 }
 
 /** @param list names of fields, between blanks */
 export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** Reads a request's body. */
 export function bodyReader(body: unknown, findings: Findings): FieldReader {
   if (!isTooDeep(body)) return new FieldReader(body, '', findings);
   findings.bad('', 'must not be nested so deeply');
@@ -138,7 +133,6 @@ export class FieldReader {
     this.#findings.unsupported(this.path(key), why);
   }
 
-  /** Leaves a field out. */
   drop(key: string): void {
     this.#findings.dropped(this.path(key));
   }

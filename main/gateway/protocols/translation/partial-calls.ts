@@ -3,7 +3,6 @@ import { isTooDeep, parseJson } from '../../../platform/json.ts';
 import { type CallPiece, createCallOrder } from '../chat/calls.ts';
 import { createTextBuilder, type TextBuilder } from './text-builder.ts';
 
-/** A tool call that arrives in pieces. */
 export interface PartialCall {
   readonly id: string;
   readonly name: string;
@@ -11,19 +10,10 @@ export interface PartialCall {
   isClosed: boolean;
 }
 
-/** The tool calls of an answer. */
-export interface PartialCalls {
-  add(piece: CallPiece): AddedPiece;
-  readonly size: number;
-  /** Whether the arguments of one are no JSON object yet. */
-  hasUnfinished(): boolean;
-}
-
 type AddedPiece =
   | {
       readonly kind: 'added';
       readonly call: PartialCall;
-      /** Whether this is the call's first piece. */
       readonly isNew: boolean;
       /** What the piece adds to the arguments. */
       readonly added: string;
@@ -38,7 +28,7 @@ const MIXED_UP = 'The upstream sent tool calls that cannot be told apart.';
 const problem = (words: string): AddedPiece => ({ kind: 'problem', problem: words });
 
 /** @param exchangeId used for the ids of calls to which the upstream gave no id, or one that it used before */
-export function createPartialCalls(exchangeId: string): PartialCalls {
+export function createPartialCalls(exchangeId: string) {
   const calls: PartialCall[] = [];
   // As short as in `newCallId`.
   const own = exchangeId.replaceAll('-', '').slice(0, 24);
@@ -51,7 +41,7 @@ export function createPartialCalls(exchangeId: string): PartialCalls {
   }
 
   return {
-    add(piece) {
+    add(piece: CallPiece): AddedPiece {
       const at = order.placeOf(piece);
       if (at.kind === 'mixed_up') return problem(MIXED_UP);
       const { isNew } = at;
@@ -66,6 +56,7 @@ export function createPartialCalls(exchangeId: string): PartialCalls {
     get size() {
       return calls.length;
     },
+    /** Whether the arguments of one are no JSON object yet. */
     hasUnfinished: () => calls.some((call) => argumentsObject(call.arguments.text()) === undefined),
   };
 }

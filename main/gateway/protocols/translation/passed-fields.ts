@@ -3,16 +3,8 @@ import { fieldNames, type FieldReader } from './findings.ts';
 
 /** Sampling parameters, including engines' extensions. */
 const SAMPLING: readonly string[] = [
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'seed',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'logit_bias',
-  'chat_template_kwargs',
+  ...fieldNames('temperature top_p top_k min_p seed frequency_penalty presence_penalty'),
+  ...fieldNames('repetition_penalty logit_bias chat_template_kwargs'),
 ];
 
 /** Fields that both protocols name as chat completions do. */

@@ -1,6 +1,6 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { type AnswerPart, readChatAnswer } from './chat-answer.ts';
-import { type TranslatedStream, badResponse } from './translation.ts';
+import { badResponse, type TranslatedStream, type WholeAnswer } from './translation.ts';
 
 /** Its fields depend on its type. */
 export interface StreamEvent {
@@ -71,4 +71,20 @@ export function createTranslatedStream(stepsOf: (emit: Emit) => StreamSteps): Tr
     fail,
     ended: () => ended,
   };
+}
+
+/** A whole answer by the steps of a stream; `bodyOf` makes it of what they have sent. */
+export function wholeBySteps(
+  completion: unknown,
+  steps: StreamSteps,
+  bodyOf: () => object,
+): WholeAnswer {
+  const part = readChatAnswer(completion);
+  if (part.kind === 'error') return { kind: 'bad_response', message: part.message };
+  steps.note(part);
+  steps.begin();
+  const problem = steps.add(part) ?? steps.finish();
+  return problem === null
+    ? { kind: 'answer', body: bodyOf() }
+    : { kind: 'bad_response', message: problem };
 }

@@ -1,8 +1,8 @@
+import { anthropicErrorType } from '#shared/errors.ts';
 import { type HttpError, errorBodyFrom } from '../../../platform/http/responses.ts';
 import type { ChatBody } from './conversation.ts';
 import type { ItemMemory, ItemSource } from '../responses/item-memory.ts';
 import type { BegunBlocks } from '../messages/chunks.ts';
-import { anthropicErrorType } from '#shared/errors.ts';
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type Translated =
@@ -59,23 +59,20 @@ export interface ProtocolTranslation {
   answer(completion: unknown, exchange: TranslatedExchange): WholeAnswer;
   /** @param begun of a message that broke off: only its rest is made */
   createStream(exchange: TranslatedExchange, begun?: BegunBlocks): TranslatedStream;
-  /** The body of an error response. */
   errorBody(error: HttpError): object;
 }
 
 /** The upstream's stream ended before its answer did. */
 export const NO_FINISH = 'The upstream ended its answer without a finish reason.';
 
-/** For an error in an upstream's answer. */
 export function badResponse(message: string): HttpError {
   return { status: 502, code: 'upstream_bad_response', message };
 }
 
-/** An error in the shape of OpenAI's APIs. */
 export const openAiError = (error: HttpError) => errorBodyFrom(error, 'gateway');
 
-/** An error in the shape of Anthropic's APIs. */
 export function anthropicError({ status, message, code }: HttpError) {
   const type = anthropicErrorType(status);
-  return { type: 'error', error: { type, message, code }, request_id: null, src: 'gateway' };
+  const error = { type, message, code };
+  return { type: 'error', error, request_id: null, src: 'gateway' } as const;
 }
