@@ -57,7 +57,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 # Command line
 
 In a clone of this repository, write \`npm run -s switchyard --\` in place of \`switchyard\`. \`switchyard <command> --help\` (or \`-h\`)
-explains one command, \`switchyard --help\` lists all of them and every setting, and \`switchyard --version\` (or \`-v\`) prints the
+explains one command, \`switchyard --help\` lists all of them, \`switchyard help settings\` lists every setting, and \`switchyard --version\` (or \`-v\`) prints the
 version. Without a command it starts the gateway.
 `;
 

@@ -70,7 +70,7 @@ On the command line, while Switchyard runs (in a clone \`npm run switchyard -- g
 switchyard get                             # all settings, with their sources
 switchyard set agent.onlyWhenIdle true
 switchyard set agent.onlyWhenIdle default
-switchyard --help                          # all variables, with what is allowed
+switchyard help settings                   # all variables, with what is allowed
 \`\`\`
 `;
 

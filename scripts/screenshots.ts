@@ -98,6 +98,10 @@ async function photographDemo(): Promise<void> {
   const demo = await start('main/demo.ts');
   try {
     const page = await openPage(demo.link);
+    await page.setViewportSize({ width: 1280, height: 832 });
+    const traffic = page.getByLabel('Send a request every second');
+    // Its requests would push these off the picture.
+    await traffic.click();
     await ask(demo);
     await demo.type('break local cut');
     await ask(demo);
@@ -107,9 +111,12 @@ async function photographDemo(): Promise<void> {
     await demo.type('heal hosted_a');
     const running = ask(demo);
     await page.locator('.request').nth(3).waitFor();
-    await photograph(page, { name: 'overview', hash: '#/', height: 800 });
-    await running;
     await photograph(page, { name: 'requests', hash: '#/requests', height: 508 });
+    await running;
+    await page.evaluate(() => void (location.hash = '#/'));
+    await traffic.click();
+    await page.getByText('skipped', { exact: true }).first().waitFor();
+    await photograph(page, { name: 'overview', hash: '#/', height: 832 });
   } finally {
     await demo.stop();
   }

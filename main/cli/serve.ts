@@ -127,5 +127,5 @@ function nextSteps(isAgentOn: boolean): string {
 ${first}
   SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)
   SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL
-"${ownCommand(process.env)} --help" lists every setting.`;
+"${ownCommand(process.env)} help settings" lists every setting.`;
 }

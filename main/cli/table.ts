@@ -1,5 +1,6 @@
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
+import { createSettingsHelp } from '../config/load.ts';
 import { chat, models } from './chat.ts';
 import {
   answer,
@@ -21,7 +22,6 @@ import { openWindow } from './open.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
-import { createSettingsHelp } from '../config/load.ts';
 import { didYouMean } from './arguments.ts';
 
 /** The larger parts of the program are imported only when a command needs them. */
@@ -214,10 +214,11 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'help',
-    summary: 'Explain one command, or list all commands and settings.',
+    summary: 'Explain one command, or list all commands; "help settings" lists all settings.',
     arguments: [{ name: 'command', times: 'optional' }],
     isText: true,
     run: ({ words: [name] }) => {
+      if (name === 'settings') return text(createSettingsHelp());
       if (name === undefined || COMMANDS.some((each) => each.name === name)) {
         return text(helpText(name));
       }
@@ -235,7 +236,7 @@ export function helpText(name: string | undefined): string {
 
 const text = (printed: string): Promise<CommandOutcome> => Promise.resolve(answer(null, printed));
 
-/** The text of `--help`: all commands, then all settings. */
+/** The text of `--help`: all commands. */
 export function generalHelp(commands: readonly Command[], version: string): string {
   const rows = commands.map((each): Row => [synopsis(each), each.summary]);
   return `switchyard ${version}: an LLM gateway for your own GPUs and hosted fallbacks
@@ -245,12 +246,12 @@ Usage: switchyard <command> [options]; without a command it starts the gateway
 ${columns(rows)}
 
   switchyard <command> --help explains one command
+  switchyard help settings lists all settings
   switchyard --version prints the version
 
 Exit codes:
 ${columns(Object.entries(EXIT_MEANINGS))}
-
-${createSettingsHelp()}`;
+`;
 }
 
 export const SEE_HELP = '"switchyard --help" lists all commands.';

@@ -20,7 +20,7 @@ import {
 import { history, usageChunk, usageOf } from '../support/usage.ts';
 
 /** As many as the gate has time for; `npm run exactness` asks for 100,000. */
-const EXCHANGES = Number(process.env['EXCHANGES'] ?? 2000);
+const EXCHANGES = Number(process.env['EXCHANGES'] ?? 500);
 const AT_ONCE = 20;
 
 test(

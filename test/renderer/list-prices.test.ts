@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
+import { PRESETS, savedListPrice } from '../../renderer/features/setup/hosted-form.tsx';
 import { LISTED, listPriceOf } from '../../renderer/features/setup/list-prices.ts';
+import { viewOf } from './settings-builders.ts';
 
 describe('list prices', () => {
   test('list prices are of services that can be chosen, cost something, and less from a cache', () => {
@@ -22,6 +23,18 @@ describe('list prices', () => {
         expect.stringMatching(/^20\d{2}-\d{2}-\d{2}$/),
       ]);
     }
+  });
+
+  test('a saved upstream has the list price of its service and model, in dollars alone', () => {
+    const of = (env: Readonly<Record<string, string>>) => {
+      const saved = { HOSTED_A_BASE_URL: 'https://api.openai.com/v1', HOSTED_A_MODEL: 'gpt-4o' };
+      const named = Object.entries({ ...saved, ...env });
+      const view = viewOf(Object.fromEntries(named.map(([key, to]) => [`SWITCHYARD_${key}`, to])));
+      return savedListPrice({ kind: 'read', view }, 'hosted_a');
+    };
+    expect(of({})).toEqual(listPriceOf('OpenAI', 'gpt-4o'));
+    expect(of({ CURRENCY: 'EUR' })).toBeNull();
+    expect(of({ HOSTED_A_BASE_URL: 'http://127.0.0.1:1/v1' })).toBeNull();
   });
 
   test.each([

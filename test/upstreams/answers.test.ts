@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { type Said, SAID } from '../support/chat-answers.ts';
-import { ask, inTurn, type Protocol, type Told } from './caller.ts';
+import { ask, inEach, type Protocol, type Told } from './caller.ts';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner } from './system.ts';
@@ -29,7 +29,7 @@ const SITUATIONS: Readonly<Record<string, Partial<Said> & { readonly isAfterTool
   'text, reasoning and calls': { ...calls(CALL, OTHER), reasoning: 'Hm.', text: TEXT },
 };
 
-const CASES = inTurn(
+const CASES = inEach(
   SYSTEMS.flatMap((system) =>
     WAYS.map((way) => ({ ...system, ...placed(system.place, way), way })),
   ),

@@ -8,14 +8,9 @@ export const PROTOCOLS = ['chat', 'messages', 'responses'] as const;
 /** Chat completions, Anthropic's Messages, OpenAI's Responses. */
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** Each case in chat completions, which are passed on, and in turn in one of the two that are translated. */
-export const inTurn = <Case>(cases: readonly Case[]) =>
-  cases.flatMap((each, at) =>
-    (['chat', at % 2 === 0 ? 'messages' : 'responses'] as const).map((protocol) => ({
-      ...each,
-      protocol,
-    })),
-  );
+/** Each case in each protocol. */
+export const inEach = <Case>(cases: readonly Case[]) =>
+  PROTOCOLS.flatMap((protocol) => cases.map((each) => ({ ...each, protocol })));
 
 const PATHS = {
   chat: '/v1/chat/completions',

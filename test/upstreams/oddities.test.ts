@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
-import { ask, inTurn } from './caller.ts';
+import { ask, inEach } from './caller.ts';
 import { answer, DONE, oddly, part } from './speech.ts';
 import type { Oddity, System } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
@@ -67,7 +67,7 @@ function parsed(json: string): unknown {
   }
 }
 
-test.each(inTurn(CASES))(
+test.each(inEach(CASES))(
   'a caller gets what an odd answer means, if it comes: $way from $name, which says $says, in $protocol',
   async ({ protocol, ...each }) => {
     const { place, settings, manner, way, tokens } = each;

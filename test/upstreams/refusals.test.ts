@@ -4,7 +4,7 @@ import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
 import { createManualClock } from '../support/clock.ts';
 import { json, type Script } from '../support/upstream.ts';
 import { keptOf, NEXT, startBetween } from './between.ts';
-import { ask, PROTOCOLS } from './caller.ts';
+import { ask, inEach } from './caller.ts';
 import type { Refusal } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
@@ -43,13 +43,7 @@ function skipsAfter({ reason, waitMs }: Refusal) {
 const isFailure = (reason: FailureReason) =>
   reason === 'bad_response' || reason.startsWith('http_5');
 
-/** What a refusal means does not depend on the caller's protocol: each is asked in one of them, in turn. */
-const WITH_NEXT = CASES.map((each, at) => ({
-  ...each,
-  protocol: PROTOCOLS[at % PROTOCOLS.length] ?? 'chat',
-}));
-
-test.each(WITH_NEXT)(
+test.each(inEach(CASES))(
   'a request is answered by the next upstream where $name says $status: $says, in $protocol',
   async ({ protocol, ...refusal }) => {
     const { place, reason } = refusal;

@@ -27,8 +27,8 @@ export interface CutPrompt {
   readonly leastTokens: number;
 }
 
-/** The call of a model of one's own, of which the engine tells how long its prompt was. */
-export interface ToldPrompt {
+/** How long a prompt was, as one of the owner's engines reports it. */
+export interface PromptReport {
   /** Of the circuit of the engine or machine. */
   readonly id: string;
   readonly model: string;
@@ -146,7 +146,7 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       return taught.size === 0 && bytes.length <= smallest;
     },
     /** Takes in what an engine said of a prompt's length; returns whether it has cut it. */
-    told({ id, model, request, inputTokens }: ToldPrompt, declared: number | null): Cut | null {
+    told({ id, model, request, inputTokens }: PromptReport, declared: number | null): Cut | null {
       // Most requests: too short to have been cut, or to tell a rate.
       const isShort = request.bytes.length < MIN_BYTES && inputTokens < MIN_WINDOW;
       if (isShort || inputTokens === 0 || !isMeasurable(request)) return null;

@@ -22,7 +22,7 @@ interface SettingFieldProps {
 const words = t.settings;
 
 export function SettingField(props: SettingFieldProps) {
-  const { field, draft, error, disabled, listed, onDraft } = props;
+  const { field, draft, error, disabled, onDraft } = props;
   const held = field.source === 'env';
   const noteId = `${field.path}-note`;
   const resets = isSaved(field) && draft !== null;
@@ -51,7 +51,7 @@ export function SettingField(props: SettingFieldProps) {
         <label htmlFor={field.path}>{field.label}</label>
       )}
       <span className="field-source">
-        {draft === undefined ? (listedWords(field, listed) ?? sourceWords(field)) : words.changed}
+        {draft === undefined ? sourceWords(field) : words.changed}
       </span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
       <p id={noteId} className="field-note" data-error={error !== null || undefined}>
@@ -149,9 +149,11 @@ const INPUT_MODES = {
   flag: 'none',
 } as const;
 
-function Note({ field, draft, error, held }: PartProps) {
+function Note({ field, draft, error, listed, held }: PartProps) {
   if (error !== null) return error;
   if (held) return words.held(<code>{field.env}</code>);
+  const price = draft === undefined ? listedWords(field, listed) : null;
+  if (price !== null) return price;
   const isLeft = draft === null && field.kind !== 'choice';
   const later = field.restart ? words.afterRestart : '';
   const hidden = isHidden(field) && isSaved(field);

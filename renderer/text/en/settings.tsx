@@ -18,7 +18,8 @@ export const settings = {
     file: 'set here',
     secretFile: 'in a file',
     keychain: 'in the keychain',
-    listed: (day: string, source: string) => `as listed on ${formatDate(day)} (${source})`,
+    listed: (day: string, source: string) =>
+      `As listed on ${formatDate(day)} (${source}), per million tokens.`,
     notSet: 'not set',
     default: 'default',
   },
