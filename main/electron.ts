@@ -19,7 +19,7 @@ import {
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost, PortTaken } from './app/app.ts';
-import { ownedHost } from './app/owned-host.ts';
+import { ownedHost } from './app/shutdown.ts';
 import { VERSION } from './app/package.ts';
 import { askForLink } from './cli/open.ts';
 import { EXIT } from './cli/command.ts';
@@ -38,7 +38,7 @@ import { type Composed, runDesktop } from './desktop/desktop.ts';
 import type { ElectronApi } from './desktop/electron-api.ts';
 import { openKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
-import { freePort } from './desktop/start-failure.ts';
+import { freePort } from './desktop/failures.ts';
 import { createJsonFile, createPreferences } from './desktop/preferences.ts';
 import type { OwnHost } from './desktop/shell.ts';
 import { openTrayPanel } from './desktop/tray.ts';

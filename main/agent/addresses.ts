@@ -1,5 +1,10 @@
 import { networkInterfaces } from 'node:os';
-import { outsideAddress, urlHost } from '../platform/http/server.ts';
+import {
+  isLoopbackHost,
+  isWildcardHost,
+  outsideAddress,
+  urlHost,
+} from '../platform/http/server.ts';
 import type { Tailnet } from './telemetry/tailnet.ts';
 
 /** The addresses of this machine's network interfaces, sorted, loopback included. */
@@ -15,8 +20,8 @@ export function agentUrl(host: string, port: number | null): string {
   if (port === null) return '';
   const literal = host.replace(/^\[(.*)\]$/, '$1');
   if (literal === 'localhost') return `http://127.0.0.1:${port}`;
-  const isWildcard = literal === '0.0.0.0' || literal === '::';
-  return `http://${urlHost((isWildcard ? outsideAddress() : null) ?? literal)}:${port}`;
+  const outside = isWildcardHost(literal) ? outsideAddress() : null;
+  return `http://${urlHost(outside ?? literal)}:${port}`;
 }
 
 /** All names that are accepted in a `Host` header. */
@@ -31,14 +36,12 @@ export function namesOf(
   return [...ownNames, tailnet.hostname, label, tailnet.ip, ...more];
 }
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
 /** Whether two origins are the same port of this machine, or the same one elsewhere. */
 export function isSamePlace(one: string, other: string): boolean {
   const own = new Set(interfaceAddresses());
   const placeOf = (origin: string) => {
     const { hostname, port, protocol } = new URL(origin);
-    const isHere = LOOPBACK.test(hostname) || own.has(hostname.replace(/^\[|\]$/g, ''));
+    const isHere = isLoopbackHost(hostname) || own.has(hostname.replace(/^\[|\]$/g, ''));
     return `${protocol}//${isHere ? 'here' : hostname}:${port}`;
   };
   return placeOf(one) === placeOf(other);

@@ -21,14 +21,13 @@ import {
 import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
-import { runChecks } from './doctor/doctor.ts';
-import type { WindowCut } from './doctor/context-window.ts';
+import { runChecks, type WindowCut } from './doctor/doctor.ts';
 import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
 import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
-import { agentRecord, gpuFigures } from './record.ts';
+import { agentRecord, gpuFigures, agentModels } from './record.ts';
 import {
   type RegistrySettings,
   createRegistration,
@@ -47,14 +46,9 @@ import {
   healthBody,
   proofBody,
 } from './server/server.ts';
-import { createEnrollmentFile } from './storage/enrollment-file.ts';
-import { agentModels } from './memory/agent-models.ts';
-import { createMemoryKeeper, type MemoryKeeper } from './memory/memory-keeper.ts';
-import { createEnergyMeter, energyRecord } from './energy/energy-meter.ts';
-import { createPowerWatch } from './energy/power-watch.ts';
-import { modeWithMemory } from './memory/memory-mode.ts';
-import { openIdentity } from './storage/identity.ts';
-import { createSequence } from './storage/sequence.ts';
+import { createEnrollmentFile, openIdentity, createSequence } from './storage.ts';
+import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory/memory-keeper.ts';
+import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
 import { readingsText } from './telemetry/gpu-device.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 import type { StartTool } from './telemetry/tool-process.ts';
@@ -467,7 +461,7 @@ export function createAgent(deps: AgentDeps) {
     /** Evaluates the owner's rules at once, because their settings may have changed. */
     rulesChanged: () => availabilityMonitor.look(),
     /** The machine has woken from sleep. */
-    resumeFromSuspend: () => changeMonitor.resumed(),
+    resumed: () => changeMonitor.resumed(),
     join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),
     /** Moves to another address; running requests continue. */

@@ -1,7 +1,7 @@
 import { isLoopbackHost } from '../platform/http/server.ts';
 import type { RegistrationView } from './registration/registration.ts';
 import type { AgentPort } from './server/server.ts';
-import type { FileWarning } from './storage/secret-file.ts';
+import type { FileWarning } from './storage.ts';
 import type { Problem } from './telemetry/gpu-device.ts';
 
 interface Circumstances {
@@ -33,7 +33,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
     });
   }
   problems.push(...portProblems(ports, seen.host));
-  if (registry.kind === 'joined' && isLoopbackHost(seen.host) && !isHere(registry.url ?? '')) {
+  if (registry.kind === 'joined' && isLoopbackHost(seen.host) && !isHere(registry.url)) {
     problems.push({
       tool: 'agent',
       tried: `listening on ${seen.host}`,
@@ -78,6 +78,4 @@ function portProblems(ports: readonly AgentPort[], host: string): readonly Probl
   }));
 }
 
-function isHere(url: string): boolean {
-  return /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(url);
-}
+const isHere = (url: string | null) => isLoopbackHost(URL.parse(url ?? '')?.hostname ?? '');

@@ -1,10 +1,11 @@
-import type { GpuFigures } from '#shared/agent.ts';
+import type { GpuFigures, AgentModel } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { chipFacts } from './chips.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
-import { byPreference } from '../engines/preference.ts';
+import { byPreference } from '../engines/models.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+import { controlOf } from './engines/model-control.ts';
 
 /** What neither driver nor engine reports: the owner's mode and the agent's own counts. */
 export interface AgentState {
@@ -168,4 +169,26 @@ function percent(value: number | null): number | null {
 
 function shortText(text: string | null): string | null {
   return text === null ? null : text.slice(0, MAX_CHARS);
+}
+
+/** The models of this machine's engines, loaded ones first. */
+export function agentModels(
+  engines: readonly EngineView[],
+  since: (engine: string, model: string) => number | null,
+): readonly AgentModel[] {
+  const models = engines.flatMap(({ kind, baseUrl, facts }) =>
+    facts.map((fact): AgentModel => ({
+      id: fact.id,
+      engine: kind,
+      baseUrl,
+      use: fact.use,
+      loaded: fact.loaded,
+      loadedAt: since(baseUrl, fact.id),
+      sizeBytes: fact.size_bytes,
+      vramBytes: fact.vram_bytes ?? null,
+      contextLength: fact.context_length,
+      canUnload: controlOf(kind) !== null,
+    })),
+  );
+  return models.toSorted((a, b) => Number(b.loaded ?? false) - Number(a.loaded ?? false));
 }

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AgentView, OwnerChoice, GpuFigures } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import type { HostActivity } from '../agent/availability/host-activity.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
-import type { WindowCut } from '../agent/doctor/context-window.ts';
+import type { WindowCut } from '../agent/doctor/doctor.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
@@ -12,10 +11,9 @@ import { createStartTool, type StartTool } from '../agent/telemetry/tool-process
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
-import type { Route } from '../platform/http/routes.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
-import { reach } from '../platform/reach.ts';
+import { reach } from '../platform/addresses.ts';
 import { VERSION } from './package.ts';
 
 export interface ThisMachineDeps {
@@ -42,50 +40,16 @@ export interface ThisMachineDeps {
   readonly saveHost: (host: string) => void;
 }
 
-/** The agent of this machine, which its owner may switch off. */
-export interface ThisMachine {
-  readonly routes: readonly Route[];
-  /** Null while the agent is switched off. */
-  setMode(choice: OwnerChoice): Promise<void> | null;
-  /** Frees the memory for so many minutes, or until told; null while the agent is switched off. */
-  free(forMin: number | null): Promise<void> | null;
-  /** Whether an engine of this machine at that origin is to get no requests now. */
-  holdsBack(origin: string): boolean;
-  /** As last read. */
-  gpus(): readonly GpuFigures[];
-  /** Null while the agent is switched off. */
-  view(): AgentView | null;
-  ports(): readonly number[];
-  start(): Promise<void>;
-  /** Sends a goodbye; running requests may finish for `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-  /** Applies changed settings: address, engine and registry. */
-  configured(now: Config, before: Config): void;
-  /** The machine has woken from sleep. */
-  resumed(): void;
-}
+/** The agent of this machine, null while its owner has switched it off. */
+export type ThisMachine = ReturnType<typeof createThisMachine>;
 
 const RULE_SETTINGS = [...OWNER_RULE_KEYS, 'freeMemory', 'idleUnloadMin'] as const;
 
-const SWITCHED_OFF: ThisMachine = {
-  routes: agentRoutes(null),
-  setMode: () => null,
-  free: () => null,
-  holdsBack: () => false,
-  gpus: () => [],
-  view: () => null,
-  ports: () => [],
-  start: () => Promise.resolve(),
-  stop: () => Promise.resolve(),
-  configured() {},
-  resumed() {},
-};
-
 /** Nothing runs before `start`. */
-export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
+export function createThisMachine(deps: ThisMachineDeps) {
   const { config, clock } = deps;
   const { agent: given } = config();
-  if (!given.enabled) return SWITCHED_OFF;
+  if (!given.enabled) return { agent: null, routes: agentRoutes(null), configured() {} };
   const { env, platform } = process;
   const agent: Agent = createAgent({
     ...deps,
@@ -112,16 +76,10 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
   });
   agent.subscribe(deps.changed);
   return {
+    agent,
     routes: agentRoutes({ ...agent, join: (line) => joinReachably(agent, deps, line) }),
-    setMode: (choice) => agent.setMode(choice),
-    free: (forMin) => agent.free(forMin),
-    holdsBack: (origin) => agent.holdsBack(origin),
-    gpus: () => agent.gpus(),
-    view: () => agent.view(),
-    ports: () => agent.ports(),
-    start: () => agent.start(),
-    stop: (graceMs) => agent.stop(graceMs),
-    configured({ agent: now }, { agent: before }) {
+    /** Applies changed settings: address, engine and registry. */
+    configured({ agent: now }: Config, { agent: before }: Config) {
       agent.rulesChanged();
       const { host, ports, engineUrl: url, engineApiKey: apiKey } = now;
       const isElsewhere = host !== before.host || ports.join() !== before.ports.join();
@@ -131,7 +89,6 @@ export function createThisMachine(deps: ThisMachineDeps): ThisMachine {
       const [reportsTo, reportedTo] = [registriesIn(now), registriesIn(before)];
       if (!isDeepStrictEqual(reportsTo, reportedTo)) void agent.reportTo(reportsTo);
     },
-    resumed: () => agent.resumeFromSuspend(),
   };
 }
 

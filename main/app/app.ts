@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentView, OwnerChoice, GpuFigures } from '#shared/agent.ts';
+import type { GpuFigures } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { AppInfo, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { AppInfo } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
@@ -10,7 +10,7 @@ import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import type { SecretBox } from '../platform/secret-box.ts';
+import { type SecretBox, controlToken } from '../platform/secrets.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
 import { NO_OTHERS } from '../gateway/other-gateways.ts';
@@ -21,13 +21,13 @@ import { hashIsReady } from '../gateway/protocols/rolling-hash.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { HostApi } from '../platform/host.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { type Log, logFile } from '../platform/log.ts';
-import { controlToken } from '../platform/secrets.ts';
-import { createStateFile } from '../platform/state-file.ts';
+import { createStateFile } from '../platform/files.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
@@ -68,34 +68,15 @@ export interface HostEdges {
 }
 
 /** The running program, used alike by the desktop app, the server and tests. */
-export interface Host {
+export interface Host extends HostApi {
   /** Notices for the owner at start. */
   readonly notices: readonly string[];
-  /** Rejects with a human-readable message if an address cannot be bound. */
-  start(): Promise<{ readonly url: string; readonly baseUrl: string }>;
-  /** Running requests may finish for up to 30 s. */
-  stop(graceMs?: number): Promise<void>;
   /** Asks hosted upstreams for their models now rather than at the first read of the list. */
   askForModels(): void;
-  snapshot(): LiveSnapshot;
-  subscribe(listener: (event: LiveEvent) => void): () => void;
-  setWarmup(enabled: boolean): Promise<ChangeResult>;
-  setForceZero(enabled: boolean): Promise<ChangeResult>;
-  /** The owner's mode of this machine; null while the agent is switched off. */
-  machine(): AgentView['owner']['mode'] | null;
-  setMachine(choice: OwnerChoice): Promise<void>;
-  /** Frees this machine's memory for so many minutes; null: until told. */
-  freeMachine(forMin: number | null): Promise<void>;
-  resetCircuit(id: UpstreamId): void;
-  controlLink(): string;
-  /** Seals saved secrets with this box; null saves them unencrypted. */
-  keepSecretsIn(box: SecretBox | null): ChangeResult;
   /** Something has changed at an upstream: it is checked now. */
   checkNow(id: UpstreamId): void;
   /** Tells the window that something outside the gateway has changed. */
   changed(): void;
-  /** The machine has woken from sleep. */
-  resumed(): void;
 }
 
 /** Another program uses the gateway's port; the message is human-readable. */
@@ -112,8 +93,8 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     hashIsReady,
   ]);
   const http = createHttpClient(clientEdges(edges));
-  const memoryAt = (baseUrl: string) =>
-    isOnThisMachine(baseUrl) ? gpuMemory(machine.gpus()) : null;
+  const gpus = () => machine.agent?.gpus() ?? [];
+  const memoryAt = (baseUrl: string) => (isOnThisMachine(baseUrl) ? gpuMemory(gpus()) : null);
   const engine = createFixedEngine(
     { http, clock, memoryAt },
     { changed: () => gateway.feed.changed(), isDown: () => gateway.checkNow('local') },
@@ -159,7 +140,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const providers: Providers = createProviders({
     ...common,
     opened,
-    ownPorts: () => machine.ports(),
+    ownPorts: () => machine.agent?.ports() ?? [],
     traffic: (id) => gateway.traffic(id),
     pool,
     changed,
@@ -177,7 +158,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     ...localOf(engine, () => providers.pick(), machine),
     providers: providers.forGateway,
     others: pool?.others ?? NO_OTHERS,
-    gpus: () => machine.gpus(),
+    gpus,
     ...gatewayFiles(dataDirectory, { clock, log }),
     usage,
     ownPackage: createOwnPackage(),
@@ -198,12 +179,12 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       }
       engine.set(config.current().local.baseUrl);
       providers.start();
-      await machine.start();
+      await machine.agent?.start();
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
     async stop(graceMs = STOP_GRACE_MS) {
       engine.set(null);
-      await Promise.all([gateway.stop(graceMs), machine.stop(graceMs)]);
+      await Promise.all([gateway.stop(graceMs), machine.agent?.stop(graceMs)]);
       await providers.stop();
       await http.close();
     },
@@ -214,7 +195,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
     controlLink: () => gateway.controlLink(),
     checkNow: (id) => gateway.checkNow(id),
     changed,
-    resumed: () => wakeUp(http, [gateway, providers, machine]),
+    resumed: () => wakeUp(http, [gateway, providers, machine.agent]),
   };
 }
 
@@ -226,14 +207,15 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
 function localOf(
   engine: FixedEngine,
   pick: () => LocalChoice,
-  machine: Pick<ThisMachine, 'holdsBack'>,
+  { agent }: ThisMachine,
 ): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed'> {
   return {
     pickLocal() {
       const target = engine.target();
       if (target === null) return pick();
       // A request would load again what its owner has unloaded.
-      if (machine.holdsBack(target.baseAddress.origin)) return { kind: 'none', reason: 'paused' };
+      if (agent?.holdsBack(target.baseAddress.origin) === true)
+        return { kind: 'none', reason: 'paused' };
       return { kind: 'target', target };
     },
     identifyLocal: (failedAt) => engine.identified(failedAt),
@@ -250,9 +232,9 @@ function gpuMemory(gpus: readonly GpuFigures[]): number | null {
 }
 
 /** After sleep, old findings and connections may be stale. */
-function wakeUp(http: HttpClient, parts: readonly { resumed(): void }[]): void {
+function wakeUp(http: HttpClient, parts: readonly ({ resumed(): void } | null)[]): void {
   http.dropIdle();
-  for (const part of parts) part.resumed();
+  for (const part of parts) part?.resumed();
 }
 
 function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {
@@ -321,12 +303,12 @@ function trayControls(
     keepSecretsIn: (box) => changeOf(config.keepSecretsIn(box)),
     setWarmup: (enabled) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
-    machine: () => machine.view()?.owner.mode ?? null,
+    machine: () => machine.agent?.view().owner.mode ?? null,
     async setMachine(choice) {
-      await machine.setMode(choice);
+      await machine.agent?.setMode(choice);
     },
     async freeMachine(forMin) {
-      await machine.free(forMin);
+      await machine.agent?.free(forMin);
     },
     resetCircuit: (id) => gateway.resetCircuit(id),
   };

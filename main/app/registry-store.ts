@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { AttachDeps, AttachedPool } from '../pool/pool.ts';
 import type { Config } from '../config/schema.ts';
-import { maskUrl } from '../config/mask.ts';
+import { maskUrl } from '../config/setting-types.ts';
 import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';

@@ -8,17 +8,15 @@ import type { ProviderTraffic } from '../gateway/monitoring/counters.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Route } from '../platform/http/routes.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
 import { newSecret } from '../platform/secrets.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { registryRoutes } from '../registry/routes.ts';
-import { createMemoryStore } from '../registry/store/memory-store.ts';
+import { createMemoryStore, type OpenedStore } from '../registry/store/open-store.ts';
 import type { AttachedPool } from '../pool/pool.ts';
 import type { Store } from '../registry/store/store.ts';
-import type { OpenedStore } from '../registry/store/open-store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierHost, VerifierNews } from '../registry/verifier-port.ts';
 import { gatewaySecret } from './registry-store.ts';
@@ -50,22 +48,11 @@ export interface ProvidersDeps {
 }
 
 /** The registry and its verifier, as the gateway uses them. */
-export interface Providers {
-  readonly routes: readonly Route[];
-  readonly forGateway: GatewayProviders;
-  /** For the agent of this process. */
-  readonly own: OwnRegistry;
-  /** The machines that serve `local` if no engine is set. */
-  pick(): LocalChoice;
-  start(): void;
-  /** The machine has woken from sleep. */
-  resumed(): void;
-  stop(): Promise<void>;
-}
+export type Providers = ReturnType<typeof createProviders>;
 
 const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
 
-export function createProviders(deps: ProvidersDeps): Providers {
+export function createProviders(deps: ProvidersDeps) {
   const { config, opened, pool, clock, random, log } = deps;
   const registry = createRegistry({
     store: pool?.store ?? storeOf(opened),
@@ -130,12 +117,14 @@ export function createProviders(deps: ProvidersDeps): Providers {
       nameOf: (id) => registry.nameOf(id),
       energyOf: (id) => registry.get(id)?.energy ?? null,
       routed: (id, result) => verifier.routed(id, result),
-    },
+    } satisfies GatewayProviders,
+    /** For the agent of this process. */
     own: {
       adopt: (publicKey) => registry.adoptOwn(publicKey),
       heartbeat: (id, record) => registry.ownHeartbeat(id, record),
-    },
-    pick() {
+    } satisfies OwnRegistry,
+    /** The machines that serve `local` if no engine is set. */
+    pick(): LocalChoice {
       const now = targets(registry.targets());
       if (now.length > 0) return { kind: 'tier', targets: now };
       const reason = REASONS[registry.servingState()];

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as textFrom } from 'node:stream/consumers';
 import { z } from 'zod';
-import { namesMachine, withMachineNames } from '#shared/machine-names.ts';
+import { namesMachine, withMachineNames, distinctNames } from '#shared/machine-names.ts';
 import { visible } from '#shared/visible.ts';
 import { createFramer, dataOf, eventsOf } from '../gateway/protocols/sse.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -15,8 +15,8 @@ import {
   sendProved,
   type Sent,
   strangerAt,
+  callRunning,
 } from './running-app.ts';
-import { machineNames } from './machine-names.ts';
 import { paintError, printError, withProgress } from './terminal.ts';
 
 /** Sends one message; the answer goes to standard output as it arrives, its route to standard error. */
@@ -210,3 +210,31 @@ export async function models({ dataDirectory }: Input): Promise<CommandOutcome> 
 }
 
 const NONE = 'No upstream offers a model now. "switchyard status" says why.';
+
+/** Enough for a home and an office; the machines beyond are called by their ids. */
+const MAX_MACHINES = 1000;
+/** A name is worth no longer wait. */
+const NAMES_TIMEOUT_MS = 2000;
+
+const MACHINES = z.looseObject({
+  data: z.array(
+    z.looseObject({ id: z.string(), host: z.looseObject({ hostname: z.string().catch('') }) }),
+  ),
+});
+
+const NOTES = z.looseObject({ notes: z.record(z.string(), z.looseObject({ name: z.string() })) });
+
+/** The names of the gateway's machines by their ids, two of one name told apart; those that have none are left out. */
+async function machineNames(running: Running): Promise<ReadonlyMap<string, string>> {
+  const call = { method: 'GET', timeoutMs: NAMES_TIMEOUT_MS } as const;
+  const [list, own] = await Promise.all([
+    callRunning(running, { ...call, path: `providers?limit=${MAX_MACHINES}`, answer: MACHINES }),
+    callRunning(running, { ...call, path: 'providers/notes', answer: NOTES }),
+  ]);
+  const notes = own.body?.notes ?? {};
+  const named = (list.body?.data ?? []).flatMap(({ id, host }) => {
+    const name = notes[id]?.name || host.hostname.trim();
+    return name ? [[id, name] as const] : [];
+  });
+  return distinctNames(Object.fromEntries(named));
+}

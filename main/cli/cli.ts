@@ -2,8 +2,7 @@ import { VERSION } from '../app/package.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { didYouMean, readArguments } from './arguments.ts';
 import { type Command, type CommandOutcome, EXIT } from './command.ts';
-import { SEE_HELP, unknownCommand, usage } from './help.ts';
-import { COMMANDS, helpText } from './table.ts';
+import { SEE_HELP, unknownCommand, usage, COMMANDS, helpText } from './table.ts';
 import { ignoreClosedOutput, print, printError } from './terminal.ts';
 
 const DEFAULT_COMMAND = 'start';

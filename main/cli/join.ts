@@ -3,12 +3,14 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
-import { registryOrigin } from '../agent/registration/http-link.ts';
-import { createPoolLink } from '../agent/registration/pool-link.ts';
+import { registryOrigin, createPoolLink } from '../agent/registration/http-link.ts';
 import { linkProblemOf } from '../agent/registration/link.ts';
-import { createEnrollmentFile, tokenDigest } from '../agent/storage/enrollment-file.ts';
-import { openIdentity } from '../agent/storage/identity.ts';
-import { createSequence } from '../agent/storage/sequence.ts';
+import {
+  createEnrollmentFile,
+  tokenDigest,
+  openIdentity,
+  createSequence,
+} from '../agent/storage.ts';
 import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig, type LoadedConfig, type RefusedConfig } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';
@@ -19,7 +21,7 @@ import { createHttpClient } from '../platform/http/client.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
-import { reach, type Reached, type ReachResult } from '../platform/reach.ts';
+import { reach, type Reached, type ReachResult } from '../platform/addresses.ts';
 import { answer, type CommandOutcome, EXIT, type ExitCode, failed, type Input } from './command.ts';
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AgentView, OwnerChoice } from '#shared/agent.ts';
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
-import { createEnrollmentFile } from '../agent/storage/enrollment-file.ts';
+import { createEnrollmentFile } from '../agent/storage.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask, findRunning } from './running-app.ts';

@@ -3,10 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { z } from 'zod';
 import { parseVisible } from '#shared/visible.ts';
-import { controlProof, otherEnd } from '../platform/control-proof.ts';
+import { controlProof, otherEnd, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import { portOf } from '../platform/network-guard.ts';
-import { newSecret, readControlToken } from '../platform/secrets.ts';
 import { type CommandOutcome, EXIT } from './command.ts';
 
 /** The running Switchyard of a data directory, with its control token. */

@@ -1,9 +1,8 @@
 import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, PortTaken, WINDOW_DIRECTORY } from '../app/app.ts';
-import { ownedHost } from '../app/owned-host.ts';
+import { ownedHost, stopOnSignal } from '../app/shutdown.ts';
 import { VERSION } from '../app/package.ts';
-import { stopOnSignal } from '../app/shutdown.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
 import { readKeyFile } from '../config/key-file.ts';
 import { loadConfig } from '../config/load.ts';

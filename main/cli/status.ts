@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Condition, Judgement } from '#shared/condition.ts';
-import { troubleIn, verdictText } from '#shared/condition-words.ts';
+import { type Condition, type Judgement, troubleIn, verdictText } from '#shared/condition.ts';
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';

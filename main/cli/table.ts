@@ -2,16 +2,27 @@ import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../app/package.ts';
 import { createSettingsHelp } from '../config/load.ts';
 import { chat, models } from './chat.ts';
-import { answer, type Command, type CommandOutcome, EXIT, failed } from './command.ts';
+import {
+  answer,
+  type Command,
+  type CommandOutcome,
+  EXIT,
+  failed,
+  EXIT_MEANINGS,
+  type Option,
+  optionsOf,
+  optionText,
+  synopsis,
+} from './command.ts';
 import { leave, prefer, reset, setMode } from './owner-commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
-import { commandHelp, generalHelp, SEE_HELP, unknownCommand } from './help.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { openWindow } from './open.ts';
 import { ACTIONS, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
+import { didYouMean } from './arguments.ts';
 
 /** The larger parts of the program are imported only when a command needs them. */
 export const COMMANDS: readonly Command[] = [
@@ -191,7 +202,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'uninstall',
     summary: 'Remove this program; its settings and keys stay.',
-    run: async (input) => (await import('./uninstall.ts')).runUninstall(input),
+    run: async (input) => (await import('./service/service.ts')).runUninstall(input),
   },
   {
     name: 'completion',
@@ -224,3 +235,63 @@ export function helpText(name: string | undefined): string {
 }
 
 const text = (printed: string): Promise<CommandOutcome> => Promise.resolve(answer(null, printed));
+
+/** The text of `--help`: all commands. */
+export function generalHelp(commands: readonly Command[], version: string): string {
+  const rows = commands.map((each): Row => [synopsis(each), each.summary]);
+  return `switchyard ${version}: an LLM gateway for your own GPUs and hosted fallbacks
+
+Usage: switchyard <command> [options]; without a command it starts the gateway
+
+${columns(rows)}
+
+  switchyard <command> --help explains one command
+  switchyard help settings lists all settings
+  switchyard --version prints the version
+
+Exit codes:
+${columns(Object.entries(EXIT_MEANINGS))}
+`;
+}
+
+export const SEE_HELP = '"switchyard --help" lists all commands.';
+
+export function unknownCommand(name: string, commands: readonly Command[]): string {
+  const known = [...commands.map((each) => each.name), '--version'];
+  return `Unknown command "${name}".${didYouMean(name, known)}`;
+}
+
+/** As in `logs [options]`. */
+export const usage = (command: Command) => `switchyard ${synopsis(command)} [options]`;
+
+export function commandHelp(command: Command): string {
+  const options = optionsOf(command).map((each: Option): Row => [optionText(each), each.summary]);
+  const details = command.details === undefined ? '' : ` ${command.details}`;
+  return `Usage: ${usage(command)}
+
+${wrapped(`${command.summary}${details}`)}
+
+${columns(options)}
+`;
+}
+
+type Row = readonly [left: string, right: string];
+
+const MAX_LEFT_CHARS = 30;
+
+function columns(rows: readonly Row[]): string {
+  const width = Math.min(MAX_LEFT_CHARS, Math.max(...rows.map(([left]) => left.length)));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+}
+
+const LINE_CHARS = 100;
+
+function wrapped(sentences: string): string {
+  const lines: string[] = [];
+  for (const word of sentences.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length >= LINE_CHARS) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.join('\n');
+}

@@ -2,9 +2,9 @@ import type { HostedId } from '#shared/ids.ts';
 import { isObject } from '#shared/objects.ts';
 import type { SettingSource, SettingsView, SettingView } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
-import type { SecretBox } from '../platform/secret-box.ts';
+import type { SecretBox } from '../platform/secrets.ts';
 import { type LoadedConfig, openToTheNetwork, ownAddresses } from './load.ts';
-import { maskHeaders, maskSecret, maskUrl } from './mask.ts';
+import { maskHeaders, maskSecret, maskUrl } from './setting-types.ts';
 import {
   type Config,
   ENTRIES,

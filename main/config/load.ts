@@ -1,9 +1,9 @@
 import { hostname, networkInterfaces } from 'node:os';
 import type { SettingSource } from '#shared/settings.ts';
-import { isLoopbackHost } from '../platform/http/server.ts';
+import { isLoopbackHost, isWildcardHost } from '../platform/http/server.ts';
 import { canonicalIp, portOf } from '../platform/network-guard.ts';
 import { type KeyFile, NO_KEYS, type StoredKey } from './key-file.ts';
-import { maskMistyped } from './mask.ts';
+import { maskMistyped } from './setting-types.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX, valueAt } from './schema.ts';
 import type { SettingsTree } from './settings-file.ts';
 import { readFileSync } from 'node:fs';
@@ -158,7 +158,7 @@ function upstreamUrl(entry: Entry, config: Config): URL | null {
 
 function isThisMachine(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (isLoopbackHost(name) || name === '0.0.0.0' || name === '::') return true;
+  if (isLoopbackHost(name) || isWildcardHost(name)) return true;
   if (name === hostname().toLowerCase()) return true;
   const ip = canonicalIp(name);
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);

@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { decoded } from '../platform/userinfo.ts';
-import { maskSecret } from './mask.ts';
-import { asList, atStart, type Kind, optional, setting, type Setting } from './setting-types.ts';
+import { decoded } from '../platform/addresses.ts';
+import {
+  maskSecret,
+  asList,
+  atStart,
+  type Kind,
+  optional,
+  setting,
+  type Setting,
+} from './setting-types.ts';
 
 const databaseUrl: Kind<string> = {
   name: 'address',

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { isObject } from '#shared/objects.ts';
 import { asideName, readTextFile, replaceFiles } from '../platform/files.ts';
 import { ENTRIES, type SettingChange } from './schema.ts';
-import type { SecretBox } from '../platform/secret-box.ts';
+import type { SecretBox } from '../platform/secrets.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 

@@ -2,28 +2,16 @@ import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Route } from '../platform/http/routes.ts';
-import { sendError } from '../gateway/http/responses.ts';
+import { answered, invalidRequest, type Route } from '../platform/http/routes.ts';
+import { memberOf } from '../platform/json.ts';
 import { openUsageStore } from '../gateway/usage/store.ts';
 import { systemClock } from '../platform/clock.ts';
-import { sendJson } from '../platform/http/responses.ts';
 import { silentLog } from '../platform/log.ts';
 import { openStore } from '../registry/store/open-store.ts';
-import { DEMO_MODEL } from './answers.ts';
-import { createDemoEngine, type DemoEngine, type DemoPace, PACE } from './engine.ts';
+import { DEMO_MODEL, createDemoEngine, type DemoEngine, type DemoPace, PACE } from './engine.ts';
 
 /** The gateway over demo upstreams. */
-export interface Demo {
-  readonly url: string;
-  readonly baseUrl: string;
-  /** The window's address with a code, which works as often as it is opened. */
-  readonly link: string;
-  readonly faults: Faults;
-  readonly traffic: DemoTraffic;
-  /** A link that signs in. */
-  newLink(): string;
-  stop(): Promise<void>;
-}
+export type Demo = Awaited<ReturnType<typeof startDemo>>;
 
 /** Where the demo listens and keeps its files. */
 interface DemoPlace {
@@ -32,28 +20,48 @@ interface DemoPlace {
   readonly dataDirectory: string;
 }
 
-export async function startDemo(place: DemoPlace, pace: DemoPace = PACE): Promise<Demo> {
+export async function startDemo({ port, dataDirectory }: DemoPlace, pace: DemoPace = PACE) {
   const engines = UPSTREAM_IDS.map((id) =>
-    createDemoEngine(id, { isCold: id === 'ondemand', speaksChatOnly: id === 'local', pace }),
+    createDemoEngine(id, { isCold: id === 'ondemand', pace }),
   );
   await Promise.all(engines.map((engine) => engine.start()));
   const faults: Faults = createFaults(engines, (id) => {
     host.changed();
     host.checkNow(id);
   });
-  const traffic = createTraffic(
+  const traffic: DemoTraffic = createTraffic(
     () => started.baseUrl,
     () => host.changed(),
   );
-  const parts: Parts = { engines, faults, traffic, dataDirectory: place.dataDirectory, pace };
-  const started = await startHost(place.port, parts);
+
+  async function startOn(freePort: string): Promise<StartedHost> {
+    const loaded = loadConfig(demoEnvironment(engines, freePort, pace), {});
+    if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+    const demo = {
+      routes: [faultRoute(faults), trafficRoute(traffic)],
+      view: () => ({ faults: faults.view(), traffic: traffic.isOn() }),
+    };
+    const edges = { openStore, openUsage: openUsageStore, clock: systemClock, log: silentLog };
+    const created = await createHost(
+      { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
+      { ...edges, random: Math.random },
+    );
+    return { host: created, ...(await created.start()) };
+  }
+
+  const started: StartedHost = await startOn(port ?? '47900').catch((error: unknown) => {
+    if (port !== undefined) throw error;
+    return startOn('0');
+  });
   const { host, url, baseUrl } = started;
   return {
     url,
     baseUrl,
+    /** The window's address with a code, which works as often as it is opened. */
     link: host.controlLink(),
     faults,
     traffic,
+    /** A link that signs in. */
     newLink: () => host.controlLink(),
     async stop() {
       traffic.stop();
@@ -63,48 +71,10 @@ export async function startDemo(place: DemoPlace, pace: DemoPace = PACE): Promis
   };
 }
 
-interface Parts {
-  readonly engines: readonly DemoEngine[];
-  readonly faults: Faults;
-  readonly traffic: DemoTraffic;
-  readonly dataDirectory: string;
-  readonly pace: DemoPace;
-}
-
 interface StartedHost {
   readonly host: Host;
   readonly url: string;
   readonly baseUrl: string;
-}
-
-async function startHost(port: string | undefined, parts: Parts): Promise<StartedHost> {
-  try {
-    return await startHostOn(port ?? '47900', parts);
-  } catch (error) {
-    if (port !== undefined) throw error;
-    return startHostOn('0', parts);
-  }
-}
-
-async function startHostOn(port: string, parts: Parts): Promise<StartedHost> {
-  const { engines, faults, traffic, dataDirectory, pace } = parts;
-  const loaded = loadConfig(demoEnvironment(engines, port, pace), {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const demo = {
-    routes: [...faultRoutes(faults), trafficRoute(traffic)],
-    view: () => ({ faults: faults.view(), traffic: traffic.isOn() }),
-  };
-  const host = await createHost(
-    { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
-    {
-      openStore,
-      openUsage: openUsageStore,
-      clock: systemClock,
-      random: Math.random,
-      log: silentLog,
-    },
-  );
-  return { host, ...(await host.start()) };
 }
 
 /** The demo's whole configuration as environment variables; the user's own settings are not read. */
@@ -167,42 +137,33 @@ function trafficRoute(traffic: DemoTraffic): Route {
     method: 'PUT',
     paths: ['/api/v1/demo/traffic'],
     access: 'control',
-    handle(req, res) {
-      const { on } = (req.body ?? {}) as { readonly on?: unknown };
-      if (typeof on === 'boolean') {
-        traffic.set(on);
-        sendJson(res, 200, { on: traffic.isOn() });
-      } else {
-        const message = "'on' must be true or false.";
-        sendError(res, { status: 400, code: 'invalid_request', message, param: 'on' });
-      }
+    answer({ json }) {
+      const on = memberOf(json, 'on');
+      if (typeof on !== 'boolean') return invalidRequest("'on' must be true or false.", 'on');
+      traffic.set(on);
+      return answered({ on: traffic.isOn() });
     },
   };
 }
 
-/** The routes by which the window and curl break and heal upstreams. */
-function faultRoutes(faults: Faults): Route[] {
-  return [
-    {
-      method: 'PUT',
-      paths: ['/api/v1/demo/faults/:id'],
-      access: 'control',
-      async handle(req, res) {
-        const { id } = req.params;
-        const { fault } = (req.body ?? {}) as { readonly fault?: unknown };
-        if (!isUpstreamId(id)) {
-          const message = `There is no upstream "${String(id)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
-          sendError(res, { status: 404, code: 'not_found', message });
-        } else if (isDemoFault(fault)) {
-          await faults.set(id, fault);
-          sendJson(res, 200, { faults: faults.view() });
-        } else {
-          const message = `'fault' must be one of ${DEMO_FAULTS.join(', ')}.`;
-          sendError(res, { status: 400, code: 'invalid_request', message, param: 'fault' });
-        }
-      },
+/** The route by which the window and curl break and heal upstreams. */
+function faultRoute(faults: Faults): Route {
+  return {
+    method: 'PUT',
+    paths: ['/api/v1/demo/faults/:id'],
+    access: 'control',
+    async answer({ params: { id }, json }) {
+      if (!isUpstreamId(id)) {
+        const message = `There is no upstream "${String(id)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
+        return { kind: 'refused', status: 404, code: 'not_found', message };
+      }
+      const fault = memberOf(json, 'fault');
+      if (!isDemoFault(fault))
+        return invalidRequest(`'fault' must be one of ${DEMO_FAULTS.join(', ')}.`, 'fault');
+      await faults.set(id, fault);
+      return answered({ faults: faults.view() });
     },
-  ];
+  };
 }
 
 /** One request each second, as an app would send it. */

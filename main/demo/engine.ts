@@ -1,33 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { UpstreamId } from '#shared/ids.ts';
+import { type UpstreamId, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { ByteBuffer } from '../platform/byte-buffer.ts';
-import {
-  cannedAnswer,
-  DEMO_MODEL,
-  demoBody,
-  type DemoBody,
-  type DemoStream,
-  readChat,
-  streamAnswer,
-} from './answers.ts';
+import { isObject } from '#shared/objects.ts';
+import { listOf, parseJson } from '../platform/json.ts';
 
 /** An engine with canned answers on a loopback socket, which can be broken and healed. */
 export type DemoEngine = ReturnType<typeof createDemoEngine>;
 
-export interface DemoTraits {
+interface DemoTraits {
   /** It starts slowly after a time without requests. */
   readonly isCold?: boolean;
-  /** Has neither the Responses nor the Messages API. */
-  readonly speaksChatOnly?: boolean;
   readonly pace?: DemoPace;
 }
 
-export function createDemoEngine(
-  id: UpstreamId,
-  { isCold = false, speaksChatOnly = false, pace = PACE }: DemoTraits = {},
-) {
+export function createDemoEngine(id: UpstreamId, { isCold = false, pace = PACE }: DemoTraits = {}) {
   const coldStart = createColdStart(isCold ? pace.coldStartMs : 0);
   let fault: DemoFault = 'none';
   let server: Server | null = null;
@@ -73,10 +61,6 @@ export function createDemoEngine(
     const body = gathered.take();
     const path = req.url ?? '';
     const delayMs = fault === 'slow' ? pace.slowMs : 0;
-    if (speaksChatOnly && /\/(responses|messages|count_tokens)$/.test(path)) {
-      sendJson(res, 404, error('Not Found'));
-      return;
-    }
     const stream = streamsFor(body).find(([end]) => path.endsWith(end))?.[1];
     if (stream === undefined) {
       const whole = demoBody(path, body, id);
@@ -150,47 +134,18 @@ function streamsFor(request: Buffer): readonly (readonly [path: string, stream: 
   const prompt = Math.ceil(request.length / BYTES_PER_TOKEN);
   const chat: DemoStream = {
     whole: (text) => wholeChat(text, prompt),
-    begin: () => '',
     word: chatWord,
     end: (text) => chatEnd(text, prompt),
   };
-  return [['/chat/completions', chat], ...OTHER_STREAMS];
+  // The Responses and Messages APIs are missing: the gateway translates both.
+  return [
+    ['/chat/completions', chat],
+    ['/completions', COMPLETIONS],
+  ];
 }
-
-const OTHER_STREAMS: readonly (readonly [path: string, stream: DemoStream])[] = [
-  [
-    '/completions',
-    {
-      whole: (text) => completion(text, 'stop'),
-      begin: () => '',
-      word: (word) => data(completion(word, null)),
-      end: () => data(completion('', 'stop')) + DONE,
-    },
-  ],
-  [
-    '/responses',
-    {
-      whole: (text) => response('completed', text),
-      begin: responseBegin,
-      word: (word) => typed('response.output_text.delta', { ...PART_AT, delta: word }),
-      end: responseEnd,
-    },
-  ],
-  [
-    '/messages',
-    {
-      whole: (text) => message([{ type: 'text', text }], 'end_turn', text),
-      begin: messageBegin,
-      word: (word) =>
-        typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: word } }),
-      end: messageEnd,
-    },
-  ],
-];
 
 const DONE = 'data: [DONE]\n\n';
 const data = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
-const typed = (type: string, value: object) => `event: ${type}\n${data({ type, ...value })}`;
 const countOf = (text: string) => text.split(' ').length;
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
@@ -231,76 +186,11 @@ function completion(text: string, finishReason: string | null): object {
   return { ...common(), object: 'text_completion', choices };
 }
 
-const PART_AT = { item_id: 'msg_demo', output_index: 0, content_index: 0, sequence_number: 0 };
-
-function item(text: string): object {
-  const content = [{ type: 'output_text', text, annotations: [] }];
-  return { id: 'msg_demo', type: 'message', role: 'assistant', status: 'completed', content };
-}
-
-function response(status: string, text: string | null): object {
-  return {
-    id: 'resp_demo',
-    object: 'response',
-    created_at: nowSeconds(),
-    model: DEMO_MODEL,
-    status,
-    error: null,
-    output: text === null ? [] : [item(text)],
-    usage: text === null ? null : { input_tokens: 1, output_tokens: countOf(text) },
-  };
-}
-
-function responseBegin(): string {
-  return (
-    typed('response.created', { response: response('in_progress', null), sequence_number: 0 }) +
-    typed('response.output_item.added', {
-      ...PART_AT,
-      item: { ...item(''), status: 'in_progress', content: [] },
-    }) +
-    typed('response.content_part.added', {
-      ...PART_AT,
-      part: { type: 'output_text', text: '', annotations: [] },
-    })
-  );
-}
-
-function responseEnd(text: string): string {
-  return (
-    typed('response.output_text.done', { ...PART_AT, text }) +
-    typed('response.output_item.done', { ...PART_AT, item: item(text) }) +
-    typed('response.completed', { response: response('completed', text), sequence_number: 0 })
-  );
-}
-
-function message(content: readonly object[], stopReason: string | null, text: string): object {
-  return {
-    id: 'msg_demo',
-    type: 'message',
-    role: 'assistant',
-    model: DEMO_MODEL,
-    content,
-    stop_reason: stopReason,
-    stop_sequence: null,
-    usage: { input_tokens: 1, output_tokens: countOf(text) },
-  };
-}
-
-function messageBegin(): string {
-  return (
-    typed('message_start', { message: message([], null, '') }) +
-    typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } })
-  );
-}
-
-function messageEnd(text: string): string {
-  const usage = { output_tokens: countOf(text) };
-  return (
-    typed('content_block_stop', { index: 0 }) +
-    typed('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage }) +
-    typed('message_stop', {})
-  );
-}
+const COMPLETIONS: DemoStream = {
+  whole: (text) => completion(text, 'stop'),
+  word: (word) => data(completion(word, null)),
+  end: () => data(completion('', 'stop')) + DONE,
+};
 
 /** The speed of the demo's engines, and the timeouts of its gateway. */
 export interface DemoPace {
@@ -324,3 +214,161 @@ export const PACE: DemoPace = {
   // The default of 30 s suits engines, but is too long for a person watching a stall.
   idleTimeoutMs: 8000,
 };
+
+const BREAK_AFTER_WORDS = 12;
+
+/** How a demo engine formats its answer in one protocol. */
+interface DemoStream {
+  readonly whole: (text: string) => object;
+  readonly word: (word: string, isFirst: boolean) => string;
+  readonly end: (text: string) => string;
+}
+
+interface StreamPlan {
+  readonly stream: DemoStream;
+  /** The partial answer to continue; empty for a whole answer. */
+  readonly partial: string;
+  readonly delayMs: number;
+  readonly wordMs: number;
+  readonly fault: DemoFault;
+}
+
+/** Streams the answer, or the rest of a partial one, word by word; `cut` and `stall` break it. */
+function streamAnswer(
+  res: ServerResponse,
+  id: UpstreamId,
+  { stream, partial, delayMs, wordMs, fault }: StreamPlan,
+): void {
+  const text = restOfAnswer(id, partial);
+  const words = text.split(/(?<= )/);
+  let next = 0;
+  res.writeHead(200, { 'content-type': 'text/event-stream' });
+  res.flushHeaders();
+
+  function step(): void {
+    if (res.destroyed) return;
+    const word = words[next];
+    if (next === BREAK_AFTER_WORDS && fault === 'stall') return;
+    if (next === BREAK_AFTER_WORDS && fault === 'cut') {
+      res.destroy();
+    } else if (word === undefined) {
+      res.end(stream.end(text));
+    } else {
+      res.write(stream.word(word, next === 0));
+      next += 1;
+      setTimeout(step, wordMs);
+    }
+  }
+  setTimeout(step, delayMs);
+}
+
+/** Says that it is canned, so that nobody takes it for a model's answer. */
+export function cannedAnswer(id: UpstreamId): string {
+  return (
+    `This is canned text from the demo upstream "${id}": no model ran. ` +
+    'It came through the same router, breaker counts and relay that a real engine would. ' +
+    'Break this upstream in the dashboard, or type "break ' +
+    id +
+    '" where the demo runs, and ask again to watch another one take over.'
+  );
+}
+
+/** The rest of a partial answer of any demo upstream; for any other text the complete answer of `id`. */
+export function restOfAnswer(id: UpstreamId, partial: string): string {
+  const answers = [id, ...UPSTREAM_IDS].map(cannedAnswer);
+  const match = answers.find((answer) => answer.startsWith(partial));
+  return match === undefined ? cannedAnswer(id) : match.slice(partial.length);
+}
+
+/** The same for all demo upstreams, because only the same model continues an interrupted answer. */
+export const DEMO_MODEL = 'demo-model';
+
+interface DemoChat {
+  readonly stream: boolean;
+  /** The partial answer to continue, as with vLLM's `continue_final_message`; empty for a new answer. */
+  readonly partial: string;
+}
+
+export function readChat(text: string): DemoChat {
+  const body = parseJson(text);
+  if (!isObject(body)) return { stream: false, partial: '' };
+  const { stream, continue_final_message: continues, messages } = body;
+  return { stream: stream === true, partial: continues === true ? lastAnswer(messages) : '' };
+}
+
+function lastAnswer(messages: unknown): string {
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isObject(last) || last['role'] !== 'assistant') return '';
+  return typeof last['content'] === 'string' ? last['content'] : '';
+}
+
+interface DemoBody {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** The answer of a demo engine on a path without streams; null for an unknown path. */
+function demoBody(path: string, request: Buffer, id: UpstreamId): DemoBody | null {
+  switch (path.replace(/^.*\/v1/, '')) {
+    case '/embeddings':
+      return json({ object: 'list', model: DEMO_MODEL, data: vectors(fieldsOf(request)['input']) });
+    case '/rerank':
+      return json({ model: DEMO_MODEL, results: ranks(fieldsOf(request)['documents']) });
+    case '/messages/count_tokens':
+      return json({ input_tokens: request.toString().split(/\s+/).length });
+    case '/audio/transcriptions':
+      return json({ text: cannedAnswer(id) });
+    case '/audio/speech':
+      return { type: 'audio/wav', bytes: tone() };
+    default:
+      return null;
+  }
+}
+
+const json = (value: object): DemoBody => ({
+  type: 'application/json',
+  bytes: Buffer.from(JSON.stringify(value)),
+});
+
+function fieldsOf(request: Buffer): Readonly<Record<string, unknown>> {
+  const body = parseJson(request.toString());
+  return isObject(body) ? body : {};
+}
+
+/** Eight numbers that depend only on the text. */
+function vectors(input: unknown): object[] {
+  const texts = Array.isArray(input) ? (input as readonly unknown[]) : [input];
+  return texts.map((text, index) => {
+    const bytes = Buffer.from(JSON.stringify(text) ?? '');
+    const embedding = Array.from({ length: 8 }, (_, at) => ((bytes[at] ?? 0) - 64) / 128);
+    return { object: 'embedding', index, embedding };
+  });
+}
+
+function ranks(documents: unknown): object[] {
+  return listOf(documents).map((_, index) => ({ index, relevance_score: 1 / (index + 1) }));
+}
+
+const SAMPLE_RATE = 8000;
+const HEAD_BYTES = 44;
+
+/** One second of 440 Hz, as a WAV file of 8-bit samples. */
+function tone(): Buffer {
+  const wav = Buffer.alloc(HEAD_BYTES + SAMPLE_RATE);
+  wav.write('RIFF', 0);
+  wav.writeUInt32LE(wav.length - 8, 4);
+  wav.write('WAVEfmt ', 8);
+  wav.writeUInt32LE(16, 16);
+  wav.writeUInt16LE(1, 20);
+  wav.writeUInt16LE(1, 22);
+  wav.writeUInt32LE(SAMPLE_RATE, 24);
+  wav.writeUInt32LE(SAMPLE_RATE, 28);
+  wav.writeUInt16LE(1, 32);
+  wav.writeUInt16LE(8, 34);
+  wav.write('data', 36);
+  wav.writeUInt32LE(SAMPLE_RATE, 40);
+  for (let at = 0; at < SAMPLE_RATE; at += 1) {
+    wav[HEAD_BYTES + at] = 128 + Math.round(90 * Math.sin((at * 440 * 2 * Math.PI) / SAMPLE_RATE));
+  }
+  return wav;
+}

@@ -57,7 +57,7 @@ curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 3. Break local, then ask again: X-Gateway-Upstream and X-Gateway-Fallback-Reason say what happened.
 curl -sS -o /dev/null -X PUT ${fault} ${token} ${JSON_TYPE} -d '{"fault":"refuse"}' && curl -iN ${chat} ${JSON_TYPE} -d ${STREAM_BODY}
 
-4. In the Anthropic Messages API, and in OpenAI's Responses API; local speaks chat completions only, so both are translated:
+4. In the Anthropic Messages API, and in OpenAI's Responses API; the upstreams speak chat completions only, so both are translated:
 curl -iN ${where.baseUrl}/messages ${JSON_TYPE} -d ${MESSAGES_BODY}
 curl -i ${where.baseUrl}/responses ${JSON_TYPE} -d ${RESPONSES_BODY}
 

@@ -4,7 +4,7 @@ import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { ElectronApi } from './electron-api.ts';
-import type { HostApi } from './host-api.ts';
+import type { HostApi } from '../platform/host.ts';
 import type { KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
 import type { MenuAction } from './menus.ts';

@@ -1,12 +1,11 @@
 import type { AppApi } from './electron-api.ts';
-import { createCrashHandler, waitAfterCrashes } from './crashes.ts';
+import { createCrashHandler, waitAfterCrashes, startOrAsk } from './failures.ts';
 import { ACTION_SWITCH, relaunchOptions, startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
 import { attachedMenu } from './menus.ts';
 import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
 import { messageOf } from '../platform/errors.ts';
-import { startOrAsk } from './start-failure.ts';
-import { type AppExit, handleExit, watchSession } from './shutdown.ts';
+import { type AppExit, handleExit, watchSession } from './power.ts';
 import { createMainWindow, type WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {

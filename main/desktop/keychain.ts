@@ -1,7 +1,7 @@
 import { messageOf } from '../platform/errors.ts';
-import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secret-box.ts';
+import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secrets.ts';
 import type { SafeStorageApi } from './electron-api.ts';
-import type { HostApi } from './host-api.ts';
+import type { HostApi } from '../platform/host.ts';
 import type { Preferences } from './preferences.ts';
 
 /** The key that seals saved secrets, itself sealed by the system's keychain. */

@@ -2,9 +2,9 @@ import type { Clock } from '../platform/clock.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { createActions } from './actions.ts';
-import { crashNotices } from './crashes.ts';
+import { crashNotices } from './failures.ts';
 import type { AppApi, ElectronApi } from './electron-api.ts';
-import type { Addresses, HostApi } from './host-api.ts';
+import type { Addresses, HostApi } from '../platform/host.ts';
 import { createKeyStorage, type Keychain, type KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
 import { appMenu, type SystemState, trayView } from './menus.ts';
@@ -16,11 +16,10 @@ import {
   type Notifier,
   pageGone,
 } from './owner-notices.ts';
-import { createSleepBlocker, followSleep } from './power.ts';
+import { createSleepBlocker, followSleep, type AppExit } from './power.ts';
 import type { JsonFile, Preferences } from './preferences.ts';
 import { type ProcessStart, relaunchOptions, type TerminalCommand } from './command-line.ts';
 import { foldFacts, runningRequests, type TrayFacts } from './tray-state.ts';
-import type { AppExit } from './shutdown.ts';
 import { createTray, keepTray, type TrayPanel } from './tray.ts';
 import {
   createUpdates,

@@ -1,6 +1,5 @@
 import type { AgentView } from '#shared/agent.ts';
-import type { Condition } from '#shared/condition.ts';
-import { verdictText } from '#shared/condition-words.ts';
+import { type Condition, verdictText } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveDelta, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { UpstreamReport } from '#shared/status.ts';

@@ -1,7 +1,16 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  hash,
+  randomBytes,
+  timingSafeEqual,
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+} from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readTextFile, replaceFile } from './files.ts';
+import type { Socket } from 'node:net';
+import { canonicalIp } from './network-guard.ts';
 
 /** A new secret of 256 bits, as hex. */
 export function newSecret(): string {
@@ -66,4 +75,79 @@ let count = 0;
 export function newRequestId(): string {
   count += 1;
   return `req_${run}${count.toString(36).padStart(6, '0')}`;
+}
+
+/** Seals secrets for `secrets.json` with a key that is kept elsewhere, such as in the system's keychain. */
+export interface SecretBox {
+  /** `path` is the setting's; a sealed value cannot be moved to another setting. */
+  seal(path: string, text: string): string;
+  /** Null if it was sealed with another key. */
+  open(path: string, sealed: string): string | null;
+}
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A key for a new box. */
+export const newBoxKey = (): Buffer => randomBytes(32);
+
+/** `key` has 256 bits. */
+export function createSecretBox(key: Buffer): SecretBox {
+  return {
+    seal(path, text) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(path));
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
+    },
+    open(path, sealed) {
+      const bytes = Buffer.from(sealed, 'base64');
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) return null;
+      const tagEnd = NONCE_BYTES + TAG_BYTES;
+      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+        .setAAD(Buffer.from(path))
+        .setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd));
+      try {
+        return decipher.update(bytes.subarray(tagEnd), undefined, 'utf8') + decipher.final('utf8');
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+/** One end of a connection. */
+interface EndPoint {
+  readonly address: string | undefined;
+  readonly port: number | undefined;
+}
+
+/** The end at which a connection came in. */
+export const ownEnd = ({ localAddress, localPort }: Socket): EndPoint => ({
+  address: localAddress,
+  port: localPort,
+});
+
+/** The end to which a connection was opened. */
+export const otherEnd = ({ remoteAddress, remotePort }: Socket): EndPoint => ({
+  address: remoteAddress,
+  port: remotePort,
+});
+
+/** 256 bits in hex: no proof answers two of them. */
+export const isNonce = (text: unknown): text is string =>
+  typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
+
+/**
+ * Proves knowledge of the control token without showing it. It holds for one nonce, and for one end of the gateway's own
+ * connections: who takes another address or port and passes the nonce on gets a proof that is of no use there.
+ */
+export function controlProof(token: string, nonce: string, { address, port }: EndPoint): string {
+  const at = `${canonicalIp(address ?? '') ?? ''} ${port ?? ''}`;
+  return createHmac('sha256', token)
+    .update(`switchyard control proof\n${at}\n${nonce}`)
+    .digest('hex');
 }

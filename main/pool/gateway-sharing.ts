@@ -1,5 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { Prefixes } from '../gateway/routing/prefixes.ts';
+import { MAX_PREFIXES, type SharedPrefix, type PoolAnswer } from './protocol.ts';
+import { createHmac } from 'node:crypto';
 import { perConfig } from '../config/live-config.ts';
 import type { Config } from '../config/schema.ts';
 import type { Stats } from '../gateway/monitoring/counters.ts';
@@ -8,9 +10,37 @@ import type { OtherGateways } from '../gateway/other-gateways.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import type { Pool } from './client.ts';
-import type { PoolAnswer } from './protocol.ts';
 import { createSharedCircuits, type SharedCircuits } from './shared-circuits.ts';
-import { createSharedPrefixes, type SharedPrefixes } from './shared-prefixes.ts';
+
+type SharedPrefixes = ReturnType<typeof createSharedPrefixes>;
+
+/** What machines have read, from all gateways together. The others are told at the next exchange, of the latest prompts. */
+export function createSharedPrefixes(own: Prefixes, isKnown: (id: string) => boolean) {
+  let untold: SharedPrefix[] = [];
+  const prefixes: Prefixes = {
+    ...own,
+    read(id, prompt) {
+      const inShort = own.read(id, prompt);
+      if (id.startsWith(PROVIDER_PREFIX)) {
+        if (untold.length === MAX_PREFIXES) untold.shift();
+        untold.push({ machine: id, ...inShort });
+      }
+      return inShort;
+    },
+  };
+  return {
+    prefixes,
+    /** Once: if the database is away, a prompt is read again at worst. */
+    outgoing: (): readonly SharedPrefix[] => {
+      const told = untold;
+      untold = [];
+      return told;
+    },
+    received: (told: readonly SharedPrefix[]): void => {
+      for (const { machine, ...prompt } of told) if (isKnown(machine)) own.read(machine, prompt);
+    },
+  };
+}
 
 /** Sends the other gateways of the pool what this one has learnt, and receives what they have. */
 type PoolExchange = ReturnType<typeof createPoolExchange>;

@@ -9,7 +9,7 @@ import {
   write,
 } from './context.ts';
 import type { TableEntry } from './provider-table.ts';
-import { verificationView } from './provider-view.ts';
+import { verificationView } from './listing.ts';
 import { type Answer, answered, type Refusal } from '../platform/http/routes.ts';
 import {
   type AgentMessage,

@@ -20,11 +20,18 @@ import {
 } from './context.ts';
 import { admit, createOpenEnrollments, enroll, type NewEnrollment } from './enrollment.ts';
 import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
-import { type Counts, createListing, type RawQuery, readHistoryLimit } from './listing.ts';
-import { silenceAtStart, STALE_MS } from './liveness.ts';
-import { createOwnerNotes } from './owner-notes.ts';
-import { createSweeper, lastAliveAt } from './sweeper.ts';
 import {
+  type Counts,
+  createListing,
+  type RawQuery,
+  readHistoryLimit,
+  excerptOf,
+  providerView,
+  type Traffic,
+} from './listing.ts';
+import {
+  silenceAtStart,
+  STALE_MS,
   createProviderTable,
   entryOf,
   isUnlisted,
@@ -33,7 +40,8 @@ import {
   type Target,
   verificationStateOf,
 } from './provider-table.ts';
-import { excerptOf, providerView, type Traffic } from './provider-view.ts';
+import { createOwnerNotes } from './owner-notes.ts';
+import { createSweeper, lastAliveAt } from './sweeper.ts';
 import { type Answer, answered, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
 import {
   type AgentMessage,

@@ -2,8 +2,8 @@ import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { LoadRange } from '#shared/live.ts';
 import type { Check } from '#shared/provider.ts';
-import { statusAt } from './liveness.ts';
 import {
+  statusAt,
   isNotExpected,
   type ProviderTable,
   type TableEntry,

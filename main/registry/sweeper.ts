@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
-import { isForgotten } from './liveness.ts';
+import { isForgotten } from './provider-table.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
 /** How soon silence shows in the history and the window; routing checks silence itself. */

@@ -1,6 +1,11 @@
 import type { InstallLines } from '#shared/install.ts';
-import type { ProviderNote, ProviderNotes } from '#shared/provider-notes.ts';
-import type { Provider, ProviderEvent, ProviderList } from '#shared/provider.ts';
+import type {
+  ProviderNote,
+  ProviderNotes,
+  Provider,
+  ProviderEvent,
+  ProviderList,
+} from '#shared/provider.ts';
 import { type Answer, answerOf, type Caller, jsonBody, partOf, type Refusal } from './client.ts';
 
 export const NO_NOTE: ProviderNote = { name: '', note: '' };

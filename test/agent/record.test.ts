@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { agentRecordSchema } from '#shared/provider.ts';
 import type { EngineView } from '../../main/engines/adapters/engine-view.ts';
-import { modelFacts } from '../../main/engines/model-facts.ts';
+import { modelFacts } from '../../main/engines/models.ts';
 import { agentRecord, type AgentState } from '../../main/agent/record.ts';
 import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import { type Telemetry, withHostMemory } from '../../main/agent/telemetry/telemetry.ts';

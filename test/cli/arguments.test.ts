@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { didYouMean, nearest, readArguments } from '../../main/cli/arguments.ts';
 import { optionsOf, synopsis } from '../../main/cli/command.ts';
-import { commandHelp, generalHelp } from '../../main/cli/help.ts';
-import { COMMANDS } from '../../main/cli/table.ts';
+import { commandHelp, generalHelp, COMMANDS } from '../../main/cli/table.ts';
 
 function commandNamed(name: string) {
   const command = COMMANDS.find((each) => each.name === name);

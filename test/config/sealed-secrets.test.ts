@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createLiveConfig } from '../../main/config/live-config.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
-import { createSecretBox, newBoxKey, type SecretBox } from '../../main/platform/secret-box.ts';
+import { createSecretBox, newBoxKey, type SecretBox } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
 const KEY = 'sk-very-secret-0123456789';

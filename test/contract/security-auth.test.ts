@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { controlProof } from '../../main/platform/control-proof.ts';
-import { controlToken, readControlToken } from '../../main/platform/secrets.ts';
+import { controlProof, controlToken, readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, temporaryDirectory, type TestGateway } from '../support/gateway.ts';

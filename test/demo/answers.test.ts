@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { cannedAnswer, readChat, restOfAnswer } from '../../main/demo/answers.ts';
+import { cannedAnswer, readChat, restOfAnswer } from '../../main/demo/engine.ts';
 
 test('every demo upstream continues the partial answer of any other, to its end', () => {
   for (const giver of UPSTREAM_IDS) {

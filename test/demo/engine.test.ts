@@ -1,13 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createDemoEngine, type DemoTraits, PACE } from '../../main/demo/engine.ts';
-import { cannedAnswer, DEMO_MODEL } from '../../main/demo/answers.ts';
+import { cannedAnswer, createDemoEngine, DEMO_MODEL, PACE } from '../../main/demo/engine.ts';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { STREAM_PROTOCOLS, WHOLE_PROTOCOLS } from '../support/protocols.ts';
 
-async function startDemo(fault: 'none' | 'cut' = 'none', traits: DemoTraits = {}) {
-  const engine = createDemoEngine('hosted_a', { ...traits, pace: { ...PACE, wordMs: 2 } });
+async function startDemo(fault: 'none' | 'cut' = 'none') {
+  const engine = createDemoEngine('hosted_a', { pace: { ...PACE, wordMs: 2 } });
   await engine.start();
   onTestFinished(() => engine.stop());
   await engine.setFault(fault);
@@ -31,16 +29,6 @@ test.each(STREAM_PROTOCOLS)('a cut answer of $name never looks complete', async 
   expect(text).toContain('upstream_bad_response');
   expect(text).not.toContain(endMark);
 });
-
-test.each(TRANSLATED_PROTOCOLS)(
-  'a demo upstream that speaks chat only serves $name',
-  async (protocol) => {
-    const { path, body, endMark } = protocol;
-    const { url } = await startDemo('none', { speaksChatOnly: true });
-    const { text, upstream } = await startCall(url + path, { ...body, stream: true }).answer;
-    expect([upstream, text.includes(endMark)]).toEqual(['hosted_a', true]);
-  },
-);
 
 test('the demo answers speech with a WAV file, and a transcription with a text', async () => {
   const { url } = await startDemo();

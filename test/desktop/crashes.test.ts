@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { restartDelayMs } from '../../main/desktop/crashes.ts';
+import { restartDelayMs } from '../../main/desktop/failures.ts';
 import { createManualClock } from '../support/clock.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';
 

@@ -3,7 +3,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
-import type { HostApi } from '../../main/desktop/host-api.ts';
+import type { HostApi } from '../../main/platform/host.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 

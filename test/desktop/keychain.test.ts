@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SafeStorageApi } from '../../main/desktop/electron-api.ts';
 import { type Keychain, openKeychain } from '../../main/desktop/keychain.ts';
-import { createSecretBox, newBoxKey } from '../../main/platform/secret-box.ts';
+import { createSecretBox, newBoxKey } from '../../main/platform/secrets.ts';
 import { createFakeHost } from './fixtures.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Host } from '../../main/app/app.ts';
-import { ownedHost } from '../../main/app/owned-host.ts';
+import { ownedHost } from '../../main/app/shutdown.ts';
 import { createManualClock } from '../support/clock.ts';
 import { FakeEvent } from './fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { freePort } from '../../main/desktop/start-failure.ts';
+import { freePort } from '../../main/desktop/failures.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 

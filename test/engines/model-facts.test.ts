@@ -3,8 +3,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
 import type { EngineMemory } from '../../main/engines/adapters/probe.ts';
 import { lookAt } from '../../main/engines/detect.ts';
-import { modelFacts, useByName } from '../../main/engines/model-facts.ts';
-import { byPreference, isForChat, standIn } from '../../main/engines/preference.ts';
+import {
+  modelFacts,
+  useByName,
+  byPreference,
+  isForChat,
+  standIn,
+} from '../../main/engines/models.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
 import { listed, ok, type Route, startEngine } from '../agent/fake-engine.ts';

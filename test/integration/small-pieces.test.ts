@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { createStreamMeter, createWholeMeter } from '../../main/agent/server/token-meter.ts';
+import { createStreamMeter, createWholeMeter } from '../../main/agent/server/counters.ts';
 import { runTool } from '../../main/agent/telemetry/tool-process.ts';
 import { createSentBytes } from '../../main/gateway/chat/resume/resume.ts';
 import {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createPrefixes } from '../../main/gateway/routing/prefixes.ts';
-import { createSharedPrefixes } from '../../main/pool/shared-prefixes.ts';
+import { createSharedPrefixes } from '../../main/pool/gateway-sharing.ts';
 import { createManualClock } from '../support/clock.ts';
 import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
 

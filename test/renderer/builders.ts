@@ -1,6 +1,5 @@
-import { judge, type LocalStanding } from '#shared/condition.ts';
+import { judge, type LocalStanding, type Sighting } from '#shared/condition.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { Sighting } from '#shared/condition.ts';
 import type { AppInfo, AttemptRow, LiveDelta, LiveSnapshot, RequestRow } from '#shared/live.ts';
 import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
 import { applyEvent, type LiveData } from '../../renderer/api/live-data.ts';

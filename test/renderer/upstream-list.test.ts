@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { LocalStanding, NoProviderCause } from '#shared/condition.ts';
+import type { LocalStanding, NoProviderCause, Sighting } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { Sighting } from '#shared/condition.ts';
 
 import type { UpstreamReport } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline.tsx';

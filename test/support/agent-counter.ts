@@ -1,4 +1,4 @@
-import { createSequence } from '../../main/agent/storage/sequence.ts';
+import { createSequence } from '../../main/agent/storage.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { print } from './print.ts';
 

@@ -8,7 +8,7 @@ import { loadConfig } from '../../main/config/load.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { type Log, silentLog } from '../../main/platform/log.ts';
-import { createMemoryStore } from '../../main/registry/store/memory-store.ts';
+import { createMemoryStore } from '../../main/registry/store/open-store.ts';
 import type { StoredState } from '../../main/registry/store/store.ts';
 import type { ManualClock } from './clock.ts';
 

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { readArguments } from '../../main/cli/arguments.ts';
 import type { CommandOutcome } from '../../main/cli/command.ts';
 import { COMMANDS } from '../../main/cli/table.ts';
-import { controlProof, ownEnd } from '../../main/platform/control-proof.ts';
+import { controlProof, ownEnd } from '../../main/platform/secrets.ts';
 import { claimDataDirectory } from '../../main/platform/data-lock.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { listening } from './listening.ts';

@@ -1,5 +1,5 @@
 import type { UpstreamId } from '../../shared/ids.ts';
-import type { StatusReport } from '../../shared/status.ts';
+import type { StatusReport } from '#shared/status.ts';
 import type { TestGateway } from './gateway.ts';
 
 /** What the status report says of one upstream: failures and successes counted so far. */

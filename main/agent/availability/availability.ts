@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import { createStateFile } from '../../platform/state-file.ts';
-import type { MemoryGoal } from '../memory/memory-state.ts';
+import { createStateFile } from '../../platform/files.ts';
 import type { Inference } from '../server/inference.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { HostActivity } from './host-activity.ts';
@@ -106,6 +105,12 @@ function causesOf({ holding, overruled }: OwnerState) {
   return OWNER_RULES.filter(({ key }) => holding.includes(key) && !overruled.includes(key));
 }
 
+/** What the owner and the owner's rules want of the memory. */
+export type MemoryGoal =
+  | { readonly kind: 'kept' }
+  /** Running requests are ended after `graceMs`; null: they may finish. */
+  | { readonly kind: 'freed'; readonly graceMs: number | null };
+
 /** Running requests may finish for this long once the owner wants the memory. */
 const FREE_GRACE_MS = 30_000;
 
@@ -134,11 +139,20 @@ interface AvailabilityDeps {
 
 /** Starts from the mode that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
 export function createAvailability(deps: AvailabilityDeps, changed: () => void) {
-  const { dataDirectory, rules, clock } = deps;
+  const { rules, clock } = deps;
   let state = INITIAL_STATE;
   let cancelTimer = () => {};
-  const file = createOwnerFile(dataDirectory, () => state, deps);
-  state = { ...INITIAL_STATE, ...file.load() };
+  const file = createStateFile(
+    join(deps.dataDirectory, FILE),
+    () => ({ version: 1, choice: state.choice, freed: state.freed }),
+    deps,
+  );
+  const saved = fileSchema.safeParse(file.load()).data;
+  state = {
+    ...INITIAL_STATE,
+    choice: saved?.choice ?? saved?.wish ?? INITIAL_STATE.choice,
+    freed: saved?.freed ?? INITIAL_STATE.freed,
+  };
   watchTime();
 
   /** The memory comes back at the second, not at the next observation. */
@@ -148,8 +162,14 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
     if (untilMs === null) return;
     cancelTimer = clock.after(Math.max(0, untilMs - clock.now()), () => {
       set(afterTime(state, clock.now()));
-      void file.save();
+      void save();
     });
+  }
+
+  /** Resolves once the state is on disk, or the write has failed and that is logged. */
+  function save(): Promise<void> {
+    file.changed();
+    return file.flush();
   }
 
   function set(next: OwnerState): void {
@@ -170,13 +190,13 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
     setChoice(choice: OwnerChoice) {
       set(afterChoice(state, choice));
       watchTime();
-      return file.save();
+      return save();
     },
     /** Takes no requests and wants the models out of memory; resolves once that is on disk. */
     setFreed(freed: MemoryRelease) {
       set({ ...state, freed });
       watchTime();
-      return file.save();
+      return save();
     },
     look(seen: Observation) {
       const now = afterTime(state, clock.now());
@@ -198,28 +218,6 @@ const fileSchema = z.object({
 });
 
 const FILE = 'agent-owner.json';
-
-function createOwnerFile(
-  directory: string,
-  state: () => Pick<OwnerState, 'choice' | 'freed'>,
-  edges: { readonly clock: Clock; readonly log: Log },
-) {
-  const content = () => ({ version: 1, choice: state().choice, freed: state().freed });
-  const file = createStateFile(join(directory, FILE), content, edges);
-  return {
-    /** `on` if nothing readable was saved. */
-    load(): Pick<OwnerState, 'choice' | 'freed'> {
-      const saved = fileSchema.safeParse(file.load()).data;
-      const choice = saved?.choice ?? saved?.wish ?? INITIAL_STATE.choice;
-      return { choice, freed: saved?.freed ?? INITIAL_STATE.freed };
-    },
-    /** Resolves once the state is on disk, or the write has failed and that is logged. */
-    save() {
-      file.changed();
-      return file.flush();
-    },
-  };
-}
 
 /** Evaluates the owner's rules on the signals of this machine. */
 export type AvailabilityMonitor = ReturnType<typeof createAvailabilityMonitor>;

@@ -5,7 +5,7 @@ import {
   type GatewayVerdict,
 } from '#shared/agent.ts';
 import { CHECK_MISSING, CHECK_NAMES } from '#shared/checks.ts';
-import { excerpt } from '../excerpt.ts';
+import { excerpt } from '#shared/visible.ts';
 
 export type { DoctorEntry, DoctorReport };
 

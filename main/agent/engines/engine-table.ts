@@ -7,7 +7,7 @@ import type {
 import { decodeSpeed } from '../../engines/adapters/metrics.ts';
 import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
 import type { EngineLook, Found } from '../../engines/detect.ts';
-import { isForChat } from '../../engines/preference.ts';
+import { isForChat } from '../../engines/models.ts';
 import type { ReachableEngine } from './tell-engine.ts';
 
 interface NotedAt {

@@ -1,6 +1,6 @@
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { ENGINE_PORTS } from '../../engines/detect.ts';
-import { userinfoOf } from '../../platform/userinfo.ts';
+import { userinfoOf } from '../../platform/addresses.ts';
 
 /** Both loopback addresses: a server on `localhost` may have bound only one of them. */
 const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]'];

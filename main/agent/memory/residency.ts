@@ -2,7 +2,12 @@ import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import { controlOf } from '../engines/model-control.ts';
 import type { ReachableEngine } from '../engines/tell-engine.ts';
-import type { ModelPlace } from './memory-work.ts';
+
+export interface ModelPlace {
+  readonly engine: ReachableEngine;
+  /** As that engine names it. */
+  readonly model: string;
+}
 
 interface Use {
   readonly generatedTokens: number | null;

@@ -7,12 +7,12 @@ import {
   type EnrollmentFile,
   type SavedEnrollment,
   tokenDigest,
-} from '../storage/enrollment-file.ts';
-import type { AgentIdentity } from '../storage/identity.ts';
-import type { Sequence } from '../storage/sequence.ts';
+  type AgentIdentity,
+  type Sequence,
+} from '../storage.ts';
 import { createHeartbeats, type Heartbeats, pauseAfter } from './heartbeats.ts';
-import { registryOrigin } from './http-link.ts';
-import type { PoolAnnouncement } from '#shared/pool.ts';
+import { registryOrigin, createPoolLink } from './http-link.ts';
+import type { PoolAnnouncement } from '#shared/status.ts';
 import {
   type BeatOutcome,
   createOwnLink,
@@ -24,7 +24,6 @@ import {
   type RegistryLink,
   type RegistryView,
 } from './link.ts';
-import { createPoolLink } from './pool-link.ts';
 
 /** State of this machine's registration. */
 export interface RegistrationView {

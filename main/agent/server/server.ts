@@ -5,11 +5,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
-import { listen } from '../../platform/http/server.ts';
+import { isLoopbackHost, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
+import { canonicalIp, isLoopback } from '../../platform/network-guard.ts';
 import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
-import type { AgentIdentity } from '../storage/identity.ts';
+import type { AgentIdentity } from '../storage.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
@@ -208,8 +209,6 @@ interface AccessRules {
   readonly tokenDigests: () => readonly Buffer[];
 }
 
-const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
 /** Requests with these headers came from another machine, through a proxy on this one. */
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
@@ -257,7 +256,7 @@ const UNAUTHORIZED: AgentError = {
 
 function isHostAllowed(host: string, localAddress: string, { hostNames }: AccessRules): boolean {
   const name = host.replace(/:\d*$/, '').toLowerCase();
-  if (LOOPBACK_NAME.test(name)) return true;
+  if (isLoopbackHost(name)) return true;
   const literal = localAddress.replace(/^::ffff:/, '').toLowerCase();
   if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
   return hostNames().some((known) => known.toLowerCase() === name || `[${known}]` === name);
@@ -270,7 +269,7 @@ function isAuthorized(
   const token = headers['x-gateway-token'];
   if (token === undefined) {
     const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
-    return !isForwarded && LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '');
+    return !isForwarded && isLoopback(canonicalIp(socket.remoteAddress ?? '') ?? '');
   }
   // A wrong token is refused on loopback too: the gateway must learn that the agent has to enrol again.
   return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());

@@ -3,7 +3,7 @@ import { kill as signalProcess } from 'node:process';
 import { withTimeout } from '../../platform/async.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { excerpt } from '../excerpt.ts';
+import { excerpt } from '#shared/visible.ts';
 import type { FailedPoll } from './poll.ts';
 
 export type ToolEnd =

@@ -1,18 +1,24 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, realpathSync, readlinkSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, sep, basename, resolve } from 'node:path';
 import { ENV_PREFIX } from '../../config/schema.ts';
 import { homeDirectory } from '../../platform/files.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from '../command.ts';
 import { logDirectory } from '../logs.ts';
 import { findRunning } from '../running-app.ts';
 import { withProgress } from '../terminal.ts';
-import { launchdService } from './launchd.ts';
-import type { CommandLine, Program, Service } from './manager.ts';
-import { scheduledTask } from './scheduled-task.ts';
-import { hiddenPath, systemService, userService } from './systemd.ts';
+import {
+  launchdService,
+  type CommandLine,
+  type Program,
+  type Service,
+  scheduledTask,
+  hiddenPath,
+  systemService,
+  userService,
+} from './managers.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PACKAGE_ROOT } from '../../app/package.ts';
 
@@ -132,7 +138,7 @@ async function remove(chosen: Service): Promise<CommandOutcome> {
 }
 
 /** Removes the user's service if it runs this program; null if there is none. */
-export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
+async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
   const program = programOf(thisInstallation(input.env), input);
   const own = serviceOfUser(program, input);
   const [, script = ''] = program.command;
@@ -162,17 +168,31 @@ async function runAll(commands: readonly CommandLine[]): Promise<string | null> 
   return null;
 }
 
-function run(command: string, args: readonly string[]): Promise<string | null> {
+/** Null if the command succeeded. */
+async function run(command: string, args: readonly string[]): Promise<string | null> {
   const line = [command, ...args].join(' ');
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.on('error', (error) => resolve(`"${line}" cannot be run: ${error.message}`));
-    child.on('close', (code) => {
-      resolve(code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${output.trim()}`);
+  const ended = await outputOf(command, args);
+  if (ended.kind === 'unstartable') return `"${line}" cannot be run: ${ended.why}`;
+  const { code, output } = ended;
+  return code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${output}`;
+}
+
+type Ended =
+  | { readonly kind: 'ended'; readonly code: number | null; readonly output: string }
+  | { readonly kind: 'unstartable'; readonly why: string };
+
+function outputOf(command: string, args: readonly string[], shell = false): Promise<Ended> {
+  return new Promise((settle) => {
+    const child = spawn(command, args, {
+      shell,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      windowsHide: true,
     });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.on('error', ({ message: why }) => settle({ kind: 'unstartable', why }));
+    child.on('close', (code) => settle({ kind: 'ended', code, output: output.trim() }));
   });
 }
 
@@ -188,7 +208,7 @@ type Installation =
       readonly install: () => Promise<string | null>;
     };
 
-export function thisInstallation(env: NodeJS.ProcessEnv): Installation {
+function thisInstallation(env: NodeJS.ProcessEnv): Installation {
   const script = realpathSync(process.argv[1] ?? '');
   if (!PACKAGE_ROOT.includes(`${sep}_npx${sep}`)) {
     return { kind: 'lasting', root: PACKAGE_ROOT, script };
@@ -211,18 +231,52 @@ function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
   return join(folder, 'Programs', 'switchyard');
 }
 
-function installIn(prefix: string): Promise<string | null> {
+async function installIn(prefix: string): Promise<string | null> {
   const isWindows = process.platform === 'win32';
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
   const spec = `${packageJson.name}@${packageJson.version}`;
   // On Windows npm is a script, which only a shell starts.
   const folder = isWindows ? `"${prefix}"` : prefix;
   const args = ['install', '--global', '--prefix', folder, '--ignore-scripts', ...quiet, spec];
-  return new Promise((resolve) => {
-    const child = spawn('npm', args, { shell: isWindows, stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-    child.on('error', (error) => resolve(error.message));
-    child.on('close', (code) => resolve(code === 0 ? null : said.trim()));
-  });
+  const ended = await outputOf('npm', args, isWindows);
+  if (ended.kind === 'unstartable') return ended.why;
+  return ended.code === 0 ? null : ended.output;
+}
+
+/** Removes this program, as npm installed it, and its service, but not its settings. */
+export async function runUninstall(input: Input): Promise<CommandOutcome> {
+  const { dataDirectory } = input;
+  const own = await removeOwnService(input);
+  if (own?.kind === 'failed') return own;
+  const running = await findRunning(dataDirectory);
+  if (running !== null) return failed(`Switchyard is running at ${running.url}: stop it first.`);
+  const { root } = thisInstallation(input.env);
+  const modules = dirname(root);
+  const isWindows = process.platform === 'win32';
+  const above = dirname(modules);
+  const isGlobal = basename(modules) === 'node_modules' && (isWindows || basename(above) === 'lib');
+  if (!existsSync(root)) return failed(`Switchyard is not installed in ${root}.`);
+  if (!isGlobal)
+    return failed(`Switchyard in ${root} was not installed by npm: delete that folder yourself.`);
+  const prefix = isWindows ? above : dirname(above);
+  const commands = isWindows
+    ? ['switchyard', 'switchyard.cmd', 'switchyard.ps1'].map((name) => join(prefix, name))
+    : [join(prefix, 'bin/switchyard')].filter((path) => pointsInto(path, root));
+  const removed = [...commands.filter((path) => existsSync(path)), root];
+  for (const path of removed) rmSync(path, { recursive: true, force: true });
+  const lines = [
+    ...(own === null ? [] : ['Removed its service']),
+    ...removed.map((path) => `Removed ${path}`),
+    ...(existsSync(dataDirectory) ? [`Settings and keys are still in ${dataDirectory}.`] : []),
+  ];
+  return answer({ removed, dataDirectory }, lines.join('\n'));
+}
+
+/** Whether the command is this installation's own. */
+function pointsInto(link: string, root: string): boolean {
+  try {
+    return resolve(realpathSync(dirname(link)), readlinkSync(link)).startsWith(root);
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,6 @@
 import type { ModelFacts } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
-import { modelFacts } from '../model-facts.ts';
+import { modelFacts } from '../models.ts';
 import type { EngineDetail, EngineKind } from './engine-view.ts';
 import { type MeteredKind, type MetricsReport, parseMetrics } from './metrics.ts';
 import {

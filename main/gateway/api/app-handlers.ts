@@ -24,7 +24,7 @@ import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { type RemoteUpstream, type LocalTarget, takenModels } from '../upstream/upstreams.ts';
 import { ASKED_DAYS, type AskedAt } from '../usage/asked.ts';
-import { useByName } from '../../engines/model-facts.ts';
+import { useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
 

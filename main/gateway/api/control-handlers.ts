@@ -15,7 +15,7 @@ import type { Sharing, SharingChanged } from '#shared/sharing.ts';
 import type { WarmupState } from '#shared/status.ts';
 import type { LiveConfig, Patched } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
-import { controlProof, isNonce, ownEnd } from '../../platform/control-proof.ts';
+import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { outsideAddresses, urlHost } from '../../platform/http/server.ts';

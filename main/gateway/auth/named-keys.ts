@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { messageOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { digestOf, newSecret } from '../../platform/secrets.ts';
-import type { StateFile } from '../../platform/state-file.ts';
+import type { StateFile } from '../../platform/files.ts';
 import { type GatewayError, invalidParam } from '../http/errors.ts';
 
 interface NamedKeyView {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
-import type { StateFile } from '../../platform/state-file.ts';
+import type { StateFile } from '../../platform/files.ts';
 
 /** Control sessions: a page exchanges the one-time code in its address for a token. */
 export type Sessions = ReturnType<typeof createSessions>;

@@ -5,7 +5,7 @@ import type {
   ServerResponse,
 } from 'node:http';
 import type { RequestCaller } from '#shared/live.ts';
-import { maskSecret } from '../../config/mask.ts';
+import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import { Cancellation } from '../../platform/clock.ts';

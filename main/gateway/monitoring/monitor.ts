@@ -9,7 +9,7 @@ import type { Config } from '../../config/schema.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
-import type { StateFile } from '../../platform/state-file.ts';
+import type { StateFile } from '../../platform/files.ts';
 import {
   type Circuits,
   type CircuitsDeps,

@@ -8,7 +8,7 @@ import type {
   UpstreamReport,
 } from '#shared/status.ts';
 import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
-import { maskHeaders, maskSecret, maskUrl } from '../../config/mask.ts';
+import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';

@@ -4,7 +4,7 @@ import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { isForChat } from '../../engines/preference.ts';
+import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, listedName, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
 import { type AdmissionMode, type CallablePool, skipped } from './step.ts';

@@ -2,9 +2,8 @@ import { basePathOf } from '#shared/base-url.ts';
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { Config } from '../../config/schema.ts';
-import { modelFacts } from '../../engines/model-facts.ts';
-import { isForChat, standIn } from '../../engines/preference.ts';
-import { userinfoOf } from '../../platform/userinfo.ts';
+import { modelFacts, isForChat, standIn } from '../../engines/models.ts';
+import { userinfoOf } from '../../platform/addresses.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
 

@@ -5,8 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { GatewayVerdict } from '#shared/agent.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
 import type { ExpectedAgent } from '../../../main/agent/doctor/agent-checks.ts';
-import { runChecks } from '../../../main/agent/doctor/doctor.ts';
-import type { WindowCut } from '../../../main/agent/doctor/context-window.ts';
+import { runChecks, type WindowCut } from '../../../main/agent/doctor/doctor.ts';
 import {
   DOCTOR_NAMES,
   type DoctorReport,

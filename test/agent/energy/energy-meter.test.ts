@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createEnergyMeter } from '../../../main/agent/energy/energy-meter.ts';
+import { createEnergyMeter } from '../../../main/agent/energy.ts';
 
 type Curve = (ms: number) => number;
 

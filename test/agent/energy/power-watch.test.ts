@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createEnergyMeter } from '../../../main/agent/energy/energy-meter.ts';
-import { createPowerWatch, wattsIn } from '../../../main/agent/energy/power-watch.ts';
+import { createEnergyMeter, createPowerWatch, wattsIn } from '../../../main/agent/energy.ts';
 import type { GpuDevice } from '../../../main/agent/telemetry/gpu-device.ts';
 import type { StartTool, ToolEnd } from '../../../main/agent/telemetry/tool-process.ts';
 import { CARD, setTelemetry, turn } from '../../support/agent.ts';

@@ -272,7 +272,7 @@ test('a wake-up event of the system sends a heartbeat at once and has the GPU re
   const { agent, clock, telemetry } = await startAgent({ ownRegistry });
   await until(() => ownRegistry.statuses.length === 1);
   clock.advance(1000);
-  agent.resumeFromSuspend();
+  agent.resumed();
   await until(() => ownRegistry.statuses.length > 1);
   expect(ownRegistry.statuses).toHaveLength(2);
   expect(telemetry.looks).toBe(1);

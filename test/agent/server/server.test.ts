@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { openIdentity } from '../../../main/agent/storage/identity.ts';
+import { openIdentity } from '../../../main/agent/storage.ts';
 import { parsePublicKey, verifyHealth } from '../../../main/platform/agent-identity.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import {

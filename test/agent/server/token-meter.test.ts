@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createStreamMeter, createWholeMeter } from '../../../main/agent/server/token-meter.ts';
+import { createStreamMeter, createWholeMeter } from '../../../main/agent/server/counters.ts';
 import { answerChunks, chunk, DONE, STOP } from '../../support/upstream.ts';
 
 const WORDS = Array.from({ length: 11 }, () => chunk({ content: 'word' }));

@@ -2,10 +2,16 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { launchdPlist, launchdService } from '../../../main/cli/service/launchd.ts';
-import type { Program } from '../../../main/cli/service/manager.ts';
-import { scheduledTask, taskXml } from '../../../main/cli/service/scheduled-task.ts';
-import { hiddenPath, systemdUnit, userService } from '../../../main/cli/service/systemd.ts';
+import {
+  launchdPlist,
+  launchdService,
+  type Program,
+  scheduledTask,
+  taskXml,
+  hiddenPath,
+  systemdUnit,
+  userService,
+} from '../../../main/cli/service/managers.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 
 const PROGRAM: Program = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { modelFacts } from '../../../main/engines/model-facts.ts';
+import { modelFacts } from '../../../main/engines/models.ts';
 import {
   type BalancingDeps,
   type LocalPoolRequest,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
-import { modelFacts } from '../../../main/engines/model-facts.ts';
+import { modelFacts } from '../../../main/engines/models.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';

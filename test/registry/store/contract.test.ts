@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../../main/registry/store/memory-store.ts';
+import { createMemoryStore } from '../../../main/registry/store/open-store.ts';
 import type { StoreChange, Store, StoredState } from '../../../main/registry/store/store.ts';
 import { openShared } from '../../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';

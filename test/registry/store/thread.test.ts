@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import { createStoreClient } from '../../../main/registry/store/open-store.ts';
-import { createMemoryStore } from '../../../main/registry/store/memory-store.ts';
+import { createStoreClient, createMemoryStore } from '../../../main/registry/store/open-store.ts';
 import type { StoreChange } from '../../../main/registry/store/store.ts';
 import { put, storedProvider } from '../../support/store.ts';
 

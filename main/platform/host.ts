@@ -1,9 +1,8 @@
-import type { OwnerChoice } from '#shared/agent.ts';
+import type { AgentView, OwnerChoice } from '#shared/agent.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
-import type { SecretBox } from '../platform/secret-box.ts';
-import type { MachineMode } from './tray-state.ts';
+import type { SecretBox } from './secrets.ts';
 
 export interface Addresses {
   /** Address of the window's page, such as `http://127.0.0.1:47900`. */
@@ -12,7 +11,7 @@ export interface Addresses {
   readonly baseUrl: string;
 }
 
-/** The part of the host that the desktop shell may use. */
+/** The running program as the desktop shell uses it. */
 export interface HostApi {
   /** Rejects with a human-readable message, for example if the port is taken. */
   start(): Promise<Addresses>;
@@ -22,7 +21,8 @@ export interface HostApi {
   subscribe(listener: (event: LiveEvent) => void): () => void;
   setWarmup(enabled: boolean): Promise<ChangeResult>;
   setForceZero(enabled: boolean): Promise<ChangeResult>;
-  machine(): MachineMode;
+  /** The owner's mode of this machine; null while the agent is switched off. */
+  machine(): AgentView['owner']['mode'] | null;
   setMachine(choice: OwnerChoice): Promise<void>;
   /** Unloads its models for so many minutes; null: until it is resumed. */
   freeMachine(forMin: number | null): Promise<void>;

@@ -1,0 +1,262 @@
+import { chmodSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { Clock } from '../platform/clock.ts';
+import { codeOf } from '../platform/errors.ts';
+import { asideName, replaceFile, replaceFileAsync } from '../platform/files.ts';
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import { providerIdOf, publicKeyOf } from '../platform/agent-identity.ts';
+import { z } from 'zod';
+import { parseJson } from '../platform/json.ts';
+import { digestOf, isSecretShaped } from '../platform/secrets.ts';
+import { createTurns } from '../platform/async.ts';
+import type { Log } from '../platform/log.ts';
+
+/** For the owner: what happened to a file, and the remedy. */
+export interface FileWarning {
+  readonly happened: string;
+  readonly remedy: string;
+}
+
+/** Content of a small file of the agent. */
+type SecretFileContent =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'missing' }
+  /** `detail` is the system's code, such as `EACCES`. */
+  | { readonly kind: 'unreadable'; readonly detail: string };
+
+const OWNER_ONLY = 0o600;
+
+function readSecretFile(path: string): SecretFileContent {
+  try {
+    return { kind: 'text', text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    const detail = codeOf(error) ?? 'unknown';
+    return detail === 'ENOENT' ? { kind: 'missing' } : { kind: 'unreadable', detail };
+  }
+}
+
+/** Returns the error code, or null. */
+function writeSecretFile(path: string, text: string): string | null {
+  try {
+    replaceFile(path, text);
+    return null;
+  } catch (error) {
+    return codeOf(error) ?? 'unknown';
+  }
+}
+
+/** `writeSecretFile` off the main thread. */
+async function writeSecretFileLater(path: string, text: string): Promise<string | null> {
+  try {
+    await replaceFileAsync(path, text);
+    return null;
+  } catch (error) {
+    return codeOf(error) ?? 'unknown';
+  }
+}
+
+/** A missing file counts as removed. */
+async function removeSecretFile(path: string): Promise<string | null> {
+  try {
+    await rm(path, { force: true });
+    return null;
+  } catch (error) {
+    return codeOf(error) ?? 'unknown';
+  }
+}
+
+/** Renames a damaged file, so that it can be examined; returns its new path. */
+function setAside(path: string, clock: Clock): string {
+  const aside = asideName(path, clock.now());
+  try {
+    renameSync(path, aside);
+  } catch {
+    // The file stays and is overwritten, for example on a disk that does not allow renames.
+  }
+  return aside;
+}
+
+/** Makes a secret file unreadable to other users; returns whether they could read it until now. */
+function closeToOthers(path: string, platform: string): boolean {
+  // Windows has no such bits; the data directory is in the user's profile.
+  if (platform === 'win32') return false;
+  try {
+    const wasOpen = (statSync(path).mode & 0o077) !== 0;
+    if (wasOpen) chmodSync(path, OWNER_ONLY);
+    return wasOpen;
+  } catch {
+    return false;
+  }
+}
+
+/** The agent's key, and the id derived from it. */
+export interface AgentIdentity {
+  /** As in `prv_0123…`. */
+  readonly id: string;
+  /** The 32 raw bytes in base64url. */
+  readonly publicKey: string;
+  readonly privateKey: KeyObject;
+}
+
+interface OpenedIdentity {
+  readonly identity: AgentIdentity;
+  /** For the owner, about the key file. */
+  readonly warnings: readonly FileWarning[];
+}
+
+const KEY_FILE = 'agent-key.pem';
+
+/**
+ * The identity in `directory`, created at the first start. An unreadable key is renamed and a new one created: the
+ * machine then has a new provider id and must be enrolled again.
+ */
+export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
+  const path = join(directory, KEY_FILE);
+  const saved = readSecretFile(path);
+  if (saved.kind === 'missing') return newIdentity(path, []);
+  const privateKey = saved.kind === 'text' ? parseKey(saved.text) : null;
+  if (privateKey === null) {
+    const what = saved.kind === 'text' ? 'is damaged' : `cannot be read (${saved.detail})`;
+    const aside = setAside(path, clock);
+    const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was created, so this machine has a new id.`;
+    return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
+  }
+  if (!closeToOthers(path, platform)) return { identity: identityOf(privateKey), warnings: [] };
+  const happened = `The agent's key ${path} could be read by other users of this machine; its permissions are fixed now.`;
+  return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
+}
+
+/** The identity in `directory`, without repairing or creating anything; null if there is no usable one. */
+export function savedIdentity(directory: string): AgentIdentity | null {
+  const saved = readSecretFile(join(directory, KEY_FILE));
+  const privateKey = saved.kind === 'text' ? parseKey(saved.text) : null;
+  return privateKey === null ? null : identityOf(privateKey);
+}
+
+const JOIN_AGAIN = 'If it had joined another gateway, join it again.';
+const DISTRUST = 'If you do not trust all of them, delete the file and join again.';
+const MAKE_ROOM = 'Free disk space for the data directory, or make it writable, and start again.';
+
+function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const failure = writeSecretFile(
+    path,
+    privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  );
+  const identity = identityOf(privateKey);
+  if (failure === null) return { identity, warnings: before };
+  const happened = `The agent's key could not be written to ${path} (${failure}): until it can, this machine gets a new id at each start.`;
+  return { identity, warnings: [...before, { happened, remedy: MAKE_ROOM }] };
+}
+
+function parseKey(pem: string): KeyObject | null {
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === 'ed25519' ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+function identityOf(privateKey: KeyObject): AgentIdentity {
+  const publicKey = publicKeyOf(privateKey);
+  return { id: providerIdOf(publicKey), publicKey, privateKey };
+}
+
+/** Stores the enrolment, which is a secret, across restarts. */
+export type EnrollmentFile = ReturnType<typeof createEnrollmentFile>;
+
+const ENROLLMENT_FILE = 'agent.json';
+
+const enrollmentSchema = z.object({
+  /** Origin of the gateway, as in `http://192.168.1.10:47900`. */
+  registryUrl: z.string(),
+  /** The provider id of that enrolment, which is not valid for another key. */
+  id: z.string(),
+  gatewayToken: z.string().refine(isSecretShaped),
+  /** SHA-256 of the enrolment token, in hex: a token that stays in the environment is not used twice. */
+  tokenDigest: z.string(),
+  /** As that gateway last announced it; left out if it is in no pool. */
+  pool: z.object({ id: z.string(), registries: z.array(z.string()).readonly() }).optional(),
+});
+const fileSchema = enrollmentSchema.extend({ version: z.literal(1) });
+
+/** The gateway that this agent is enrolled with, and its token. */
+export type SavedEnrollment = Readonly<z.infer<typeof enrollmentSchema>>;
+
+export function createEnrollmentFile(directory: string, clock: Clock, platform: string) {
+  const path = join(directory, ENROLLMENT_FILE);
+  return {
+    load() {
+      const saved = readSecretFile(path);
+      if (saved.kind === 'missing') return { enrolment: null, warning: null };
+      const parsed =
+        saved.kind === 'text' ? fileSchema.safeParse(parseJson(saved.text)).data : null;
+      if (parsed === null || parsed === undefined) {
+        const aside = setAside(path, clock);
+        const happened = `The enrolment of this machine at a gateway could not be read from ${path}; it was set aside as ${aside}.`;
+        const remedy = 'Join it again with a new join command from that gateway.';
+        return { enrolment: null, warning: { happened, remedy } };
+      }
+      closeToOthers(path, platform);
+      const { version: _, ...enrolment } = parsed;
+      return { enrolment, warning: null };
+    },
+    /** Returns the error code, or null once it is on disk. */
+    save: (enrolment: SavedEnrollment) =>
+      writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
+    remove: () => removeSecretFile(path),
+  };
+}
+
+/** The SHA-256 of an enrolment token, in hex. */
+export function tokenDigest(token: string): string {
+  return digestOf(token).toString('hex');
+}
+
+/** Sequence numbers for the messages of a key: each is used once, even across restarts and kills. */
+export type Sequence = ReturnType<typeof createSequence>;
+
+const SEQUENCE_FILE = 'agent-sequence';
+/** Numbers reserved on disk at a time: with a heartbeat every 15 s, one write in four hours. */
+const BLOCK = 1000;
+/** No registry has received this many messages; adopting a higher number would exhaust the range. */
+const MAX_FOLLOWED = 2 ** 52;
+
+/** Stores the highest reserved number in `directory`. */
+export function createSequence(directory: string, log: Log) {
+  const path = join(directory, SEQUENCE_FILE);
+  let last = savedReserve(path);
+  let reserved = last;
+  const inTurn = createTurns();
+
+  async function take(): Promise<number> {
+    if (last >= reserved) {
+      // Written first: a number that was sent must never be above the reserved one that a restart finds.
+      const failure = await writeSecretFileLater(path, `${last + BLOCK}\n`);
+      if (failure === null) reserved = last + BLOCK;
+      // A registry refuses a reused number and names the last one, so heartbeats can continue.
+      else log('warn', 'agent_sequence_unwritten', { error: failure });
+    }
+    last += 1;
+    return last;
+  }
+
+  return {
+    /** Waits for the disk once per block. */
+    next: () => inTurn(take),
+    /** Continues after `last`, which the registry has already accepted. */
+    countOnFrom(accepted: number) {
+      if (Number.isSafeInteger(accepted) && accepted < MAX_FOLLOWED)
+        last = Math.max(last, accepted);
+    },
+  };
+}
+
+function savedReserve(path: string): number {
+  const saved = readSecretFile(path);
+  const text = saved.kind === 'text' ? saved.text.trim() : '';
+  const number = Number(text);
+  return /^\d{1,16}$/.test(text) && number < MAX_FOLLOWED ? number : 0;
+}
