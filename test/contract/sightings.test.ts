@@ -134,15 +134,13 @@ test('an engine that is back is seen to be within 5 s, without a request', async
   await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local').kind).toBe('failed');
   await up.reopen();
-  const before = up.gets.length;
-  // Its two clocks, for health and for models, tick at the same pace.
+  // Its two clocks, for health and for models, tick at the same pace. On a busy machine time may overtake a check.
   await expect
     .poll(() => {
       clock.advance(5000);
-      return up.gets.length;
+      return seen(gateway, 'local');
     })
-    .toBeGreaterThan(before);
-  await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
+    .toEqual(ANSWERED);
 });
 
 test('a list of models does not clear an upstream that fails its completions, and a passed test does', async () => {
@@ -172,12 +170,8 @@ test('a list of models takes nothing back from a test that failed', async () => 
   const failed = { kind: 'failed', by: 'check', reason: 'http_500' };
   expect(seen(gateway, 'local')).toEqual(failed);
   const before = up.gets.length;
-  await expect
-    .poll(() => {
-      clock.advance(PAUSE_MS);
-      return up.gets.length;
-    })
-    .toBeGreaterThan(before + 1);
+  clock.advance(PAUSE_MS);
+  await up.get(before + 1);
   await gateway.status();
   expect(seen(gateway, 'local')).toEqual(failed);
   up.script = answers('hello');
@@ -209,12 +203,12 @@ test('an engine that dies while it is idle is seen to be down when its models ar
   const gateway = await startControlled(at({ local: up.url }), clock);
   const reader = await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
-  clock.advance(PAUSE_MS / 2);
+  clock.advance(1000);
   await chat(gateway.url);
   expect(seen(gateway, 'local')).toEqual(SERVED);
   up.answerGet = ({ res }) => void res.socket?.destroy();
-  // By then it has served within the last 30 s, and is due for no check of its own.
-  clock.advance(PAUSE_MS / 2 + 1);
+  // In its turn it has served within the last 30 s, and is not checked; its models are read 30 s after the last time.
+  clock.advance(PAUSE_MS);
   const down = { kind: 'failed', by: 'check', reason: 'unreachable' };
   await expect.poll(() => seen(gateway, 'local')).toEqual(down);
   reader.leave();
