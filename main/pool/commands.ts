@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { SILENT_MS } from '#shared/status.ts';
+import { SILENT_MS } from '#shared/pool.ts';
 import { openRegistryStore } from '../app/registry-store.ts';
 import { type Input, answer, type CommandOutcome, EXIT, failed } from '../cli/command.ts';
 import { ask } from '../cli/running-app.ts';

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { SILENT_MS, type PoolReport } from '#shared/status.ts';
+import { SILENT_MS } from '#shared/pool.ts';
+import type { PoolReport } from '#shared/status.ts';
 import type { Log } from '../platform/log.ts';
 import type { Unusable } from '../registry/store/errors.ts';
 import { createStoreClient, type OpenedStore } from '../registry/store/open-store.ts';

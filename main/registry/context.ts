@@ -1,4 +1,4 @@
-import type { PoolAnnouncement } from '#shared/status.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { ProviderEvent } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider.ts';
+import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider-notes.ts';
 import { type RegistryContext, write } from './context.ts';
 import { type Answer, answered, invalidRequest } from '../platform/http/routes.ts';
 import { providerNotFound, unwritten } from './responses.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import type { z } from 'zod';
-import type { PoolAnnouncement } from '#shared/status.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { Verification } from '#shared/provider.ts';
 import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import { parseJson } from '../platform/json.ts';

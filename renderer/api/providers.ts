@@ -1,11 +1,6 @@
 import type { InstallLines } from '#shared/install.ts';
-import type {
-  ProviderNote,
-  ProviderNotes,
-  Provider,
-  ProviderEvent,
-  ProviderList,
-} from '#shared/provider.ts';
+import type { Provider, ProviderEvent, ProviderList } from '#shared/provider.ts';
+import type { ProviderNote, ProviderNotes } from '#shared/provider-notes.ts';
 import { type Answer, answerOf, type Caller, jsonBody, partOf, type Refusal } from './client.ts';
 
 export const NO_NOTE: ProviderNote = { name: '', note: '' };

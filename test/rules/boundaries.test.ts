@@ -87,6 +87,7 @@ const BOUNDARIES = [
   ['what is shared', 'shared', 'node:fs'],
   ['the window', 'renderer', '../main/config/load.ts'],
   ['the window', 'renderer', 'node:fs'],
+  ['the window', 'renderer', '#shared/status.ts'],
 ] as const;
 
 test.each(

@@ -10,7 +10,7 @@ import { isSecretShaped } from '../../platform/secrets.ts';
 import { excerpt } from '#shared/visible.ts';
 import type { AgentIdentity, Sequence } from '../storage.ts';
 import type { BeatOutcome, EnrollOutcome, LinkFailure, RegistryLink, SendLimits } from './link.ts';
-import type { PoolAnnouncement } from '#shared/status.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 
 interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   /** As in `http://192.168.1.10:47900`. */

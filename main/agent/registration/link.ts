@@ -1,4 +1,4 @@
-import type { PoolAnnouncement } from '#shared/status.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { Answer } from '../../platform/http/routes.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 

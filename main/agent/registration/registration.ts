@@ -12,7 +12,7 @@ import {
 } from '../storage.ts';
 import { createHeartbeats, type Heartbeats, pauseAfter } from './heartbeats.ts';
 import { registryOrigin, createPoolLink } from './http-link.ts';
-import type { PoolAnnouncement } from '#shared/status.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import {
   type BeatOutcome,
   createOwnLink,

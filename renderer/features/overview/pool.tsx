@@ -1,4 +1,5 @@
-import { SILENT_MS, type PoolReport } from '#shared/status.ts';
+import { SILENT_MS } from '#shared/pool.ts';
+import type { PoolReport } from '#shared/status.ts';
 import { formatAge, formatCompact, formatCount, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { Fact } from '../../ui/facts.tsx';

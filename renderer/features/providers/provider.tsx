@@ -1,9 +1,6 @@
 import { useCallback, useEffect, useId, useRef, useState } from 'react';
-import {
-  NOTE_LIMITS,
-  type ProviderNote,
-  type Provider as ProviderRecord,
-} from '#shared/provider.ts';
+import type { Provider as ProviderRecord } from '#shared/provider.ts';
+import { NOTE_LIMITS, type ProviderNote } from '#shared/provider-notes.ts';
 import type { Refusal } from '../../api/client.ts';
 import { NO_NOTE, type ProviderDetail } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';

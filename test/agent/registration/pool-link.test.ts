@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PoolAnnouncement } from '#shared/status.ts';
+import type { PoolAnnouncement } from '#shared/pool.ts';
 import { createPoolLink } from '../../../main/agent/registration/http-link.ts';
 import { openIdentity, createSequence } from '../../../main/agent/storage.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
