@@ -356,12 +356,14 @@ function mergedProvider(
   { provider: theirs, stamp: theirStamp, isOwnReport }: PoolProvider,
 ): MergeResult {
   const isHeard = !isOwnReport && theirs.sequence > heardSequence && theirs.record !== null;
-  const isLater = stamp === null || isAfter(theirStamp, stamp);
+  // A change that was heard here and never written: a later heartbeat has taken its place, and its generation is in none.
+  const isLost = isHeard && stamp !== null && theirStamp.generation < stamp.generation;
+  const isLater = stamp === null || isLost || isAfter(theirStamp, stamp);
   // There is one verdict per lease; what was written here may come back with its keys in another order.
   const isVerified =
-    (stamp === null || !isAfter(stamp, theirStamp)) &&
+    (stamp === null || isLost || !isAfter(stamp, theirStamp)) &&
     JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);
-  const isOtherGeneration = theirStamp.generation > (stamp?.generation ?? 0);
+  const isOtherGeneration = isLater && theirStamp.generation !== (stamp?.generation ?? 0);
   const heard = isHeard ? theirs : mine;
   const { id, publicKey, tokenSalt, enrolledAt } = theirs;
   // The count of another gateway is complete once it has received the latest heartbeat.

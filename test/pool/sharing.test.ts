@@ -201,6 +201,25 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     await expect.poll(() => a.news.some(([, { material }]) => material)).toBe(true);
   });
 
+  test('changes that come late to one gateway do not hide the verification that follows at the other', async () => {
+    const { a, b } = await twoGateways();
+    const agent = await joined(a, b);
+    const [first, second, last] = ['one', 'two', 'three'].map((model) =>
+      agent.heartbeat(recordOf({ models: [model], current_model: model })),
+    );
+    if (first === undefined || second === undefined || last === undefined) throw new Error();
+    expect(await b.registry.handleHeartbeat(last)).toMatchObject({ kind: 'answered' });
+    // Before it has read that: each counts as a change there, and neither is written.
+    for (const late of [first, second])
+      expect(await a.registry.handleHeartbeat(late)).toMatchObject({ kind: 'refused' });
+    expect(await verify(b, agent.id)).toMatchObject({ recorded: { kind: 'recorded' } });
+    for (const each of [a, b]) {
+      await expect
+        .poll(() => each.registry.get(agent.id))
+        .toMatchObject({ current_model: 'three', verification: { status: 'verified' } });
+    }
+  });
+
   test('a machine that is removed at one gateway is gone at the other, and its heartbeats are refused', async () => {
     const { a, b } = await twoGateways();
     const agent = await joined(a, b);
