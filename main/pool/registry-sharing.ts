@@ -356,12 +356,11 @@ function mergedProvider(
   { provider: theirs, stamp: theirStamp, isOwnReport }: PoolProvider,
 ): MergeResult {
   const isHeard = !isOwnReport && theirs.sequence > heardSequence && theirs.record !== null;
-  // A change that was heard here and never written: a later heartbeat has taken its place, and its generation is in none.
-  const isLost = isHeard && stamp !== null && theirStamp.generation < stamp.generation;
-  const isLater = stamp === null || isLost || isAfter(theirStamp, stamp);
+  const known = isHeard ? writtenStamp(stamp, theirStamp) : stamp;
+  const isLater = isAfter(theirStamp, known);
   // There is one verdict per lease; what was written here may come back with its keys in another order.
   const isVerified =
-    (stamp === null || isLost || !isAfter(stamp, theirStamp)) &&
+    !isAfter(known, theirStamp) &&
     JSON.stringify(theirs.verification) !== JSON.stringify(mine.verification);
   const isOtherGeneration = isLater && theirStamp.generation !== (stamp?.generation ?? 0);
   const heard = isHeard ? theirs : mine;
@@ -394,7 +393,16 @@ function mergedProvider(
   };
 }
 
-/** Whether `a` is at least as new as `b`. */
-function isAfter(a: Stamp, b: Stamp): boolean {
+/**
+ * Null for a generation that only this gateway counts: the change was heard here and not written, and `theirs` comes with
+ * a later heartbeat, which has taken its place.
+ */
+function writtenStamp(mine: Stamp | null, theirs: Stamp): Stamp | null {
+  return mine !== null && theirs.generation < mine.generation ? null : mine;
+}
+
+/** Whether `a` is at least as new as `b`; null is older than all others. */
+function isAfter(a: Stamp | null, b: Stamp | null): boolean {
+  if (a === null || b === null) return b === null;
   return a.generation === b.generation ? a.fence >= b.fence : a.generation > b.generation;
 }
