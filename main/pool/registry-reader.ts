@@ -27,7 +27,10 @@ import {
 /** Providers read at a time, in about 20 ms; those of one commit stay together. */
 const PAGE = 250;
 
-/* `$1` is the last revision read, `$2` the run and `$3` the home of the gateway; `$4` asks for everything. */
+/*
+ * `$1` is the last revision read, `$2` the run and `$3` the home of the gateway; `$4` asks for everything, also what this
+ * gateway has written itself, and `$5` begins that.
+ */
 const CHANGES = `
 SELECT json_build_object(
   'revision', (SELECT revision FROM switchyard.pool),
@@ -40,8 +43,8 @@ SELECT json_build_object(
     ORDER BY revision FETCH FIRST ${PAGE} ROWS WITH TIES) p),
   'enrollments', (SELECT coalesce(json_agg(e), '[]') FROM switchyard.enrollments e WHERE revision > $1),
   'documents', (SELECT coalesce(json_agg(d), '[]') FROM switchyard.documents d WHERE revision > $1),
-  'removed', (SELECT coalesce(json_agg(r), '[]') FROM switchyard.removals r WHERE revision > $1 AND NOT $4),
-  'all', CASE WHEN $4 THEN (SELECT coalesce(json_agg(id), '[]') FROM (
+  'removed', (SELECT coalesce(json_agg(r), '[]') FROM switchyard.removals r WHERE revision > $1 AND NOT $5),
+  'all', CASE WHEN $5 THEN (SELECT coalesce(json_agg(id), '[]') FROM (
     SELECT id FROM switchyard.providers WHERE home IS NULL OR home = $3
     UNION ALL SELECT digest FROM switchyard.enrollments) ids) END
 ) AS page`;
@@ -77,17 +80,18 @@ interface Page {
   readonly isLast: boolean;
 }
 
-/** `isComplete` asks for everything, however long the gap was. */
+/** `isComplete` asks for everything, however long the gap was; null for `revision` begins with its first page. */
 async function readChanges(
   connection: Connection,
-  after: { readonly revision: number; readonly isComplete: boolean },
+  after: { readonly revision: number | null; readonly isComplete: boolean },
   { run, home }: PoolWriter,
 ): Promise<Page> {
   const [row] = await connection.query<{ readonly page: unknown }>(CHANGES, [
-    after.revision,
+    after.revision ?? -1,
     run,
     home,
     after.isComplete,
+    after.revision === null,
   ]);
   const page = pageSchema.parse(row?.page);
   // A row that cannot be read counts as missing, as in a file.
@@ -176,14 +180,14 @@ export function createPoolReader(deps: ReaderDeps) {
 
   async function read(session: Session, all: boolean): Promise<void> {
     const startedTicks = clock.ticks();
-    let isComplete = all || startedTicks - readTicks > GAP_MS;
+    const isComplete = all || startedTicks - readTicks > GAP_MS;
+    let from = isComplete ? null : revision;
     let isLast = false;
     while (!isLast) {
-      const after = { revision: isComplete ? -1 : revision, isComplete };
-      const page = await readChanges(session.reader, after, writer);
+      const page = await readChanges(session.reader, { revision: from, isComplete }, writer);
       await handOn(page.changes, onChanges);
       ({ revision, isLast } = page);
-      isComplete = false;
+      from = revision;
     }
     readTicks = startedTicks;
   }

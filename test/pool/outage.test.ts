@@ -8,7 +8,7 @@ import {
   startPooledRegistry,
 } from '../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
-import { document } from '../support/store.ts';
+import { document, keep, put, storedProvider } from '../support/store.ts';
 
 const postgres = usePostgres();
 
@@ -158,6 +158,30 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
       postgres.resume();
     }
     expect(await settledWhenRead.promise).toBe(most);
+  });
+
+  test('a gateway reads the records of all machines after an outage, also of those that it has heard itself', async () => {
+    const { store, pool, changes } = await openShared(await postgres.database(), 'gw_a', times);
+    const id = (n: number) => `prv_${String(n).padStart(32, '0')}`;
+    // Several pages, of which each ends with a commit.
+    for (let first = 0; first < 600; first += 50) {
+      const ids = Array.from({ length: 50 }, (_, n) => id(first + n));
+      await keep(store, ...ids.map((each) => put({ id: each, sequence: 1 })));
+      const heard = ids.map((each) => storedProvider({ id: each, sequence: 2 }));
+      await keep(
+        store,
+        ...heard.map((provider) => ({ kind: 'provider', part: 'heartbeat', provider }) as const),
+      );
+    }
+    await postgres.kill();
+    await expect.poll(() => pool.status().database).toBe('away');
+    const before = changes.length;
+    await postgres.start();
+    await expect.poll(() => pool.status().database).toBe('connected');
+    const read = changes.slice(before).flatMap(({ providers }) => providers);
+    expect(new Set(read.map(({ provider }) => provider.id)).size).toBe(600);
+    expect(read.filter(({ provider }) => provider.record === null)).toEqual([]);
+    expect(read.filter(({ isOwnReport }) => isOwnReport)).toEqual([]);
   });
 
   test('a gateway that starts without the database begins with nothing, and has everything once it is there', async () => {
