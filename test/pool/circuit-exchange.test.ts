@@ -1,29 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../main/config/load.ts';
 import type { PoolUpdate } from '../../main/pool/protocol.ts';
-import { openShared, type SharedStore } from '../support/pool.ts';
+import { openAsEach, type SharedStore, updateOf } from '../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
 
 const postgres = usePostgres();
 
-const LOADED = loadConfig({}, {});
-if (LOADED.kind === 'refused') throw new Error('no defaults');
-
-const NOTHING: PoolUpdate = {
-  circuits: [],
-  since: 0,
-  inFlight: {},
-  claims: [],
-  released: [],
-  prefixes: [],
-};
-
 async function gateways(...ids: string[]) {
   const url = await postgres.database();
-  return { url, all: await Promise.all(ids.map((id) => openShared(url, id))) };
+  return { url, all: await openAsEach(url, ...ids) };
 }
-
-const updateOf = (part: Partial<PoolUpdate>) => ({ ...NOTHING, ...part });
 
 async function exchanged({ pool }: SharedStore, part: Partial<PoolUpdate> = {}) {
   const answer = await pool.exchange(updateOf(part));

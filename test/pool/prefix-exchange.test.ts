@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../main/config/load.ts';
 import { createPrefixes } from '../../main/gateway/routing/prefixes.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createSharedPrefixes } from '../../main/pool/gateway-sharing.ts';
-import { MAX_PREFIXES, type PoolUpdate } from '../../main/pool/protocol.ts';
-import { openShared, type SharedStore } from '../support/pool.ts';
+import { MAX_PREFIXES } from '../../main/pool/protocol.ts';
+import { openAsEach, type SharedStore, updateOf } from '../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
 import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
 
@@ -12,21 +11,9 @@ await hashIsReady;
 
 const postgres = usePostgres();
 
-const LOADED = loadConfig({}, {});
-if (LOADED.kind === 'refused') throw new Error('no defaults');
-
-const NOTHING: PoolUpdate = {
-  circuits: [],
-  since: 0,
-  inFlight: {},
-  claims: [],
-  released: [],
-  prefixes: [],
-};
-
 async function gateways(...ids: string[]) {
   const url = await postgres.database();
-  return { url, all: await Promise.all(ids.map((id) => openShared(url, id))) };
+  return { url, all: await openAsEach(url, ...ids) };
 }
 
 describe.runIf(POSTGRES_SKIPPED === null)('what the gateways of a pool tell of prompts', () => {
@@ -44,7 +31,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('what the gateways of a pool tell of p
     const told = outgoing();
     expect(told).toHaveLength(MAX_PREFIXES);
     expect(told.at(-1)).toMatchObject({ machine: expect.stringMatching(/bf$/), session: largest });
-    await a.pool.exchange({ ...NOTHING, prefixes: told });
+    await a.pool.exchange(updateOf({ prefixes: told }));
     expect(await heard).toEqual(told);
     expect(outgoing()).toEqual([]);
   });
@@ -58,8 +45,8 @@ describe.runIf(POSTGRES_SKIPPED === null)('what the gateways of a pool tell of p
     for (const payload of ['', '{', '[]', '["gw_x",[["prv_1",null,"a"]]]', '["gw_x",[[1,2,3]]]'])
       await postgres.query(url, `SELECT pg_notify('switchyard_prefixes', '${payload}')`);
     const long = { ...one, machine: 'x'.repeat(9000) };
-    expect(await a.pool.exchange({ ...NOTHING, prefixes: [long] })).not.toBeNull();
-    await a.pool.exchange({ ...NOTHING, prefixes: [one] });
+    expect(await a.pool.exchange(updateOf({ prefixes: [long] }))).not.toBeNull();
+    await a.pool.exchange(updateOf({ prefixes: [one] }));
     await expect.poll(() => heard).toEqual([one]);
   });
 });

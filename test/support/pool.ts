@@ -10,6 +10,7 @@ import {
   POOL_TIMES,
   type PoolChanges,
   type PoolTimes,
+  type PoolUpdate,
 } from '../../main/pool/protocol.ts';
 import type { Store, StoredState } from '../../main/registry/store/store.ts';
 import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
@@ -58,6 +59,21 @@ export async function openShared(
   opened.pool.onChanges((change) => changes.push(change));
   return { ...opened, changes, lines };
 }
+
+/** What a gateway tells the others in an exchange: nothing but `part`. */
+export const updateOf = (part: Partial<PoolUpdate>): PoolUpdate => ({
+  circuits: [],
+  since: 0,
+  inFlight: {},
+  claims: [],
+  released: [],
+  prefixes: [],
+  ...part,
+});
+
+/** Opens one database as several gateways do. */
+export const openAsEach = (url: string, ...ids: readonly string[]): Promise<SharedStore[]> =>
+  Promise.all(ids.map((id) => openShared(url, id)));
 
 /** A registry of a pool, and what its verifier was told. */
 export interface PooledRegistry extends SharedStore {

@@ -120,9 +120,9 @@ export interface UsageReads {
 
 export type ReadName = keyof UsageReads;
 export type ReadBy<Name extends ReadName> = Parameters<UsageReads[Name]>[0];
-export type UsageQuestion = {
+export type UsageQuestion<Of extends ReadName = ReadName> = {
   [Name in ReadName]: readonly [read: Name, by: ReadBy<Name>];
-}[ReadName];
+}[Of];
 
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }

@@ -106,13 +106,11 @@ export async function openUsageStore(
   }
   if (first.warning !== null) log('error', 'usage_damaged', { error: first.warning });
   const send = (message: UsageMessage) => worker.postMessage(message, []);
-  const ask =
-    <Name extends ReadName>(name: Name) =>
-    (by: ReadBy<Name>) =>
-      questions.ask((id) => {
-        if (isOver) questions.answered(id, null);
-        else send({ kind: 'question', id, question: [name, by] as unknown as UsageQuestion });
-      }) as Promise<ReturnType<UsageReads[Name]> | null>;
+  const ask = <Name extends ReadName>(question: UsageQuestion<Name>) =>
+    questions.ask((id) => {
+      if (isOver) questions.answered(id, null);
+      else send({ kind: 'question', id, question });
+    }) as Promise<ReturnType<UsageReads[Name]> | null>;
   return {
     rows: first.rows,
     before: first.before,
@@ -127,10 +125,10 @@ export async function openUsageStore(
     swap(a, b) {
       if (!isOver) send({ kind: 'swap', upstreams: [a, b] });
     },
-    history: ask('history'),
-    requests: ask('requests'),
-    request: ask('request'),
-    asked: ask('asked'),
+    history: (by) => ask<'history'>(['history', by]),
+    requests: (by) => ask<'requests'>(['requests', by]),
+    request: (by) => ask<'request'>(['request', by]),
+    asked: (by) => ask<'asked'>(['asked', by]),
     close() {
       if (!isOver) send({ kind: 'close' });
       isOver = true;
