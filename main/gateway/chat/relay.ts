@@ -70,6 +70,12 @@ interface RelayPlan extends FlowPlan {
 /** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
 const MAX_CALLER_SLOW_MS = 600_000;
 
+/**
+ * For what follows the finish reasons: usage and `[DONE]`, which some hosts never send on a connection that they
+ * never close (maximhq/bifrost#6784, musistudio/claude-code-router#1271).
+ */
+const MAX_END_MS = 10_000;
+
 /** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
 class Flow {
   /** In clock ticks. */
@@ -83,6 +89,7 @@ class Flow {
   readonly #onSilence: (detail: string) => void;
   readonly #resolve: (end: RelayEnd) => void;
   #cancelTimer: () => void = () => {};
+  #idleTimeoutMs: number;
   /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
   #slowSince: number | null = null;
 
@@ -102,12 +109,13 @@ class Flow {
     this.#plan = plan;
     this.#onSilence = on.silence;
     this.#resolve = on.end;
+    this.#idleTimeoutMs = plan.idleTimeoutMs;
     this.lastDataAt = plan.clock.ticks();
   }
 
   begin(): void {
-    const { signal, clock, idleTimeoutMs } = this.#plan;
-    this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
+    const { signal, clock } = this.#plan;
+    this.#cancelTimer = clock.after(this.#idleTimeoutMs, this.#onTime);
     signal.addEventListener('abort', this.cancel);
     this.#res.on('drain', this.#onDrain);
     this.#socket?.on('drain', this.#onDrain);
@@ -115,6 +123,14 @@ class Flow {
 
   came(): void {
     this.lastDataAt = this.#plan.clock.ticks();
+  }
+
+  /** The answer is whole; only its end may follow. */
+  awaitEnd(): void {
+    if (this.isOver || this.#idleTimeoutMs <= MAX_END_MS) return;
+    this.#idleTimeoutMs = MAX_END_MS;
+    this.#cancelTimer();
+    this.#cancelTimer = this.#plan.clock.after(MAX_END_MS, this.#onTime);
   }
 
   pause(): void {
@@ -147,7 +163,8 @@ class Flow {
 
   /** Time during which the caller is the slow side is not the upstream's silence. */
   readonly #onTime = (): void => {
-    const { clock, idleTimeoutMs } = this.#plan;
+    const { clock } = this.#plan;
+    const idleTimeoutMs = this.#idleTimeoutMs;
     const limitMs = this.#slowSince === null ? idleTimeoutMs : MAX_CALLER_SLOW_MS;
     const remainingMs = limitMs - (clock.ticks() - (this.#slowSince ?? this.lastDataAt));
     if (remainingMs > 0) {
@@ -286,6 +303,7 @@ class Relay implements ResponseListener {
     }
     switch (sight.kind) {
       case 'going':
+        if (this.#watch.finished()) this.#flow.awaitEnd();
         break;
       case 'done':
         if (sight.last !== null) this.#plan.onLast?.(sight.last);
