@@ -44,10 +44,9 @@ const NOTHING_SAID: UpstreamError = {
 export function errorIn(value: unknown): UpstreamError | null {
   const holder = holderIn(value);
   if (!isObject(holder)) return null;
+  if (isError(holder)) return described(holder);
   // OpenRouter tells what became of one choice in it (openrouter.ai/docs, Errors).
-  const failed = [holder, ...listOf(holder['choices'])].find(
-    (each) => isObject(each) && isError(each),
-  );
+  const failed = listOf(holder['choices']).find((each) => isObject(each) && isError(each));
   return isObject(failed) ? described(failed) : null;
 }
 
