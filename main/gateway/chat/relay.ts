@@ -10,7 +10,7 @@ import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import type { BytesSeen, StreamSeen } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
-import { lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
+import { type CommittedStart, lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
   dataOf,
@@ -227,7 +227,7 @@ class Relay implements ResponseListener {
       return;
     }
     // First, because the caller is waiting for it.
-    this.#open(start.held);
+    this.#open(start);
     if (this.#flow.isOver) {
       // The exchange may have ended within the same read; its current listener handles that end.
       handOver(this.#exchange.listener);
@@ -238,11 +238,11 @@ class Relay implements ResponseListener {
   }
 
   /** Sends head and first events at once in one packet: a head alone would wait for the end of the turn. */
-  #open(first: Frames): void {
+  #open(first: CommittedStart): void {
     const { socket } = this.#res;
     socket?.cork();
     if (this.#plan.splice === null) this.#res.flushHeaders();
-    this.#take(first);
+    this.#take(first.held, first.chunks);
     socket?.uncork();
   }
 
@@ -272,9 +272,9 @@ class Relay implements ResponseListener {
     if (!this.#flow.isOver) this.#endWithoutDone(failure.detail);
   }
 
-  #take(all: Frames): void {
+  #take(all: Frames, chunks?: readonly unknown[]): void {
     const { splice } = this.#plan;
-    const { frames, sight } = this.#watch.take(all);
+    const { frames, sight } = this.#watch.take(all, chunks);
     if (splice === null) {
       this.#forward(frames, sight);
       return;
