@@ -110,7 +110,7 @@ class Watch implements StreamWatch {
 
   /** As the chunk before but for its text, in which no quote is escaped: to search it would take four times as long. */
   #isSame(bytes: Buffer, start: number, end: number): boolean {
-    return this.#frame !== null && isFramed(this.#frame, bytes, start, end);
+    return this.#frame !== null && fitsFrame(this.#frame, bytes, start, end);
   }
 
   #isUsualText(bytes: Buffer, start: number, end: number): boolean {
@@ -304,7 +304,7 @@ function mayRepeat(event: Buffer, { start, end }: Span): boolean {
  * behind it. Before it stand ids and times, which may be others: to tell an error or an end there it would have to be
  * longer or shorter. Byte by byte: two calls of `compare` take a twenty-fifth of the whole cost of an event.
  */
-function isFramed(frame: ChunkFrame, bytes: Buffer, from: number, to: number): boolean {
+function fitsFrame(frame: ChunkFrame, bytes: Buffer, from: number, to: number): boolean {
   const { bytes: framed, start, end } = frame;
   const textEnd = to - (framed.length - end);
   const isPlaced =
