@@ -36,7 +36,7 @@ import {
 import { chunk, DONE, STOP } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { KEEPING_NOTHING } from '../support/monitor-deps.ts';
-import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
+import { hashIsReady } from '../../main/gateway/protocols/prompt-chain.ts';
 
 await hashIsReady;
 

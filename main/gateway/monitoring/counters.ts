@@ -6,8 +6,8 @@ import {
   OUTCOMES,
   type Outcome,
   type OutcomeCounts,
+  outcomeOf,
 } from '#shared/live.ts';
-import { outcomeOf } from '#shared/outcome.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { decodeMean, encodeMean, meanSchema } from '../circuits/saved-circuits.ts';

@@ -33,8 +33,7 @@ import {
 import { keptRows } from '../usage/kept-rows.ts';
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
-import type { JoulesPerToken } from '../usage/electricity.ts';
-import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
+import { type JoulesPerToken, createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
 import { createLatencies, createOutcomes, createStats } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';

@@ -1,5 +1,10 @@
-import { firstTokenMsOf, timedOutputOf } from '#shared/figures.ts';
-import type { AttemptRow, RequestCaller, RequestRow } from '#shared/live.ts';
+import {
+  firstTokenMsOf,
+  timedOutputOf,
+  type AttemptRow,
+  type RequestCaller,
+  type RequestRow,
+} from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';

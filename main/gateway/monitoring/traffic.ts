@@ -1,6 +1,5 @@
 import { isUpstreamId, mapUpstreams, type UpstreamId } from '#shared/ids.ts';
-import type { RequestRow } from '#shared/live.ts';
-import { outcomeOf } from '#shared/outcome.ts';
+import { type RequestRow, outcomeOf } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 

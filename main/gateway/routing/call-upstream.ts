@@ -22,10 +22,10 @@ import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
 import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
-import type { Turn } from './step.ts';
 import { hedgeDelayMs, hungAfterMs, type Predictions } from './predictions.ts';
 import type { Prefixes } from './prefixes.ts';
 import type { Windows } from './windows.ts';
+import type { Turn } from './walk.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
