@@ -235,7 +235,7 @@ function limitsOf({ clock, config }: GatewayDeps, changed: () => void) {
   const limit = () => config().gateway.maxConcurrentRequests;
   return {
     admission: createAdmission({ clock, limit, changed }),
-    bodies: createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES),
+    bodies: createBodyBudget(BODY_COPIES),
   };
 }
 

@@ -90,7 +90,7 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   [
     'a request with a share of a budget',
     () => {
-      const share = createBodyBudget(() => Infinity, 1).share();
+      const share = createBodyBudget(1).share(Infinity);
       return requested((req) => readBody(req, { maxBytes: 1e9, share, clock }));
     },
   ],

@@ -225,7 +225,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       engines: createEngineActivity(clock),
       wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
-      bodies: createBodyBudget(() => Infinity, 1),
+      bodies: createBodyBudget(1),
       prefills: createPrefills(http, clock),
       items: createItemMemory(0),
       noteDropped() {},

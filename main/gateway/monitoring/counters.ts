@@ -6,7 +6,6 @@ import {
   OUTCOMES,
   type Outcome,
   type OutcomeCounts,
-  outcomeOf,
 } from '#shared/live.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Circuits } from '../circuits/circuits.ts';
@@ -179,8 +178,7 @@ export function createOutcomes() {
     upstreams: mapUpstreams((id) => ({ ...upstreams[id] })),
   });
   return {
-    ended(row: RequestRow) {
-      const outcome = outcomeOf(row);
+    ended(row: RequestRow, outcome: Outcome | null) {
       if (outcome !== null) ended[outcome] += 1;
       for (const [index, { upstream: id, provider, polls }] of row.attempts.entries()) {
         const isThere = ({ upstream }: AttemptRow) => upstream === id;

@@ -165,7 +165,7 @@ export function createMonitor(deps: MonitorDeps) {
     listener: feed,
     usage,
     traffic,
-    unsaved: () => state.changed(),
+    unsaved: state.changed,
     earlier: keptRows(deps.usage.rows),
   });
   return {

@@ -4,6 +4,7 @@ import {
   type AttemptRow,
   type RequestCaller,
   type RequestRow,
+  outcomeOf,
 } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
@@ -83,11 +84,12 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
     const oldest = ended[next];
     ended[next] = row.id;
     next = (next + 1) % MAX_ENDED_ROWS;
-    deps.outcomes.ended(row);
+    const outcome = outcomeOf(row);
+    deps.outcomes.ended(row, outcome);
     stats.ended(row.state === 'done', (row.tokens?.input ?? 0) + (row.tokens?.output ?? 0));
     writeRequestLine(row, deps.log);
-    deps.usage.requestEnded(row, wallMs);
-    deps.traffic.requestEnded(row);
+    deps.usage.requestEnded(row, outcome, wallMs);
+    deps.traffic.requestEnded(row, outcome);
     deps.unsaved();
     if (oldest === undefined) return;
     rows.delete(oldest);

@@ -1,5 +1,5 @@
 import { isUpstreamId, mapUpstreams, type UpstreamId } from '#shared/ids.ts';
-import { type RequestRow, outcomeOf } from '#shared/live.ts';
+import type { Outcome, RequestRow } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 
@@ -110,13 +110,13 @@ export function createTraffic() {
       prompts.read += tokens.input - tokens.cached;
       if (tokens.estimated) at.estimatedTokens += tokens.input + tokens.output;
     },
-    requestEnded(row: RequestRow) {
-      const outcome = requestOutcomeOf(row);
-      outcomes[outcome] += 1;
-      durations[outcome].observe((row.endMs ?? 0) / 1000);
+    requestEnded(row: RequestRow, outcome: Outcome | null) {
+      const kind = requestOutcomeOf(row);
+      outcomes[kind] += 1;
+      durations[kind].observe((row.endMs ?? 0) / 1000);
       if (row.endpoint !== null) increment(byEndpoint, row.endpoint);
       if (row.key !== null) countKey(byKey, row.key, row.tokens);
-      if (outcomeOf(row) === 'fell-back') fallbacks += 1;
+      if (outcome === 'fell-back') fallbacks += 1;
       if (row.fallbackReason === 'none') return;
       for (const [id, reason] of skipsOf(row)) increment(upstreams[id].skips, reason);
     },

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../platform/json.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 
 /** Position of a value in the bytes of a JSON text. */

@@ -1,6 +1,5 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import type { Tokens } from '#shared/usage.ts';
-import { parseJson } from '../../platform/json.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 

@@ -1,4 +1,4 @@
-import { type TimedOutput, type AttemptCause, type RequestRow, outcomeOf } from '#shared/live.ts';
+import type { AttemptCause, Outcome, RequestRow, TimedOutput } from '#shared/live.ts';
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestsWanted } from '#shared/request-filter.ts';
@@ -18,7 +18,7 @@ import type { Budgets, KeyLimits } from './budgets.ts';
 import { type HistoryQuery, type HistoryRows, storedRow } from './messages.ts';
 import { MAX_REQUESTS, queryOf } from './queries.ts';
 import type { UsageStore } from './store.ts';
-import { createTally, minuteOf, NO_USAGE, type UsagePlace } from './tally.ts';
+import { type Count, createTally, NO_USAGE } from './tally.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
 
 /** One call of an upstream that has ended. */
@@ -85,8 +85,7 @@ export function createUsageRecorder(
   }
 
   function add(atMs: number, ...counts: readonly Count[]): void {
-    const at = minuteOf(atMs);
-    for (const [place, figures] of counts) tally.add(at, place, figures);
+    tally.add(atMs, counts);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
 
@@ -95,9 +94,10 @@ export function createUsageRecorder(
     /** Returns what it cost. */
     callEnded(call: EndedCall) {
       const { upstream, provider, model, key } = call;
+      const settings = config();
       const used = {
-        ...figuresOf(call, config()),
-        ...energyFigures(call, deps.joulesPerToken, config().gateway.electricityPriceKwh),
+        ...figuresOf(call, settings),
+        ...energyFigures(call, deps.joulesPerToken, settings.gateway.electricityPriceKwh),
       };
       const { spentNano = 0, savedNano = 0, energyMj = 0, energyNano = 0 } = used;
       const money = { spentNano, savedNano, energyMj, energyNano };
@@ -110,9 +110,8 @@ export function createUsageRecorder(
       return money;
     },
     /** `atMs`: the time of the end, in wall-clock milliseconds. */
-    requestEnded(row: RequestRow, atMs: number) {
+    requestEnded(row: RequestRow, outcome: Outcome | null, atMs: number) {
       if (!store.isKept) return;
-      const outcome = outcomeOf(row);
       const fallbacks = Number(outcome === 'fell-back');
       const failures = Number(outcome === 'failed');
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures }));
@@ -186,8 +185,6 @@ function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   const kept = new Set(newest.flatMap((each) => each.slice(-MAX_REQUESTS)));
   return rows.filter((row) => kept.has(row));
 }
-
-type Count = readonly [place: Omit<UsagePlace, 'at'>, figures: Partial<UsageFigures>];
 
 /** The place of a request as its caller sees it, whichever upstreams were called. */
 const ALL = { upstream: '', provider: '', model: '', key: '' };

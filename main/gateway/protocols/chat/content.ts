@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import { errorIn, wordsOnly, type UpstreamError } from '../upstream-error.ts';
 import { endOf } from './finish.ts';
 
