@@ -35,7 +35,7 @@ import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
 import { type JoulesPerToken, createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
-import { createLatencies, createOutcomes, createStats } from './counters.ts';
+import { createLatencies, createOutcomes, createStats, createTraffic } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
@@ -46,7 +46,6 @@ import {
   type VerificationProof,
 } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
-import { createTraffic } from './traffic.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 
 export interface MonitorDeps {

@@ -16,8 +16,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
-import type { Latencies, Outcomes, Stats } from './counters.ts';
-import type { TrafficCounts } from './traffic.ts';
+import type { Latencies, Outcomes, Stats, TrafficCounts } from './counters.ts';
 
 /** The rows of all running requests and of the latest ones that have ended. */
 export interface RequestLogs {
