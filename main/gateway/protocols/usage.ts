@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../platform/json.ts';
+import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
@@ -258,7 +258,7 @@ const withCached = (input: number, cached = 0) => (cached > input ? input + cach
 
 function detailOf(usage: Readonly<Record<string, unknown>>, part: string, name: string) {
   const details = usage[part];
-  return isObject(details) ? countOf(details[name]) : undefined;
+  return details === undefined ? undefined : countOf(memberOf(details, name));
 }
 
 /** More than any exchange has; sums of such numbers stay exact. */
