@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createStreamMeter, createWholeMeter } from '../../main/agent/server/counters.ts';
 import { runTool } from '../../main/agent/telemetry/tool-process.ts';
-import { createSentBytes } from '../../main/gateway/chat/resume/resume.ts';
+import { createSentBytes } from '../../main/gateway/chat/relay.ts';
 import {
   createAnswerReader,
   createErrorReader,

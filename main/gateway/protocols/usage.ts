@@ -98,6 +98,8 @@ export const spentIn = (bytes: number): Spent => ({
 export class UsageMeter {
   /** The gateway asked for the event with the usage: its caller did not, and must not get it. */
   readonly #isHidden: boolean;
+  /** Events that were sent, about one for each token. */
+  relayed = 0;
   /** Anthropic tells them in two events. */
   #known: TokenCounts | null = null;
 
