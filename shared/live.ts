@@ -1,6 +1,6 @@
 import type { Judgement, Sightings } from './condition.ts';
 import type { UpstreamId } from './ids.ts';
-import type { FallbackReason } from './reasons.ts';
+import { type FallbackReason, OUTRUN } from './reasons.ts';
 import type { StatusReport } from './status.ts';
 import type { Tokens } from './usage.ts';
 
@@ -200,3 +200,58 @@ export interface AppInfo {
 export const DEMO_FAULTS = ['none', 'refuse', '429', '500', 'slow', 'cut', 'stall'] as const;
 
 export type DemoFault = (typeof DEMO_FAULTS)[number];
+
+/**
+ * How a request ended; null while it runs, or if the app cancelled it. It fell back if another upstream than the first
+ * choice gave the answer or a part of it: the first choice is the first in its walk that is set up. Every count of fallbacks and
+ * failures that people see comes from here; `fallbackCount` of the status report counts the header instead.
+ */
+export function outcomeOf({
+  state,
+  fallbackReason,
+  attempts,
+}: Pick<RequestRow, 'state' | 'fallbackReason' | 'attempts'>): Outcome | null {
+  if (state === 'running' || state === 'cancelled') return null;
+  if (state !== 'done') return 'failed';
+  const isResumed = attempts.some(({ cause }) => cause === 'resume');
+  return fallbackReason === 'none' && !isResumed ? 'first-choice' : 'fell-back';
+}
+
+type CallTimes = Pick<AttemptRow, 'startMs' | 'firstContentMs' | 'lastContentMs'>;
+
+/** The time to first token of a call, wherever one is shown; null before it, and if the answer was not streamed. */
+export function firstTokenMsOf({
+  startMs,
+  firstContentMs,
+  lastContentMs,
+}: CallTimes): number | null {
+  return firstContentMs === null || lastContentMs === null ? null : firstContentMs - startMs;
+}
+
+/** The time to first token of a request: of the call that answered first. */
+export function firstTokenMsOfRequest({ attempts }: Pick<RequestRow, 'attempts'>): number | null {
+  const answered = attempts.find(
+    ({ firstContentMs, reason }) => firstContentMs !== null && reason !== OUTRUN,
+  );
+  return answered === undefined ? null : firstTokenMsOf(answered);
+}
+
+/** Answers that came in less time came at once: their rate would be that of the network. */
+const MIN_RATE_MS = 50;
+
+/** Output tokens after the first, and the time from the first to the last. */
+export interface TimedOutput {
+  readonly tokens: number;
+  readonly ms: number;
+}
+
+/** What the token rate of a call is taken from; null if the answer was not streamed, or came at once. */
+export function timedOutputOf({
+  tokens,
+  firstContentMs,
+  lastContentMs,
+}: Pick<AttemptRow, 'tokens' | 'firstContentMs' | 'lastContentMs'>): TimedOutput | null {
+  if (tokens === null || firstContentMs === null || lastContentMs === null) return null;
+  const ms = lastContentMs - firstContentMs;
+  return ms < MIN_RATE_MS || tokens.output < 2 ? null : { tokens: tokens.output - 1, ms };
+}

@@ -1,6 +1,5 @@
 import { parseFallbackReason } from './reasons.ts';
-import { OUTCOMES, type RequestRow } from './live.ts';
-import { outcomeOf } from './outcome.ts';
+import { OUTCOMES, type RequestRow, outcomeOf } from './live.ts';
 import type { MachineNames } from './ids.ts';
 
 /** Filters by outcome, in the order in which they are offered. */

@@ -179,9 +179,9 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       power.look();
       return (tokens) => ended(clock.ticks(), tokens);
     },
-    maxBodyBytes: () => settings().maxBodyBytes,
+    limits: settings,
     // Bodies are forwarded unchanged.
-    bodies: createBodyBudget(() => settings().maxBodiesInFlightBytes, 1),
+    bodies: createBodyBudget(1),
     maxInFlight: MAX_IN_FLIGHT,
     engine: () => targetOf(engines),
     closed: () => closedNow(runtime.isLeaving, mode()),

@@ -17,7 +17,7 @@ import { NO_OTHERS } from '../gateway/other-gateways.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
-import { hashIsReady } from '../gateway/protocols/rolling-hash.ts';
+import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';

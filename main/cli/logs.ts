@@ -2,9 +2,8 @@ import { fstatSync, type Stats, statSync, watch } from 'node:fs';
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson } from '../platform/json.ts';
 import type { Config } from '../config/schema.ts';
-import { parseJson } from '../platform/json.ts';
 import {
   createLog,
   fileSink,

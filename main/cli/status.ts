@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Condition, type Judgement, troubleIn, verdictText } from '#shared/condition.ts';
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../platform/json.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { AGENT, stateLine } from './owner-commands.ts';
 import { ask } from './running-app.ts';

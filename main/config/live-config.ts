@@ -1,5 +1,5 @@
 import type { HostedId } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../platform/json.ts';
 import type { SettingSource, SettingsView, SettingView } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { SecretBox } from '../platform/secrets.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../platform/json.ts';
 import { asideName, readTextFile, replaceFiles } from '../platform/files.ts';
 import { ENTRIES, type SettingChange } from './schema.ts';
 import type { SecretBox } from '../platform/secrets.ts';

@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type UpstreamId, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { ByteBuffer } from '../platform/byte-buffer.ts';
-import { isObject } from '#shared/objects.ts';
-import { listOf, parseJson } from '../platform/json.ts';
+import { isObject, listOf, parseJson } from '../platform/json.ts';
 
 /** An engine with canned answers on a loopback socket, which can be broken and healed. */
 export type DemoEngine = ReturnType<typeof createDemoEngine>;

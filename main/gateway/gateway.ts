@@ -25,7 +25,7 @@ import {
 import type { NamedKeys } from './auth/named-keys.ts';
 import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
-import { joulesPerTokenIn } from './usage/electricity.ts';
+import { joulesPerTokenIn } from './usage/recorder.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { perConfig } from '../config/live-config.ts';
@@ -235,7 +235,7 @@ function limitsOf({ clock, config }: GatewayDeps, changed: () => void) {
   const limit = () => config().gateway.maxConcurrentRequests;
   return {
     admission: createAdmission({ clock, limit, changed }),
-    bodies: createBodyBudget(() => config().gateway.maxBodiesInFlightBytes, BODY_COPIES),
+    bodies: createBodyBudget(BODY_COPIES),
   };
 }
 

@@ -1,9 +1,9 @@
 /** A limit on the memory of all request bodies in flight together. */
 export interface BodyBudget {
-  /** A new, empty share for one request. */
-  share(): BodyShare;
-  /** The largest body that an unused budget has room for. */
-  largestBytes(): number;
+  /** A new, empty share for one request, of a budget of `maxBytes` as set now. */
+  share(maxBytes: number): BodyShare;
+  /** The largest body that an unused budget of `maxBytes` has room for. */
+  largestBytes(maxBytes: number): number;
 }
 
 export interface BodyShare {
@@ -24,19 +24,19 @@ const STEP_BYTES = 64 * 1024;
 const SMALL_BYTES = 1024 * 1024;
 const LARGE_SHARE = 7 / 8;
 
-/** `maxBytes` may change at any time. Each body counts `copies` times, because that many copies are in memory. */
-export function createBodyBudget(maxBytes: () => number, copies: number): BodyBudget {
+/** Each body counts `copies` times, because that many copies are in memory. */
+export function createBodyBudget(copies: number): BodyBudget {
   let reservedBytes = 0;
   /** Of large bodies. */
   let largeBytes = 0;
-  const maxLargeBytes = () => Math.floor(maxBytes() * LARGE_SHARE);
   return {
-    share() {
+    share(maxBytes) {
+      const maxLargeBytes = Math.floor(maxBytes * LARGE_SHARE);
       let ownBytes = 0;
       let isLarge = false;
       const reserve = (addedBytes: number) => {
-        if (reservedBytes + addedBytes > maxBytes()) return false;
-        if (isLarge && largeBytes + addedBytes > maxLargeBytes()) return false;
+        if (reservedBytes + addedBytes > maxBytes) return false;
+        if (isLarge && largeBytes + addedBytes > maxLargeBytes) return false;
         ownBytes += addedBytes;
         reservedBytes += addedBytes;
         if (isLarge) largeBytes += addedBytes;
@@ -60,9 +60,9 @@ export function createBodyBudget(maxBytes: () => number, copies: number): BodyBu
         },
       };
     },
-    largestBytes() {
-      const small = Math.min(SMALL_BYTES, Math.floor(maxBytes() / copies));
-      return Math.max(small, Math.floor(maxLargeBytes() / copies));
+    largestBytes(maxBytes) {
+      const small = Math.min(SMALL_BYTES, Math.floor(maxBytes / copies));
+      return Math.max(small, Math.floor((maxBytes * LARGE_SHARE) / copies));
     },
   };
 }

@@ -9,8 +9,8 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
-  ticks: () => performance.now(),
+  now: Date.now,
+  ticks: performance.now.bind(performance),
   after: (ms, fn) => {
     const timer = setTimeout(fn, ms);
     return () => clearTimeout(timer);

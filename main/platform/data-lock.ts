@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from './json.ts';
 import { isoTime } from './dates.ts';
 import { codeOf } from './errors.ts';
 import { replaceFile } from './files.ts';

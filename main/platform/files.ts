@@ -131,7 +131,7 @@ export interface StateFile {
   /** Null if there is no readable document. */
   load(): unknown;
   /** Schedules a write of the document, which is on disk within a second. */
-  changed(): void;
+  readonly changed: () => void;
   /** Writes a scheduled change now. */
   flush(): Promise<void>;
 }

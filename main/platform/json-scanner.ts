@@ -1,14 +1,29 @@
-/**
- * Events of a JSON text, down to a depth. `depth` is the number of lists and objects around; `start` and `end`
- * are offsets in bytes from the beginning of the text.
- */
+/** A value of a JSON text, and where it stands. Offsets are in bytes from the beginning of the text. */
+export class JsonPlace {
+  /** The list or object that it is in. */
+  readonly outer: JsonPlace | null;
+  /** The number of lists and objects around. */
+  readonly depth: number;
+  /** Of a member; null if it is longer than 64 bytes, and for the elements of lists. */
+  name: string | null = null;
+  /** Where the name stands, with its quotes. */
+  nameStart = 0;
+  nameEnd = 0;
+  /** Its first byte. */
+  first = 0;
+  start = 0;
+
+  constructor(outer: JsonPlace | null, depth: number) {
+    this.outer = outer;
+    this.depth = depth;
+  }
+}
+
+/** Told of the values of a JSON text, down to a depth. A place changes with the next value at its depth. */
 export interface JsonListener {
-  /** A member's name; its offsets include the quotes. `name` is null if it is longer than 64 bytes. */
-  onName(depth: number, name: string | null, start: number, end: number): void;
-  /** `first` is the value's first byte. */
-  onBegin(depth: number, first: number, start: number): void;
+  onBegin?(place: JsonPlace): void;
   /** `text` is the value of a string of up to 64 bytes, otherwise null. */
-  onEnd(depth: number, end: number, isEmpty: boolean, text: string | null): void;
+  onEnd(place: JsonPlace, end: number, isEmpty: boolean, text: string | null): void;
 }
 
 /** Each level takes a byte of memory. */
@@ -84,7 +99,7 @@ const STEPS: readonly (readonly NumberState[])[] = [
   [NO_NUMBER, POWER, POWER, NO_NUMBER, NO_NUMBER, NO_NUMBER],
 ];
 
-/** `listener` gets the events at depths below `watched`. */
+/** `listener` is told of the values at depths below `watched`. */
 export function createJsonScanner(listener: JsonListener, watched: number): JsonScanner {
   return new JsonScanner(listener, watched);
 }
@@ -93,6 +108,8 @@ export function createJsonScanner(listener: JsonListener, watched: number): Json
 class JsonScanner {
   readonly #listener: JsonListener;
   readonly #watched: number;
+  /** One for each depth that is watched. */
+  readonly #places: JsonPlace[] = [];
   #state = VALUE;
   /** The opening bracket or brace of each list and object around. */
   #nest = new Uint8Array(64);
@@ -111,6 +128,9 @@ class JsonScanner {
   constructor(listener: JsonListener, watched: number) {
     this.#listener = listener;
     this.#watched = watched;
+    let outer: JsonPlace | null = null;
+    for (let depth = 0; depth < watched; depth += 1)
+      this.#places.push((outer = new JsonPlace(outer, depth)));
   }
 
   /** Takes the next piece; false once the text is not JSON. */
@@ -188,8 +208,18 @@ class JsonScanner {
     }
   }
 
+  /** Null below the watched depths. An index beyond the array would cost more than the comparison. */
+  #placeHere(): JsonPlace | null {
+    return this.#depth < this.#watched ? (this.#places[this.#depth] ?? null) : null;
+  }
+
   #begin(byte: number): boolean {
-    if (this.#depth < this.#watched) this.#listener.onBegin(this.#depth, byte, this.#position);
+    const place = this.#placeHere();
+    if (place !== null) {
+      place.first = byte;
+      place.start = this.#position;
+      this.#listener.onBegin?.(place);
+    }
     if (byte === QUOTE) this.#beginText(false);
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#open(byte);
     else if ((this.#number = beginNumber(byte)) !== NO_NUMBER) this.#state = IN_NUMBER;
@@ -231,6 +261,8 @@ class JsonScanner {
     this.#nest[this.#depth] = byte;
     this.#depth += 1;
     this.#state = byte === OPEN_BRACE ? FIRST_NAME : FIRST_ELEMENT;
+    const inner = this.#placeHere();
+    if (inner !== null) inner.name = null;
     return true;
   }
 
@@ -244,7 +276,8 @@ class JsonScanner {
 
   #endValue(isEmpty: boolean, text: string | null, end: number): void {
     this.#state = AFTER_VALUE;
-    if (this.#depth < this.#watched) this.#listener.onEnd(this.#depth, end, isEmpty, text);
+    const place = this.#placeHere();
+    if (place !== null) this.#listener.onEnd(place, end, isEmpty, text);
   }
 
   #takeAfterValue(byte: number): boolean {
@@ -266,9 +299,11 @@ class JsonScanner {
     if (!this.#isName) this.#endValue(end - this.#start === 2, decoded(this.#text), end);
     else {
       this.#state = AFTER_NAME;
-      if (this.#depth < this.#watched) {
-        this.#listener.onName(this.#depth, decoded(this.#text), this.#start, end);
-      }
+      const place = this.#placeHere();
+      if (place === null) return true;
+      place.name = decoded(this.#text);
+      place.nameStart = this.#start;
+      place.nameEnd = end;
     }
     return true;
   }

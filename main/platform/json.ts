@@ -1,4 +1,6 @@
-import { isObject } from '#shared/objects.ts';
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** The value of a JSON text; undefined if it is invalid, or too heavy to parse in one turn of the event loop. */
 export function parseJson(text: string): unknown {

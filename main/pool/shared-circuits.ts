@@ -6,7 +6,7 @@ import {
   CLAIM_MS,
 } from './protocol.ts';
 import { type Breaker, reset, waitMsOf } from '../gateway/circuits/breaker.ts';
-import type { AdmissionResult, Circuits, Excluded } from '../gateway/circuits/circuits.ts';
+import type { Circuits, Excluded } from '../gateway/circuits/circuits.ts';
 import {
   activeExclusions,
   type Exclusion,
@@ -355,17 +355,15 @@ export function createSharedCircuits(own: Circuits, deps: SharedCircuitsDeps) {
 }
 
 /** The methods that admit; where `leftToOthers` says so, they refuse what would be another gateway's probe. */
-function admitting(own: Circuits, leftToOthers: (id: string) => Excluded | null) {
-  const by =
-    (mode: 'admit' | 'admitRetry' | 'admitIfClosed') =>
-    (...args: Parameters<Circuits['admit']>): AdmissionResult =>
-      leftToOthers(args[0]) ?? own[mode](...args);
+function admitting(
+  own: Circuits,
+  leftToOthers: (id: string) => Excluded | null,
+): Pick<Circuits, 'admit' | 'exclusionOf'> {
   return {
-    admit: by('admit'),
-    admitRetry: by('admitRetry'),
-    admitIfClosed: by('admitIfClosed'),
-    exclusionOf: (id: string, model: string) => own.exclusionOf(id, model) ?? leftToOthers(id),
-  } satisfies Partial<Circuits>;
+    admit: (id, request, epoch, mode) =>
+      (mode === 'forced' ? null : leftToOthers(id)) ?? own.admit(id, request, epoch, mode),
+    exclusionOf: (id, model) => own.exclusionOf(id, model) ?? leftToOthers(id),
+  };
 }
 
 interface ClaimsDeps {

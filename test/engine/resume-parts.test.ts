@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../main/platform/json.ts';
 import { createAssembly } from '../../main/gateway/protocols/assembly.ts';
 import { dataOf, eventsOf } from '../../main/gateway/protocols/sse.ts';
 import { startCall } from '../support/client.ts';

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createStreamMeter, createWholeMeter } from '../../main/agent/server/counters.ts';
 import { runTool } from '../../main/agent/telemetry/tool-process.ts';
-import { createSentBytes } from '../../main/gateway/chat/resume/resume.ts';
+import { createSentBytes } from '../../main/gateway/chat/relay.ts';
 import {
   createAnswerReader,
   createErrorReader,
@@ -90,7 +90,7 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   [
     'a request with a share of a budget',
     () => {
-      const share = createBodyBudget(() => Infinity, 1).share();
+      const share = createBodyBudget(1).share(Infinity);
       return requested((req) => readBody(req, { maxBytes: 1e9, share, clock }));
     },
   ],

@@ -5,7 +5,7 @@ import { createSharedPrefixes } from '../../main/pool/gateway-sharing.ts';
 import { MAX_PREFIXES } from '../../main/pool/protocol.ts';
 import { openAsEach, type SharedStore, updateOf } from '../support/pool.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
-import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
+import { hashIsReady } from '../../main/gateway/protocols/prompt-chain.ts';
 
 await hashIsReady;
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createPrefixes } from '../../main/gateway/routing/prefixes.ts';
 import { createSharedPrefixes } from '../../main/pool/gateway-sharing.ts';
 import { createManualClock } from '../support/clock.ts';
-import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
+import { hashIsReady } from '../../main/gateway/protocols/prompt-chain.ts';
 
 await hashIsReady;
 

@@ -36,7 +36,7 @@ import {
 import { chunk, DONE, STOP } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { KEEPING_NOTHING } from '../support/monitor-deps.ts';
-import { hashIsReady } from '../../main/gateway/protocols/rolling-hash.ts';
+import { hashIsReady } from '../../main/gateway/protocols/prompt-chain.ts';
 
 await hashIsReady;
 
@@ -225,7 +225,7 @@ export function createMemoryWorld(configured: ReadonlySet<UpstreamId>): MemoryWo
       engines: createEngineActivity(clock),
       wedges: createWedgeWatch({ clock, isOn: () => false, check: () => null }),
       admission: createAdmission({ clock, limit: () => Infinity, changed() {} }),
-      bodies: createBodyBudget(() => Infinity, 1),
+      bodies: createBodyBudget(1),
       prefills: createPrefills(http, clock),
       items: createItemMemory(0),
       noteDropped() {},

@@ -1,7 +1,6 @@
 import * as format from '../../renderer/text/format.ts';
 import { describe, expect, test } from 'vitest';
-import { firstTokenMsOfRequest } from '#shared/figures.ts';
-import type { RequestRow } from '#shared/live.ts';
+import { firstTokenMsOfRequest, type RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';

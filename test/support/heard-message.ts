@@ -1,4 +1,4 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../main/platform/json.ts';
 import { dataOf, eventsOf } from '../../main/gateway/protocols/sse.ts';
 import { framesIn } from './resume.ts';
 

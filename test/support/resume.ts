@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../main/platform/json.ts';
 import type { Splice } from '../../main/gateway/chat/resume/splice.ts';
 import { readTranscript, type Transcript } from '../../main/gateway/chat/resume/transcript.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from '../../main/gateway/protocols/sse.ts';

@@ -26,7 +26,7 @@ interface InferenceDeps extends ForwardEdges {
   readonly engine: () => EngineAddress | null;
   /** The error for new requests; null while they are accepted. */
   readonly closed: () => AgentError | null;
-  readonly maxBodyBytes: () => number;
+  readonly limits: () => { readonly maxBodyBytes: number; readonly maxBodiesInFlightBytes: number };
   readonly bodies: BodyBudget;
   /** Limit of concurrent requests; more are answered with `busy`. */
   readonly maxInFlight: number;
@@ -136,7 +136,7 @@ export function createInference(deps: InferenceDeps) {
       }
       inFlight += 1;
       deps.onInFlight();
-      const share = deps.bodies.share();
+      const share = deps.bodies.share(deps.limits().maxBodiesInFlightBytes);
       try {
         await answer(req, res, { path, share });
       } finally {
@@ -177,7 +177,8 @@ async function bodyOf(
   { share, deps }: { readonly share: BodyShare; readonly deps: InferenceDeps },
 ): Promise<Buffer | null> {
   const { clock, bodies } = deps;
-  const maxBytes = Math.min(deps.maxBodyBytes(), bodies.largestBytes());
+  const { maxBodyBytes, maxBodiesInFlightBytes } = deps.limits();
+  const maxBytes = Math.min(maxBodyBytes, bodies.largestBytes(maxBodiesInFlightBytes));
   const body = await readBody(req, { maxBytes, share, clock });
   if (typeof body !== 'string') return body;
   if (body !== 'aborted') {

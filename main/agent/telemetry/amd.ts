@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
+import { isObject, listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
 import {
   type GpuCollector,
   type GpuDevice,

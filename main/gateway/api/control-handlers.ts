@@ -9,7 +9,7 @@ import {
   type UpstreamId,
 } from '#shared/ids.ts';
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../platform/json.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
 import type { WarmupState } from '#shared/status.ts';

@@ -39,7 +39,7 @@ export function createAdmission({ clock, limit, changed }: AdmissionDeps) {
   let refused = 0;
 
   function admitNext(): void {
-    while (running < limit()) {
+    while (queue.size() > 0 && running < limit()) {
       const enter = queue.shift();
       if (enter === undefined) return;
       running += 1;

@@ -83,10 +83,12 @@ export async function handleChat(
   caller: Caller,
   deps: ChatDeps,
 ): Promise<void> {
-  const share = deps.bodies.share();
+  const { gateway } = deps.config();
+  const share = deps.bodies.share(gateway.maxBodiesInFlightBytes);
   const place = deps.admission.place();
+  const limit = limitOf(gateway, deps.bodies);
   try {
-    await answer(req, res, { ...caller, share, place }, deps);
+    await answer(req, res, { ...caller, share, place, limit }, deps);
   } finally {
     share.giveBack();
     place.leave();
@@ -96,13 +98,13 @@ export async function handleChat(
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
-  caller: Caller & { readonly share: BodyShare; readonly place: Place },
+  caller: Caller & { readonly share: BodyShare; readonly place: Place; readonly limit: Limit },
   deps: ChatDeps,
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
-  const limit = limitOf(deps);
-  const limits = { maxBytes: limit.maxBytes, share: caller.share, clock: deps.clock };
+  const { limit, share } = caller;
+  const limits = { maxBytes: limit.maxBytes, share, clock: deps.clock };
   const reading =
     refusedAtHead(req, caller) ??
     requestFrom(await readBody(req, limits), req, caller.endpoint, limit);
@@ -137,7 +139,7 @@ async function answer(
   );
   const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
-  const reserveCopy = () => caller.share.takeCopy(request.bytes.length);
+  const reserveCopy = () => share.takeCopy(request.bytes.length);
   const form = formOf(request, reserveCopy, deps);
   const chatForm = form instanceof Promise ? await form : form;
   if (chatForm === 'no_room') {
@@ -296,9 +298,11 @@ function nameOf({ socket }: IncomingMessage, { key }: Identity): string {
   return key ?? socket.remoteAddress ?? '';
 }
 
-function limitOf({ config, bodies }: ChatDeps): Limit {
-  const { maxBodyBytes } = config().gateway;
-  const largest = bodies.largestBytes();
+function limitOf(
+  { maxBodyBytes, maxBodiesInFlightBytes }: Config['gateway'],
+  bodies: BodyBudget,
+): Limit {
+  const largest = bodies.largestBytes(maxBodiesInFlightBytes);
   return largest < maxBodyBytes
     ? { maxBytes: largest, setting: 'MAX_BODIES_IN_FLIGHT_BYTES' }
     : { maxBytes: maxBodyBytes, setting: 'MAX_BODY_BYTES' };

@@ -1,9 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { anthropicErrorType } from '#shared/errors.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
-import { parseJson } from '../../platform/json.ts';
 import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';

@@ -6,8 +6,7 @@ import type { Attempt } from '../routing/attempt.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
-import type { Turn } from '../routing/step.ts';
-import type { Walk } from '../routing/walk.ts';
+import type { Turn, Walk } from '../routing/walk.ts';
 import { restTranslator, type StreamTranslator } from '../protocols/answer-translation.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/exchange.ts';
 import { type Called, classify, type Failure } from '../upstream/failure.ts';
@@ -17,14 +16,8 @@ import { smallValueOf } from '../protocols/json-members.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { createFramer, dataOf } from '../protocols/sse.ts';
 import { tokensOfPart, UsageMeter } from '../protocols/usage.ts';
-import { breakOff, relay, type RelayEnd } from './relay.ts';
-import {
-  createSentBytes,
-  resumeAnswer,
-  type ResumedAnswer,
-  type ResumeDeps,
-  type SentBytes,
-} from './resume/resume.ts';
+import { breakOff, createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
+import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 
 /** What the parts of one answer share, whichever upstream they come from. */
@@ -88,7 +81,6 @@ function relayStream(
     target: { promptBytes },
   } = attempt;
   const meter = new UsageMeter(hidesUsage);
-  let relayedEvents = 0;
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
     // As this upstream speaks: the rest of an answer may come in another protocol than its beginning.
@@ -98,10 +90,7 @@ function relayStream(
     clock: deps.clock,
     signal: context.signal,
     meter,
-    onEvents(count, cameAt) {
-      relayedEvents += count;
-      observer.relayed(count, cameAt);
-    },
+    observer,
     onLast:
       endpoint.itemsOf === undefined
         ? null
@@ -113,7 +102,7 @@ function relayStream(
   const used = ({ kind }: RelayEnd) => {
     const told = meter.tokens();
     if (told !== null && kind === 'complete') return told;
-    return tokensOfPart({ told, output: relayedEvents }, { endpoint, promptBytes });
+    return tokensOfPart({ told, output: meter.relayed }, { endpoint, promptBytes });
   };
   return recorded(relayed, attempt, { used, endpoint, context, deps });
 }

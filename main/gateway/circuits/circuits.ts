@@ -59,6 +59,13 @@ export interface HeldPermit {
   readonly permit: Permit;
 }
 
+/**
+ * `in_turn`: in routing order; `again`: a retry, or after a wait that the upstream asked for, when exclusions by the first
+ * try do not count; `forced`: during the cool-down, as no other upstream is left; `hedge`: beside a slow call, only
+ * while the breaker is closed.
+ */
+export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';
+
 export interface AdmissionRequest {
   /** The model that would be requested: `model_not_found` excludes single models. */
   readonly model: string;
@@ -75,15 +82,14 @@ const STALE: Permit = { serial: -1 };
 export interface Circuits {
   /** Counts resets. A request keeps the epoch in which it read addresses and keys. */
   epoch(): number;
-  admit(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
+  admit(
+    id: string,
+    request: AdmissionRequest,
+    epoch: number,
+    mode?: AdmissionMode,
+  ): AdmissionResult;
   /** What excludes a request for `model` now, without admitting one; null: nothing. */
   exclusionOf(id: string, model: string): Excluded | null;
-  /** For a retry: the circuit must admit, but exclusions caused by the first try do not count. */
-  admitRetry(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
-  /** Admits a request during the cool-down, because no other upstream is left. */
-  admitForced(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
-  /** For hedged calls: admits only while the breaker is closed. */
-  admitIfClosed(id: string, request: AdmissionRequest, epoch: number): AdmissionResult;
   sent(id: string): void;
   /** `slowMs`: the part of `ttftMs` that counts as slow, without the predicted prefill. */
   firstContent(
@@ -121,8 +127,6 @@ export interface Circuits {
   /** Takes the result of `save`, before the first request; anything else is ignored. */
   restore(saved: unknown): void;
 }
-
-type AdmitArguments = Parameters<Circuits['admit']>;
 
 export interface CircuitsDeps {
   readonly clock: Clock;
@@ -199,6 +203,13 @@ function createNotice({ watchers, unsaved }: Pick<CircuitsDeps, 'watchers' | 'un
   };
 }
 
+const ADMITTING = {
+  in_turn: admit,
+  again: admit,
+  forced: admitForced,
+  hedge: admitIfClosed,
+} as const satisfies Record<AdmissionMode, typeof admit>;
+
 const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
 
 export function createCircuits(deps: CircuitsDeps): Circuits {
@@ -221,17 +232,19 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     if (opening !== null) opened(id, opening);
   }
 
-  function admitBy(
-    admitting: typeof admit,
-    exclusions: 'heeded' | 'ignored',
-    ...[id, { timeoutMs, model }, requestEpoch]: AdmitArguments
+  function admitted(
+    id: string,
+    { timeoutMs, model }: AdmissionRequest,
+    requestEpoch: number,
+    mode: AdmissionMode = 'in_turn',
   ): AdmissionResult {
     const circuit = at(id);
     const time = now();
     if (requestEpoch < circuit.epoch) return { kind: 'admitted', permit: STALE, at: time.ticks };
-    const excluded = exclusions === 'heeded' ? exclusionAt(circuit, model, time) : null;
+    const isHeeded = mode === 'in_turn' || mode === 'hedge';
+    const excluded = isHeeded ? exclusionAt(circuit, model, time) : null;
     if (excluded !== null) return excluded;
-    const admission = admitting(circuit.breaker, time, timeoutMs);
+    const admission = ADMITTING[mode](circuit.breaker, time, timeoutMs);
     if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
     change(id, () => admission.breaker);
     return { kind: 'admitted', permit: admission.permit, at: time.ticks };
@@ -246,11 +259,8 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
   return {
     at,
     epoch: () => epoch,
-    admit: (...args) => admitBy(admit, 'heeded', ...args),
-    admitIfClosed: (...args) => admitBy(admitIfClosed, 'heeded', ...args),
+    admit: admitted,
     exclusionOf: (id, model) => excludedAt(at(id), model, now()),
-    admitRetry: (...args) => admitBy(admit, 'ignored', ...args),
-    admitForced: (...args) => admitBy(admitForced, 'ignored', ...args),
     sent: (id) => change(id, sent),
     firstContent(id, permit, { ttftMs, slowMs }) {
       change(id, (before) =>

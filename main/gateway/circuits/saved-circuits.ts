@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../platform/json.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
 import {
   type Breaker,

@@ -76,35 +76,3 @@ export function sendErrorEarly(
   const response = { status: error.status, value, headers: all };
   sendJsonEarly(req, res, response, { clock, maxRestBytes });
 }
-
-/** Chunks up to this size are copied into one piece; beyond it the copy costs more than it saves. */
-const MAX_COPIED_BYTES = 16 * 1024;
-
-const CR = 0x0d;
-const LF = 0x0a;
-
-/**
- * Writes to a chunked response, each chunk in one piece if possible. Node writes the length, the bytes and the line end
- * as separate pieces, and gathering them takes a third of the total cost of an event (`npm run bench`). Returns false,
- * like `write`, if the caller should wait for `drain`.
- */
-export function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
-  const { socket } = res;
-  const isPlain =
-    socket !== null &&
-    res.headersSent &&
-    // HTTP/1.0 has no chunks; a pipelined response waits for the previous one.
-    res.chunkedEncoding &&
-    res.writableLength === socket.writableLength &&
-    bytes.length > 0 &&
-    bytes.length <= MAX_COPIED_BYTES;
-  if (!isPlain) return res.write(bytes);
-  const head = `${bytes.length.toString(16)}\r\n`;
-  const piece = Buffer.allocUnsafe(head.length + bytes.length + 2);
-  // Byte by byte: for so few, two calls of `write` would take a sixth of the gateway's own time per event.
-  for (let at = 0; at < head.length; at += 1) piece[at] = head.charCodeAt(at);
-  bytes.copy(piece, head.length);
-  piece[piece.length - 2] = CR;
-  piece[piece.length - 1] = LF;
-  return socket.write(piece);
-}

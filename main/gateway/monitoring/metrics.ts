@@ -6,8 +6,13 @@ import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/s
 import type { ProcessUsage } from '../../platform/process.ts';
 import type { BreakerState } from '../circuits/breaker.ts';
 import type { BudgetAt, KeyLimitAt } from '../usage/budgets.ts';
-import type { StatsView } from './counters.ts';
-import { type Histogram, OUTCOMES, type TrafficView, type UpstreamTraffic } from './traffic.ts';
+import {
+  type StatsView,
+  type Histogram,
+  REQUEST_OUTCOMES,
+  type TrafficView,
+  type UpstreamTraffic,
+} from './counters.ts';
 
 interface Figures extends MoneyFigures {
   readonly version: string;
@@ -57,12 +62,12 @@ function requestFamilies(traffic: TrafficView): Family[] {
     counter(
       'switchyard_requests_total',
       'Requests that have ended, by outcome.',
-      OUTCOMES.map((outcome): Point => [{ outcome }, outcomes[outcome]]),
+      REQUEST_OUTCOMES.map((outcome): Point => [{ outcome }, outcomes[outcome]]),
     ),
     histogramFamily(
       'switchyard_request_duration_seconds',
       'From the request to the end of its answer.',
-      OUTCOMES.map((outcome) => [{ outcome }, durations[outcome]] as const),
+      REQUEST_OUTCOMES.map((outcome) => [{ outcome }, durations[outcome]] as const),
     ),
     counter(
       'switchyard_fallbacks_total',

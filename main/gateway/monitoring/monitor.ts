@@ -33,10 +33,9 @@ import {
 import { keptRows } from '../usage/kept-rows.ts';
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
-import type { JoulesPerToken } from '../usage/electricity.ts';
-import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
+import { type JoulesPerToken, createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
-import { createLatencies, createOutcomes, createStats } from './counters.ts';
+import { createLatencies, createOutcomes, createStats, createTraffic } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
@@ -47,7 +46,6 @@ import {
   type VerificationProof,
 } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
-import { createTraffic } from './traffic.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 
 export interface MonitorDeps {
@@ -166,7 +164,7 @@ export function createMonitor(deps: MonitorDeps) {
     listener: feed,
     usage,
     traffic,
-    unsaved: () => state.changed(),
+    unsaved: state.changed,
     earlier: keptRows(deps.usage.rows),
   });
   return {

@@ -1,5 +1,11 @@
-import { firstTokenMsOf, timedOutputOf } from '#shared/figures.ts';
-import type { AttemptRow, RequestCaller, RequestRow } from '#shared/live.ts';
+import {
+  firstTokenMsOf,
+  timedOutputOf,
+  type AttemptRow,
+  type RequestCaller,
+  type RequestRow,
+  outcomeOf,
+} from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -10,8 +16,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
-import type { Latencies, Outcomes, Stats } from './counters.ts';
-import type { TrafficCounts } from './traffic.ts';
+import type { Latencies, Outcomes, Stats, TrafficCounts } from './counters.ts';
 
 /** The rows of all running requests and of the latest ones that have ended. */
 export interface RequestLogs {
@@ -78,11 +83,12 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
     const oldest = ended[next];
     ended[next] = row.id;
     next = (next + 1) % MAX_ENDED_ROWS;
-    deps.outcomes.ended(row);
+    const outcome = outcomeOf(row);
+    deps.outcomes.ended(row, outcome);
     stats.ended(row.state === 'done', (row.tokens?.input ?? 0) + (row.tokens?.output ?? 0));
     writeRequestLine(row, deps.log);
-    deps.usage.requestEnded(row, wallMs);
-    deps.traffic.requestEnded(row);
+    deps.usage.requestEnded(row, outcome, wallMs);
+    deps.traffic.requestEnded(row, outcome);
     deps.unsaved();
     if (oldest === undefined) return;
     rows.delete(oldest);

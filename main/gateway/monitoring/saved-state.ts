@@ -1,5 +1,5 @@
 import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../platform/json.ts';
 import type { Config } from '../../config/schema.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import type { Circuits } from '../circuits/circuits.ts';

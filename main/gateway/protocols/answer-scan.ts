@@ -1,4 +1,8 @@
-import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
+import {
+  createJsonScanner,
+  type JsonListener,
+  type JsonPlace,
+} from '../../platform/json-scanner.ts';
 import { parseJson } from '../../platform/json.ts';
 import { substanceOf, TEXT_FIELDS, type Substance } from './chat/content.ts';
 import { endOf } from './chat/finish.ts';
@@ -97,11 +101,8 @@ class Judge implements JsonListener {
     return this.#hasContent ? 'content' : 'nothing';
   }
 
-  onName(depth: number, name: string | null): void {
+  onBegin({ depth, name, first }: JsonPlace): void {
     this.#names[depth] = name;
-  }
-
-  onBegin(depth: number, first: number): void {
     this.#firsts[depth] = first;
     if (depth === 0) this.#isObject = first === OPEN_BRACE;
     else if (depth === 1) this.#beginMember(first);
@@ -113,7 +114,7 @@ class Judge implements JsonListener {
     } else if (depth === 3) this.#beginOfChoice(first);
   }
 
-  onEnd(depth: number, _end: number, isEmpty: boolean, text: string | null): void {
+  onEnd({ depth }: JsonPlace, _end: number, isEmpty: boolean, text: string | null): void {
     if (depth < 2 || !this.#isInChoices()) return;
     if (depth === 2) this.#endOfChoice();
     else if (this.#firsts[2] !== OPEN_BRACE) return;
@@ -181,21 +182,13 @@ export const NUMBER: Wanted = { first: /\d/, mayBeEmpty: true };
 export function createMemberScan(wanted: Readonly<Record<string, Wanted>>): AnswerScan {
   let isObject = false;
   let hasError = false;
-  let name = '';
-  let first = 0;
   const found = new Set<string>();
   const listener: JsonListener = {
-    onName(depth, text) {
-      if (depth === 1) name = text ?? '';
-    },
-    onBegin(depth, byte) {
-      if (depth === 0) isObject = byte === OPEN_BRACE;
-      if (depth !== 1) return;
-      first = byte;
-      if (name === 'error') hasError = byte !== LETTER_N && byte !== LETTER_F;
-    },
-    onEnd(depth, _end, isEmpty) {
-      const want = depth === 1 && Object.hasOwn(wanted, name) ? wanted[name] : undefined;
+    onEnd({ depth, name, first }, _end, isEmpty) {
+      if (depth === 0) isObject = first === OPEN_BRACE;
+      if (depth !== 1 || name === null) return;
+      if (name === 'error') hasError = first !== LETTER_N && first !== LETTER_F;
+      const want = Object.hasOwn(wanted, name) ? wanted[name] : undefined;
       if (want === undefined) return;
       const isAnswer = want.first.test(String.fromCharCode(first)) && (want.mayBeEmpty || !isEmpty);
       if (isAnswer) found.add(name);

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
+import { isObject, listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
 import { standardReason } from './chat/finish.ts';
 import { finishAfter } from './chat/repair.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../platform/json.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import type { ItemMemory } from './responses/item-memory.ts';
 import type { ChatBody } from './translation/conversation.ts';
 import type {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ModelNeeds } from '#shared/models.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../platform/json.ts';
 import { aliased } from './aliases.ts';
 import type { AnswerTranslator } from './answer-translation.ts';
 import type { ItemSource } from './responses/item-memory.ts';

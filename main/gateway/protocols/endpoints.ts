@@ -1,4 +1,4 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject, listOf, parseJson, writeJson } from '../../platform/json.ts';
 import {
   type ApiEndpoint,
   pathsOf,
@@ -15,7 +15,6 @@ import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
 import { createMemberScan, createNoScan, TEXT, LIST } from './answer-scan.ts';
-import { listOf, parseJson, writeJson } from '../../platform/json.ts';
 import { isLastChunk, CONTENT, NOTHING, type Substance } from './chat/content.ts';
 import { type End, endOf } from './chat/finish.ts';
 import { errorIn, wordsOnly } from './upstream-error.ts';

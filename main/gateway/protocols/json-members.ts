@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { isObject } from '#shared/objects.ts';
-import { parseJson } from '../../platform/json.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 
 /** Position of a value in the bytes of a JSON text. */
@@ -77,38 +76,31 @@ function createMemberScan(bytes: Buffer) {
   const members: Member[] = [];
   let root = 0;
   let isTooMuch = false;
-  let key: { name: string | null; start: number; end: number } = { name: null, start: 0, end: 0 };
-  let value = 0;
-  let first = 0;
-  let element = 0;
   let last: Span | null = null;
   let ends = NO_ENDS;
   let keptEnds = 0;
   const listener: JsonListener = {
-    onName(depth, name, start, end) {
-      if (depth === 1) key = { name, start, end };
-    },
-    onBegin(depth, byte, start) {
-      if (depth === 0) root = byte;
-      if (depth === 2) element = start;
-      if (depth !== 1) return;
-      [value, first, last] = [start, byte, null];
-      ends = byte === OPEN_BRACKET ? [] : NO_ENDS;
-    },
-    onEnd(depth, end) {
-      if (depth === 2 && first === OPEN_BRACKET) {
-        last = { start: element, end };
-        if ((keptEnds += 1) <= MAX_ENDS) ends.push(end - value);
+    onEnd({ outer, depth, name, nameStart, nameEnd, first, start }, end) {
+      if (depth === 2 && outer?.first === OPEN_BRACKET) {
+        last = { start, end };
+        if ((keptEnds += 1) > MAX_ENDS) return;
+        if (ends === NO_ENDS) ends = [end - outer.start];
+        else ends.push(end - outer.start);
       }
-      if (depth !== 1 || root !== OPEN_BRACE || isTooMuch) return;
-      isTooMuch = members.length === MAX_MEMBERS || key.end - key.start > MAX_KEY_BYTES;
+      if (depth === 0) root = first;
+      if (depth !== 1) return;
+      const member = { key: '', nameStart, start, end, last, ends };
+      last = null;
+      ends = NO_ENDS;
+      if (outer?.first !== OPEN_BRACE || isTooMuch) return;
+      isTooMuch = members.length === MAX_MEMBERS || nameEnd - nameStart > MAX_KEY_BYTES;
       if (isTooMuch) return;
       // The scanner leaves out long names, and reads bytes beyond ASCII one by one.
-      const name =
-        key.name !== null && ASCII.test(key.name)
-          ? key.name
-          : (JSON.parse(bytes.toString('utf8', key.start, key.end)) as string);
-      members.push({ key: name, nameStart: key.start, start: value, end, last, ends });
+      member.key =
+        name !== null && ASCII.test(name)
+          ? name
+          : (JSON.parse(bytes.toString('utf8', nameStart, nameEnd)) as string);
+      members.push(member);
     },
   };
   const scanner = createJsonScanner(listener, 3);
@@ -198,20 +190,13 @@ export function withoutMembers(
 /** The elements of a list; none if it is no list. */
 export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
   const elements: Span[] = [];
-  let isList = false;
-  let from = 0;
   const listener: JsonListener = {
-    onName() {},
-    onBegin(depth, byte, at) {
-      if (depth === 0) isList = byte === OPEN_BRACKET;
-      else from = at;
-    },
-    onEnd(depth, at) {
-      if (depth === 1) elements.push({ start: start + from, end: start + at });
+    onEnd({ outer, start: from }, to) {
+      if (outer?.first === OPEN_BRACKET) elements.push({ start: start + from, end: start + to });
     },
   };
   createJsonScanner(listener, 2).push(bytes.subarray(start, end));
-  return isList ? elements : [];
+  return elements;
 }
 
 /**

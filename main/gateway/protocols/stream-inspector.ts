@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { isHeavyJson, parseJson, writeJson, listOf } from '../../platform/json.ts';
+import { isObject, isHeavyJson, parseJson, writeJson, listOf } from '../../platform/json.ts';
 import { createChunkRepair } from './chat/repair.ts';
 import {
   describedError,

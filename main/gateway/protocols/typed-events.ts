@@ -1,7 +1,6 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import { CONTENT, NOTHING, type Substance } from './chat/content.ts';
 import { describedError, errorIn, type UpstreamError, wordsOnly } from './upstream-error.ts';
-import { memberOf, parseJson } from '../../platform/json.ts';
 import { smallValueOf, topLevelMembers } from './json-members.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 import { GOING, type Sight, type StreamWatch, type WatchedFrames } from './stream-inspector.ts';

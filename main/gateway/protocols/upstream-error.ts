@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { isTooDeep, listOf, memberOf, numberOf, parseJson } from '../../platform/json.ts';
+import { isObject, isTooDeep, listOf, memberOf, numberOf, parseJson } from '../../platform/json.ts';
 
 /**
  * What an upstream says went wrong. Engines and hosts use at least nine shapes: OpenAI's and Anthropic's `error` object,
@@ -55,7 +54,7 @@ function isError(value: Json): boolean {
   if (error !== undefined && error !== null && error !== false) return true;
   // vLLM up to 0.9, and Mistral; a host behind Hermes (NousResearch/hermes-agent#65643).
   if (value['object'] === 'error' || typeof value['error_message'] === 'string') return true;
-  if (isObject(base) && (numberOf(base['status_code']) ?? 0) !== 0) return true;
+  if (base !== undefined && (numberOf(memberOf(base, 'status_code')) ?? 0) !== 0) return true;
   return value['success'] === false && listOf(value['errors']).length > 0;
 }
 
@@ -89,7 +88,7 @@ function described(outer: Json): UpstreamError {
   const details = detailsOf(inner);
   const words = wordsOf(inner, outer);
   const metadata = objectOf(inner['metadata']);
-  const holders = [inner, outer, metadata, inner['innererror'], ...details];
+  const holders = [inner, outer, metadata, inner['innererror'], ...details].filter(isObject);
   return {
     codes: [...holders.flatMap(codesIn), ...words.flatMap(({ codes }) => codes)],
     message: [...new Set(words.map(({ message }) => message))].join(': '),
@@ -176,8 +175,7 @@ function detailsOf(inner: Json): readonly unknown[] {
 
 const CODE_FIELDS = ['code', 'type', 'status', 'error_type', 'reason'];
 
-function codesIn(holder: unknown): readonly string[] {
-  if (!isObject(holder)) return [];
+function codesIn(holder: Json): readonly string[] {
   const codes = CODE_FIELDS.map((field) => holder[field])
     .filter(isCode)
     .map(String);

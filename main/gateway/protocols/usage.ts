@@ -1,6 +1,5 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import type { Tokens } from '#shared/usage.ts';
-import { parseJson } from '../../platform/json.ts';
 import type { ApiEndpoint } from './endpoint.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 
@@ -99,6 +98,8 @@ export const spentIn = (bytes: number): Spent => ({
 export class UsageMeter {
   /** The gateway asked for the event with the usage: its caller did not, and must not get it. */
   readonly #isHidden: boolean;
+  /** Events that were sent, about one for each token. */
+  relayed = 0;
   /** Anthropic tells them in two events. */
   #known: TokenCounts | null = null;
 
@@ -259,7 +260,7 @@ const withCached = (input: number, cached = 0) => (cached > input ? input + cach
 
 function detailOf(usage: Readonly<Record<string, unknown>>, part: string, name: string) {
   const details = usage[part];
-  return isObject(details) ? countOf(details[name]) : undefined;
+  return details === undefined ? undefined : countOf(memberOf(details, name));
 }
 
 /** More than any exchange has; sums of such numbers stay exact. */

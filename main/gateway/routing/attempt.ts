@@ -96,6 +96,7 @@ export class Attempt {
   ) {
     const { target, permits, cause, engineCall, pending } = start;
     const { sentAt } = pending;
+    const { own, pool } = permits;
     this.target = target;
     this.#permits = permits;
     this.#cause = cause;
@@ -104,17 +105,17 @@ export class Attempt {
     this.#calledAt = sentAt;
     this.#deps = deps;
     const predicted = (bytes: number) =>
-      target.upstream === 'local' ? deps.predictions.at(permits.own.id, bytes) : null;
+      target.upstream === 'local' ? deps.predictions.at(own.id, bytes) : null;
     this.#prediction = predicted(target.promptBytes);
     const now = target.prefix === null ? this.#prediction : predicted(newBytesOf(target));
-    const ids = heldBy(permits).map(({ id }) => id);
+    const ids = pool === null ? [own.id] : [own.id, pool.id];
     this.observer = observer.attemptStarted({
       target,
       cause,
       startedAt: sentAt,
       ids,
       predictedTtftMs: now?.ttftMs ?? null,
-      circuit: deps.circuits.at(permits.own.id).breaker.state.kind,
+      circuit: deps.circuits.at(own.id).breaker.state.kind,
     });
     for (const id of ids) deps.circuits.sent(id);
   }
@@ -171,14 +172,16 @@ export class Attempt {
     const { result, isPools, ...judged } = this.#judge(end);
     this.#hasEnded = true;
     this.engineCall?.ended();
-    this.#learn();
     const { circuits, clock } = this.#deps;
-    const { own } = this.#permits;
+    const { own, pool } = this.#permits;
     const endedAt = judged.endedAt ?? dualTimeOf(clock);
-    const isServed = result.kind === 'success' && !isRemoved(own.id, circuits);
-    for (const { id, permit } of isPools ? heldBy(this.#permits) : [own]) {
-      if (!isRemoved(id, circuits)) circuits.record(id, permit, result, endedAt);
+    const isKnown = !isRemoved(own.id, circuits);
+    if (isKnown) {
+      this.#learn();
+      circuits.record(own.id, own.permit, result, endedAt);
     }
+    if (isPools && pool !== null && !isRemoved(pool.id, circuits))
+      circuits.record(pool.id, pool.permit, result, endedAt);
     this.observer.ended({
       verdict: VERDICTS[result.kind],
       error: null,
@@ -186,7 +189,7 @@ export class Attempt {
       ...judged,
       circuit: circuits.at(own.id).breaker.state.kind,
       endedAt,
-      latencyMs: isServed ? endedAt.ticks - this.#calledAt : null,
+      latencyMs: isKnown && result.kind === 'success' ? endedAt.ticks - this.#calledAt : null,
       tokens: this.#tokens,
       readingSavedMs: this.#readingSavedMs(),
       cutAtTokens: this.#cut === null ? null : (this.#tokens?.input ?? null),
@@ -195,9 +198,9 @@ export class Attempt {
 
   /** How long the machine took for what it had to read, and what it had in its cache. */
   #learn(): void {
-    const { circuits, predictions, prefixes } = this.#deps;
+    const { predictions, prefixes } = this.#deps;
     const { promptBytes, prefix } = this.target;
-    if (prefix === null || isRemoved(this.id, circuits)) return;
+    if (prefix === null) return;
     const reusedShare = this.#tokens === null ? null : prefixes.told(this.id, prefix, this.#tokens);
     const newBytes =
       reusedShare === null ? newBytesOf(this.target) : promptBytes * (1 - reusedShare);
@@ -292,10 +295,6 @@ export class Attempt {
 }
 
 const VERDICTS = { success: 'served', failure: 'failed', neutral: 'neutral' } as const;
-
-function heldBy({ own, pool }: Permits): readonly HeldPermit[] {
-  return pool === null ? [own] : [own, pool];
-}
 
 /** Matches no breaker state, so only the averages are updated. */
 const UNJUDGED: Permit = { serial: -1 };

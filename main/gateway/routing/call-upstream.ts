@@ -5,9 +5,14 @@ import type { Config } from '../../config/schema.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
-import { changesAfter, hidesUsage } from '../upstream/adjusted-call.ts';
+import {
+  changesAfter,
+  hidesUsage,
+  type Answered,
+  PendingCall,
+  type Seen,
+} from '../upstream/exchange.ts';
 import type { Adjustment, Adjustments } from '../upstream/adjustments.ts';
-import { type Answered, PendingCall, type Seen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -22,10 +27,10 @@ import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
 import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
-import type { Turn } from './step.ts';
 import { hedgeDelayMs, hungAfterMs, type Predictions } from './predictions.ts';
 import type { Prefixes } from './prefixes.ts';
 import type { Windows } from './windows.ts';
+import type { Turn } from './walk.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {

@@ -23,10 +23,9 @@ import {
   servesModel,
 } from '../upstream/upstreams.ts';
 import type { EndpointSupport, Speaks } from './endpoint-support.ts';
-import { type BalancingDeps, localPool } from './local-pool.ts';
+import { type BalancingDeps, type Callable, type CallablePool, localPool } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import type { Skipped } from './outcomes.ts';
-import type { Candidate } from './step.ts';
 import { hedgeDelayMs, predictedSlow } from './predictions.ts';
 import type { Windows } from './windows.ts';
 
@@ -55,6 +54,24 @@ export interface CandidateDeps extends BalancingDeps {
   readonly windows: Windows;
   /** Budgets of money: an upstream whose budget is used up is not called. */
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
+}
+
+/** An upstream that a request may go to, or why it may not. */
+export type Candidate =
+  | { readonly kind: 'skipped'; readonly upstream: UpstreamId; readonly outcome: Skipped }
+  | { readonly kind: 'single'; readonly upstream: UpstreamId; readonly callable: Callable }
+  | { readonly kind: 'pool'; readonly upstream: 'local'; readonly pool: CallablePool };
+
+/** In routing order; a deferred `local` is passed over. */
+export function candidatesFor(
+  asked: RequestFacts,
+  deps: CandidateDeps,
+  isLocalDeferred: boolean,
+): readonly Candidate[] {
+  return orderFor(asked, deps.pickLocal).map((id) => {
+    if (id !== 'local') return remoteCandidate(id, asked, deps);
+    return isLocalDeferred ? skippedCandidate(id, 'predicted_slow') : localCandidate(asked, deps);
+  });
 }
 
 export function remoteCandidate(

@@ -1,5 +1,5 @@
 import { HOSTED_IDS, PROVIDER_PREFIX } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -7,7 +7,6 @@ import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { parseJson } from '../../platform/json.ts';
 import { getFrom } from '../upstream/own-requests.ts';
 import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 

@@ -5,9 +5,8 @@ import { newBytesOf } from '../protocols/prompt-chain.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
-import type { Turn } from './step.ts';
 import { hedgeDelayMs, type Prediction } from './predictions.ts';
-import type { Walk } from './walk.ts';
+import type { Turn, Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
 

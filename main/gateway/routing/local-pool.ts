@@ -1,15 +1,30 @@
 import type { Config } from '../../config/schema.ts';
-import type { Circuits, Excluded } from '../circuits/circuits.ts';
+import type { AdmissionMode, Circuits, Excluded } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
-import { type ChatCall, localCall, modelAt } from '../upstream/call.ts';
+import { type ChatCall, localCall, modelAt, type UpstreamCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, listedName, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
-import { type AdmissionMode, type CallablePool, skipped } from './step.ts';
 import type { Predictions, MeanFirstToken, Prediction } from './predictions.ts';
 import type { Prefixes } from './prefixes.ts';
+
+export interface Callable {
+  /** Of its circuit. */
+  readonly id: string;
+  readonly call: () => UpstreamCall;
+}
+
+export interface CallablePool {
+  /** The calls in the order of preference; asked for once, when the pool's turn has come. */
+  readonly callables: (mode: AdmissionMode) => readonly Callable[];
+  readonly timeoutMs: number;
+  /** Why the pool is excluded when none of its machines is called. */
+  readonly exclusion: () => Skipped;
+  /** What the calls say of the pool as a whole. */
+  readonly result: (ended: readonly (Failed | HedgeLost)[]) => Result;
+}
 
 export interface BalancingDeps {
   readonly circuits: Circuits;
@@ -403,3 +418,10 @@ function slownessOf(mean: MeanFirstToken, { meanMs }: UsualMachine, chance: numb
 
 const sum = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0);
+
+export function skipped(
+  upstream: Skipped['upstream'],
+  { reason, waitMs, backAtTicks }: Excluded,
+): Skipped {
+  return { kind: 'skipped', upstream, reason, waitMs, backAtTicks };
+}

@@ -43,6 +43,33 @@ export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): read
     .toSorted((a, b) => (a.backAtTicks ?? 0) - (b.backAtTicks ?? 0));
 }
 
+/** When `local` may be called once more. */
+export interface LocalReturn {
+  /** In clock ticks. */
+  readonly at: number;
+  /** The machine of the local pool that said so; null for a fixed engine. */
+  readonly provider: string | null;
+}
+
+/** The earlier of what is known and what a failure of `local` says. */
+export function returnAfter(
+  known: LocalReturn | null,
+  { reason, retryAfterMs }: Pick<Failure, 'reason' | 'retryAfterMs'>,
+  provider: string | null,
+  nowTicks: number,
+): LocalReturn | null {
+  const isFull = reason === 'rate_limited' || reason === 'busy';
+  if (!isFull || retryAfterMs === null) return known;
+  const at = nowTicks + retryAfterMs;
+  return known === null || at < known.at ? { at, provider } : known;
+}
+
+/** When a `local` that was not called, because of what it told an earlier request, may be called; null: unknown. */
+export function returnAfterSkip(outcomes: readonly UpstreamOutcome[]): number | null {
+  const local = outcomes.find(({ upstream }) => upstream === 'local');
+  return local?.kind === 'skipped' && local.reason === 'rate_limited' ? local.backAtTicks : null;
+}
+
 /** What the caller receives. */
 export type AnsweredBy =
   | { readonly kind: 'gateway_error' }

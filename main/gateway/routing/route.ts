@@ -1,11 +1,11 @@
+import type { UpstreamId } from '#shared/ids.ts';
 import { sleep } from '../../platform/clock.ts';
 import { servesModel } from '../upstream/upstreams.ts';
 import { type AnsweredCall, type CallOptions, callUpstream } from './call-upstream.ts';
 import { keepsModel, type RoutedRequest } from './candidates.ts';
 import { canHedge, type HedgeDeps, race } from './hedging.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
-import type { Turn } from './step.ts';
-import { Walk, type WalkDeps } from './walk.ts';
+import { type Turn, Walk, type WalkDeps } from './walk.ts';
 
 export interface RouterDeps extends HedgeDeps, WalkDeps {
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
@@ -38,9 +38,10 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   while (!request.signal.aborted) {
     turn ??= lastResort(walk);
     if (turn === null) return { kind: 'unanswered', outcomes: walk.outcomes(null) };
-    const outcome = await (canHedge(turn.call, walk.ahead(), request.config.routing.hedge)
+    const ahead = walk.ahead();
+    const outcome = await (canHedge(turn.call, ahead, request.config.routing.hedge)
       ? race(turn, walk, request, deps)
-      : callUpstream(turn, request, deps, patienceFor(turn, walk, request)));
+      : callUpstream(turn, request, deps, patienceFor(turn, ahead, request)));
     if (outcome.kind === 'answered') return answered(outcome, walk, deps);
     if (outcome.kind === 'cancelled') break;
     walk.failed(outcome.turn, outcome.failure);
@@ -81,11 +82,11 @@ async function returnToLocal(
 /** Where no hedged call may go out, to give up a hung engine and call the next upstream is better than to wait. */
 function patienceFor(
   { call }: Turn,
-  walk: Walk,
+  ahead: readonly UpstreamId[],
   { config }: RoutedRequest,
 ): CallOptions | undefined {
   const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
-  return isOwn && walk.ahead().length > 0 ? UNTIL_HUNG : undefined;
+  return isOwn && ahead.length > 0 ? UNTIL_HUNG : undefined;
 }
 
 const UNTIL_HUNG: CallOptions = { patience: 'until_hung' };

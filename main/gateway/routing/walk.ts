@@ -1,19 +1,32 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
-import { waitMsOf } from '../circuits/breaker.ts';
+import { NEUTRAL, type Result, waitMsOf } from '../circuits/breaker.ts';
+import type { AdmissionMode, Circuits, HeldPermit } from '../circuits/circuits.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';
+import type { Attempt, Permits } from './attempt.ts';
 import {
+  type Candidate,
   type CandidateDeps,
+  candidatesFor,
   isLocalTooSlow,
   localCandidate,
-  orderFor,
   remoteCandidate,
   type RoutedRequest,
   skippedCandidate,
 } from './candidates.ts';
-import { forcibleSoonestFirst, type UpstreamOutcome } from './outcomes.ts';
-import { type AdmissionMode, type CallFilter, type Candidate, Step, type Turn } from './step.ts';
+import { type Callable, type CallablePool, skipped } from './local-pool.ts';
+import {
+  type Failed,
+  forcibleSoonestFirst,
+  type HedgeLost,
+  type LocalReturn,
+  returnAfter,
+  returnAfterSkip,
+  type Skipped,
+  type UpstreamOutcome,
+} from './outcomes.ts';
 
 export interface WalkDeps extends CandidateDeps {
   readonly clock: Clock;
@@ -29,13 +42,8 @@ type WalkState =
 /** `deferred`: predicted to be slow, so called only if no other upstream serves. */
 type LocalState = 'in_turn' | 'deferred' | 'lost';
 
-/** When `local` may be called once more. */
-interface LocalReturn {
-  /** In clock ticks. */
-  readonly at: number;
-  /** The machine of the local pool that said so; null for a fixed engine. */
-  readonly provider: string | null;
-}
+/** Which calls are acceptable; those that are not keep their turn. */
+export type CallFilter = (call: UpstreamCall) => boolean;
 
 const ANY: CallFilter = () => true;
 
@@ -69,9 +77,8 @@ export class Walk {
     this.#deps = deps;
     this.#localLost = localLost;
     this.#local = isLocalTooSlow(request, deps) ? 'deferred' : 'in_turn';
-    this.#steps = orderFor(request, deps.pickLocal).map((id) =>
-      this.#stepOf(this.#candidateAt(id)),
-    );
+    const candidates = candidatesFor(request, deps, this.#local === 'deferred');
+    this.#steps = candidates.map((candidate) => this.#stepOf(candidate));
   }
 
   /** The next call in routing order; null when no upstream admits one. */
@@ -278,21 +285,206 @@ export class Walk {
   }
 }
 
-/** The earlier of what is known and what a failure of `local` says. */
-function returnAfter(
-  known: LocalReturn | null,
-  { reason, retryAfterMs }: Pick<Failure, 'reason' | 'retryAfterMs'>,
-  provider: string | null,
-  nowTicks: number,
-): LocalReturn | null {
-  const isFull = reason === 'rate_limited' || reason === 'busy';
-  if (!isFull || retryAfterMs === null) return known;
-  const at = nowTicks + retryAfterMs;
-  return known === null || at < known.at ? { at, provider } : known;
+/** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
+export class Turn {
+  readonly step: Step;
+  readonly call: UpstreamCall;
+  /** When it was admitted, in clock ticks. */
+  at: number;
+  permits: Permits;
+  /** Its last attempt; null until it was sent. */
+  attempt: Attempt | null = null;
+
+  constructor(step: Step, call: UpstreamCall, permits: Permits, at: number) {
+    this.step = step;
+    this.call = call;
+    this.permits = permits;
+    this.at = at;
+  }
+
+  /** The attempt that a further sending belongs to; null if there is none that has not ended. */
+  openAttempt(): Attempt | null {
+    return this.attempt?.hasEnded === false ? this.attempt : null;
+  }
+
+  /** Asks the circuit for one more try, with this call. */
+  readmit(call: UpstreamCall, circuits: Circuits, epoch: number): boolean {
+    const { id } = this.permits.own;
+    const admission = circuits.admit(id, call, epoch, 'again');
+    if (admission.kind === 'excluded') return false;
+    this.at = admission.at;
+    this.permits = { ...this.permits, own: { id, permit: admission.permit } };
+    return true;
+  }
 }
 
-/** When a `local` that was not called, because of what it told an earlier request, may be called; null: unknown. */
-function returnAfterSkip(outcomes: readonly UpstreamOutcome[]): number | null {
-  const local = outcomes.find(({ upstream }) => upstream === 'local');
-  return local?.kind === 'skipped' && local.reason === 'rate_limited' ? local.backAtTicks : null;
+interface Taken {
+  readonly turn: Turn;
+  outcome: 'running' | 'broken' | Failed | HedgeLost;
+}
+
+/** `ahead`: its turn has not come; `entered`: its circuit was asked; `passed`: it never will be. */
+type StepState = 'ahead' | 'entered' | 'passed';
+
+interface PoolPermit {
+  readonly permit: HeldPermit;
+  /** The pool's circuit has the result, or will get it from the answer. */
+  isRecorded: boolean;
+}
+
+/**
+ * One upstream in the walk of a request: a hosted one or a fixed engine takes one call, the local pool several in
+ * turn. There the circuit of `local` counts the pool, each machine's own circuit counts the machine.
+ */
+export class Step {
+  readonly candidate: Candidate;
+  readonly upstream: UpstreamId;
+  readonly #circuits: Circuits;
+  readonly #epoch: number;
+  #state: StepState = 'ahead';
+  /** What may still be called; of a pool unknown until its turn has come. */
+  #callables: readonly Callable[];
+  #taken: readonly Taken[] = [];
+  #poolPermit: PoolPermit | null = null;
+  /** Why its own circuit did not admit. */
+  #exclusion: Skipped | null = null;
+
+  constructor(candidate: Candidate, circuits: Circuits, epoch: number) {
+    this.candidate = candidate;
+    this.upstream = candidate.upstream;
+    this.#circuits = circuits;
+    this.#epoch = epoch;
+    this.#callables = candidate.kind === 'single' ? [candidate.callable] : [];
+    if (candidate.kind === 'skipped') {
+      this.#state = 'passed';
+      this.#exclusion = candidate.outcome;
+    }
+  }
+
+  /** Admits the next call; null when there is none, at all or in this mode. Each turn is ended once. */
+  next(mode: AdmissionMode, mayCall: CallFilter): Turn | null {
+    if (this.#state === 'passed') return null;
+    if (this.candidate.kind === 'pool' && this.#state === 'ahead') {
+      if (mode === 'hedge') return null;
+      this.#enterPool(this.candidate.pool, mode);
+    }
+    for (const callable of this.#callables) {
+      const call = callable.call();
+      if (!mayCall(call)) continue;
+      const turn = this.#admitted(callable, call, mode);
+      if (turn !== null) return turn;
+    }
+    this.#recordIfOver();
+    return null;
+  }
+
+  /** Whether a call may still be admitted, as far as it is known without trying. */
+  hasMore(): boolean {
+    return this.#state === 'ahead' || this.#callables.length > 0;
+  }
+
+  failed(turn: Turn, failure: Failure): void {
+    const { provider } = turn.call;
+    this.#end(turn, { kind: 'failed', upstream: this.upstream, provider, failure });
+    this.#recordIfOver();
+  }
+
+  /** Another call's content came first. The call that won decides what the pool's result is. */
+  outrun(turn: Turn): void {
+    turn.attempt?.end({ kind: 'outrun' });
+    const { provider } = turn.call;
+    this.#end(turn, { kind: 'hedge_lost', upstream: this.upstream, provider });
+  }
+
+  /** The call's answer broke off after its first content; its attempt has recorded that for the pool as well. */
+  broken(turn: Turn): void {
+    this.#end(turn, 'broken');
+    if (this.#poolPermit !== null) this.#poolPermit.isRecorded = true;
+  }
+
+  /** No further call will be admitted; calls that still run end without a verdict. */
+  close(): void {
+    if (this.#state === 'ahead') this.#state = 'passed';
+    this.#callables = [];
+    if (this.isOver()) {
+      this.#recordIfOver();
+      return;
+    }
+    for (const { turn, outcome } of this.#taken)
+      if (outcome === 'running') turn.attempt?.end({ kind: 'cancelled' });
+    this.#record(NEUTRAL);
+  }
+
+  /** No call is running, and none will be admitted. */
+  isOver(): boolean {
+    return !this.hasMore() && !this.#taken.some(({ outcome }) => outcome === 'running');
+  }
+
+  /** Outcomes of the turns before `until`, in order; null: of all. */
+  outcomes(until: Turn | null): readonly UpstreamOutcome[] {
+    if (this.#taken.length > 0) {
+      const end = this.#taken.findIndex(({ turn }) => turn === until);
+      return ended(end === -1 ? this.#taken : this.#taken.slice(0, end));
+    }
+    if (this.#exclusion !== null) return [this.#exclusion];
+    const isUncalledPool = this.candidate.kind === 'pool' && this.#state === 'entered';
+    return isUncalledPool ? [this.candidate.pool.exclusion()] : [];
+  }
+
+  #enterPool(pool: CallablePool, mode: AdmissionMode): void {
+    this.#state = 'entered';
+    const callables = pool.callables(mode);
+    if (callables.length === 0) return;
+    const asked = { model: '', timeoutMs: pool.timeoutMs };
+    const admission = this.#circuits.admit('local', asked, this.#epoch, mode);
+    if (admission.kind === 'excluded') {
+      this.#exclusion = skipped(this.upstream, admission);
+      return;
+    }
+    this.#callables = callables;
+    this.#poolPermit = { permit: { id: 'local', permit: admission.permit }, isRecorded: false };
+  }
+
+  #admitted(callable: Callable, call: UpstreamCall, mode: AdmissionMode): Turn | null {
+    const { id } = callable;
+    const admission = this.#circuits.admit(id, call, this.#epoch, mode);
+    // A hedged call that is refused leaves the upstream's own turn as it was.
+    if (admission.kind === 'excluded' && mode === 'hedge') return null;
+    this.#state = 'entered';
+    this.#callables = this.#callables.filter((each) => each !== callable);
+    if (admission.kind === 'excluded') {
+      if (this.candidate.kind === 'single') this.#exclusion = skipped(this.upstream, admission);
+      return null;
+    }
+    // Only one excluded machine is forced: the first one without another request's probe.
+    if (mode === 'forced') this.#callables = [];
+    const own = { id, permit: admission.permit };
+    const pool = this.#poolPermit?.permit ?? null;
+    const turn = new Turn(this, call, { own, pool }, admission.at);
+    this.#taken = [...this.#taken, { turn, outcome: 'running' }];
+    return turn;
+  }
+
+  #end(over: Turn, outcome: Taken['outcome']): void {
+    const taken = this.#taken.find(({ turn }) => turn === over);
+    if (taken !== undefined) taken.outcome = outcome;
+  }
+
+  #recordIfOver(): void {
+    if (this.candidate.kind !== 'pool' || this.#poolPermit === null || !this.isOver()) return;
+    this.#record(this.candidate.pool.result(ended(this.#taken)));
+  }
+
+  #record(result: Result): void {
+    const held = this.#poolPermit;
+    if (held === null || held.isRecorded) return;
+    held.isRecorded = true;
+    this.#circuits.record(held.permit.id, held.permit.permit, result);
+  }
+}
+
+function ended(taken: readonly Taken[]): (Failed | HedgeLost)[] {
+  return taken
+    .map(({ outcome }) => outcome)
+    .filter((outcome) => outcome !== 'running' && outcome !== 'broken');
 }

@@ -34,7 +34,7 @@ import {
   withoutLoneThoughts,
   withToldThoughts,
 } from '../protocols/responses/history.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../platform/json.ts';
 import { type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
 
 /** Whether a refusal asks for the change. `text`: the field that it names, and its words. */

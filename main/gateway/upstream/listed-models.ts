@@ -1,6 +1,5 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import { isoMs } from '../../platform/dates.ts';
-import { parseJson } from '../../platform/json.ts';
 
 /** A model as an upstream or an engine lists it; null for what it does not say. */
 export interface ListedModel {

@@ -1,11 +1,9 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson } from '../../platform/json.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { parseJson } from '../../platform/json.ts';
-import { changesAfter } from './adjusted-call.ts';
+import { changesAfter, type AnswerSeen, PendingCall, type Seen } from './exchange.ts';
 import type { Adjustments } from './adjustments.ts';
-import { type AnswerSeen, PendingCall, type Seen } from './exchange.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';

@@ -1,7 +1,5 @@
-import type { TimedOutput } from '#shared/figures.ts';
+import type { AttemptCause, Outcome, RequestRow, TimedOutput } from '#shared/live.ts';
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
-import type { AttemptCause, RequestRow } from '#shared/live.ts';
-import { outcomeOf } from '#shared/outcome.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestsWanted } from '#shared/request-filter.ts';
 import type {
@@ -19,9 +17,9 @@ import { askedOf, createAskedTally } from './asked.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
 import { type HistoryQuery, type HistoryRows, storedRow } from './messages.ts';
 import { MAX_REQUESTS, queryOf } from './queries.ts';
-import { energyFigures, type JoulesPerToken } from './electricity.ts';
 import type { UsageStore } from './store.ts';
-import { createTally, minuteOf, NO_USAGE, type UsagePlace } from './tally.ts';
+import { type Count, createTally, NO_USAGE } from './tally.ts';
+import type { ProviderEnergy } from '#shared/provider.ts';
 
 /** One call of an upstream that has ended. */
 export interface EndedCall {
@@ -87,8 +85,7 @@ export function createUsageRecorder(
   }
 
   function add(atMs: number, ...counts: readonly Count[]): void {
-    const at = minuteOf(atMs);
-    for (const [place, figures] of counts) tally.add(at, place, figures);
+    tally.add(atMs, counts);
     cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
   }
 
@@ -97,9 +94,10 @@ export function createUsageRecorder(
     /** Returns what it cost. */
     callEnded(call: EndedCall) {
       const { upstream, provider, model, key } = call;
+      const settings = config();
       const used = {
-        ...figuresOf(call, config()),
-        ...energyFigures(call, deps.joulesPerToken, config().gateway.electricityPriceKwh),
+        ...figuresOf(call, settings),
+        ...energyFigures(call, deps.joulesPerToken, settings.gateway.electricityPriceKwh),
       };
       const { spentNano = 0, savedNano = 0, energyMj = 0, energyNano = 0 } = used;
       const money = { spentNano, savedNano, energyMj, energyNano };
@@ -112,9 +110,8 @@ export function createUsageRecorder(
       return money;
     },
     /** `atMs`: the time of the end, in wall-clock milliseconds. */
-    requestEnded(row: RequestRow, atMs: number) {
+    requestEnded(row: RequestRow, outcome: Outcome | null, atMs: number) {
       if (!store.isKept) return;
-      const outcome = outcomeOf(row);
       const fallbacks = Number(outcome === 'fell-back');
       const failures = Number(outcome === 'failed');
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures }));
@@ -188,8 +185,6 @@ function newestOf(rows: readonly RequestRow[]): RequestRow[] {
   const kept = new Set(newest.flatMap((each) => each.slice(-MAX_REQUESTS)));
   return rows.filter((row) => kept.has(row));
 }
-
-type Count = readonly [place: Omit<UsagePlace, 'at'>, figures: Partial<UsageFigures>];
 
 /** The place of a request as its caller sees it, whichever upstreams were called. */
 const ALL = { upstream: '', provider: '', model: '', key: '' };
@@ -337,4 +332,38 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
     );
   }
   return [...byTime.values()];
+}
+
+/** What a token of a model takes on a machine; null while unknown. */
+export type JoulesPerToken = (provider: string, model: string) => number | null;
+
+/** Before these, the first seconds of a measurement would decide. */
+const MIN_TOKENS = 50;
+
+export function joulesPerTokenIn(energy: ProviderEnergy | null, model: string): number | null {
+  const measured = energy?.models.find((each) => each.model === model);
+  return measured === undefined || measured.tokens < MIN_TOKENS
+    ? null
+    : measured.joules / measured.tokens;
+}
+
+const JOULES_PER_KWH = 3_600_000;
+
+interface MeasuredCall {
+  readonly provider: string | null;
+  readonly model: string;
+  readonly tokens: Tokens | null;
+}
+
+/** The electricity of a call to a machine, by what its tokens have taken so far; nothing where that is unknown. */
+export function energyFigures(
+  { provider, model, tokens }: MeasuredCall,
+  joulesPerToken: JoulesPerToken,
+  priceKwh: number | null,
+): Partial<UsageFigures> {
+  const rate = provider === null || tokens === null ? null : joulesPerToken(provider, model);
+  if (rate === null || tokens === null) return {};
+  const joules = rate * tokens.output;
+  const energyNano = priceKwh === null ? 0 : Math.round((joules / JOULES_PER_KWH) * priceKwh * 1e9);
+  return { energyMj: Math.round(joules * 1000), energyNano };
 }

@@ -16,6 +16,8 @@ export interface UsagePlace {
 
 type PlaceOfMinute = Omit<UsagePlace, 'at'>;
 
+export type Count = readonly [place: PlaceOfMinute, figures: Partial<UsageFigures>];
+
 export interface Increment {
   readonly place: UsagePlace;
   readonly figures: UsageFigures;
@@ -64,10 +66,12 @@ export function createTally() {
   }
 
   return {
-    /** `at`: the start of the minute. */
-    add(at: number, place: PlaceOfMinute, added: Partial<UsageFigures>) {
-      const { figures } = countedAt(at, place);
-      for (const name in added) figures[name as FigureName] += added[name as FigureName] ?? 0;
+    add(atMs: number, counts: readonly Count[]) {
+      const at = minuteOf(atMs);
+      for (const [place, added] of counts) {
+        const { figures } = countedAt(at, place);
+        for (const name in added) figures[name as FigureName] += added[name as FigureName] ?? 0;
+      }
     },
     /** Everything added since the last call; resets the counts. */
     take() {

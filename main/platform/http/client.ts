@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts';
-import { PlainConnection, type PlainOrigin } from './http1-connection.ts';
+import { closeAll, PlainConnection, type PlainOrigin } from './http1-connection.ts';
 import { transportFailure } from './tls-and-socket-failures.ts';
 import { createDistrust, type Distrust } from './transport.ts';
 import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './types.ts';
@@ -60,27 +60,17 @@ export function createHttpClient({
   };
 }
 
-/** Taken out first: a destroyed connection leaves the list only when its socket emits `close`. */
-function closeAll(idle: PlainConnection[]): void {
-  for (const connection of idle.splice(0)) connection.destroy();
-}
-
 function parseOrigin(url: string, distrust: Distrust): PlainOrigin {
   const { host, hostname, port } = new URL(url);
-  const idle: PlainConnection[] = [];
   return {
+    url,
     // An IPv6 address has brackets in a URL only.
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 80 : Number(port),
     authority: host,
-    idle,
+    idle: [],
     open: new Set(),
-    isDistrusted: () => distrust.has(url),
-    distrust() {
-      distrust.mark(url);
-      // What is on its way may come on another one.
-      closeAll(idle);
-    },
+    distrust,
   };
 }
 

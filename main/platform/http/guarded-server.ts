@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../json.ts';
 import type { Clock } from '../clock.ts';
 import { canonicalIp, isLoopback, networkOf } from '../network-guard.ts';
 import { closeUnread, MeteredRequest } from './server.ts';

@@ -1,11 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { type ParseState, ResponseParser, type ResponseParts } from './http1-parser.ts';
 import { errorOf } from './tls-and-socket-failures.ts';
-import { saysTimedOut, TransportExchange } from './transport.ts';
+import { type Distrust, saysTimedOut, TransportExchange } from './transport.ts';
 import { type Exchange, type HttpRequest, KEEP_ALIVE_MS, type ResponseListener } from './types.ts';
 
 /** An origin and the connections to it. */
 export interface PlainOrigin {
+  readonly url: string;
   readonly host: string;
   readonly port: number;
   /** The value of the `Host` header. */
@@ -14,10 +15,13 @@ export interface PlainOrigin {
   readonly idle: PlainConnection[];
   /** Idle and in use. */
   readonly open: Set<PlainConnection>;
-  /** Whether no connection may be kept. */
-  readonly isDistrusted: () => boolean;
-  /** It has sent bytes that nobody asked for. */
-  readonly distrust: () => void;
+  /** Says whether no connection may be kept. */
+  readonly distrust: Distrust;
+}
+
+/** Taken out first: a destroyed connection leaves the list only when its socket emits `close`. */
+export function closeAll(idle: PlainConnection[]): void {
+  for (const connection of idle.splice(0)) connection.destroy();
 }
 
 /**
@@ -100,7 +104,7 @@ export class PlainConnection {
 
   readonly #onSecondImmediate = (call: PlainExchange, request: HttpRequest): void => {
     if (this.#call !== call) return;
-    if (this.#socket.writable && !this.#origin.isDistrusted()) this.#write(call, request);
+    if (this.#socket.writable && !this.#isDistrusted()) this.#write(call, request);
     else this.#fail(errorOf('CLOSED'));
   };
 
@@ -151,9 +155,19 @@ export class PlainConnection {
 
   /** Bytes before the request was written: they would be taken for its response. */
   #onUnasked(bytes: Buffer): void {
-    if (!saysTimedOut(bytes)) this.#origin.distrust();
+    if (!saysTimedOut(bytes)) this.#distrust();
     if (this.#call === null) this.#dropIdle();
     else this.#fail(errorOf('CLOSED'));
+  }
+
+  #isDistrusted(): boolean {
+    return this.#origin.distrust.has(this.#origin.url);
+  }
+
+  #distrust(): void {
+    this.#origin.distrust.mark(this.#origin.url);
+    // What is on its way may come on another one.
+    closeAll(this.#origin.idle);
   }
 
   /** libuv reads up to 32 full buffers in a row, so fifty fast upstreams would block the event loop. */
@@ -174,7 +188,7 @@ export class PlainConnection {
         this.#finish(true);
         break;
       case 'overrun':
-        this.#origin.distrust();
+        this.#distrust();
         this.#finish(false);
         break;
       case 'malformed':
@@ -206,7 +220,7 @@ export class PlainConnection {
 
   /** In the next turn: bytes right after a response have come by then and close the connection. */
   readonly #keep = (): void => {
-    if (this.#origin.isDistrusted()) this.#socket.destroy();
+    if (this.#isDistrusted()) this.#socket.destroy();
     else if (this.#socket.writable) this.#origin.idle.push(this);
   };
 

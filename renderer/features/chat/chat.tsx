@@ -1,7 +1,6 @@
 import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { parseFallbackReason } from '#shared/reasons.ts';
-import { firstTokenMsOfRequest } from '#shared/figures.ts';
-import type { RequestRow } from '#shared/live.ts';
+import { firstTokenMsOfRequest, type RequestRow } from '#shared/live.ts';
 import { namesMachine, withMachineNames } from '#shared/machine-names.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';

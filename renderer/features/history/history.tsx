@@ -5,7 +5,7 @@ import {
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
-import { firstTokenMsOfRequest } from '#shared/figures.ts';
+import { firstTokenMsOfRequest } from '#shared/live.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';

@@ -1,5 +1,4 @@
-import { timedOutputOf } from '#shared/figures.ts';
-import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts';
 import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';

@@ -1,6 +1,5 @@
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
-import { firstTokenMsOf } from '#shared/figures.ts';
-import type { RequestRow, AttemptRow } from '#shared/live.ts';
+import { firstTokenMsOf, type RequestRow, type AttemptRow } from '#shared/live.ts';
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';

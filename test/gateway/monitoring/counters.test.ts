@@ -7,7 +7,7 @@ const done = (id: string) =>
 
 test('counters are kept over a restart, and saved values that are no counts are ignored', () => {
   const before = createOutcomes();
-  before.ended(done('a'));
+  before.ended(done('a'), 'first-choice');
   const after = createOutcomes();
   after.restore(before.save());
   expect(after.view()).toEqual(before.view());

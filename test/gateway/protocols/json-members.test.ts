@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../../main/platform/json.ts';
 import {
   editedList,
   membersInTurns,

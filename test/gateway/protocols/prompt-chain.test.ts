@@ -1,8 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { membersOf } from '../../../main/gateway/protocols/json-members.ts';
-import { chainOf, type PromptChain } from '../../../main/gateway/protocols/prompt-chain.ts';
-import { hashIsReady } from '../../../main/gateway/protocols/rolling-hash.ts';
+import {
+  chainOf,
+  type PromptChain,
+  hashIsReady,
+} from '../../../main/gateway/protocols/prompt-chain.ts';
 
 await hashIsReady;
 

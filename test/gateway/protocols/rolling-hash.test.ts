@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRollingHash, hashIsReady } from '../../../main/gateway/protocols/rolling-hash.ts';
+import { createRollingHash, hashIsReady } from '../../../main/gateway/protocols/prompt-chain.ts';
 import { chance } from '../../support/chance.ts';
 
 await hashIsReady;

@@ -2,11 +2,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PromptChain } from '../../../main/gateway/protocols/prompt-chain.ts';
+import { type PromptChain, hashIsReady } from '../../../main/gateway/protocols/prompt-chain.ts';
 import { createPrefixes } from '../../../main/gateway/routing/prefixes.ts';
 import { chance } from '../../support/chance.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { hashIsReady } from '../../../main/gateway/protocols/rolling-hash.ts';
 
 await hashIsReady;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { energyFigures, joulesPerTokenIn } from '../../../main/gateway/usage/electricity.ts';
+import { energyFigures, joulesPerTokenIn } from '../../../main/gateway/usage/recorder.ts';
 
 const ENERGY = {
   idle_w: 28,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RequestRow } from '#shared/live.ts';
+import { outcomeOf, type RequestRow } from '#shared/live.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import type { UsageWrite } from '../../../main/gateway/usage/messages.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
@@ -27,7 +27,7 @@ test('all requests of a burst are counted, and its newest rows written: a thousa
   });
   const failed = Array.from({ length: 1500 }, (_, n) => request(`f${n}`, { state: 'failed' }));
   const done = Array.from({ length: 5000 }, (_, n) => request(`d${n}`, { state: 'done' }));
-  for (const row of [...failed, ...done]) recorder.requestEnded(row, clock.now());
+  for (const row of [...failed, ...done]) recorder.requestEnded(row, outcomeOf(row), clock.now());
   void recorder.close();
   const [write] = writes;
   expect(writes).toHaveLength(1);

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { memberOf } from '../../../platform/json.ts';
+import { isObject, memberOf } from '../../../platform/json.ts';
 import type { ChatRequest } from '../../protocols/chat-request.ts';
 import {
   isText,

@@ -1,10 +1,9 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson } from '../../../platform/json.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { HttpClient } from '../../../platform/http/types.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import { fetchModelList } from '../../upstream/model-catalogue.ts';
-import { parseJson } from '../../../platform/json.ts';
 import {
   type Continuing,
   continuingMessage,

@@ -5,8 +5,7 @@ import {
   callUpstream,
 } from '../../routing/call-upstream.ts';
 import type { RoutedRequest } from '../../routing/candidates.ts';
-import type { Turn } from '../../routing/step.ts';
-import type { Walk } from '../../routing/walk.ts';
+import type { Turn, Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
@@ -268,30 +267,4 @@ const NO_CHANGE: ReadonlySet<Adjustment> = new Set();
 function withJsonEcho(mode: SpliceMode, { kind }: AnsweredCall['seen']): SpliceMode {
   const mayEcho = mode.kind === 'continued' && mode.echo === 'never' && kind === 'answer';
   return mayEcho ? { ...mode, echo: 'maybe' } : mode;
-}
-
-/** Longer streams cannot be resumed: the bytes are kept for every running stream. */
-export const MAX_SENT_BYTES = 1024 * 1024;
-
-/** Each piece costs memory of its own, and an event with a token has at least 64 bytes. */
-const MAX_SENT_PIECES = MAX_SENT_BYTES / 64;
-
-/** The bytes sent of one stream: in memory only, until it is complete. */
-export type SentBytes = ReturnType<typeof createSentBytes>;
-
-/** Over `maxBytes` everything is dropped for good: a part is of no use. */
-export function createSentBytes(maxBytes: number = MAX_SENT_BYTES) {
-  let parts: Buffer[] | null = [];
-  let length = 0;
-  return {
-    /** Keeps a reference; nothing is copied or parsed. */
-    add(bytes: Buffer) {
-      if (parts === null) return;
-      length += bytes.length;
-      if (length > maxBytes || parts.length === MAX_SENT_PIECES) parts = null;
-      else parts.push(bytes);
-    },
-    /** Everything since the start; null over the limit. */
-    taken: (): readonly Buffer[] | null => parts,
-  };
 }

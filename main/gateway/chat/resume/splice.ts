@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { isHeavyJson, parseJson, writeJson } from '../../../platform/json.ts';
+import { isObject, isHeavyJson, parseJson, writeJson } from '../../../platform/json.ts';
 import { endOf } from '../../protocols/chat/finish.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
 import { createMessageChunks, type MessageChunks } from '../../protocols/messages/chunks.ts';

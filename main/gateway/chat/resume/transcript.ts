@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf, parseJson } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 import { callPieceOf } from '../../protocols/chat/calls.ts';
 import { endOf } from '../../protocols/chat/finish.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf, parseJson } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 
 /** A piece of a tool call, or a whole one. */
 export interface CallPiece {

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import { errorIn, wordsOnly, type UpstreamError } from '../upstream-error.ts';
 import { endOf } from './finish.ts';
 
@@ -58,7 +57,7 @@ function isFilled(said: Json): boolean {
 /** Mistral sends lists of parts (symfony/ai#2424), Cloudflare a lone digit as a number (decolua/9router#1645). */
 const isText = (value: unknown): boolean =>
   typeof value === 'number' ||
-  (value !== '' && (typeof value === 'string' || listOf(value).length > 0));
+  ((typeof value === 'string' || Array.isArray(value)) && value.length > 0);
 
 /** Whether a chunk completes a choice. */
 export function isLastChunk(value: unknown): boolean {

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { parseJson, writeJson } from '../../../platform/json.ts';
+import { isObject, parseJson, writeJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { createAnswerScan } from '../answer-scan.ts';

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 
 /** Why an answer ended, as chat completions name it. */
 export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';

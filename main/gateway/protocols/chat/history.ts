@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import { type BodyChange, editedEach, editedObjects, hashedId } from '../json-members.ts';
 
 /* Changes of the history in a chat completion, as hosts ask for them. */

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { memberOf } from '../../../platform/json.ts';
+import { isObject, memberOf } from '../../../platform/json.ts';
 import { type CallPiece, callPieceOf } from '../chat/calls.ts';
 import { createTextBuilder, type TextBuilder } from '../translation/text-builder.ts';
 

@@ -1,4 +1,4 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../../platform/json.ts';
 import type { ChatPart } from '../translation/conversation.ts';
 import type { Translated } from '../translation/translation.ts';
 import { toCountedChat } from './request.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject, parseJson, writeJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { countTokens } from './count-tokens.ts';
@@ -6,7 +6,6 @@ import { type ApiEndpoint, ONE_WHOLE, pathsOf, requiresList } from '../endpoint.
 import { ANY_LIST, createMemberScan, NUMBER } from '../answer-scan.ts';
 import { withoutUnsigned } from './history.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from '../typed-events.ts';
-import { parseJson, writeJson } from '../../../platform/json.ts';
 import type { Assembly } from '../assembly.ts';
 import { type ProtocolTranslation, anthropicError } from '../translation/translation.ts';
 import { createMessageStream, wholeAnswer } from './answers.ts';

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf, parseJson } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 import { SIGNATURE } from './answers.ts';
 import {
   type BodyChange,

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { parseJson, writeJson, listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
 import { dataOf, eventWith } from '../sse.ts';
 import type { EventRepair } from '../typed-events.ts';
 

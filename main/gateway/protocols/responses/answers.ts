@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import type { Finish } from '../chat/finish.ts';
 import { type Usage, type AnswerDelta, type Citation } from '../translation/chat-answer.ts';
 import {

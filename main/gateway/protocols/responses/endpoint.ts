@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { writeJson } from '../../../platform/json.ts';
+import { isObject, writeJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import type { Assembly } from '../assembly.ts';

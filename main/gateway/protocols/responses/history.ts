@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import {
   type BodyChange,
   editedObjects,

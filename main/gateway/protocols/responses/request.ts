@@ -1,4 +1,4 @@
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../../platform/json.ts';
 import {
   createConversation,
   type ChatPart,

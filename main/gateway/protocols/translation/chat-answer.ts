@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { isTooDeep, listOf, memberOf } from '../../../platform/json.ts';
+import { isObject, isTooDeep, listOf, memberOf } from '../../../platform/json.ts';
 import { type CallPiece, callPieceOf, callsIn } from '../chat/calls.ts';
 import { brokenOff } from '../chat/content.ts';
 import { endOf, type Finish } from '../chat/finish.ts';

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { isTooDeep } from '../../../platform/json.ts';
+import { isObject, isTooDeep } from '../../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
 import type { Translated } from './translation.ts';
 

@@ -1,5 +1,4 @@
-import { isObject } from '#shared/objects.ts';
-import { isTooDeep, parseJson } from '../../../platform/json.ts';
+import { isObject, isTooDeep, parseJson } from '../../../platform/json.ts';
 import { type CallPiece, createCallOrder } from '../chat/calls.ts';
 import { createTextBuilder, type TextBuilder } from './text-builder.ts';
 

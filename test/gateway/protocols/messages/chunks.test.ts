@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isObject } from '#shared/objects.ts';
+import { isObject } from '../../../../main/platform/json.ts';
 import { createMessageChunks } from '../../../../main/gateway/protocols/messages/chunks.ts';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { dataOf, eventsOf } from '../../../../main/gateway/protocols/sse.ts';
