@@ -84,9 +84,9 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
   });
 
   test('a join command, and the answer to an enrolment, name all addresses of the pool, the gateway’s own first', async () => {
-    const url = await postgres.database();
+    const database = await postgres.database();
     const addresses = ['http://attic:47900', 'http://cellar:47900', 'http://lab:47900'];
-    const gateway = await startPooledRegistry(url, 'gw_a', { addresses });
+    const gateway = await startPooledRegistry(database, 'gw_a', { addresses });
     const lineFor = async (own: string) => {
       const made = await gateway.registry.newEnrollment(own);
       if (made.kind === 'refused') throw new Error(made.message);
@@ -110,18 +110,19 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
   });
 
   test('a join token is taken at any gateway, once, even by two machines at the same moment', async () => {
-    const { a, b } = await twoGateways();
-    const token = await tokenOf(a);
+    const { a: one, b: other } = await twoGateways();
+    const token = await tokenOf(one);
     const answers = await Promise.all(
-      [a, b, a, b].map(({ registry }) =>
+      [one, other, one, other].map(({ registry }) =>
         registry.handleEnroll(createAgent(systemClock).enroll(token)),
       ),
     );
     const kinds = answers.map((each) => (each.kind === 'answered' ? 'joined' : each.code));
     expect(kinds.toSorted()).toEqual(['invalid_token', 'invalid_token', 'invalid_token', 'joined']);
-    const late = await b.registry.handleEnroll(createAgent(systemClock).enroll(token));
+    const late = await other.registry.handleEnroll(createAgent(systemClock).enroll(token));
     expect(late).toMatchObject({ code: 'invalid_token' });
-    for (const { registry } of [a, b]) await expect.poll(() => registry.counts().count).toBe(0);
+    for (const { registry } of [one, other])
+      await expect.poll(() => registry.counts().count).toBe(0);
   });
 
   test('a heartbeat that one gateway has accepted is refused by the other, even at the same moment', async () => {
@@ -266,16 +267,16 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
   });
 
   test('the machine that a gateway runs on is not a machine of any other gateway', async () => {
-    const { a, b } = await twoGateways();
+    const { a: one, b: other } = await twoGateways();
     const own = createAgent(systemClock);
-    await a.registry.adoptOwn(own.publicKey);
-    await a.registry.ownHeartbeat(own.id, recordOf());
-    const agent = await joined(a, b);
-    expect(b.registry.ids(10)).toEqual([agent.id]);
-    await expect.poll(() => a.registry.ids(10).toSorted()).toEqual([own.id, agent.id].toSorted());
-    await expect.poll(() => verify(a, own.id)).toMatchObject({ recorded: { kind: 'recorded' } });
-    await a.registry.ownHeartbeat(own.id, recordOf());
-    expect(targetsAt(a, own.id, agent.id)).toEqual([{ id: own.id, address: VERIFIED.address }]);
+    await one.registry.adoptOwn(own.publicKey);
+    await one.registry.ownHeartbeat(own.id, recordOf());
+    const agent = await joined(one, other);
+    expect(other.registry.ids(10)).toEqual([agent.id]);
+    await expect.poll(() => one.registry.ids(10).toSorted()).toEqual([own.id, agent.id].toSorted());
+    await expect.poll(() => verify(one, own.id)).toMatchObject({ recorded: { kind: 'recorded' } });
+    await one.registry.ownHeartbeat(own.id, recordOf());
+    expect(targetsAt(one, own.id, agent.id)).toEqual([{ id: own.id, address: VERIFIED.address }]);
   });
 
   test('the history of a machine holds what both gateways have written', async () => {
