@@ -37,7 +37,11 @@ export interface SharedStore {
 export async function openingShared(
   url: string,
   id = 'gw_a',
-  { secretDigest = 'digest', times = POOL_TIMES, atEnd = onTestFinished as AtEnd } = {},
+  {
+    secretDigest = 'digest',
+    times = POOL_TIMES,
+    atEnd = onTestFinished,
+  }: PoolOptions & { readonly secretDigest?: string | undefined } = {},
 ) {
   const lines: string[] = [];
   const log: Log = (_level, event, fields) =>
