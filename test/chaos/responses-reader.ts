@@ -109,8 +109,9 @@ export function createResponsesReader(): Reader {
     open.isDone = true;
   }
 
-  function end(event: Json): void {
+  function end(event: Json, type: string): void {
     last = asObject(event['response']);
+    if (type !== `response.${String(last['status'])}`) faults.push(`${type} with another status`);
     if (last['id'] !== id) faults.push('another id at the end');
     if (items.some(({ isDone }) => !isDone)) faults.push('an item without an end');
   }

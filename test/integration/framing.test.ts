@@ -161,6 +161,8 @@ const CODINGS: readonly [string, (text: string) => Buffer][] = [
   ['deflate', deflateSync],
   ['br', brotliCompressSync],
   ['zstd', zstdCompressSync],
+  // github.com/vercel/ai/pull/17007: servers that must not compress a stream.
+  ['none', (text) => Buffer.from(text)],
 ];
 
 describe.each(CODINGS)('a body compressed with %s', (coding, compress) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { ask, inEach } from './caller.ts';
-import { answer, DONE, oddly, part } from './speech.ts';
+import { answer, DONE, oddly, part, piece } from './speech.ts';
 import type { Oddity, System } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
@@ -28,11 +28,17 @@ function odditiesOf({ oddities = [], gaveUp = [], failures = [] }: System): Oddi
   ];
 }
 
+/** With the protocol of the answer. */
+function spoken({ place, settings }: ReturnType<typeof placed>, { native }: Oddity) {
+  const own = native === undefined ? {} : { [`${place.toUpperCase()}_PROTOCOLS`]: 'native' };
+  return { place, settings: { ...settings, ...own } };
+}
+
 const CASES = SYSTEMS.flatMap((system) =>
   odditiesOf(system).flatMap((oddity) =>
     WAYS.filter((way) => way !== 'whole' || oddity.whole !== undefined).map((way) => ({
       name: system.name,
-      ...placed(system.place, way),
+      ...spoken(placed(system.place, way), oddity),
       manner: system.manner,
       ...oddity,
       way,
@@ -67,7 +73,9 @@ function parsed(json: string): unknown {
   }
 }
 
-test.each(inEach(CASES))(
+test.each(
+  inEach(CASES).filter(({ native, protocol }) => native === undefined || native === protocol),
+)(
   'a caller gets what an odd answer means, if it comes: $way from $name, which says $says, in $protocol',
   async ({ protocol, ...each }) => {
     const { place, settings, manner, way, tokens } = each;
@@ -95,3 +103,23 @@ test('an error in the middle of a stream keeps the code that clients act on', as
   const told = await ask(url, { protocol: 'chat', isStream: true });
   expect(told.error).toMatchObject({ code: error.code });
 });
+
+test.each(inEach([{ isStream: true }, { isStream: false }]))(
+  'a call that breaks off is cut by the limit, whatever vLLM says, in $protocol, streamed: $isStream',
+  async (question) => {
+    // github.com/vllm-project/vllm/issues/53269 and /58228
+    const stream = [
+      part({ tool_calls: [piece(0, 'a', '{"text":"Pre', { id: 'call_1' })] }),
+      part({}, 'tool_calls'),
+      DONE,
+    ];
+    const { url } = await startBetween('local', oddly({ stream }, {}));
+    const { upstream, finish, end, faults } = await ask(url, question);
+    expect({ upstream, finish, end, faults }).toEqual({
+      upstream: 'local',
+      finish: 'length',
+      end: 'whole',
+      faults: [],
+    });
+  },
+);

@@ -41,7 +41,7 @@ function skipsAfter({ reason, waitMs }: Refusal) {
 }
 
 const isFailure = (reason: FailureReason) =>
-  reason === 'bad_response' || reason.startsWith('http_5');
+  ['bad_response', 'http_424'].includes(reason) || reason.startsWith('http_5');
 
 test.each(inEach(CASES))(
   'a request is answered by the next upstream where $name says $status: $says, in $protocol',

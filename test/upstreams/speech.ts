@@ -8,6 +8,59 @@ const CHUNK = { ...HEAD, object: 'chat.completion.chunk' };
 
 export const DONE = 'data: [DONE]\n\n';
 
+/** An event of Messages or Responses. */
+export const typed = (type: string, more: Json = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+
+const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
+export const MESSAGE_START = typed('message_start', {
+  message: { ...MESSAGE, stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } },
+});
+
+export const textBlock = (text: string): readonly string[] => [
+  typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+  typed('content_block_stop', { index: 0 }),
+];
+
+/** The call of `a` with the number 1. */
+export const CALL_BLOCK: readonly string[] = [
+  typed('content_block_start', {
+    index: 0,
+    content_block: { type: 'tool_use', id: 'call_1', name: 'a', input: {} },
+  }),
+  typed('content_block_delta', {
+    index: 0,
+    delta: { type: 'input_json_delta', partial_json: '{"n":1}' },
+  }),
+  typed('content_block_stop', { index: 0 }),
+];
+
+export const messageEnd = (stop_reason: string | null): readonly string[] => [
+  typed('message_delta', { delta: { stop_reason }, usage: { output_tokens: 2 } }),
+  typed('message_stop'),
+];
+
+/** A response of one text, which ends with this event. */
+export function responseEvents(text: string, end: string, more: Json): readonly string[] {
+  const part = { type: 'output_text', text, annotations: [] };
+  const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
+  const response = { id: 'resp_1', object: 'response', model: 'm', output: [], error: null };
+  const at = { output_index: 0, content_index: 0, item_id: item.id };
+  const told = [
+    typed('response.created', { response: { ...response, status: 'in_progress' } }),
+    typed('response.output_item.added', { output_index: 0, item: { ...item, content: [] } }),
+    typed('response.content_part.added', { ...at, part: { ...part, text: '' } }),
+    typed('response.output_text.delta', { ...at, delta: text }),
+    typed('response.output_text.done', { ...at, text }),
+    typed('response.content_part.done', { ...at, part }),
+    typed('response.output_item.done', { output_index: 0, item: { ...item, content: [part] } }),
+  ];
+  const output = [{ ...item, content: [part] }];
+  const events = [...told, typed(end, { response: { ...response, output, ...more } })];
+  return events.map((event, n) => event.replace('"type"', `"sequence_number":${n},"type"`));
+}
+
 /** One chunk with one choice. */
 export const part = (delta: Json, finish_reason: string | null = null, more: Json = {}): Json => ({
   ...CHUNK,

@@ -92,6 +92,8 @@ export type Fate =
 
 export interface Oddity {
   readonly says: string;
+  /** In this protocol, which the system speaks itself, and not in chat completions. */
+  readonly native?: 'messages' | 'responses';
   /** Values of `data`, or lines as they come; `[DONE]` follows only where it is given. */
   readonly stream?: readonly (Json | string)[];
   /** In place of a stream too, where there is none. */

@@ -10,7 +10,7 @@ import { at } from '../support/words.ts';
 import { NEXT, startBetween } from './between.ts';
 import { ask } from './caller.ts';
 import { anthropic, openAi } from './refused.ts';
-import { saying } from './speech.ts';
+import { DONE, eventsOf, part, saying } from './speech.ts';
 import type { Refusal } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
@@ -69,6 +69,27 @@ test('NVIDIA NIM, which falls silent if it is asked for usage, is not asked for 
   expect(await silent).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
   const again = await ask(url, { protocol: 'messages', isStream: true });
   expect(again).toMatchObject({ upstream: 'hosted_a', ...TEXT });
+});
+
+test('a host that neither ends its answer nor its connection keeps no caller longer than ten seconds', async () => {
+  // github.com/maximhq/bifrost/issues/6784; github.com/musistudio/claude-code-router/pull/1271
+  const clock = createManualClock();
+  const { url } = await startBetween(
+    'hosted_a',
+    ({ res }) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(eventsOf([part({ content: 'Yes' }), part({}, 'stop')], {}));
+    },
+    {},
+    clock,
+  );
+  const pending = startCall(`${url}/v1/chat/completions`, {
+    messages: [{ role: 'user', content: 'hi' }],
+    stream: true,
+  });
+  await pending.received('"stop"');
+  clock.advance(10_000);
+  expect((await pending.answer).text).toContain(DONE);
 });
 
 /** Refuses what it did not write itself, as Anthropic and OpenAI check signatures and encrypted reasoning. */

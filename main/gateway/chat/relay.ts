@@ -10,7 +10,7 @@ import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import type { BytesSeen, StreamSeen } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
-import { lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
+import { type CommittedStart, lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
   dataOf,
@@ -70,6 +70,12 @@ interface RelayPlan extends FlowPlan {
 /** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
 const MAX_CALLER_SLOW_MS = 600_000;
 
+/**
+ * For what follows the finish reasons: usage and `[DONE]`, which some hosts never send on a connection that they
+ * never close (maximhq/bifrost#6784, musistudio/claude-code-router#1271).
+ */
+const MAX_END_MS = 10_000;
+
 /** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
 class Flow {
   /** In clock ticks. */
@@ -83,6 +89,7 @@ class Flow {
   readonly #onSilence: (detail: string) => void;
   readonly #resolve: (end: RelayEnd) => void;
   #cancelTimer: () => void = () => {};
+  #idleTimeoutMs: number;
   /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
   #slowSince: number | null = null;
 
@@ -102,12 +109,13 @@ class Flow {
     this.#plan = plan;
     this.#onSilence = on.silence;
     this.#resolve = on.end;
+    this.#idleTimeoutMs = plan.idleTimeoutMs;
     this.lastDataAt = plan.clock.ticks();
   }
 
   begin(): void {
-    const { signal, clock, idleTimeoutMs } = this.#plan;
-    this.#cancelTimer = clock.after(idleTimeoutMs, this.#onTime);
+    const { signal, clock } = this.#plan;
+    this.#cancelTimer = clock.after(this.#idleTimeoutMs, this.#onTime);
     signal.addEventListener('abort', this.cancel);
     this.#res.on('drain', this.#onDrain);
     this.#socket?.on('drain', this.#onDrain);
@@ -115,6 +123,14 @@ class Flow {
 
   came(): void {
     this.lastDataAt = this.#plan.clock.ticks();
+  }
+
+  /** The answer is whole; only its end may follow. */
+  awaitEnd(): void {
+    if (this.isOver || this.#idleTimeoutMs <= MAX_END_MS) return;
+    this.#idleTimeoutMs = MAX_END_MS;
+    this.#cancelTimer();
+    this.#cancelTimer = this.#plan.clock.after(MAX_END_MS, this.#onTime);
   }
 
   pause(): void {
@@ -147,7 +163,8 @@ class Flow {
 
   /** Time during which the caller is the slow side is not the upstream's silence. */
   readonly #onTime = (): void => {
-    const { clock, idleTimeoutMs } = this.#plan;
+    const { clock } = this.#plan;
+    const idleTimeoutMs = this.#idleTimeoutMs;
     const limitMs = this.#slowSince === null ? idleTimeoutMs : MAX_CALLER_SLOW_MS;
     const remainingMs = limitMs - (clock.ticks() - (this.#slowSince ?? this.lastDataAt));
     if (remainingMs > 0) {
@@ -210,7 +227,7 @@ class Relay implements ResponseListener {
       return;
     }
     // First, because the caller is waiting for it.
-    this.#open(start.held);
+    this.#open(start);
     if (this.#flow.isOver) {
       // The exchange may have ended within the same read; its current listener handles that end.
       handOver(this.#exchange.listener);
@@ -221,11 +238,11 @@ class Relay implements ResponseListener {
   }
 
   /** Sends head and first events at once in one packet: a head alone would wait for the end of the turn. */
-  #open(first: Frames): void {
+  #open(first: CommittedStart): void {
     const { socket } = this.#res;
     socket?.cork();
     if (this.#plan.splice === null) this.#res.flushHeaders();
-    this.#take(first);
+    this.#take(first.held, first.chunks);
     socket?.uncork();
   }
 
@@ -255,9 +272,9 @@ class Relay implements ResponseListener {
     if (!this.#flow.isOver) this.#endWithoutDone(failure.detail);
   }
 
-  #take(all: Frames): void {
+  #take(all: Frames, chunks?: readonly unknown[]): void {
     const { splice } = this.#plan;
-    const { frames, sight } = this.#watch.take(all);
+    const { frames, sight } = this.#watch.take(all, chunks);
     if (splice === null) {
       this.#forward(frames, sight);
       return;
@@ -286,6 +303,7 @@ class Relay implements ResponseListener {
     }
     switch (sight.kind) {
       case 'going':
+        if (this.#watch.finished()) this.#flow.awaitEnd();
         break;
       case 'done':
         if (sight.last !== null) this.#plan.onLast?.(sight.last);

@@ -2,6 +2,7 @@ import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
 import { standardReason } from './chat/finish.ts';
+import { finishAfter } from './chat/repair.ts';
 import type { ChunkText } from './stream-inspector.ts';
 
 type Json = Record<string, unknown>;
@@ -51,6 +52,7 @@ export function createAssembly(): Assembly {
       const at = order.placeOf(callPieceOf(piece));
       isMixedUp ||= at.kind === 'mixed_up';
       if (at.kind === 'mixed_up') return;
+      if (at.kind === 'repeated') continue;
       const { index: _index, ...rest } = piece;
       merge(callAt(at), rest);
     }
@@ -100,7 +102,7 @@ export function createAssembly(): Assembly {
       if (calls.length > 0) message.set('tool_calls', listField(calls));
       else if (!BESIDE_TEXT.some((key) => message.has(key))) fill(message, 'content', '');
       choice.set('message', message);
-      choice.setLast('finish_reason', finishReason);
+      choice.setLast('finish_reason', finishAfter(finishReason, order));
       top.set('choices', listField([choice]));
       if (problem() !== null) return null;
       const out = createJsonText();

@@ -4,12 +4,22 @@ import { describedError, errorIn, type UpstreamError, wordsOnly } from './upstre
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { smallValueOf, topLevelMembers } from './json-members.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
-import { GOING, type StreamWatch, type WatchedFrames } from './stream-inspector.ts';
+import { GOING, type Sight, type StreamWatch, type WatchedFrames } from './stream-inspector.ts';
 
 /** The types of the events that end a stream, of protocols whose events have a `type`. */
 export interface TypedEnds {
   readonly done: readonly string[];
   readonly failed: readonly string[];
+}
+
+/** Puts right what clients stumble over in the events of one answer. */
+export interface EventRepair {
+  /** What is in each event that it reads, beside the types of the ends. */
+  readonly words: readonly string[];
+  /** The event itself where nothing is wrong with it; null where nothing is left of it. */
+  take(event: Buffer, type: string): Buffer | null;
+  /** Whether the answer is whole if its last event comes now. */
+  isWhole(): boolean;
 }
 
 const LF = 0x0a;
@@ -18,25 +28,24 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const DATA = Buffer.from('data:');
 
-/** For events with a `type` in their data. An event is parsed only if it contains the name of one that ends a stream. */
-export function createTypedWatch({ done, failed }: TypedEnds): StreamWatch {
-  const words = [...done, ...failed].map((type) => Buffer.from(type));
-  const failures = new Set(failed);
-  const ends = new Set([...done, ...failed]);
+/** For events with a `type` in their data. An event is parsed only if it contains the name of one that matters. */
+export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepair): StreamWatch {
+  const words = [...done, ...failed, ...repair.words].map((type) => Buffer.from(type));
 
   function inspect(frames: Frames): WatchedFrames {
-    let start = 0;
-    for (const [index, end] of frames.ends.entries()) {
-      const event = frames.bytes.subarray(start, end);
+    const taken: Buffer[] = [];
+    for (const event of eventsOf(frames)) {
       const type = words.some((word) => event.includes(word)) ? typeOf(event) : null;
-      if (type !== null && ends.has(type)) {
-        return failures.has(type)
-          ? { frames: first(frames, index), sight: { kind: 'error', error: errorOf(event) } }
-          : { frames: first(frames, index + 1), sight: { kind: 'done', last: event } };
+      if (type !== null && failed.includes(type)) {
+        return { frames: framesOf(taken), sight: { kind: 'error', error: errorOf(event) } };
       }
-      start = end;
+      const right = type === null ? event : repair.take(event, type);
+      const isLast = type !== null && done.includes(type);
+      if (isLast && !repair.isWhole()) return { frames: framesOf(taken), sight: UNFINISHED };
+      if (right !== null) taken.push(right);
+      if (isLast) return { frames: framesOf(taken), sight: { kind: 'done', last: right } };
     }
-    return { frames, sight: GOING };
+    return { frames: framesOf(taken), sight: GOING };
   }
 
   return {
@@ -65,14 +74,11 @@ function readable(frames: Frames): WatchedFrames {
   const before = done === -1 ? events : events.slice(0, done);
   return {
     frames: framesOf(before.filter(isReadable)),
-    sight: done === -1 ? GOING : { kind: 'unfinished' },
+    sight: done === -1 ? GOING : UNFINISHED,
   };
 }
 
-const first = ({ bytes, ends }: Frames, count: number): Frames => ({
-  bytes: bytes.subarray(0, ends[count - 1] ?? 0),
-  ends: ends.slice(0, count),
-});
+const UNFINISHED: Sight = { kind: 'unfinished' };
 
 const errorOf = (event: Buffer): UpstreamError => errorOfTyped(parseJson(dataOf(event) ?? ''));
 

@@ -43,14 +43,18 @@ const NOTHING_SAID: UpstreamError = {
 /** The error in a parsed answer or event; null if it is none. */
 export function errorIn(value: unknown): UpstreamError | null {
   const holder = holderIn(value);
-  return isObject(holder) && isError(holder) ? described(holder) : null;
+  if (!isObject(holder)) return null;
+  if (isError(holder)) return described(holder);
+  // OpenRouter tells what became of one choice in it (openrouter.ai/docs, Errors).
+  const failed = listOf(holder['choices']).find((each) => isObject(each) && isError(each));
+  return isObject(failed) ? described(failed) : null;
 }
 
 function isError(value: Json): boolean {
   const { error, base_resp: base } = value;
   if (error !== undefined && error !== null && error !== false) return true;
-  // vLLM up to 0.9, and Mistral.
-  if (value['object'] === 'error') return true;
+  // vLLM up to 0.9, and Mistral; a host behind Hermes (NousResearch/hermes-agent#65643).
+  if (value['object'] === 'error' || typeof value['error_message'] === 'string') return true;
   if (isObject(base) && (numberOf(base['status_code']) ?? 0) !== 0) return true;
   return value['success'] === false && listOf(value['errors']).length > 0;
 }
@@ -120,7 +124,13 @@ function innerOf(outer: Json): Json {
 /** What it says, and for OpenRouter what the host behind it said or why it refused. */
 function wordsOf(inner: Json, outer: Json): readonly UpstreamError[] {
   const own = [inner['message'], inner['msg'], inner['status_msg'], inner['detail']];
-  const others = [outer['error'], outer['message'], outer['detail'], inner['title']];
+  const others = [
+    outer['error'],
+    outer['message'],
+    outer['detail'],
+    inner['title'],
+    outer['error_message'],
+  ];
   const first = firstSaying([...own, ...others], inner);
   const { raw, reasons } = objectOf(inner['metadata']);
   return [first, ...[raw, ...listOf(reasons)].map(saying).filter(hasWords)];

@@ -30,6 +30,8 @@ export interface CommittedStart {
   readonly kind: 'commit';
   /** Whole events; the first one with content is among them. */
   readonly held: Frames;
+  /** What the first of them are, parsed; undefined for each without JSON. */
+  readonly chunks: readonly unknown[];
   /** Continues where the held events end. */
   readonly framer: Framer;
 }
@@ -181,6 +183,9 @@ function judged(event: Buffer, { judge }: StreamFormat): Judged {
     : { kind: substance.kind, chunk };
 }
 
+/** Parsed, an event can take twenty times its bytes; most streams have content in the second. */
+const MAX_KEPT_CHUNKS = 4;
+
 /**
  * Holds a stream's events until the first one with content. For the rest of an answer the finish reason is enough:
  * there may be no content left.
@@ -193,6 +198,7 @@ export function createStreamReader(
   const framer = createFramer();
   const held = new ByteBuffer();
   const ends: number[] = [];
+  const chunks: unknown[] = [];
   const meter = new UsageMeter(false);
   const empty = format.createEmptyAnswer();
 
@@ -205,7 +211,7 @@ export function createStreamReader(
 
   function commit(events: readonly Buffer[]): Progress {
     hold(events);
-    return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
+    return { kind: 'commit', held: { bytes: held.take(), ends }, chunks, framer };
   }
 
   function isStart(event: Extract<Judged, { readonly chunk: unknown }>): boolean {
@@ -217,6 +223,8 @@ export function createStreamReader(
   function read(events: readonly Buffer[]): Progress {
     for (const [index, event] of events.entries()) {
       const each = judged(event, format);
+      if (each.kind !== 'unreadable' && chunks.length < MAX_KEPT_CHUNKS)
+        chunks.push('chunk' in each ? each.chunk : undefined);
       switch (each.kind) {
         case 'content':
         case 'nothing':

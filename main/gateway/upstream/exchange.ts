@@ -285,8 +285,14 @@ export class PendingCall implements ResponseListener {
   }
 }
 
+/** `none` keeps servers from compressing a stream (vercel/ai#17007). */
+const UNCODED: ReadonlySet<string> = new Set(['', 'none', 'utf-8']);
+
 function codingOf(headers: ResponseHeaders): string {
-  return String(headers['content-encoding'] ?? 'identity').toLowerCase();
+  const coding = String(headers['content-encoding'] ?? '')
+    .trim()
+    .toLowerCase();
+  return UNCODED.has(coding) ? 'identity' : coding;
 }
 
 function problemOf(status: number, headers: ResponseHeaders, coding: string): string | null {

@@ -174,6 +174,7 @@ const UNEXPLAINED = passed(null, 'once');
 const ENGINE_GONE = replaced('unreachable', 'failure', 502, 'upstream_unreachable');
 const UNAVAILABLE = replaced(null, 'failure', 503, 'upstream_unavailable');
 const BROKEN = replaced(null, 'failure', 502, 'upstream_error');
+const CRASHED = replaced('bad_response', 'failure', 502, 'upstream_bad_response');
 const MISCONFIGURED = replaced(null, 'failure', 502, 'upstream_misconfigured');
 
 /** Said of one prompt, one request or one model: another caller's may be taken. */
@@ -197,6 +198,7 @@ const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
 /** As in docs/reference/routing-rules.md#what-falls-back; the first that says something counts. */
 function judge(facts: ErrorFacts): Judgement {
   return (
+    (facts.meaning === 'crashed' ? CRASHED : null) ??
     ofAccount(facts) ??
     ofRequest(facts) ??
     ofKey(facts) ??
@@ -259,6 +261,8 @@ function ofStatus(facts: ErrorFacts): Judgement | null {
 function ofClientStatus(facts: ErrorFacts): Judgement | null {
   const { status, meaning, error } = facts;
   if (status === 408) return TIMED_OUT;
+  // TGI, for whatever failed while it generated (router/src/server.rs); Bedrock's ModelErrorException.
+  if (status === 424) return BROKEN;
   if (status === 409 || status === 423 || status === 425) return IN_CONFLICT;
   // A stored response, or a file: another upstream may have it, and the route is there.
   if (status === 404 && meaning === 'no_object') return ELSEWHERE;
@@ -358,6 +362,7 @@ const STATUS_OF: Readonly<Record<Meaning, number>> = {
   no_endpoint: 404,
   no_object: 404,
   engine_gone: 502,
+  crashed: 500,
 };
 
 /** Statuses that mean something by themselves; an error behind a 200 with any other is no answer, and no more is known. */
@@ -387,12 +392,12 @@ const BEHIND_200 = 'an error behind a 200';
 
 /**
  * The wait that an upstream asks for, in milliseconds; null if it names none. Reads `retry-after-ms` (OpenAI's clients
- * honour it), `Retry-After` as seconds, as a date (RFC 9110, 10.2.3) or as a duration, Google's `RetryInfo`, and when
- * a used-up limit is full again: OpenAI's and Groq's durations, OpenRouter's time.
+ * honour it), `Retry-After` as seconds, as a date (RFC 9110, 10.2.3) or as a duration, Google's `RetryInfo`, when a used-up
+ * limit is full again, and words.
  */
 export function retryAfterMs(
   headers: ResponseHeaders,
-  error: Pick<UpstreamError, 'retryAfterMs' | 'headers'>,
+  error: Pick<UpstreamError, 'retryAfterMs' | 'headers' | 'message'>,
   nowMs: number,
 ): number | null {
   // An empty value would read as 0.
@@ -401,8 +406,16 @@ export function retryAfterMs(
   return (
     waitIn(headers['retry-after'], nowMs) ??
     error.retryAfterMs ??
-    fullAgainMs(headers, error, nowMs)
+    fullAgainMs(headers, error, nowMs) ??
+    saidWait(error)
   );
+}
+
+/** Proxies such as LiteLLM pass on what OpenAI, Azure or Groq said, and not their headers. */
+function saidWait({ message }: Pick<UpstreamError, 'message'>): number | null {
+  const [, wait = ''] =
+    /\b(?:try again|retry) (?:in|after) (\d[\d.hms ]{0,20})/i.exec(message) ?? [];
+  return durationMs(wait.replaceAll(/ |\.$/g, ''));
 }
 
 function waitIn(value: unknown, nowMs: number): number | null {
@@ -413,17 +426,29 @@ function waitIn(value: unknown, nowMs: number): number | null {
   return dateMs === null ? durationMs(value) : Math.max(0, dateMs - nowMs);
 }
 
-const LIMITS = ['requests', 'tokens'] as const;
+/** OpenAI and Groq name the limit behind it, Cerebras its time too. */
+const REMAINING = 'x-ratelimit-remaining';
 
 function fullAgainMs(
   headers: ResponseHeaders,
   { headers: repeated }: Pick<UpstreamError, 'headers'>,
   nowMs: number,
 ): number | null {
-  const usedUp = LIMITS.filter((limit) => headers[`x-ratelimit-remaining-${limit}`] === '0');
-  const waits = usedUp.map((limit) => durationMs(headers[`x-ratelimit-reset-${limit}`]) ?? 0);
-  const resetAt = Number(repeated['X-RateLimit-Reset'] ?? Number.NaN);
-  if (Number.isFinite(resetAt)) waits.push(resetAt - nowMs);
+  const usedUp = Object.keys(headers).filter(
+    (name) => name.startsWith(REMAINING) && Number(headers[name]) === 0,
+  );
+  const resets = usedUp.map((name) => headers[name.replace('remaining', 'reset')]);
+  const waits = [...resets, repeated['X-RateLimit-Reset']].map((reset) => untilMs(reset, nowMs));
   const longest = Math.max(0, ...waits);
   return longest === 0 ? null : longest;
 }
+
+/** Of a duration, of seconds, or of seconds or milliseconds since the epoch, whichever it must be; 0 for anything else. */
+function untilMs(reset: unknown, nowMs: number): number {
+  const number = Number(reset || Number.NaN);
+  if (!Number.isFinite(number)) return durationMs(reset) ?? 0;
+  if (number < SOME_YEARS_S) return number * 1000;
+  return (number < SOME_YEARS_S * 1000 ? number * 1000 : number) - nowMs;
+}
+
+const SOME_YEARS_S = 1e8;

@@ -20,7 +20,9 @@ export type Meaning =
   /** Something that a request refers to by its id is missing. */
   | 'no_object'
   /** An agent could not reach its engine. */
-  | 'engine_gone';
+  | 'engine_gone'
+  /** The model's process has ended, whatever the status says. */
+  | 'crashed';
 
 interface Refusal {
   readonly meaning: Meaning;
@@ -44,6 +46,14 @@ const REFUSALS: readonly Refusal[] = [
     meaning: 'engine_gone',
     codes: ['engine_unreachable'],
     words: [],
+  },
+  {
+    meaning: 'crashed',
+    codes: [],
+    words: [
+      // LM Studio with 400 (lmstudio-ai/lmstudio-bug-tracker#1057); Ollama with 500.
+      /\bmodel has crashed\b|runner (process )?has (terminated|unexpectedly stopped)/i,
+    ],
   },
   {
     meaning: 'context_length',
@@ -74,10 +84,12 @@ const REFUSALS: readonly Refusal[] = [
       /token count of \d+ exceeds the limit/i,
       /range of input length should be/i,
       /input (length|is) .{0,60}longer than the model/i,
+      // vLLM, where the prompt leaves no room for an answer.
+      /max_tokens must be at least 1, got -\d/i,
       // llama.cpp, for embeddings (tools/server).
       /input .{0,40}too large to process/i,
       // LM Studio.
-      /tokens to keep from the initial prompt|context the overflows/i,
+      /tokens to keep from the initial prompt|context the overflows|n_keep .{0,20}>= n_ctx/i,
       // oMLX, for the memory that is free (jundot/omlx#2179, #1488).
       /context too large for available memory|memory limit exceeded during prefill/i,
     ],
@@ -167,7 +179,16 @@ const REFUSALS: readonly Refusal[] = [
   {
     meaning: 'rate_limited',
     // Gemini calls a minute's limit a quota (dcdpr/jp#1061). Zhipu; MiniMax; Mistral (BerriAI/litellm, exception_mapping_utils.py).
-    codes: ['RESOURCE_EXHAUSTED', '1302', '1305', 'base_resp:1002', 'base_resp:1039', 'rate_limit'],
+    codes: [
+      'RESOURCE_EXHAUSTED',
+      '1302',
+      '1305',
+      'base_resp:1002',
+      'base_resp:1039',
+      'rate_limit',
+      // OpenAI, in an event of a stream.
+      'rate_limit_exceeded',
+    ],
     words: [/service tier capacity exceeded|flex tier capacity/i],
   },
   {
@@ -196,6 +217,8 @@ const REFUSALS: readonly Refusal[] = [
       // xAI; Together; Fireworks; OpenRouter's limit of a key; Copilot.
       /used all available credits|monthly spending limit|spending limit|credit limit exceeded/i,
       /key limit exceeded|premium request allowance|account .{0,60}suspended/i,
+      // Cloudflare Workers AI with 429 (developers.cloudflare.com/workers-ai/platform/pricing).
+      /used up your (daily )?free allocation/i,
       // Zhipu and one-api, in Chinese.
       /余额不足|额度不足|欠费/,
     ],
@@ -230,6 +253,8 @@ const REFUSALS: readonly Refusal[] = [
       'unknown_model',
       'model_decommissioned',
       'model_not_available',
+      // Groq, until its owner has accepted them (console.groq.com/docs/errors).
+      'model_terms_required',
       // Azure; DashScope; Zhipu; SiliconFlow.
       'DeploymentNotFound',
       'ModelNotFound',
@@ -247,6 +272,8 @@ const REFUSALS: readonly Refusal[] = [
       ),
       // Moonshot; OpenAI and Groq for a project; Together.
       /not found the model|(access|permission|unable to access) (to |for )?(the )?model/i,
+      // Bedrock, for a model that it only serves through an inference profile.
+      /invocation of model id .{0,160} isn.t supported/i,
       // OpenRouter, 404 without the word; Zhipu.
       /no (allowed )?(endpoints|providers)\b/i,
       /模型不存在/,
@@ -258,10 +285,16 @@ const REFUSALS: readonly Refusal[] = [
     codes: [],
     words: [
       // LM Studio; TabbyAPI; llama-swap; Ollama; one-api, 503.
-      /no models? (is |are )?(currently )?loaded|failed to load model|could not find (a )?(real )?model/i,
+      /no models? (is |are )?(currently )?loaded|failed to load model|could not (load |find (a )?(real )?)model/i,
+      // llama.cpp's router and llama-swap with 500 and 502: this model's process does not start.
+      /\bmodel (name=)?.{0,160} failed to load|unable to start process|upstream command exited/i,
+      // OpenRouter with 503 (openrouter.ai/docs, Errors).
+      /no available model provider/i,
       /model requires more (system )?memory|no available channel|无可用渠道/i,
       // Ollama with 403, for some models of its cloud (ollama/ollama#15741); oMLX (jundot/omlx#62).
       /this model requires a subscription|cannot load .{0,160}memory/i,
+      // The same with 429 (continuedev/continue#11444): its own models are free.
+      /reached your (hourly|daily|weekly|session|monthly) usage limit/i,
     ],
   },
   {

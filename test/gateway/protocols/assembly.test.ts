@@ -60,7 +60,7 @@ test('the assembled message is the same, wherever text and arguments are cut', (
             delta({ tool_calls: [{ index, function: { arguments: piece } }] }),
           ),
         ]),
-        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+        { choices: [{ index: 0, delta: {}, finish_reason: 'length' }] },
       ];
       const toolCalls = calls.map(({ id, name, arguments: args }) => ({
         id,
@@ -77,7 +77,7 @@ test('the assembled message is the same, wherever text and arguments are cut', (
               content,
               ...(calls.length === 0 ? {} : { tool_calls: toolCalls }),
             },
-            finish_reason: 'stop',
+            finish_reason: 'length',
           },
         ],
       });

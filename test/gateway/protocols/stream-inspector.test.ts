@@ -182,3 +182,29 @@ test('a text after one that ended in an escaped quote is passed on unchanged', (
   const events = [saying('b\\"'), saying('c'), A];
   expect(watched(1, ...events).text).toBe(events.join(''));
 });
+
+/** A chunk that says its end before its text. */
+const endFirst = (created: number, finish: string | null) =>
+  `data: {"id":"c1","created":${created},"choices":[{"index":0,"finish_reason":${JSON.stringify(finish)},"delta":{"content":"a"}}]}\n\n`;
+
+test('a finish reason before the text is seen, where an id is as much shorter as it is longer', () => {
+  const events = [endFirst(1_790_000_000, null), endFirst(1_790_000_001, null)];
+  const last = endFirst(17_900_000, 'stop');
+  expect(last).toHaveLength(events[0]?.length ?? 0);
+  expect(watched(1, ...events, last)).toMatchObject({
+    finished: true,
+    text: [...events, last].join(''),
+  });
+});
+
+test('an error in place of the ids before the text is seen', () => {
+  const error = A.replace('"id"', '"error":{"message":"no"},"id"');
+  expect(watched(1, A, A, error).sight).toBe('error');
+});
+
+test('chunks that differ in their time alone are passed on unchanged, up to the last', () => {
+  const timed = (created: number, finish: string | null = null) =>
+    chunk({ content: 'a' }, finish).replace('"choices"', `"created":${created},"choices"`);
+  const events = [timed(1), timed(1), timed(2), timed(3), timed(4, 'stop'), 'data: [DONE]\n\n'];
+  expect(watched(1, ...events)).toEqual({ text: events.join(''), sight: 'done', finished: true });
+});

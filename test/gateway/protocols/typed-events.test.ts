@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
-import { createTypedWatch } from '../../../main/gateway/protocols/typed-events.ts';
+import {
+  createTypedWatch,
+  type EventRepair,
+} from '../../../main/gateway/protocols/typed-events.ts';
 import { framesOf } from '../../../main/gateway/protocols/sse.ts';
 import { workMs } from '../../support/at-once.ts';
 import { typed } from '../../support/protocols.ts';
 
-const watch = () => createTypedWatch({ done: ['message_stop'], failed: ['error'] });
+const UNREPAIRED: EventRepair = { words: [], take: (event) => event, isWhole: () => true };
+const watch = () => createTypedWatch({ done: ['message_stop'], failed: ['error'] }, UNREPAIRED);
 const frames = (...events: readonly string[]) =>
   framesOf(events.map((event) => Buffer.from(event)));
 function taken(...events: readonly string[]) {

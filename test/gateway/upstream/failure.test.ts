@@ -22,6 +22,23 @@ test.each<[headers: Record<string, string>, ms: number | null]>([
   [{ 'retry-after': '6m0s' }, 360_000],
   [{ 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1.5s' }, 1500],
   [{ 'x-ratelimit-remaining-tokens': '7', 'x-ratelimit-reset-tokens': '1.5s' }, null],
+  // github.com/Cerebras/cerebras-cloud-sdk-python: a limit of a day, in seconds.
+  [{ 'x-ratelimit-remaining-requests-day': '0', 'x-ratelimit-reset-requests-day': '33.5' }, 33_500],
+  [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW / 1000 + 44) }, 44_000],
+  [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW + 44_000) }, 44_000],
+  [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': 'soon' }, null],
 ])('the headers %j ask for a wait of %j ms', (headers, ms) => {
-  expect(retryAfterMs(headers, { retryAfterMs: null, headers: {} }, NOW)).toBe(ms);
+  expect(retryAfterMs(headers, { retryAfterMs: null, headers: {}, message: '' }, NOW)).toBe(ms);
+});
+
+test.each([
+  // As LiteLLM passes them on (BerriAI/litellm, exception_mapping_utils.py), of Groq, Azure and Gemini.
+  ['litellm.RateLimitError: Rate limit reached for m. Please try again in 2m59.56s.', 179_560],
+  ['Requests have exceeded the rate limit. Please retry after 26 seconds.', 26_000],
+  ['Please retry in 34.5s.', 34_500],
+  ['Please try again in 20 minutes', 1_200_000],
+  ['Please try again in a few seconds.', null],
+  ['Try again in 2026.', null],
+])('an upstream that says %j asks for a wait of %j ms', (message, ms) => {
+  expect(retryAfterMs({}, { retryAfterMs: null, headers: {}, message }, NOW)).toBe(ms);
 });

@@ -2,12 +2,14 @@ import type { System } from '../system.ts';
 import { CHIPS } from './chips.ts';
 import { ENGINES } from './engines.ts';
 import { HOSTS } from './hosts.ts';
+import { LLAMA } from './llama.ts';
 import { MAKERS } from './makers.ts';
 import { OPEN_MODELS } from './open-models.ts';
 import { PROXIES } from './proxies.ts';
 
 export const SYSTEMS: readonly System[] = [
   ...ENGINES,
+  ...LLAMA,
   ...MAKERS,
   ...OPEN_MODELS,
   ...HOSTS,

@@ -61,6 +61,11 @@ export const CHIPS: readonly System[] = [
         ),
       ),
       // console.groq.com/docs/errors
+      refused(
+        'model_not_found',
+        400,
+        openAi('The model `m` requires terms acceptance.', 'model_terms_required'),
+      ),
       refused('rate_limited', 498, openAi('Flex tier capacity exceeded.', 'capacity_exceeded')),
     ],
     failures: [

@@ -1,5 +1,14 @@
 import { refused } from '../refused.ts';
-import { DONE, part, usagePart } from '../speech.ts';
+import {
+  CALL_BLOCK,
+  DONE,
+  MESSAGE_START,
+  messageEnd,
+  part,
+  responseEvents,
+  textBlock,
+  usagePart,
+} from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** Engines that people run themselves. */
@@ -53,6 +62,10 @@ export const ENGINES: readonly System[] = [
         type: 'BadRequestError',
         code: 400,
       }),
+      // github.com/vllm-project/vllm, entrypoints/openai: a prompt that leaves no room.
+      refused('context_length', 400, {
+        error: { message: 'max_tokens must be at least 1, got -904.', code: 400 },
+      }),
     ],
     // github.com/vllm-project/vllm/issues/57082; github.com/vllm-project/guidellm/issues/743.
     gaveUp: ['abort'],
@@ -63,6 +76,37 @@ export const ENGINES: readonly System[] = [
         says: 'only that all is done',
         stream: [DONE],
         fate: { next: 'bad_response' },
+      },
+      {
+        // github.com/vllm-project/agentic-api/pull/296
+        says: 'that it is done, though it calls a tool',
+        native: 'messages',
+        stream: [MESSAGE_START, ...CALL_BLOCK, ...messageEnd('end_turn')],
+        whole: {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'tool_use', id: 'call_1', name: 'a', input: { n: 1 } }],
+          stop_reason: 'end_turn',
+          usage: { input_tokens: 1, output_tokens: 2 },
+        },
+        fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
+      },
+      {
+        // github.com/vllm-project/vllm, entrypoints/anthropic/serving.py: an answer that it gave up.
+        says: 'an end without a reason',
+        native: 'messages',
+        stream: [MESSAGE_START, ...textBlock('Pre'), ...messageEnd(null)],
+        fate: { broken: 'Pre' },
+      },
+      {
+        // github.com/vllm-project/agentic-api/issues/273
+        says: 'that an answer is complete which the limit cut off',
+        native: 'responses',
+        stream: responseEvents('Pre', 'response.completed', {
+          status: 'incomplete',
+          incomplete_details: { reason: 'max_output_tokens' },
+        }),
+        fate: { text: 'Pre', finish: 'length' },
       },
     ],
     lists: {
@@ -143,6 +187,10 @@ export const ENGINES: readonly System[] = [
         error_type: 'validation',
       }),
       refused('busy', 429, { error: 'Model is overloaded', error_type: 'overloaded' }),
+      refused('http_424', 424, {
+        error: 'Request failed during generation: Server error: CUDA out of memory',
+        error_type: 'generation',
+      }),
     ],
     // github.com/huggingface/text-generation-inference, router/src/infer/mod.rs: a 422 whatever it was.
     failures: [
@@ -150,164 +198,6 @@ export const ENGINES: readonly System[] = [
         event: { error: { message: 'worker died', http_status_code: 422 } },
         means: 'bad_response',
       },
-    ],
-  },
-  {
-    // github.com/ggml-org/llama.cpp/issues/20198; github.com/darshi1337/apogee/issues/139.
-    name: 'llama.cpp of early 2026',
-    place: 'local',
-    manner: {
-      around: { timings: { prompt_n: 1, predicted_ms: 1.5 }, system_fingerprint: 'b1' },
-      opening: { content: null },
-      calls: { arguments: 'object' },
-      end: 'no blank line',
-      life: ': ping\n\n',
-    },
-    refusals: [
-      refused('context_length', 400, {
-        error: {
-          code: 400,
-          message: 'the request exceeds the available context size, try increasing it',
-          type: 'exceed_context_size_error',
-          n_prompt_tokens: 5000,
-          n_ctx: 4096,
-        },
-      }),
-      refused('busy', 503, {
-        error: { code: 503, message: 'Loading model', type: 'unavailable_error' },
-      }),
-      refused('unsupported_feature', 500, {
-        error: { code: 500, message: 'tools param requires --jinja flag', type: 'server_error' },
-      }),
-      refused('unsupported_input', 500, {
-        error: {
-          code: 500,
-          message:
-            'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
-          type: 'server_error',
-        },
-      }),
-    ],
-    lists: {
-      body: {
-        models: [{ name: 'm' }],
-        object: 'list',
-        data: [{ id: 'm', owned_by: 'llamacpp', meta: { n_ctx_train: 4096 } }],
-      },
-      model: { id: 'm', owner: 'llamacpp' },
-    },
-  },
-  {
-    // github.com/ggml-org/llama.cpp/issues/16109 and /14566: errors in a field of their own.
-    name: 'llama.cpp of 2025',
-    place: 'local',
-    manner: { opening: { content: null } },
-    failures: [
-      { event: 'error: {"code":500,"message":"gone"}\n\n', means: 'bad_response' },
-      {
-        event: 'error: {"code":400,"message":"too long","type":"exceed_context_size_error"}\n\n',
-        means: 'context_length',
-      },
-    ],
-  },
-  {
-    // github.com/ollama/ollama/issues/15457; openai/openai.go of the same.
-    name: 'Ollama 0.20',
-    place: 'local',
-    manner: {
-      role: 'each',
-      reasoning: 'reasoning',
-      calls: { index: 'zero', arguments: 'whole' },
-    },
-    refusals: [
-      // github.com/ollama/ollama, server/routes.go and server/sched.go
-      refused('unsupported_feature', 400, {
-        error: {
-          message: 'registry.ollama.ai/library/m does not support tools',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
-      refused('unsupported_feature', 400, {
-        error: {
-          message: '"m" does not support thinking',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
-      refused('model_not_found', 404, {
-        error: {
-          message: 'model "m" not found, try pulling it first',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
-      refused('busy', 503, {
-        error: {
-          message: 'server busy, please try again. maximum pending requests exceeded',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
-      refused('model_not_found', 500, {
-        error: {
-          message: 'model requires more system memory (18.2 GiB) than is available (9.1 GiB)',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
-      // github.com/ollama/ollama/issues/15741, for a model of its cloud
-      refused('model_not_found', 403, {
-        error: 'this model requires a subscription, upgrade for access: https://ollama.com/upgrade',
-      }),
-    ],
-    oddities: [
-      {
-        // github.com/ollama/ollama, middleware/openai.go: a chunk made of an error.
-        says: 'an empty chunk in place of the rest',
-        stream: [part({ content: 'Pre' }), part({ content: '' })],
-        fate: { broken: 'Pre' },
-      },
-    ],
-  },
-  {
-    // github.com/ollama/ollama/issues/4357.
-    name: 'Ollama 0.1',
-    place: 'local',
-    manner: { role: 'each', unfinished: '', usage: 'none' },
-  },
-  {
-    // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/649.
-    name: 'LM Studio',
-    place: 'local',
-    manner: { role: 'each', calls: { id: 'empty later', name: 'empty later' } },
-    refusals: [
-      refused('model_not_found', 404, {
-        error: {
-          message: 'No models loaded. Please load a model in the developer page.',
-          type: 'invalid_request_error',
-          param: 'model',
-          code: 'model_not_found',
-        },
-      }),
-      refused('context_length', 400, {
-        error:
-          'Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens',
-      }),
-    ],
-    failures: [
-      // github.com/zendev-sh/goai/issues/110
-      {
-        event: 'event: error\ndata: {"error":{"message":"gone"},"message":"gone"}\n\n',
-        means: 'bad_response',
-      },
-      // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2322
-      { event: { error: 'Context size has been exceeded.' }, means: 'context_length' },
     ],
   },
   {
@@ -334,37 +224,6 @@ export const ENGINES: readonly System[] = [
         means: 'context_length',
       },
     ],
-  },
-  {
-    // github.com/mudler/LocalAI/issues/5102 and /1609.
-    name: 'LocalAI 2.26',
-    place: 'local',
-    manner: { unfinished: '', usage: 'each' },
-  },
-  {
-    // github.com/LostRuins/koboldcpp/issues/2480 and /2481; github.com/PowerShell/AIShell/issues/350.
-    name: 'KoboldCpp',
-    place: 'local',
-    manner: {
-      role: 'each',
-      unfinished: 'null',
-      usage: 'none',
-      named: 'event: message\n',
-      isClosing: true,
-    },
-    refusals: [
-      // github.com/LostRuins/koboldcpp/issues/2481
-      refused('busy', 503, {
-        detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' },
-      }),
-    ],
-    gaveUp: ['error'],
-  },
-  {
-    // The same issues: with tools in the request it does not stream.
-    name: 'KoboldCpp with tools',
-    place: 'local',
-    manner: { isWhole: true, usage: 'none', isClosing: true },
   },
   {
     // github.com/theroyallab/tabbyAPI, endpoints/OAI.
@@ -410,20 +269,5 @@ export const ENGINES: readonly System[] = [
     name: 'ai00',
     place: 'local',
     manner: { unfinished: 'null' },
-  },
-  {
-    // Runs llama.cpp (docs.docker.com/ai/model-runner).
-    name: 'Docker Model Runner',
-    place: 'local',
-    manner: { opening: { content: null } },
-    refusals: [
-      // github.com/docker/hello-genai/issues/25
-      refused('model_not_found', 404, 'error while getting model: model not found'),
-    ],
-    // github.com/docker/hello-genai/issues/25: callers say `ai/m`.
-    lists: {
-      body: { object: 'list', data: [{ id: 'docker.io/ai/m:latest', owned_by: 'docker' }] },
-      model: { id: 'docker.io/ai/m:latest', owner: 'docker' },
-    },
   },
 ];

@@ -68,6 +68,17 @@ export const HOSTS: readonly System[] = [
         }),
         { waitMs: 42_000 },
       ),
+      refused(
+        'model_not_found',
+        503,
+        openRouter(
+          503,
+          'There is no available model provider that meets your routing requirements',
+        ),
+      ),
+      refused('quota', 200, {
+        choices: [{ ...openRouter(402, 'Insufficient credits'), message: { content: '' } }],
+      }),
       // github.com/BerriAI/litellm/issues/21755
       refused('rate_limited', 200, openRouter(429, 'Rate limit exceeded: free-models-per-min.')),
     ],
@@ -84,6 +95,17 @@ export const HOSTS: readonly System[] = [
       },
     ],
     oddities: [
+      {
+        says: 'within its choice that it is rate limited',
+        stream: [
+          {
+            ...part({}),
+            choices: [{ delta: {}, finish_reason: 'error', ...openRouter(429, 'slow down') }],
+          },
+          DONE,
+        ],
+        fate: { next: 'rate_limited' },
+      },
       {
         says: 'one thought in two fields',
         stream: [
@@ -181,6 +203,16 @@ export const HOSTS: readonly System[] = [
         success: false,
         errors: [{ code: 3040, message: 'Capacity temporarily exceeded.' }],
         messages: [],
+      }),
+      // developers.cloudflare.com/workers-ai/platform/pricing
+      refused('quota', 429, {
+        success: false,
+        errors: [
+          {
+            code: 4006,
+            message: 'AiError: you have used up your daily free allocation of 10,000 neurons',
+          },
+        ],
       }),
       refused('model_not_found', 400, {
         result: null,

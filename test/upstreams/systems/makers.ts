@@ -1,5 +1,5 @@
 import { anthropic, google, openAi, refused, TOOL_LOOP } from '../refused.ts';
-import { answer, DONE, part, piece, usagePart } from '../speech.ts';
+import { answer, DONE, part, piece, usagePart, responseEvents, typed } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** xAI says it of missing rights and of flagged prompts. */
@@ -72,6 +72,29 @@ export const MAKERS: readonly System[] = [
         headers: { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '6m0s' },
         waitMs: 360_000,
       }),
+    ],
+    oddities: [
+      {
+        // github.com/NousResearch/hermes-agent/pull/5689; github.com/commontoolsinc/labs/pull/5092: the host of Codex.
+        says: 'no output in its last event',
+        native: 'responses',
+        stream: responseEvents('Yes', 'response.completed', { status: 'completed', output: [] }),
+        fate: { text: 'Yes' },
+      },
+      {
+        // platform.openai.com/docs/api-reference/responses-streaming
+        says: 'that it failed at a limit',
+        native: 'responses',
+        stream: [
+          typed('response.failed', {
+            response: {
+              status: 'failed',
+              error: { code: 'rate_limit_exceeded', message: 'Please try again in 11s.' },
+            },
+          }),
+        ],
+        fate: { next: 'rate_limited' },
+      },
     ],
     // github.com/vercel/ai/issues/17230: clients act on the code.
     failures: [{ event: openAi('too long', 'context_length_exceeded'), means: 'context_length' }],
@@ -302,6 +325,8 @@ export const MAKERS: readonly System[] = [
         { waitMs: 34_074.824224 },
       ),
     ],
+    // github.com/HKUDS/Vibe-Trading/pull/308; github.com/NousResearch/hermes-agent/pull/83886
+    gaveUp: ['function_call_filter: MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'],
     oddities: [
       {
         says: 'no choice, and no reason',

@@ -228,10 +228,11 @@ export const OPEN_MODELS: readonly System[] = [
         'rate_limited',
         429,
         openAi(
-          'Your account reached max request concurrency: 1, please try again after 1 seconds',
+          'Your account reached max request concurrency: 1, please try again after 41 seconds',
           null,
           'rate_limit_reached_error',
         ),
+        { waitMs: 41_000 },
       ),
       // github.com/simstudioai/sim/issues/5716
       refused(

@@ -1,5 +1,5 @@
 import { openAi, refused } from '../refused.ts';
-import { DONE, part, piece } from '../speech.ts';
+import { CALL_BLOCK, DONE, MESSAGE_START, messageEnd, part, piece, typed } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** What stands between hosts and their callers. */
@@ -32,6 +32,15 @@ export const PROXIES: readonly System[] = [
         message: 'Too many tokens, please wait before trying again.',
       }),
       refused('model_not_found', 400, { message: 'The provided model identifier is invalid.' }),
+      // github.com/stackblitz-labs/bolt.diy/issues/1102
+      refused('model_not_found', 400, {
+        message:
+          'Invocation of model ID m with on-demand throughput isn’t supported. Retry your request with the ID or ARN of an inference profile.',
+      }),
+      // docs.aws.amazon.com/bedrock/latest/APIReference, ModelErrorException
+      refused('http_424', 424, {
+        message: 'The request failed due to an error while processing the model.',
+      }),
     ],
   },
   {
@@ -75,6 +84,39 @@ export const PROXIES: readonly System[] = [
           code: '401',
         },
       }),
+      refused(
+        'rate_limited',
+        429,
+        openAi('litellm.RateLimitError: Please try again in 28.5s.', '429', 'throttling_error'),
+        { waitMs: 28_500 },
+      ),
+    ],
+    oddities: [
+      {
+        // github.com/BerriAI/litellm/issues/20480
+        says: 'each call once more when it is whole',
+        stream: [
+          part({ tool_calls: [piece(0, 'a', '{"n":', { id: 'call_1' })] }),
+          part({ tool_calls: [piece(0, null, '1}', { id: 'call_1' })] }),
+          part({ tool_calls: [piece(0, 'a', '"{\\"n\\":1}"', { id: 'call_1' })] }),
+          part({}, 'tool_calls'),
+          DONE,
+        ],
+        fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
+      },
+      {
+        // github.com/BerriAI/litellm/issues/32478 and /37273
+        says: 'the start of a message and the end of a block twice',
+        native: 'messages',
+        stream: [
+          MESSAGE_START,
+          MESSAGE_START,
+          ...CALL_BLOCK,
+          typed('content_block_stop', { index: 0 }),
+          ...messageEnd('tool_use'),
+        ],
+        fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
+      },
     ],
   },
   {
@@ -88,6 +130,17 @@ export const PROXIES: readonly System[] = [
     name: 'CommandCode',
     place: 'hosted_a',
     manner: {},
+    // github.com/NousResearch/hermes-agent/pull/65643, of a host without a name.
+    failures: [
+      {
+        event: {
+          choices: null,
+          error_type: 'BadRequestError',
+          error_message: "This model's maximum context length is 4096 tokens",
+        },
+        means: 'context_length',
+      },
+    ],
     refusals: [
       refused('http_503', 503, {
         success: false,
@@ -157,6 +210,17 @@ export const PROXIES: readonly System[] = [
         stream: [
           part({ tool_calls: [{ index: 1, id: 'call_1', function: { arguments: '{"n":1}' } }] }),
           part({ tool_calls: [{ index: 1, function: { name: 'a' } }] }),
+          part({}, 'tool_calls'),
+          DONE,
+        ],
+        fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
+      },
+      {
+        // github.com/lidge-jun/opencodex/issues/361
+        says: 'the arguments of a call twice',
+        stream: [
+          part({ tool_calls: [piece(0, 'a', '{"n":1}', { id: 'call_1' })] }),
+          part({ tool_calls: [piece(0, null, '{"n":1}')] }),
           part({}, 'tool_calls'),
           DONE,
         ],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isObject } from '#shared/objects.ts';
-import { listOf, memberOf } from '../../../platform/json.ts';
+import { listOf, memberOf, parseJson } from '../../../platform/json.ts';
 
 /** A piece of a tool call, or a whole one. */
 export interface CallPiece {
@@ -45,6 +45,8 @@ export type CallPlace =
       readonly id: string;
       readonly isNew: boolean;
     }
+  /** What is known already. */
+  | { readonly kind: 'repeated' }
   /** The arguments of two calls, and nothing that tells whose they are. */
   | { readonly kind: 'mixed_up' };
 
@@ -56,9 +58,12 @@ interface KnownCall {
   given: string;
   name: string;
   readonly id: string;
+  /** The arguments so far. */
+  text: string;
   readonly progress: JsonProgress;
 }
 
+const REPEATED: CallPlace = { kind: 'repeated' };
 const MIXED_UP: CallPlace = { kind: 'mixed_up' };
 
 /**
@@ -69,8 +74,8 @@ const MIXED_UP: CallPlace = { kind: 'mixed_up' };
 export function createCallOrder(newId: (place: number) => string = newCallId) {
   const byId = new Map<string, KnownCall>();
   const byIndex = new Map<number | string, KnownCall>();
+  const all: KnownCall[] = [];
   let latest: KnownCall | null = null;
-  let count = 0;
 
   function known(piece: CallPiece): KnownCall | null {
     const { id, index, name } = piece;
@@ -91,14 +96,26 @@ export function createCallOrder(newId: (place: number) => string = newCallId) {
   }
 
   function begun({ id: given, name }: CallPiece): KnownCall {
-    const id = given === '' || byId.has(given) ? newId(count) : given;
-    const call = { place: count, given, name, id, progress: createJsonProgress() };
-    count += 1;
+    const id = given === '' || byId.has(given) ? newId(all.length) : given;
+    const call = { place: all.length, given, name, id, text: '', progress: createJsonProgress() };
+    all.push(call);
     return call;
+  }
+
+  /**
+   * LiteLLM tells each call once more when it is whole, its JSON as a JSON text (BerriAI/litellm#20480), others its
+   * arguments (lidge-jun/opencodex#361): as a second call, the tool would run twice.
+   */
+  function isRepeated({ id, index, name, arguments: text }: CallPiece): boolean {
+    if (id === '' && name !== '') return false;
+    const at = id === '' ? (index === null ? latest : byIndex.get(index)) : byId.get(id);
+    if (at?.progress.isWhole() !== true || (name !== '' && name !== at.name)) return false;
+    return text === at.text || (text.startsWith('"') && parseJson(text) === at.text);
   }
 
   return {
     placeOf(piece: CallPiece): CallPlace {
+      if (isRepeated(piece)) return REPEATED;
       const { id, index } = piece;
       const before = known(piece);
       if (before?.progress.isWhole() === true && piece.arguments.trim() !== '') return MIXED_UP;
@@ -108,9 +125,12 @@ export function createCallOrder(newId: (place: number) => string = newCallId) {
       if (id !== '' && id === call.given) byId.set(id, call);
       if (index !== null) byIndex.set(index, call);
       latest = call;
+      call.text += piece.arguments;
       call.progress.add(piece.arguments);
       return { kind: 'place', place: call.place, id: call.id, isNew: before === null };
     },
+    /** Whether the arguments of a call end in the middle. */
+    isCut: () => all.some(({ progress }) => progress.isCut()),
   };
 }
 
@@ -136,5 +156,6 @@ function createJsonProgress() {
       }
     },
     isWhole: () => hasBegun && depth === 0 && !isText,
+    isCut: () => hasBegun && (depth > 0 || isText),
   };
 }

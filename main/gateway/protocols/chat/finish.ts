@@ -16,10 +16,10 @@ const NAMES: Readonly<Record<Exclude<End, 'stop' | null>, string>> = {
   length: 'length max_tokens model_length model_context_window_exceeded error_limit',
   tool_calls: 'tool_calls tool_call tool_use function_call',
   content_filter:
-    'content_filter content_filtered guardrail_intervened sensitive safety prohibited_content spii blocklist recitation refusal error_toxic',
-  // Google's last one: neither text nor a call, and the same again for the same request (agentjido/req_llm#935).
+    'content_filter content_filtered guardrail_intervened sensitive safety prohibited_content spii blocklist recitation image_safety image_prohibited_content image_recitation language refusal error_toxic',
+  // Google's: neither text nor a call, and the same again for the same request (agentjido/req_llm#935).
   broken:
-    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call',
+    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls missing_thought_signature',
 };
 
 const ENDS: ReadonlyMap<string, End> = new Map(
@@ -34,7 +34,9 @@ const ENDS: ReadonlyMap<string, End> = new Map(
  */
 export function endOf(reason: unknown): End {
   if (typeof reason !== 'string' || reason === '' || reason === 'null') return null;
-  return ENDS.get(reason.toLowerCase()) ?? 'stop';
+  // Gemini puts what filtered it in front: `function_call_filter: MALFORMED_FUNCTION_CALL`.
+  const [last = ''] = reason.toLowerCase().split(': ').slice(-1);
+  return ENDS.get(last) ?? 'stop';
 }
 
 /** The reason as clients know it; null while the answer goes on. For reasons that are not `broken`. */

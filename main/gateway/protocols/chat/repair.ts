@@ -1,5 +1,5 @@
 import { isObject } from '#shared/objects.ts';
-import { listOf } from '../../../platform/json.ts';
+import { listOf, memberOf } from '../../../platform/json.ts';
 import { type CallOrder, callPieceOf, callsIn, createCallOrder, newCallId } from './calls.ts';
 import { endOf, standardReason } from './finish.ts';
 
@@ -93,11 +93,18 @@ function repairedChoice(given: Json, choice: Choice): Json | string | null {
   if (typeof said === 'string') return said;
   choice.isFinished ||= isLast;
   if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
-  const finish = isRepeated ? null : standardReason(reason);
+  const finish = isRepeated ? null : finishAfter(reason, choice.order);
   return said === delta && (reason ?? null) === finish
     ? given
     : { ...given, delta: said, finish_reason: finish };
 }
+
+/**
+ * vLLM says of a streamed call that its token limit cut off that it is complete, after which agents would run it or ask
+ * the same again (vllm-project/vllm#53269).
+ */
+export const finishAfter = (reason: unknown, order: Pick<CallOrder, 'isCut'>): string | null =>
+  endOf(reason) !== null && order.isCut() ? 'length' : standardReason(reason);
 
 const isBlank = (value: unknown): boolean =>
   isObject(value) ? Object.values(value).every(isBlank) : isAbsent(value) || value === '';
@@ -130,6 +137,7 @@ function repairedCall(call: Json, { order, calls }: Choice): Json | string | nul
   const piece = callPieceOf(call);
   const at = order.placeOf(piece);
   if (at.kind === 'mixed_up') return MIXED_UP;
+  if (at.kind === 'repeated') return null;
   const { place, id } = at;
   if (place >= MAX_CALLS) return TOO_MANY;
   const known = (calls[place] ??= {
@@ -190,7 +198,9 @@ export function repairedAnswer(answer: Json): Json {
 function repairedWhole(choice: Json): Json {
   const { message, finish_reason: reason } = choice;
   const said = isObject(message) ? repairedMessage(message) : message;
-  const finish = standardReason(reason);
+  const order = createCallOrder();
+  for (const call of callsIn(memberOf(said, 'tool_calls'))) order.placeOf(callPieceOf(call));
+  const finish = finishAfter(reason, order);
   return said === message && (reason ?? null) === finish
     ? choice
     : { ...choice, message: said, finish_reason: finish };

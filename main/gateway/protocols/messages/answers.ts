@@ -1,5 +1,5 @@
 import type { Finish } from '../chat/finish.ts';
-import { finishOf, type Stop, type Usage, type AnswerDelta } from '../translation/chat-answer.ts';
+import { type Stop, type Usage, type AnswerDelta } from '../translation/chat-answer.ts';
 import {
   createTranslatedStream,
   type StreamSteps,
@@ -76,15 +76,11 @@ function messageSteps(
     finish() {
       if (finish === null) return NO_FINISH;
       const { request } = exchange;
-      const ended = finishOf(finish, usage, {
-        limit: memberOf(request, 'max_tokens'),
-        hasUnfinishedCall: () => blocks.hasUnfinishedCall(),
-      });
-      blocks.finish(ended === 'length');
+      blocks.finish(finish === 'length');
       const problem = blocks.problem();
       if (problem !== null) return problem;
       const said = { hasCalls: blocks.hasCalls(), hasRefusal: blocks.hasRefusal(), stop };
-      const delta = endingOf(ended, said, request);
+      const delta = endingOf(finish, said, request);
       send({ type: 'message_delta', delta, usage: usageObject(usage) });
       send({ type: 'message_stop' });
       return null;
@@ -165,10 +161,6 @@ class MessageBlocks {
 
   hasCalls(): boolean {
     return this.#calls.size > 0;
-  }
-
-  hasUnfinishedCall(): boolean {
-    return this.#calls.hasUnfinished();
   }
 
   hasRefusal(): boolean {

@@ -10,6 +10,7 @@ import { parseJson, writeJson } from '../../../platform/json.ts';
 import type { Assembly } from '../assembly.ts';
 import { type ProtocolTranslation, anthropicError } from '../translation/translation.ts';
 import { createMessageStream, wholeAnswer } from './answers.ts';
+import { createMessageRepair, messageWithReason, repairedMessage } from './repair.ts';
 import { toChat } from './request.ts';
 
 export const MESSAGES_TRANSLATION: ProtocolTranslation = {
@@ -37,11 +38,12 @@ export const MESSAGES: ApiEndpoint = {
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: ANY_LIST }),
+    repaired: repairedMessage,
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       isLastChunk: (chunk) => isObject(chunk) && chunk['type'] === 'message_stop',
       createEmptyAnswer: () => null,
-      createWatch: () => createTypedWatch(ENDS),
+      createWatch: () => createTypedWatch(ENDS, createMessageRepair()),
       createAssembly: createMessageAssembly,
       asksForUsage: false,
       asEvents: null,
@@ -119,11 +121,15 @@ function createMessageAssembly(): Assembly {
     }
     if (type === 'content_block_delta' && isObject(delta)) merge(blocks.get(index), delta);
     if (type === 'message_delta' && message !== null) {
-      if (isObject(delta)) Object.assign(message, delta);
+      if (isObject(delta)) {
+        const { stop_reason: before } = message;
+        Object.assign(message, delta);
+        message['stop_reason'] ??= before;
+      }
       // The last counts are those of the whole message.
       if (isObject(usage)) message['usage'] = { ...objectOf(message['usage']), ...usage };
     }
-    if (type === 'message_stop') hasEnded = message !== null;
+    if (type === 'message_stop') hasEnded = typeof message?.['stop_reason'] === 'string';
   }
 
   return {
@@ -134,7 +140,8 @@ function createMessageAssembly(): Assembly {
     problem: () => (blocks.size > MAX_BLOCKS ? `an answer of over ${MAX_BLOCKS} blocks` : null),
     result() {
       if (message === null || !hasEnded) return null;
-      const text = writeJson({ ...message, content: [...blocks.values()].map(blockOf) });
+      const content = [...blocks.values()].map(blockOf);
+      const text = writeJson(messageWithReason({ ...message, content }));
       return text === null ? null : Buffer.from(text);
     },
   };

@@ -1,12 +1,7 @@
 import { isObject } from '#shared/objects.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
 import type { Finish } from '../chat/finish.ts';
-import {
-  finishOf,
-  type Usage,
-  type AnswerDelta,
-  type Citation,
-} from '../translation/chat-answer.ts';
+import { type Usage, type AnswerDelta, type Citation } from '../translation/chat-answer.ts';
 import {
   createTranslatedStream,
   type Emit,
@@ -81,11 +76,7 @@ function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
     },
     finish() {
       if (finish === null) return NO_FINISH;
-      const ended = finishOf(finish, usage, {
-        limit: memberOf(exchange.request, 'max_output_tokens'),
-        hasUnfinishedCall: () => output.hasUnfinishedCall(),
-      });
-      const progress = progressOf(ended);
+      const progress = progressOf(finish);
       output.finish(progress.status === 'completed' ? 'completed' : 'incomplete');
       if (isKept(exchange.request)) exchange.items?.keep(output.items());
       send(`response.${progress.status}`, { response: responseAt(progress) });
@@ -275,10 +266,6 @@ class ResponseOutput {
       case 'call':
         return this.#addCall(delta.call);
     }
-  }
-
-  hasUnfinishedCall(): boolean {
-    return this.#calls.hasUnfinished();
   }
 
   /** Closes what is still open, with this status. */

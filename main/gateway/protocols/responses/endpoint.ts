@@ -11,6 +11,7 @@ import { itemsIn } from './item-memory.ts';
 import { createTypedWatch, judgeTyped, type TypedEnds } from '../typed-events.ts';
 import { type ProtocolTranslation, openAiError } from '../translation/translation.ts';
 import { createResponseStream, wholeAnswer } from './answers.ts';
+import { createResponseRepair, withOutput } from './repair.ts';
 import { toChat } from './request.ts';
 
 export const RESPONSES_TRANSLATION: ProtocolTranslation = {
@@ -43,7 +44,7 @@ export const RESPONSES: ApiEndpoint = {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       isLastChunk: (chunk) => isObject(chunk) && ENDS.done.includes(String(chunk['type'])),
       createEmptyAnswer: () => null,
-      createWatch: () => createTypedWatch(ENDS),
+      createWatch: () => createTypedWatch(ENDS, createResponseRepair()),
       createAssembly: createResponseAssembly,
       asksForUsage: false,
       asEvents: null,
@@ -71,13 +72,20 @@ function hasContent(type: string, value: Readonly<Record<string, unknown>>): boo
   return isItem && item['type'] !== 'message' && item['type'] !== 'reasoning';
 }
 
-/** The last event has the whole answer. */
+/** An answer has a few dozen. */
+const MAX_ITEMS = 10_000;
+
+/** The last event has the whole answer, or else all of its items came before. */
 function createResponseAssembly(): Assembly {
+  const items: unknown[] = [];
   let response: unknown = null;
   return {
     add(chunk) {
-      if (isObject(chunk) && ENDS.done.includes(String(chunk['type'])))
-        response = chunk['response'];
+      if (!isObject(chunk)) return;
+      const { type, item, response: last } = chunk;
+      if (type === 'response.output_item.done' && items.length < MAX_ITEMS) items.push(item);
+      if (ENDS.done.includes(String(type)))
+        response = isObject(last) ? withOutput(last, items) : last;
     },
     finished: () => isObject(response),
     problem: () => null,

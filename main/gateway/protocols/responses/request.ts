@@ -191,12 +191,19 @@ export function readInput(
 
 /** Of items of any type; those that are not read only concern their provider, or the client that made them. */
 const ITEM = fieldNames(
-  'type id role content status phase summary encrypted_content call_id name namespace arguments output caller async',
+  'type id role content status phase summary encrypted_content call_id name namespace arguments input output caller async',
 );
 
+/** What agents do at OpenAI between two messages; the answer to it is in the second. */
+const DONE_BY_THE_HOST = fieldNames('web_search_call tool_search_call tool_search_output');
+
 function readItem(item: FieldReader, conversation: Conversation, items: ItemSource | null): void {
-  item.dropOthers(ITEM);
   const type = item.text('type') ?? (item.has('role') ? 'message' : 'item_reference');
+  if (DONE_BY_THE_HOST.has(type)) {
+    item.dropWhole(type);
+    return;
+  }
+  item.dropOthers(ITEM);
   switch (type) {
     case 'message':
       return readMessage(item, conversation);
@@ -204,7 +211,10 @@ function readItem(item: FieldReader, conversation: Conversation, items: ItemSour
       return readReasoning(item, conversation);
     case 'function_call':
       return readCall(item, conversation);
+    case 'custom_tool_call':
+      return readCustomCall(item, conversation);
     case 'function_call_output':
+    case 'custom_tool_call_output':
       conversation.toolResult(item.requiredText('call_id'), readOutput(item));
       return;
     case 'item_reference':
@@ -256,6 +266,15 @@ function readCall(item: FieldReader, conversation: Conversation): void {
     id: item.requiredText('call_id'),
     name: flatName({ name, ...(namespace !== undefined && { namespace }) }),
     arguments: item.requiredText('arguments'),
+  });
+}
+
+/** Codex's patch, in a conversation that began at OpenAI (MetaFARS/codex-relay#39). */
+function readCustomCall(item: FieldReader, conversation: Conversation): void {
+  conversation.call({
+    id: item.requiredText('call_id'),
+    name: item.requiredText('name'),
+    arguments: JSON.stringify({ input: item.requiredText('input') }),
   });
 }
 

@@ -130,22 +130,6 @@ function citationOf(value: unknown): Citation | null {
   };
 }
 
-/**
- * The reason of an answer, put right: vLLM says of a streamed call that its token limit cut off that it is complete, after
- * which agents would run it or ask the same again (vllm-project/vllm#53269).
- */
-export function finishOf(finish: Finish, usage: Usage | null, cut: CutFacts): Finish {
-  const { limit, hasUnfinishedCall } = cut;
-  const isAtLimit = typeof limit === 'number' && usage !== null && usage.output >= limit;
-  return isAtLimit && hasUnfinishedCall() ? 'length' : finish;
-}
-
-interface CutFacts {
-  /** The most tokens that the caller wanted, as its request says it. */
-  readonly limit: unknown;
-  readonly hasUnfinishedCall: () => boolean;
-}
-
 /** Moonshot puts it into the last choice (earendil-works/pi#2017). */
 function usageOf(value: Readonly<Record<string, unknown>>, choice: unknown): Usage | null {
   const counts = tokenCounts(value['usage']) ?? tokenCounts(memberOf(choice, 'usage'));

@@ -43,7 +43,7 @@ export function createPartialCalls(exchangeId: string) {
   return {
     add(piece: CallPiece): AddedPiece {
       const at = order.placeOf(piece);
-      if (at.kind === 'mixed_up') return problem(MIXED_UP);
+      if (at.kind !== 'place') return problem(MIXED_UP);
       const { isNew } = at;
       const call = calls[at.place] ?? begin(at.id, piece);
       if (call.name === '') return problem(NO_NAME);
@@ -56,8 +56,6 @@ export function createPartialCalls(exchangeId: string) {
     get size() {
       return calls.length;
     },
-    /** Whether the arguments of one are no JSON object yet. */
-    hasUnfinished: () => calls.some((call) => argumentsObject(call.arguments.text()) === undefined),
   };
 }
 

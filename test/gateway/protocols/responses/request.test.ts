@@ -29,6 +29,33 @@ const called = (id: string, name: string) => ({
 
 describe('the conversation of a Responses request', () => {
   test.each<[what: string, fields: object, body: object]>([
+    [
+      // github.com/MetaFARS/codex-relay/issues/39
+      'a patch of Codex, and a search, in a conversation that began at OpenAI',
+      {
+        input: [
+          HI,
+          { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
+          { type: 'custom_tool_call', call_id: 'a', name: 'apply_patch', input: '*** Begin' },
+          { type: 'custom_tool_call_output', call_id: 'a', output: 'Done' },
+        ],
+      },
+      said(
+        HI,
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            {
+              id: 'a',
+              type: 'function',
+              function: { name: 'apply_patch', arguments: '{"input":"*** Begin"}' },
+            },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'Done' },
+      ),
+    ],
     ['a text', {}, said(HI)],
     [
       'instructions',
@@ -391,7 +418,7 @@ describe('parts of a Responses request that cannot be translated', () => {
     ['tool_choice.type', { tools: [tool], tool_choice: { type: 'mcp', server_label: 's' } }],
     ['input[0].id', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
     ['input[0].id', { input: [{ id: 'msg_1' }] }],
-    ['input[0].type', { input: [{ type: 'web_search_call', id: 'ws_1', status: 'completed' }] }],
+    ['input[0].type', { input: [{ type: 'computer_call', id: 'cc_1', status: 'completed' }] }],
     [
       'input[0].content[0].file_id',
       { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },

@@ -249,22 +249,6 @@ describe('an answer of the Messages API', () => {
       stop_reason: 'max_tokens',
     });
   });
-
-  // github.com/vllm-project/vllm/issues/53269
-  test('a call that the token limit cut off is no call, also where the engine says so', () => {
-    const value = completion({ tool_calls: [call('a', '{"at":')] }, 'tool_calls');
-    const request = { max_tokens: 3, max_output_tokens: 3 };
-    const exchange = { ...EXCHANGE, request };
-    expect(answerOf(MESSAGES_TRANSLATION, value, exchange)).toMatchObject({
-      content: [],
-      stop_reason: 'max_tokens',
-    });
-    expect(answerOf(RESPONSES_TRANSLATION, value, exchange)).toMatchObject({
-      status: 'incomplete',
-      incomplete_details: { reason: 'max_output_tokens' },
-    });
-    expect(MESSAGES_TRANSLATION.answer(value, EXCHANGE).kind).toBe('bad_response');
-  });
 });
 
 describe.each([

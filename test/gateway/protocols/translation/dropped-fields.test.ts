@@ -89,6 +89,10 @@ const image = { type: 'input_image', image_url: 'https://x.test/a.png' };
 
 describe('fields of a Responses request that chat completions lack', () => {
   leavesOut(RESPONSES_TRANSLATION, INPUT, [
+    [
+      'input[1].type=web_search_call',
+      { input: [HI, { type: 'web_search_call', action: { type: 'search', query: 'x' } }] },
+    ],
     ['new_field', { new_field: 1 }],
     ['access_programs', { access_programs: { cyber: 'standard' } }],
     ['service_tier', { service_tier: 'flex' }],
