@@ -61,7 +61,7 @@ test('the JSON scanner accepts what JSON.parse accepts, wherever the bytes are c
         expect(isTaken(each, at)).toBe(isParsed(each));
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 
@@ -97,7 +97,7 @@ test('JSON values and names are reported with their offsets, wherever the bytes 
       const isObject = isNest && !Array.isArray(whole);
       expect(new Set(names)).toEqual(new Set(isObject ? Object.keys(whole) : []));
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 
@@ -126,6 +126,6 @@ test('the weight of a JSON text is its values and twice its names, and nothing f
       expect(isHeavyJson(spelled, Math.max(0, weight - 1))).toBe(weight > 0);
       expect(isHeavyJson(spelled, weight)).toBe(false);
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });

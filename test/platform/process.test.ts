@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { spawnProgram } from '../support/process.ts';
 
-/** Keeps a hundred thousand objects alive of ten million, a few in each turn as a relay does, and says how large the nursery became. */
+/** Keeps a hundred thousand objects alive of five million at most, a few in each turn as a relay does, and says how large the nursery became. */
 const BUSY = `
 import { getHeapSpaceStatistics } from 'node:v8';
 import { tuneGarbageCollector } from './main/platform/process.ts';
@@ -9,7 +9,7 @@ if (process.argv.includes('tuned')) tuneGarbageCollector();
 const size = () => getHeapSpaceStatistics().find((each) => each.space_name === 'new_space').space_size;
 const kept = [];
 let largest = 0;
-for (let made = 0; made < 10_000_000; made += 1) {
+for (let made = 0; made < 5_000_000 && largest < 48 * 2 ** 20; made += 1) {
   kept[made % 100_000] = { made, also: [made] };
   if (made % 5_000 > 0) continue;
   largest = Math.max(largest, size());

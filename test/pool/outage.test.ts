@@ -137,7 +137,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
   });
 
   test('writes that fail are undone before the database is read again', async () => {
-    const { store, pool } = await openShared(await postgres.database(), 'gw_a', times);
+    const { store, pool } = await openShared(await postgres.database(), 'gw_a', { times });
     const [most, workMs] = [5000, 0.4];
     let settled = 0;
     const settledWhenRead = Promise.withResolvers<number>();
@@ -161,7 +161,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
   });
 
   test('a gateway reads the records of all machines after an outage, also of those that it has heard itself', async () => {
-    const { store, pool, changes } = await openShared(await postgres.database(), 'gw_a', times);
+    const { store, pool, changes } = await openShared(await postgres.database(), 'gw_a', { times });
     const id = (n: number) => `prv_${String(n).padStart(32, '0')}`;
     // Several pages, of which each ends with a commit.
     for (let first = 0; first < 600; first += 50) {

@@ -206,7 +206,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
-const RUNS = { numRuns: 1000 };
+const RUNS = { numRuns: 300 };
 
 test.each(Object.entries(PROPERTIES))('%s, in any history of a circuit', (_, holds) => {
   const property = fc.property(history, (past) => {
@@ -256,10 +256,8 @@ const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {
     step.before.breaker.state.kind === 'probing' && isCurrent(step) && resultOf(step) === 'neutral',
 };
 
-test.each(Object.entries(PLACES))(
-  'the generated histories of a circuit often get to %s',
-  (_, isThere) => {
-    const histories = fc.sample(history, { numRuns: 1000, seed: 1 });
-    expect(histories.flatMap(play).filter(isThere).length).toBeGreaterThan(20);
-  },
-);
+test('the generated histories of a circuit often get wherever its properties look', () => {
+  const steps = fc.sample(history, { numRuns: 1000, seed: 1 }).flatMap(play);
+  const rare = Object.entries(PLACES).filter(([, isThere]) => steps.filter(isThere).length <= 20);
+  expect(rare.map(([place]) => place)).toEqual([]);
+});

@@ -338,7 +338,7 @@ test.each([
           await stopped;
         }
       }),
-      { numRuns: Number(process.env['JUDGEMENT_RUNS'] ?? 20), endOnFailure: false },
+      { numRuns: 10, endOnFailure: false },
     );
   },
 );

@@ -11,5 +11,5 @@ test('any upstream takes over a conversation at any turn, with all its texts, im
       expect(turn.pairs).toEqual(turn.given);
     }
   });
-  await expect(fc.assert(property, { numRuns: 100 })).resolves.toBeUndefined();
+  await expect(fc.assert(property, { numRuns: 40 })).resolves.toBeUndefined();
 }, 300_000);

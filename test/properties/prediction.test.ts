@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { predict, slowTtftMs } from '../../main/gateway/routing/predictions.ts';
 import { learned } from '../support/machine.ts';
 
-const RUNS = { numRuns: 1000 };
+const RUNS = { numRuns: 300 };
 
 /** As reported: a length and a time, now and then none. */
 const reading = fc.record({

@@ -6,7 +6,7 @@ import { send } from '../support/http.ts';
 import { createAgent, createTestStore, recordOf } from './world.ts';
 import { startWire } from './wire.ts';
 
-const COUNT = 2000;
+const COUNT = 500;
 
 /** A registry with so many providers that its list does not go out in one piece. */
 async function startLong() {

@@ -1,4 +1,4 @@
-import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { createLooks, untilSo } from './looks.ts';
 
 /** An answer as it came over the wire. */
@@ -45,6 +45,7 @@ export function startCall(
   url: string,
   body: unknown,
   headers: Record<string, string> = {},
+  agent: Agent | false = false,
 ): Pending {
   const bytes =
     typeof body === 'string' || Buffer.isBuffer(body)
@@ -52,7 +53,7 @@ export function startCall(
       : Buffer.from(JSON.stringify(body));
   const req = request(url, {
     method: 'POST',
-    agent: false,
+    agent,
     headers: { 'content-type': 'application/json', 'content-length': bytes.length, ...headers },
   });
   const head = new Promise<IncomingMessage>((resolve, reject) => {

@@ -20,6 +20,9 @@ export const IMPATIENT: PoolTimes = { answerMs: 2000, startMs: 2500, leaseMs: 40
 
 let runs = 0;
 
+/** Is told what ends a gateway's side. */
+export type AtEnd = (end: () => Promise<void> | void) => void;
+
 /** A gateway's side of a shared database; it is closed with the test. */
 export interface SharedStore {
   readonly store: Store;
@@ -34,7 +37,11 @@ export interface SharedStore {
 export async function openingShared(
   url: string,
   id = 'gw_a',
-  { secretDigest = 'digest', times = POOL_TIMES } = {},
+  {
+    secretDigest = 'digest',
+    times = POOL_TIMES,
+    atEnd = onTestFinished,
+  }: PoolOptions & { readonly secretDigest?: string | undefined } = {},
 ) {
   const lines: string[] = [];
   const log: Log = (_level, event, fields) =>
@@ -44,16 +51,16 @@ export async function openingShared(
   const shown = url.replace(/\/\/.*@/, '//…@');
   const data = { url, shown, gateway, secretDigest, times };
   const opened = await openPool(data, log);
-  if (opened.kind === 'open') onTestFinished(() => opened.store.close());
+  if (opened.kind === 'open') atEnd(() => opened.store.close());
   return { opened, lines };
 }
 
 export async function openShared(
   url: string,
   id?: string,
-  times?: PoolTimes,
+  { times, atEnd }: Pick<PoolOptions, 'times' | 'atEnd'> = {},
 ): Promise<SharedStore> {
-  const { opened, lines } = await openingShared(url, id, { times });
+  const { opened, lines } = await openingShared(url, id, { times, atEnd });
   if (opened.kind !== 'open') throw new Error(opened.message);
   const changes: PoolChanges[] = [];
   opened.pool.onChanges((change) => changes.push(change));
@@ -86,17 +93,19 @@ export interface PooledRegistry extends SharedStore {
 
 interface PoolOptions {
   readonly verifier?: VerifierPort;
-  readonly times?: PoolTimes;
+  readonly times?: PoolTimes | undefined;
   readonly addresses?: readonly string[];
+  /** With the test, unless several share it. */
+  readonly atEnd?: AtEnd | undefined;
 }
 
 /** Starts a gateway's registry on the database; all of a pool have the same secret. */
 export async function startPooledRegistry(
   url: string,
   id: string,
-  { verifier, times, addresses = [] }: PoolOptions = {},
+  { verifier, times, addresses = [], atEnd = onTestFinished }: PoolOptions = {},
 ): Promise<PooledRegistry> {
-  const shared = await openShared(url, id, times);
+  const shared = await openShared(url, id, { times, atEnd });
   const { store, state, pool } = shared;
   const news: [string, VerifierNews][] = [];
   const verifiedElsewhere: string[] = [];
@@ -117,7 +126,7 @@ export async function startPooledRegistry(
     changed: (machine) => void changed.push(machine),
   });
   registry.start();
-  onTestFinished(() => registry.stop());
+  atEnd(() => registry.stop());
   return { ...shared, registry, news, verifiedElsewhere, changed };
 }
 

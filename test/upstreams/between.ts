@@ -1,4 +1,3 @@
-import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../main/platform/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { answers, type Script, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -49,9 +48,8 @@ export async function startBetween(
 }
 
 /** What the gateway keeps of a system: failures in its circuit, and for how long it is left out. */
-export async function keptOf(url: string, place: System['place']) {
-  const response = await fetch(`${url}/api/v1/status`);
-  const report = (await response.json()) as StatusReport;
+export function keptOf({ host }: TestGateway, place: System['place']) {
+  const report = host.snapshot().status;
   const upstream = report.upstreams.find(({ id }) => id === place);
   const skips = (upstream?.skips ?? []).map(({ reason, model, until }) => ({
     reason,

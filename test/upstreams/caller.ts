@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import { parseJson } from '../../main/platform/json.ts';
 import { asObject, asText, eventsIn, type Json, objectIn } from '../chaos/events.ts';
 import { type Heard, newDraft } from '../chaos/heard.ts';
@@ -82,6 +83,9 @@ export interface Told extends Heard {
   readonly error: Json;
 }
 
+/** As clients keep them: a new one for each request costs as much as the request. */
+const CONNECTIONS = new Agent({ keepAlive: true });
+
 /** Asks, and reads the answer as a client of the protocol does. */
 export async function ask(url: string, question: Question): Promise<Told> {
   const { protocol, isStream, isAfterTool = false, more = {} } = question;
@@ -91,7 +95,12 @@ export async function ask(url: string, question: Question): Promise<Told> {
     ...(isStream && protocol === 'chat' ? { stream_options: { include_usage: true } } : {}),
     ...more,
   };
-  const { status, upstream, reason, text } = await startCall(url + PATHS[protocol], body).answer;
+  const { status, upstream, reason, text } = await startCall(
+    url + PATHS[protocol],
+    body,
+    {},
+    CONNECTIONS,
+  ).answer;
   const seen = { status, upstream, reason };
   if (status !== 200) return { ...newDraft(), ...seen, error: errorIn(parseJson(text)) };
   if (!isStream) return { ...HEARERS[protocol](objectIn(text) ?? {}), ...seen, error: {} };

@@ -81,7 +81,7 @@ test.each(
     const { place, settings, manner, way, tokens } = each;
     const { gateway, url } = await startBetween(place, oddly(each, manner), settings);
     const told = await ask(url, { protocol, isStream: way === 'streamed' });
-    const kept = await keptOf(url, place);
+    const kept = keptOf(gateway, place);
     const calls = told.calls.map(({ name, arguments: json }) => ({
       name,
       arguments: parsed(json),

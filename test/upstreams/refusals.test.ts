@@ -48,12 +48,12 @@ test.each(inEach(CASES))(
   async ({ protocol, ...refusal }) => {
     const { place, reason } = refusal;
     const clock = createManualClock();
-    const { url, system } = await startBetween(place, refusing(refusal), {}, clock);
+    const { gateway, url, system } = await startBetween(place, refusing(refusal), {}, clock);
     const told = await ask(url, { protocol, isStream: true });
     expect(told).toMatchObject({ status: 200, upstream: 'hosted_b', text: NEXT, faults: [] });
     expect(told.reason).toBe(`${place}=${reason}`);
     expect(system.calls).toHaveLength(1);
-    const { fails, skips } = await keptOf(url, place);
+    const { fails, skips } = keptOf(gateway, place);
     expect(fails).toBe(isFailure(reason) ? 1 : 0);
     expect(skips).toEqual(
       skipsAfter(refusal).map((skip) => ({ ...skip, ms: expect.closeTo(skip.ms, -1) as number })),

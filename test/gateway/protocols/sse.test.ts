@@ -48,7 +48,7 @@ test.each(['\n', '\r\n', '\r'])(
           expect(seen.rest).toBe('');
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   },
 );
@@ -62,7 +62,7 @@ test('no byte of a stream is lost, added or reordered, whatever the bytes and th
       const { events, rest } = framed(cutAt(stream, places));
       expect(events.join('') + rest).toBe(stream.toString('latin1'));
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 

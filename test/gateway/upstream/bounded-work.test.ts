@@ -150,19 +150,16 @@ describe('a large request', () => {
 });
 
 describe('work grows with the bytes', () => {
-  /** CPU time of putting together `count` pieces, in milliseconds; the least of three. */
+  /** CPU time of putting together `count` pieces, in milliseconds. */
   function assembling(count: number, piece: (at: number) => unknown): number {
-    const runs = [1, 2, 3].map(() => {
-      const assembly = createAssembly();
-      const before = process.threadCpuUsage();
-      for (let at = 0; at < count; at += 1) {
-        assembly.add({ choices: [{ delta: piece(at) }] });
-      }
-      assembly.result();
-      const { user, system } = process.threadCpuUsage(before);
-      return (user + system) / 1000;
-    });
-    return Math.min(...runs);
+    const assembly = createAssembly();
+    const before = process.threadCpuUsage();
+    for (let at = 0; at < count; at += 1) {
+      assembly.add({ choices: [{ delta: piece(at) }] });
+    }
+    assembly.result();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
   }
 
   test.each<[name: string, piece: (at: number) => unknown]>([
@@ -175,7 +172,9 @@ describe('work grows with the bytes', () => {
     assembling(4000, piece);
     // The clock of CPU time may tick in steps of four milliseconds.
     const few = Math.max(assembling(4000, piece), 8);
-    expect(assembling(32_000, piece)).toBeLessThan(24 * few);
+    // What else runs in this process, such as its garbage collector, may lengthen one run, and not each.
+    const isWithin = () => assembling(32_000, piece) < 24 * few;
+    expect(isWithin() || isWithin() || isWithin()).toBe(true);
   });
 });
 

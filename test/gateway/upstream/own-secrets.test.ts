@@ -40,7 +40,7 @@ test('a key is masked wherever the pieces of an answer are cut, and nothing else
       const { pieces, end } = passed(places.map((at, i) => text.slice(at, places[i + 1])));
       expect(pieces.join('') + end).toBe(covered(text));
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 

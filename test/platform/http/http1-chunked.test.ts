@@ -37,7 +37,7 @@ test('a chunked body is the same in whatever pieces it comes', () => {
     fc.property(chunked, fc.array(fc.nat(300)), ({ data, wire }, cuts) => {
       expect(read(cut(wire, cuts))).toEqual({ state: 'whole', data });
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 
@@ -46,7 +46,7 @@ test('a chunked body that is cut anywhere is not whole', () => {
     fc.property(chunked, fc.nat(), ({ wire }, at) => {
       expect(read([wire.subarray(0, at % wire.length)]).state).toBe('going');
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 

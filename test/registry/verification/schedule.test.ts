@@ -170,7 +170,7 @@ test('no machine is due again within 15 s after a run, and every machine within 
       const pulled = plan(verification, withNews(ended, { ...NO_NEWS, material: true }), at);
       expect(pulled.dueInMs).toBeLessThanOrEqual(MINUTE);
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 
@@ -216,6 +216,6 @@ test('news never puts a run off', () => {
         );
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });

@@ -72,7 +72,7 @@ function oneStream(broke: Broken, text: string) {
   };
 }
 
-const RUNS = { numRuns: 500 };
+const RUNS = { numRuns: 200 };
 
 test('an answer given again reaches the caller whole in one stream, wherever anything is cut', () => {
   fc.assert(
@@ -102,7 +102,7 @@ test('a continuation that surely echoes, or surely does not, gives the caller ex
       const { all } = carriedOn(broke, plan, rest, echo === 'always' ? [plan.partial] : []);
       expect(all).toEqual(oneStream(broke, broke.text));
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 
@@ -133,9 +133,9 @@ test('a continuation by any other upstream gives the caller the whole text, or i
       const beginning = { content: broke.text.slice(0, content.length), finishes: [], dones: 0 };
       expect(isWhole ? all : { content, finishes, dones }).toEqual(isWhole ? whole : beginning);
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
-  expect(Math.min(seen.whole, seen.broken)).toBeGreaterThan(100);
+  expect(Math.min(seen.whole, seen.broken)).toBeGreaterThan(20);
 });
 
 test('a repetition with another text diverges, and nothing of it is sent', () => {

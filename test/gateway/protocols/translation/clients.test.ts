@@ -16,7 +16,7 @@ beforeEach(async () => {
   anthropic = new Anthropic({ baseURL: started.url, apiKey: 'k', maxRetries: 0 });
 });
 
-const RUNS = { numRuns: 40 };
+const RUNS = { numRuns: 20 };
 
 const ASKED = { model: 'asked', input: 'Hi' };
 const WRITTEN = {
