@@ -1,7 +1,7 @@
 import { VERSION } from '../app/package.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { didYouMean, readArguments } from './arguments.ts';
-import { type Command, type CommandOutcome, EXIT } from './command.ts';
+import { type Command, type CommandOutcome, EXIT, type ExitCode } from './command.ts';
 import { SEE_HELP, unknownCommand, usage, COMMANDS, helpText } from './table.ts';
 import { ignoreClosedOutput, print, printError } from './terminal.ts';
 
@@ -11,18 +11,23 @@ const GLOBAL_VERSION: readonly string[] = ['--version', '-v'];
 
 /** Sets the exit code (docs/reference/cli.md#exit-codes). */
 export async function runCli(args: readonly string[]): Promise<void> {
+  ignoreClosedOutput(isStart(parse(args)));
+  const exitCode = await runLine(args, process.env);
+  if (exitCode !== EXIT.done) process.exitCode = exitCode;
+}
+
+/** Runs a command line and prints what it gives. */
+export async function runLine(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ExitCode> {
   const parsed = parse(args);
-  ignoreClosedOutput(parsed.kind === 'run' && parsed.command.name === DEFAULT_COMMAND);
   switch (parsed.kind) {
     case 'text':
       print(parsed.text);
-      return;
+      return EXIT.done;
     case 'bad':
       printError(`${parsed.message}\n${parsed.advice}`);
-      process.exitCode = EXIT.usage;
-      return;
+      return EXIT.usage;
     case 'run':
-      await run(parsed.command, parsed);
+      return run(parsed, env);
   }
 }
 
@@ -54,6 +59,9 @@ function parse(args: readonly string[]): Parsed {
   return { kind: 'run', command, words: read.words, options: read.options };
 }
 
+const isStart = (parsed: Parsed) =>
+  parsed.kind === 'run' && parsed.command.name === DEFAULT_COMMAND;
+
 function parseWithoutName(args: readonly string[]): Parsed {
   const [first, ...others] = args;
   if (first === undefined) return parse([DEFAULT_COMMAND]);
@@ -66,12 +74,15 @@ function parseWithoutName(args: readonly string[]): Parsed {
   return { kind: 'text', text: GLOBAL_VERSION.includes(first) ? VERSION : helpText(undefined) };
 }
 
-async function run(command: Command, { words, options }: Parsed & { kind: 'run' }): Promise<void> {
-  const { env } = process;
+async function run(
+  { command, words, options }: Parsed & { kind: 'run' },
+  env: NodeJS.ProcessEnv,
+): Promise<ExitCode> {
   const directory = dataDirectory(env, process.platform);
-  await inUsableDirectory(directory, async () => {
-    const input = { env, dataDirectory: directory, words, options };
-    report(await command.run(input), options['json'] === true);
+  return inUsableDirectory(directory, async () => {
+    const outcome = await command.run({ env, dataDirectory: directory, words, options });
+    report(outcome, options['json'] === true);
+    return outcome.exitCode;
   });
 }
 
@@ -80,5 +91,4 @@ function report(outcome: CommandOutcome, asJson: boolean): void {
     print(asJson ? JSON.stringify(outcome.data, null, 2) : outcome.text);
   }
   if (outcome.kind === 'failed') printError(outcome.message);
-  if (outcome.exitCode !== EXIT.done) process.exitCode = outcome.exitCode;
 }

@@ -46,12 +46,12 @@ export function openDataDirectory(env: Environment, platform: NodeJS.Platform): 
 }
 
 /** Runs what needs the data directory; if that cannot be used, prints why and ends the process with code 1. */
-export async function inUsableDirectory(
+export async function inUsableDirectory<T>(
   directory: string,
-  run: () => void | Promise<void>,
-): Promise<void> {
+  run: () => T | Promise<T>,
+): Promise<T> {
   try {
-    await run();
+    return await run();
   } catch (error) {
     if (!isFileProblem(error)) throw error;
     process.stderr.write(`${fileProblem(error, directory)}\n`);

@@ -6,7 +6,7 @@ import { createAgent, recordOf } from '../registry/world.ts';
 import { readFeed } from '../support/feed.ts';
 import { postJson, send } from '../support/http.ts';
 import { startOwned } from '../support/owned-gateway.ts';
-import { runCli } from '../support/process.ts';
+import { sayHere } from '../support/owned-gateway.ts';
 import { controlOf } from '../support/tier.ts';
 
 const WORD = 'hunter2';
@@ -80,7 +80,7 @@ test('a user name or password in an agent’s address is shown nowhere', async (
     ...ids.map((id) => ['reset', id]),
     ['doctor'],
   ]) {
-    const ended = await runCli({ DATA_DIR: gateway.dataDirectory }, ...args);
+    const ended = await sayHere({ DATA_DIR: gateway.dataDirectory }, ...args);
     expect([args, ended.stderr]).toEqual([args, expect.not.stringContaining('No gateway')]);
     seen.push(JSON.stringify(ended));
   }

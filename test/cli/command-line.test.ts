@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { VERSION } from '../../main/app/package.ts';
 import { openerOf } from '../../main/cli/open.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
+import { sayHere } from '../support/owned-gateway.ts';
 import { runCli } from '../support/process.ts';
 
 test.each<[args: readonly string[], message: string]>([
@@ -18,7 +19,7 @@ test.each<[args: readonly string[], message: string]>([
   [['logs', '-x'], '"logs" has no option "-x".'],
 ])('the command line %j is refused with code 2, and nothing is touched', async (args, message) => {
   const directory = join(temporaryDirectory(), 'data');
-  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
+  const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr.split('\n')[0]).toContain(message);
   expect(stderr).toMatch(/"switchyard (\w+ )?--help"/);
@@ -26,7 +27,7 @@ test.each<[args: readonly string[], message: string]>([
 });
 
 test.each(['--version', '-v'])('the option "%s" prints the version', async (option) => {
-  const { code, stdout } = await runCli({ DATA_DIR: temporaryDirectory() }, option);
+  const { code, stdout } = await sayHere({ DATA_DIR: temporaryDirectory() }, option);
   expect([code, stdout]).toEqual([0, `${VERSION}\n`]);
 });
 
@@ -39,7 +40,7 @@ test.each([
   ['help', 'status'],
 ])('the command line "%s %s" prints help and starts nothing', async (...args) => {
   const directory = join(temporaryDirectory(), 'data');
-  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
+  const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain('Print which upstreams can serve, and the state of this machine.');
   expect(existsSync(directory)).toBe(false);
@@ -51,13 +52,16 @@ test.each([
   ['chat', 'hello'],
   ['reset', 'local'],
   ['pause'],
+  ['drain'],
+  ['resume'],
   ['open'],
   ['get'],
+  ['set', 'agent.onlyWhenIdle', 'true'],
 ])(
   'the command "%s" ends with code 3 and one sentence where nothing runs, and writes nothing',
   async (...args) => {
     const directory = temporaryDirectory();
-    const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, ...args);
+    const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
     expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toMatch(
       /^No gateway is running with the data directory .+"switchyard start".+\n$/,
@@ -67,7 +71,7 @@ test.each([
 );
 
 test('the command "leave" says so where nothing runs and nothing was joined', async () => {
-  const result = await runCli({ DATA_DIR: temporaryDirectory() }, 'leave');
+  const result = await sayHere({ DATA_DIR: temporaryDirectory() }, 'leave');
   expect(result).toMatchObject({
     code: 0,
     stdout: 'This machine has not joined another gateway.\n',
@@ -75,6 +79,7 @@ test('the command "leave" says so where nothing runs and nothing was joined', as
 });
 
 test('the command "chat" without a message names what it needs', async () => {
+  // With nothing on its standard input.
   const { code, stderr } = await runCli({ DATA_DIR: temporaryDirectory() }, 'chat');
   expect(code).toBe(2);
   expect(stderr).toContain('"chat" needs a message');

@@ -8,7 +8,7 @@ import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
-import { runCli } from '../support/process.ts';
+import { sayHere } from '../support/owned-gateway.ts';
 import { startHost, soon } from '../support/two-hosts.ts';
 import { chunk, DONE, error, ROLE, sse, startUpstream, STOP } from '../support/upstream.ts';
 
@@ -72,7 +72,7 @@ test('no command prints a hidden character of a name from outside', async () => 
     FAIL_THRESHOLD: '1',
   });
   await joined(host);
-  const run = (...args: string[]) => runCli({ DATA_DIR }, ...args);
+  const run = (...args: string[]) => sayHere({ DATA_DIR }, ...args);
   const note = async (...args: string[]) => {
     const { stdout, stderr } = await run(...args);
     const said = stdout + stderr;
@@ -103,7 +103,7 @@ test('join shows the hidden characters of a refusal as their codes', async () =>
     ),
   );
   const settings = { DATA_DIR: temporaryDirectory(), AGENT: 'true' };
-  const { code, stderr } = await runCli(
+  const { code, stderr } = await sayHere(
     settings,
     'join',
     `http://127.0.0.1:${port}`,
@@ -123,7 +123,7 @@ test('the doctor shows the hidden characters of an engine as their codes', async
       res.end(JSON.stringify(said));
     }),
   );
-  const { stdout, stderr } = await runCli(
+  const { stdout, stderr } = await sayHere(
     {
       DATA_DIR: temporaryDirectory(),
       AGENT: 'true',

@@ -5,7 +5,8 @@ import { logTarget, type StderrReader, stderrReaderOf } from '../../main/cli/log
 import { HELLO } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { postJson } from '../support/http.ts';
-import { runCli, startCli } from '../support/process.ts';
+import { sayHere } from '../support/owned-gateway.ts';
+import { startCli } from '../support/process.ts';
 import { soon } from '../support/two-hosts.ts';
 
 test.each<[StderrReader, to: string, format: string]>([
@@ -53,7 +54,7 @@ test('the log on standard output is JSON in every line, and has no sign-in link'
   const DATA_DIR = directory;
   const cli = startCli({ DATA_DIR, PORT: '0', LOG_TO: 'stdout', LOG_FORMAT: 'json', AGNT: '1' });
   const url = await cli.printed(/"event":"started","url":"([^"]+)"/);
-  await soon(async () => expect((await runCli({ DATA_DIR }, 'models')).code).toBe(0));
+  await soon(async () => expect((await sayHere({ DATA_DIR }, 'models')).code).toBe(0));
   expect((await postJson(`${url}/v1/chat/completions`, HELLO)).status).toBe(503);
   await cli.printed(/"event":"request"/);
   cli.kill('SIGTERM');

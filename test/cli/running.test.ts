@@ -5,10 +5,16 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
+import type { HostEdges } from '../../main/app/app.ts';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
 import { parseJson } from '../../main/platform/json.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { own, startOwned } from '../support/owned-gateway.ts';
-import { PROGRAM, runCli, startCli, startProgram } from '../support/process.ts';
+import { bearer, postJson } from '../support/http.ts';
+import { own, sayHere, startOwned } from '../support/owned-gateway.ts';
+import { PROGRAM, startCli, startProgram } from '../support/process.ts';
 import { type MachineGiven, machineAt, startTier } from '../support/tier.ts';
 import { startHost } from '../support/two-hosts.ts';
 import { recordOf } from '../registry/world.ts';
@@ -22,22 +28,29 @@ async function startRunning(settings: Readonly<Record<string, string>> = {}) {
     host,
     DATA_DIR,
     log: join(DATA_DIR, 'logs', 'switchyard.log'),
-    run: (...args: readonly string[]) => runCli({ DATA_DIR }, ...args),
+    run: (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args),
   };
 }
 
 /** A gateway in this process, for tests of a command alone. */
-async function startInProcess(settings: Readonly<Record<string, string>> = {}) {
-  const { dataDirectory: DATA_DIR } = await startOwned(settings);
-  return { DATA_DIR, run: (...args: readonly string[]) => runCli({ DATA_DIR }, ...args) };
+async function startInProcess(
+  settings: Readonly<Record<string, string>> = {},
+  store?: HostEdges['openStore'],
+) {
+  const started = await startOwned(settings, systemClock, silentLog, store);
+  const { dataDirectory: DATA_DIR, url } = started;
+  return { DATA_DIR, url, run: (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args) };
 }
+
+/** A gateway whose machine has an agent and no engine. */
+const AGENT = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1' };
 
 test('status says what can serve, and its exit code whether anything can', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { run, host } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  const { run, url } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url });
   const { code, stdout, stderr } = await run('status');
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`Dashboard: http://127.0.0.1:${new URL(host.url).port}\n`);
+  expect(stdout).toContain(`Dashboard: http://127.0.0.1:${new URL(url).port}\n`);
   expect(stdout).toMatch(/hosted_a +untested .*http:\/\/127\.0\.0\.1/);
   expect(stdout).toMatch(/hosted_b +not set up/);
   const json = JSON.parse((await run('status', '--json')).stdout) as { status: StatusReport };
@@ -61,10 +74,8 @@ test('keys add prints a key once; it works until it is revoked, also after a res
   expect([code, stderr]).toEqual([0, '']);
   const [key = ''] = stdout.split('\n');
   expect(key).toMatch(/^sy-[0-9a-f]{64}$/);
-  const models = async (url: string, bearer: string) => {
-    const headers = { authorization: `Bearer ${bearer}` };
-    return (await fetch(`${url}/v1/models`, { headers })).status;
-  };
+  const models = async (url: string, token: string) =>
+    (await fetch(`${url}/v1/models`, { headers: bearer(token) })).status;
   expect([await models(host.url, key), await models(host.url, 'none')]).toEqual([200, 401]);
   expect(await run('keys', 'add', 'laptop')).toMatchObject({
     code: 1,
@@ -122,7 +133,7 @@ async function chatWith(machines: readonly MachineGiven[], ...options: string[])
   const known = started.map((upstream, at) => machineAt(upstream, machines[at]));
   const { dataDirectory, url } = await startTier(known);
   own(dataDirectory, url);
-  const said = await runCli({ DATA_DIR: dataDirectory }, 'chat', ...options, 'Hello.');
+  const said = await sayHere({ DATA_DIR: dataDirectory }, 'chat', ...options, 'Hello.');
   return { ...said, ids: known.map(({ id }) => id) };
 }
 
@@ -216,7 +227,7 @@ test('settings are JSON on request, and a mistyped one is answered with the near
 });
 
 test('a wrong setting is answered with the nearest one, and where all are listed', async () => {
-  const { run } = await startRunning();
+  const { run } = await startInProcess();
   const expected = [
     ['routing.forceZreo', 1, 'routing.forceZero'],
     ['forceZero', 2, 'routing.forceZero'],
@@ -247,12 +258,7 @@ test('a setting that is read at the start is said to wait for the next one', asy
 
 test('every command with --json prints JSON and nothing else on standard output', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { run } = await startRunning({
-    HOSTED_A_BASE_URL: upstream.url,
-    AGENT: 'true',
-    AGENT_PORTS: '0',
-    ENGINE_URL: 'http://127.0.0.1:1',
-  });
+  const { run } = await startRunning({ HOSTED_A_BASE_URL: upstream.url, ...AGENT });
   const lines =
     `status, open, models, get, get agent.host, set routing.forceZero false, keys add laptop,
     keys limit laptop --tokens-day 5, keys list, keys revoke laptop, reset local, prefer none, pause, drain, resume, leave,
@@ -271,11 +277,7 @@ test('every command with --json prints JSON and nothing else on standard output'
 });
 
 test('doctor lets the running gateway check, with the settings that it was started with', async () => {
-  const { run } = await startRunning({
-    AGENT: 'true',
-    AGENT_PORTS: '0',
-    ENGINE_URL: 'http://127.0.0.1:1',
-  });
+  const { run } = await startInProcess(AGENT);
   const { code, stdout } = await run('doctor');
   expect(code).toBe(1);
   expect(stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:1/);
@@ -298,7 +300,7 @@ test('logs prints the last lines for people, or as they are', async () => {
 });
 
 test('logs -f goes on over a rotation, whether a gateway runs or not', async () => {
-  const none = await runCli({ DATA_DIR: temporaryDirectory() }, 'logs', '-f');
+  const none = await sayHere({ DATA_DIR: temporaryDirectory() }, 'logs', '-f');
   expect(none.code).toBe(1);
   expect(none.stderr).toMatch(/^There is no log file .*journalctl/);
 
@@ -369,22 +371,23 @@ test('chat takes its message from standard input', async () => {
 });
 
 test('leave ends what join began, whether the machine runs or not', async () => {
-  const gateway = await startRunning();
+  const gateway = await startInProcess({}, openStore);
+  const control = bearer(readControlToken(gateway.DATA_DIR) ?? '');
   const joinGateway = async (run: typeof gateway.run) => {
-    const { text: body } = await gateway.host.post('providers/enrollments');
-    const { token } = JSON.parse(body) as { token: string };
-    expect(await run('join', gateway.host.url, token, '--yes')).toMatchObject({ code: 0 });
+    const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
+    const { token } = JSON.parse(made.text) as { token: string };
+    expect(await run('join', gateway.url, token, '--yes')).toMatchObject({ code: 0 });
   };
-  const left = `Left ${gateway.host.url}. To remove this machine from its list, use "Remove" in its dashboard.\n`;
+  const left = `Left ${gateway.url}. To remove this machine from its list, use "Remove" in its dashboard.\n`;
   const none = 'This machine has not joined another gateway.\n';
 
   const DATA_DIR = temporaryDirectory();
-  const alone = (...args: readonly string[]) => runCli({ DATA_DIR, AGENT: 'true' }, ...args);
+  const alone = (...args: readonly string[]) => sayHere({ DATA_DIR, AGENT: 'true' }, ...args);
   await joinGateway(alone);
   expect((await alone('leave')).stdout).toBe(left);
   expect((await alone('leave')).stdout).toBe(none);
 
-  const { run } = await startRunning({ AGENT: 'true', AGENT_PORTS: '0' });
+  const { run } = await startInProcess(AGENT);
   await joinGateway(run);
   expect((await run('leave')).stdout).toBe(left);
   expect((await run('leave')).stdout).toBe(none);

@@ -6,8 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
-import { own, runHere, startStandIn } from '../support/owned-gateway.ts';
-import { runCli } from '../support/process.ts';
+import { own, runHere, sayHere, startStandIn } from '../support/owned-gateway.ts';
 
 const TOKEN = 'c'.repeat(64);
 /** Too long to stand in a nonce by chance. */
@@ -121,7 +120,7 @@ test.each([
         socket.write(answer, () => void (answer.includes('"0') && socket.end())),
       );
     });
-    const { code, stdout, stderr } = await runCli({ DATA_DIR: held(url) }, 'status');
+    const { code, stdout, stderr } = await sayHere({ DATA_DIR: held(url) }, 'status');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(`The program at ${url} did not prove`);
     expect(heard()).not.toContain(PART_OF_TOKEN);
@@ -134,7 +133,7 @@ test.each(['SSH-2.0-OpenSSH_9.2p1\r\n', ''])(
     const { url, heard } = await startStranger((socket) => socket.end(answer));
     const DATA_DIR = held(url);
     for (const line of ['status', 'chat Hello.']) {
-      const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...line.split(' '));
+      const { code, stdout, stderr } = await sayHere({ DATA_DIR }, ...line.split(' '));
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(/^The \S+ .*did not answer.*\n$/);
     }
@@ -156,7 +155,7 @@ test('a program that relays to the gateway at another port does not get the toke
     relayTo('127.0.0.1', Number(new URL(gateway.url).port)),
   );
   own(gateway.dataDirectory, url);
-  const { code, stderr } = await runCli({ DATA_DIR: gateway.dataDirectory }, 'status');
+  const { code, stderr } = await sayHere({ DATA_DIR: gateway.dataDirectory }, 'status');
   expect([code, stderr]).toEqual([1, expect.stringContaining('did not prove')]);
   expect(heard()).toContain('GET /api/v1/proof?nonce=');
   expect(heard()).not.toContain(readControlToken(gateway.dataDirectory));
@@ -176,7 +175,7 @@ test.runIf(process.platform === 'linux')(
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.99', resolve));
     onTestFinished(() => void server.close());
     own(gateway.dataDirectory, `http://127.0.0.99:${port}`);
-    const { code, stderr } = await runCli({ DATA_DIR: gateway.dataDirectory }, 'status');
+    const { code, stderr } = await sayHere({ DATA_DIR: gateway.dataDirectory }, 'status');
     expect([code, stderr]).toEqual([1, expect.stringContaining('did not prove')]);
     expect(heard).toContain('GET /api/v1/proof?nonce=');
     expect(heard).not.toContain(readControlToken(gateway.dataDirectory));
@@ -192,7 +191,7 @@ test('a program that takes the port right after the proof is not sent the token'
   };
   await startStandIn(DATA_DIR, listener, { connection: 'close' });
   for (const line of ['status', 'chat Hello.']) {
-    const { code, stderr } = await runCli({ DATA_DIR }, ...line.split(' '));
+    const { code, stderr } = await sayHere({ DATA_DIR }, ...line.split(' '));
     expect([code, stderr]).toEqual([1, expect.stringContaining('did not answer')]);
   }
   expect(asked).toEqual([]);
@@ -231,8 +230,8 @@ test('the process id shows whether a gateway runs where its directory cannot be 
   mkdirSync(join(gateway.dataDirectory, 'lock'));
   own(gateway.dataDirectory, gateway.url);
   const settings = { DATA_DIR: gateway.dataDirectory };
-  expect((await runCli(settings, 'status')).stdout).toContain('Nothing is configured');
+  expect((await sayHere(settings, 'status')).stdout).toContain('Nothing is configured');
   const owner = { url: gateway.url, pid: 2 ** 22 + 1, startedAt: '2026-01-01T00:00:00.000Z' };
   writeFileSync(join(gateway.dataDirectory, 'running.json'), JSON.stringify(owner));
-  expect(await runCli(settings, 'status')).toMatchObject({ code: 3 });
+  expect(await sayHere(settings, 'status')).toMatchObject({ code: 3 });
 });

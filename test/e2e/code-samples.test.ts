@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { codeSamples } from '../../renderer/features/requests/code-samples.ts';
 import { startDemo } from '../support/demo.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -16,31 +16,34 @@ const CASES = ['chat/completions', 'responses', 'messages', 'embeddings'].flatMa
 /** A name that would end quotes, where they were not kept. */
 const MODEL = `it's "demo" $(id) \`id\` \\model`;
 
-async function samplesFor(given: (typeof CASES)[number]) {
+test('each sample in curl and TypeScript runs as it is and shows the answer', async () => {
   const { baseUrl } = await startDemo();
-  // Embeddings of one model are no use for another, so that one is never replaced.
-  const model = given.endpoint === 'embeddings' ? 'demo-model' : MODEL;
-  const samples = codeSamples({ ...given, baseUrl, model, needsKey: false });
-  if (samples === null) throw new Error(`${given.endpoint} has no samples`);
-  return samples;
-}
-
-describe.each(CASES)('a request to $endpoint, streamed: $stream', (given) => {
-  test(`the sample in curl for ${given.endpoint}, streamed: ${given.stream}, is answered`, async () => {
-    const { curl } = await samplesFor(given);
-    const { stdout } = await run('sh', ['-c', curl.replace('curl', 'curl -sf')]);
-    expect(stdout).toMatch(given.endpoint === 'embeddings' ? /"embedding":/ : /demo/i);
-  });
-
-  test(`the sample in TypeScript for ${given.endpoint}, streamed: ${given.stream}, runs as it is and shows the answer`, async () => {
-    const { typescript } = await samplesFor(given);
-    const directory = temporaryDirectory();
-    symlinkSync(join(import.meta.dirname, '../../node_modules'), join(directory, 'node_modules'));
-    const file = join(directory, 'sample.mts');
-    writeFileSync(file, typescript);
-    const { stdout } = await run(process.execPath, [file]);
-    expect(stdout).toMatch(given.endpoint === 'embeddings' ? /^\d+\n$/ : /demo/i);
-  });
+  const directory = temporaryDirectory();
+  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(directory, 'node_modules'));
+  const typed: string[] = [];
+  for (const [index, given] of CASES.entries()) {
+    const isEmbedding = given.endpoint === 'embeddings';
+    // Embeddings of one model are no use for another, so that one is never replaced.
+    const model = isEmbedding ? 'demo-model' : MODEL;
+    const samples = codeSamples({ ...given, baseUrl, model, needsKey: false });
+    const curl = samples?.curl.replace('curl', 'curl -sf') ?? '';
+    const { stdout } = await run('sh', ['-c', curl]);
+    expect([given, stdout]).toEqual([
+      given,
+      expect.stringMatching(isEmbedding ? /"embedding":/ : /demo/i),
+    ]);
+    writeFileSync(join(directory, `sample-${index}.mts`), samples?.typescript ?? '');
+    typed.push(`await import('./sample-${index}.mts'); console.log('\\n--');`);
+  }
+  // In one process, as each would load the clients again.
+  const file = join(directory, 'samples.mts');
+  writeFileSync(file, typed.join('\n'));
+  const { stdout } = await run(process.execPath, [file]);
+  const shown = stdout.split('\n--\n');
+  for (const [index, given] of CASES.entries()) {
+    const answer = given.endpoint === 'embeddings' ? /^\d+\n$/ : /demo/i;
+    expect([given, shown[index]]).toEqual([given, expect.stringMatching(answer)]);
+  }
 });
 
 test('an endpoint that needs more than a question has no sample', () => {

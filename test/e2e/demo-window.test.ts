@@ -40,12 +40,14 @@ test('a reader who has opened the link is signed in in every tab, and the link w
     await each.getByLabel('Local: Simulate').waitFor();
     expect(await each.getByLabel('Local: Simulate').isEnabled()).toBe(true);
     expect(await each.getByText(/read-only|not signed in/).count()).toBe(0);
+    expect(new URL(each.url()).hash).not.toContain('code');
   }
   const elsewhere = await openPage(demo.link);
   await elsewhere.getByLabel('Local: Simulate').waitFor();
   expect(await elsewhere.getByLabel('Local: Simulate').isEnabled()).toBe(true);
   const stranger = await openPage(new URL(demo.link).origin);
   await stranger.getByText('Open the link that the demo has printed').waitFor();
+  expect(await stranger.getByLabel('Local: Simulate').isDisabled()).toBe(true);
 });
 
 test('the demo’s steps break and heal, and it sends requests of its own until told to stop', async () => {

@@ -20,37 +20,29 @@ function ask(demo: RunningDemo): Promise<Response> {
   });
 }
 
-test('the three lines that the demo prints do what they say', async () => {
+test('the lines that the demo prints do what they say, in each protocol, and go on over a cut', async () => {
   const demo = await startDemoProcess();
-  const [plain, streamed, broken] = await Promise.all([
-    shell(demo.curls[0]),
-    shell(demo.curls[1]),
-    Promise.resolve(demo.curls[2]),
-  ]);
+  const { curls } = demo;
+  const [plain, streamed, messages, responses] = await Promise.all(
+    [curls[0], curls[1], curls[3], curls[4]].map(shell),
+  );
   expect(plain).toContain('x-gateway-upstream: local');
   expect(plain).toContain('"object":"chat.completion"');
   expect(streamed).toContain('x-gateway-upstream: local');
   expect(streamed).toContain('data: [DONE]');
-  const fallenBack = await shell(broken);
-  expect(fallenBack).toContain('x-gateway-upstream: hosted_a');
-  expect(fallenBack).toContain('x-gateway-fallback-reason: local=unreachable');
-});
-
-test('the demo’s lines for other protocols are answered by an upstream that speaks chat only', async () => {
-  const demo = await startDemoProcess();
-  const [messages, responses] = await Promise.all([shell(demo.curls[3]), shell(demo.curls[4])]);
+  // Of an upstream that speaks chat only.
   expect(messages).toContain('x-gateway-upstream: local');
   expect(messages).toContain('event: message_stop');
   expect(responses).toContain('x-gateway-upstream: local');
   expect(responses).toContain('"object":"response"');
-});
-
-test('a translated answer that is cut off is continued as well', async () => {
-  const demo = await startDemoProcess();
   await demo.type('break local cut');
-  const carried = await shell(demo.curls[3]);
+  const carried = await shell(curls[3]);
   expect(carried).toContain(': carried on by hosted_a');
   expect(carried).toContain('event: message_stop');
+  await demo.type('heal local');
+  const fallenBack = await shell(curls[2]);
+  expect(fallenBack).toContain('x-gateway-upstream: hosted_a');
+  expect(fallenBack).toContain('x-gateway-fallback-reason: local=unreachable');
 });
 
 test('every answer of the demo says that it is canned', async () => {

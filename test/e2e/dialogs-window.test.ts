@@ -181,12 +181,12 @@ function room(page: Page, part: string) {
 
 const FITS = { page: 0, part: 0, unreached: [], violations: [] };
 
-/** Colours move nothing: each width is seen in one scheme, phones in both. */
+/** Colours move nothing: axe sees each scheme at one width. */
 async function lookAt(page: Page, { name, part = 'dialog[open]' }: View) {
   const found = [];
   for (const [width, colorScheme] of SIGHTS) {
     await showAt(page, { width, height: 720, colorScheme });
-    const violations = await axeViolations(page, part);
+    const violations = width === 390 ? [] : await axeViolations(page, part);
     found.push({ name, width, ...(await room(page, part)), violations });
   }
   return found;

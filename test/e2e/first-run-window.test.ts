@@ -190,7 +190,6 @@ describe('upstreams in the dashboard', () => {
     await dialog.getByLabel('Service').selectOption('Ollama on another machine');
     await dialog.getByLabel('Base URL').fill(service.url);
     await dialog.getByLabel('Model').selectOption('small');
-    expect(await axeViolations(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Save and test' }).click();
     await dialog.getByText(/Works\./).waitFor();
     // Its card has its name by now; the dialog is still the one that was opened.
@@ -252,7 +251,6 @@ describe('the chat of the dashboard', () => {
     await message.fill('Hello');
     await message.press('Enter');
     await page.getByText(/^On-demand GPU is starting its GPU: \d+ s so far\. /).waitFor();
-    expect(await axeViolations(page)).toEqual([]);
     gpu.script = answers('Awake');
     await page.getByText('Awake').waitFor();
     expect(await page.getByText(/is starting its GPU/).count()).toBe(0);

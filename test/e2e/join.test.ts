@@ -2,21 +2,22 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import { silentLog } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
+import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
-import { startStandIn } from '../support/owned-gateway.ts';
-import { runCli, startCli } from '../support/process.ts';
+import { sayHere, startStandIn } from '../support/owned-gateway.ts';
+import { runCli } from '../support/process.ts';
 
 const NO_TOKEN = 'b'.repeat(64);
 
-/** A gateway as a process of its own, that hands out lines to join it. */
-async function startGatewayProcess(settings: Readonly<Record<string, string>> = {}) {
-  const directory = temporaryDirectory();
-  const cli = startCli({ PORT: '0', DATA_DIR: directory, AGENT: 'false', ...settings });
-  const url = new URL(await cli.printed(/Dashboard: (\S+)/)).origin;
-  const control = bearer(readControlToken(directory) ?? '');
+/** A gateway that hands out lines to join it. */
+async function startJoinable(settings: Readonly<Record<string, string>> = {}) {
+  const { url, dataDirectory } = await startGateway(settings, systemClock, silentLog, openStore);
+  const control = bearer(readControlToken(dataDirectory) ?? '');
   return {
     url,
     async newToken() {
@@ -32,10 +33,10 @@ const enrolment = (directory: string) =>
   JSON.parse(readFileSync(join(directory, 'agent.json'), 'utf8')) as Record<string, unknown>;
 
 test('join enrols this machine, keeps that for the agent, and says what comes next', async () => {
-  const gateway = await startGatewayProcess();
+  const gateway = await startJoinable();
   const directory = join(temporaryDirectory(), 'data');
   const token = await gateway.newToken();
-  const { code, stdout, stderr } = await runCli(
+  const { code, stdout, stderr } = await sayHere(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
     gateway.url,
@@ -57,11 +58,11 @@ test('join enrols this machine, keeps that for the agent, and says what comes ne
 });
 
 test('join goes to the next gateway of a line where the first is silent', async () => {
-  const gateway = await startGatewayProcess();
+  const gateway = await startJoinable();
   const silent = createServer();
   const first = `http://127.0.0.1:${await listening(silent)}`;
   const directory = temporaryDirectory();
-  const joined = await runCli(
+  const joined = await sayHere(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
     `http://127.0.0.1:1,${first},${gateway.url}`,
@@ -73,8 +74,8 @@ test('join goes to the next gateway of a line where the first is silent', async 
 });
 
 test('join warns of ports at which that gateway does not look, on this machine too', async () => {
-  const gateway = await startGatewayProcess();
-  const { code, stdout } = await runCli(
+  const gateway = await startJoinable();
+  const { code, stdout } = await sayHere(
     { DATA_DIR: temporaryDirectory(), AGENT: 'true', AGENT_PORTS: '4000' },
     'join',
     gateway.url,
@@ -85,25 +86,26 @@ test('join warns of ports at which that gateway does not look, on this machine t
 });
 
 test('join reports a data directory that cannot be made before the token is used up', async () => {
-  const gateway = await startGatewayProcess();
+  const gateway = await startJoinable();
   const token = await gateway.newToken();
   const file = join(temporaryDirectory(), 'file');
   writeFileSync(file, '');
+  // It ends the process.
   const failed = await runCli({ DATA_DIR: join(file, 'x') }, 'join', gateway.url, token);
   expect([failed.code, failed.stderr]).toEqual([
     1,
     expect.stringMatching(/data directory .* cannot be used \(ENOTDIR\)/),
   ]);
   const settings = { DATA_DIR: temporaryDirectory() };
-  expect((await runCli(settings, 'join', gateway.url, token)).code).toBe(0);
+  expect((await sayHere(settings, 'join', gateway.url, token)).code).toBe(0);
 });
 
 test('a join command works once, and a second machine learns to ask for another', async () => {
-  const gateway = await startGatewayProcess();
+  const gateway = await startJoinable();
   const token = await gateway.newToken();
-  await runCli({ DATA_DIR: temporaryDirectory(), AGENT: 'true' }, 'join', gateway.url, token);
+  await sayHere({ DATA_DIR: temporaryDirectory(), AGENT: 'true' }, 'join', gateway.url, token);
   const directory = temporaryDirectory();
-  const { code, stderr } = await runCli(
+  const { code, stderr } = await sayHere(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
     gateway.url,
@@ -116,10 +118,10 @@ test('a join command works once, and a second machine learns to ask for another'
 });
 
 test('a second join with a new join command keeps the identity', async () => {
-  const gateway = await startGatewayProcess();
+  const gateway = await startJoinable();
   const directory = temporaryDirectory();
   const rejoin = async () =>
-    runCli({ DATA_DIR: directory, AGENT: 'true' }, 'join', gateway.url, await gateway.newToken());
+    sayHere({ DATA_DIR: directory, AGENT: 'true' }, 'join', gateway.url, await gateway.newToken());
   await rejoin();
   const first = enrolment(directory);
   expect((await rejoin()).code).toBe(0);
@@ -136,7 +138,7 @@ test.each([
 ])('%s is a wrong command line for join, and nothing is written', async (_, url, token, words) => {
   const directory = join(temporaryDirectory(), 'data');
   const settings = { DATA_DIR: directory, AGENT: 'true' };
-  const { code, stdout, stderr } = await runCli(settings, 'join', url, token);
+  const { code, stdout, stderr } = await sayHere(settings, 'join', url, token);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(words);
   expect(existsSync(directory)).toBe(false);
@@ -144,7 +146,7 @@ test.each([
 
 test('a gateway that does not run is reported by join with what to do, and nothing is written', async () => {
   const directory = join(temporaryDirectory(), 'data');
-  const { code, stdout, stderr } = await runCli(
+  const { code, stdout, stderr } = await sayHere(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
     'http://127.0.0.1:1',
@@ -159,7 +161,7 @@ test('a server that is no gateway does not get to keep the machine', async () =>
   const server = createServer((_req, res) => void res.end('<html>hello</html>'));
   const url = `http://127.0.0.1:${await listening(server)}`;
   const directory = temporaryDirectory();
-  const { code, stderr } = await runCli(
+  const { code, stderr } = await sayHere(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
     url,
@@ -172,7 +174,7 @@ test('a server that is no gateway does not get to keep the machine', async () =>
 
 test('join does not overrule a setting that names another gateway', async () => {
   const settings = { DATA_DIR: temporaryDirectory(), REGISTRY_URL: 'http://10.0.0.1:47900' };
-  const { code, stderr } = await runCli(settings, 'join', 'http://127.0.0.1:1', NO_TOKEN);
+  const { code, stderr } = await sayHere(settings, 'join', 'http://127.0.0.1:1', NO_TOKEN);
   expect(code).toBe(1);
   expect(stderr).toContain('SWITCHYARD_REGISTRY_URL');
 });
@@ -180,7 +182,7 @@ test('join does not overrule a setting that names another gateway', async () => 
 test.runIf(OUTER_ADDRESS !== undefined)(
   'plain HTTP beyond this machine needs --yes, and the agent then listens where the gateway finds it',
   async () => {
-    const gateway = await startGatewayProcess({
+    const gateway = await startJoinable({
       HOST: OUTER_ADDRESS ?? '',
       API_KEYS: 'a-key-of-my-own-0123456789',
     });
@@ -188,13 +190,13 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     const token = await gateway.newToken();
     const { port } = new URL(gateway.url);
     const url = `http://${OUTER_ADDRESS}:${port}`;
-    const refused = await runCli({ DATA_DIR: directory, AGENT: 'true' }, 'join', url, token);
+    const refused = await sayHere({ DATA_DIR: directory, AGENT: 'true' }, 'join', url, token);
     expect([refused.code, refused.stdout]).toEqual([1, '']);
     expect(refused.stderr).toMatch(/plain HTTP/);
     expect(refused.stderr).toMatch(/--yes/);
     expect(existsSync(join(directory, 'agent.json'))).toBe(false);
     // The token was not used up by asking.
-    const joined = await runCli(
+    const joined = await sayHere(
       { DATA_DIR: directory, AGENT: 'true', AGENT_PORTS: '4000' },
       'join',
       '--yes',
@@ -223,7 +225,7 @@ test('a Switchyard that runs on this machine is asked to join by itself', async 
       res.end(JSON.stringify({ id: 'prv_1', url, warning: 'Mind the gap.' }));
     });
   });
-  const { code, stdout, stderr } = await runCli(
+  const { code, stdout, stderr } = await sayHere(
     { DATA_DIR: directory, AGENT: 'true' },
     'join',
     url,
@@ -242,7 +244,7 @@ test('a Switchyard that runs on this machine is asked to join by itself', async 
 test.each([[['join']], [['join', 'http://127.0.0.1:1', NO_TOKEN, 'more']], [['doctor', '--yes']]])(
   'the command line %j is refused with code 2 and the usage',
   async (args) => {
-    const { code, stdout, stderr } = await runCli(
+    const { code, stdout, stderr } = await sayHere(
       { DATA_DIR: temporaryDirectory(), AGENT: 'true' },
       ...args,
     );
@@ -258,12 +260,12 @@ test('doctor --json is for scripts: the names of the checks, and exit code 1 whe
     AGENT_PORTS: '1',
     ENGINE_URL: 'http://127.0.0.1:2',
   };
-  const { code, stdout, stderr } = await runCli(settings, 'doctor', '--json');
+  const { code, stdout, stderr } = await sayHere(settings, 'doctor', '--json');
   expect([code, stderr]).toEqual([1, '']);
   const report = JSON.parse(stdout) as { ok: boolean; checks: { name: string }[] };
   expect(report.ok).toBe(false);
   expect(report.checks.map(({ name }) => name)).toContain('health /health status ok');
-  const plain = await runCli(settings, 'doctor');
+  const plain = await sayHere(settings, 'doctor');
   expect(plain.code).toBe(1);
   expect(plain.stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:2/);
 });

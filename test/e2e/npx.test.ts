@@ -68,25 +68,27 @@ function newUser(scene: string, url: string) {
   };
 }
 
-/** Packs this checkout as another version would be. */
-async function pack(scene: string, version: string): Promise<string> {
+/** What npm packs of this checkout, as other versions would be. */
+async function pack(scene: string): Promise<(version: string) => Promise<string>> {
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', scene], {
     cwd: ROOT,
   });
   const tarball = join(scene, stdout.trim().split('\n').at(-1) ?? '');
-  const folder = join(scene, version);
-  mkdirSync(folder);
-  await run('tar', ['-xzf', tarball, '-C', folder]);
-  const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-  const manifest = join(folder, 'package/package.json');
-  // Without scripts: its builds are there.
-  writeFileSync(manifest, JSON.stringify({ ...own, version, scripts: {} }));
-  // The build has the version in it.
-  for (const path of globSync(join(folder, 'package/dist/node/*.js'))) {
-    const text = readFileSync(path, 'utf8');
-    writeFileSync(path, text.replaceAll(own.version, version));
-  }
-  return join(folder, 'package');
+  return async (version) => {
+    const folder = join(scene, version);
+    mkdirSync(folder);
+    await run('tar', ['-xzf', tarball, '-C', folder]);
+    const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    const manifest = join(folder, 'package/package.json');
+    // Without scripts: its builds are there.
+    writeFileSync(manifest, JSON.stringify({ ...own, version, scripts: {} }));
+    // The build has the version in it.
+    for (const path of globSync(join(folder, 'package/dist/node/*.js'))) {
+      const text = readFileSync(path, 'utf8');
+      writeFileSync(path, text.replaceAll(own.version, version));
+    }
+    return join(folder, 'package');
+  };
 }
 
 /** Where npx has put the package, and what it says of each package there. */
@@ -115,7 +117,8 @@ test.runIf(process.platform === 'linux').for(REGISTRIES)(
       run('npm', ['publish', '--ignore-scripts', folder], { env, cwd: scene });
     for (const name of ['better-sqlite3', 'node-addon-api'])
       await publish(join(ROOT, 'node_modules', name));
-    await publish(await pack(scene, '0.9.1'));
+    const packed = await pack(scene);
+    await publish(await packed('0.9.1'));
 
     const started = npx({ PORT: '0', AGENT: 'false' }, NAME);
     const link = await started.printed(/Dashboard: (\S+)/);
@@ -154,7 +157,7 @@ test.runIf(process.platform === 'linux').for(REGISTRIES)(
     expect(readFileSync(unit, 'utf8')).toContain(`"${program}" "start"`);
     expect(restarts()).toBe(1);
 
-    await publish(await pack(scene, '0.9.2'));
+    await publish(await packed('0.9.2'));
     const upgraded = await npx({}, `${NAME}@latest`, 'service', 'install').ended;
     expect(upgraded).toMatchObject({ code: 0 });
     expect(await versionThere()).toContain('0.9.2');

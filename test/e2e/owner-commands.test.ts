@@ -1,39 +1,37 @@
 import { expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { stateLine } from '../../main/cli/owner-commands.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
-import { runCli } from '../support/process.ts';
-import { type HostProcess, startHost } from '../support/two-hosts.ts';
+import { bearer, send } from '../support/http.ts';
+import { sayHere, startOwned } from '../support/owned-gateway.ts';
 
-/** A Switchyard as a process, and the command line beside it. */
-async function startOwned(settings: Readonly<Record<string, string>> = {}) {
-  const DATA_DIR = temporaryDirectory();
-  const host = await startHost({
-    DATA_DIR,
+/** A gateway with an agent, and the command line beside it. */
+async function startMachine(settings: Readonly<Record<string, string>> = {}) {
+  const { dataDirectory: DATA_DIR, url } = await startOwned({
     AGENT: 'true',
     AGENT_PORTS: '0',
     ENGINE_URL: 'http://127.0.0.1:1',
     ...settings,
   });
+  const headers = bearer(readControlToken(DATA_DIR) ?? '');
+  const agent = async () =>
+    JSON.parse((await send(`${url}/api/v1/agent`, { headers })).text) as AgentView;
   return {
     run: async (...args: readonly string[]) => {
-      const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...args);
+      const { code, stdout, stderr } = await sayHere({ DATA_DIR }, ...args);
       return [code, stdout, stderr];
     },
-    owner: async () => (await agentOf(host)).owner,
-    models: async () => (await agentOf(host)).models.map(({ id }) => id),
+    owner: async () => (await agent()).owner,
+    models: async () => (await agent()).models.map(({ id }) => id),
   };
 }
-
-const agentOf = async (host: HostProcess) =>
-  JSON.parse((await host.get('/api/v1/agent')).text) as AgentView;
 
 const done = (line: string) => [0, `${line}\n`, ''];
 const refused = (words: RegExp) => [1, '', expect.stringMatching(words)];
 
 test('the commands pause, drain and resume print the state that follows, and bring it about', async () => {
-  const { run, owner } = await startOwned();
+  const { run, owner } = await startMachine();
   expect(await run('pause')).toEqual(done('paused: Its owner has paused it.'));
   expect(await owner()).toMatchObject({ choice: 'paused', mode: 'paused' });
   expect(await run('drain')).toEqual(
@@ -51,7 +49,7 @@ test('a state in which requests still run says how many', () => {
 });
 
 test('the commands set, get and default change a setting of the running program, print it, and take it back', async () => {
-  const { run, owner } = await startOwned();
+  const { run, owner } = await startMachine();
   const path = 'agent.onlyWhenIdle';
   expect(await run('set', path, 'true')).toEqual(done(`${path} = true (set)`));
   expect((await owner()).rules['onlyWhenIdle']).toBe(true);
@@ -68,7 +66,7 @@ test('the commands set, get and default change a setting of the running program,
 
 test('get prints a section or everything, and never a secret', async () => {
   const key = 'sk-very-secret-key-0123456789';
-  const { run } = await startOwned({ HOSTED_A_API_KEY: key });
+  const { run } = await startMachine({ HOSTED_A_API_KEY: key });
   const [, section] = await run('get', 'circuit');
   expect(section).toMatch(/^(circuit\.\w+ = \d+ \(default\)\n){4}$/);
   const [code, all] = await run('get');
@@ -78,7 +76,7 @@ test('get prints a section or everything, and never a secret', async () => {
 });
 
 test('the gateway’s objection to a change is printed in its own words', async () => {
-  const { run } = await startOwned({ AGENT_YIELD_TO_OTHERS: 'true' });
+  const { run } = await startMachine({ AGENT_YIELD_TO_OTHERS: 'true' });
   expect(await run('set', 'agent.maxGpuTemperatureC', '200')).toEqual([
     1,
     '',
@@ -94,26 +92,14 @@ test('the gateway’s objection to a change is printed in its own words', async 
 });
 
 test('an agent that is switched off takes no orders, and says how it comes back', async () => {
-  const { run } = await startOwned({ AGENT: 'false' });
+  const { run } = await startMachine({ AGENT: 'false' });
   expect(await run('drain')).toEqual(refused(/SWITCHYARD_AGENT to true/));
 });
-
-test.each([['pause'], ['drain'], ['resume'], ['get'], ['set', 'agent.onlyWhenIdle', 'true']])(
-  'the command "%s" says so where nothing runs and ends with code 3',
-  async (...args) => {
-    const DATA_DIR = temporaryDirectory();
-    const { code, stdout, stderr } = await runCli({ DATA_DIR }, ...args);
-    expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toMatch(
-      new RegExp(`^No gateway is running with the data directory ${DATA_DIR}\\. .*\\n$`),
-    );
-  },
-);
 
 test('free, load and unload change the memory of an engine, and resume brings it back', async () => {
   const { ollama = () => null } = SCRIPTS;
   const engine = await startScripted(ollama, ['small']);
-  const { run, owner, models } = await startOwned({ ENGINE_URL: engine.url });
+  const { run, owner, models } = await startMachine({ ENGINE_URL: engine.url });
   await expect.poll(models).toContain('large');
   expect((await run('load', 'large'))[0]).toBe(0);
   expect([...engine.loaded]).toEqual(['small', 'large']);
@@ -139,7 +125,7 @@ test('memory that cannot be freed is reported with exit code 1', async () => {
   const { mlx = () => null } = SCRIPTS;
   const headers = { server: 'BaseHTTP/0.6 Python/3.12.7' };
   const engine = await startScripted(mlx, ['small'], headers);
-  const { run } = await startOwned({ ENGINE_URL: engine.url });
+  const { run } = await startMachine({ ENGINE_URL: engine.url });
   const [code, text] = await run('free');
   expect([code, text]).toEqual([1, expect.stringMatching(/memory is still taken: mlx at /)]);
 });

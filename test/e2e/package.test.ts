@@ -71,7 +71,6 @@ function newUser(name: string, ...tools: readonly string[]) {
 interface Packed {
   readonly filename: string;
   readonly size: number;
-  readonly integrity: string;
   readonly files: readonly { readonly path: string }[];
 }
 
@@ -140,8 +139,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(digestsIn(join(modules, NATIVE))).toEqual(tested);
   });
 
-  test('the npm package is the same to the bit when it is built and packed again', async () => {
-    expect((await pack()).integrity).toBe(packed.integrity);
+  test('the npm package is the same to the bit when it is built again', async () => {
     for (const [name, config] of [
       ['node', 'main/vite.config.ts'],
       ['window', 'renderer/vite.config.ts'],

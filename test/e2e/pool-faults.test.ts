@@ -37,7 +37,8 @@ test('the judge of leases finds one that two gateways have at once, and a fence 
 // The machines have addresses of loopback of their own, which only Linux has unasked.
 describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('three gateways', () => {
   test('three gateways that are killed, cut off and upgraded lose nothing acknowledged, and callers notice nothing', async () => {
-    const arena = await openArena(7);
+    // A fifth of the load of `npm run faults`.
+    const arena = await openArena(7, 75);
     onTestFinished(() => arena.close());
     for (const history of HISTORIES) expect(await arena.play(history)).toEqual([]);
     const { acknowledged, served, leases } = arena.counts();

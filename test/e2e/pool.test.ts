@@ -6,7 +6,8 @@ import { createAgent } from '../registry/world.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
-import { type RunningCli, runCli, startCli } from '../support/process.ts';
+import { sayHere } from '../support/owned-gateway.ts';
+import { type RunningCli, startCli } from '../support/process.ts';
 import { document, keep, openTestStore, put, storedProvider } from '../support/store.ts';
 import {
   beat,
@@ -15,7 +16,6 @@ import {
   expectHeard,
   expectUsed,
   type Ledger,
-  loadUntilGone,
   type Registry,
   registryOf,
   shown,
@@ -74,34 +74,6 @@ async function sweeperOf(url: string): Promise<string | undefined> {
 }
 
 describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
-  test('a gateway killed under load loses nothing acknowledged, and the other takes its work over', async () => {
-    const url = await postgres.database();
-    const first = await startGateway(url);
-    await expect.poll(() => sweeperOf(url)).toBeDefined();
-    const before = await sweeperOf(url);
-    const second = await startGateway(url);
-    const [lost, kept] = [createLedger(), createLedger()];
-    const overFirst = loadUntilGone(first, lost);
-    const overSecond = loadUntilGone(second, kept);
-    await expect.poll(() => lost.machines.size).toBeGreaterThan(8);
-    await expect.poll(() => kept.machines.size).toBeGreaterThan(8);
-    first.cli.kill('SIGKILL');
-    expect((await first.cli.ended).stderr).toBe('');
-    expect(await overFirst).toEqual([]);
-    await expectAllThere(second, lost);
-    // Its lease ends by the clock of the database, which is asked how long that may take at most.
-    await expect.poll(async () => (await sweeperOf(url)) ?? before).not.toBe(before);
-    const after = [...kept.machines.values()].reduce((sum, { least }) => sum + least, 0);
-    await expect
-      .poll(() => [...kept.machines.values()].reduce((sum, { least }) => sum + least, 0))
-      .not.toBe(after);
-    const again = await startGateway(url, first.directory);
-    second.cli.kill('SIGKILL');
-    expect(await overSecond).toEqual([]);
-    await expectAllThere(again, kept);
-    await expectAllThere(again, lost);
-  });
-
   test('the status report, the metrics and the command line say who is in the pool, and when the database is not', async () => {
     const url = await postgres.database();
     const [a, b] = await Promise.all([startGateway(url), startGateway(url)]);
@@ -109,7 +81,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
       .poll(async () => (await statusOf(a)).pool)
       .toMatchObject({ database: 'connected', problem: null, gateways: [{}, {}] });
     const asked = (...options: string[]) =>
-      runCli({ DATA_DIR: a.directory }, 'pool', 'status', ...options);
+      sayHere({ DATA_DIR: a.directory }, 'pool', 'status', ...options);
     const well = await asked();
     expect(well).toMatchObject({ code: 0, stderr: '' });
     expect(well.stdout).toMatch(/The database answers\.\nGateways, as of the last answer: 2\n/);
@@ -154,7 +126,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     );
     await store.close();
     const settings = { DATA_DIR: directory, DATABASE_URL: url, POOL_SECRET: SECRET };
-    const imported = await runCli(settings, 'pool', 'import', '--json');
+    const imported = await sayHere(settings, 'pool', 'import', '--json');
     expect(imported).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(imported.stdout)).toEqual({ imported: 1, there: 0, loopback: 1 });
 
@@ -165,12 +137,12 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     expect(text).toMatch(/stale.*serving/);
     const notes = await send(`${gateway.url}/api/v1/providers/notes`);
     expect(JSON.parse(notes.text)).toEqual({ notes: { [there.id]: note } });
-    const running = await runCli(settings, 'pool', 'import');
+    const running = await sayHere(settings, 'pool', 'import');
     expect(running.code).toBe(1);
     expect(running.stderr).toContain('Another Switchyard uses the data directory');
     gateway.cli.kill('SIGTERM');
     await gateway.cli.ended;
-    const again = await runCli(settings, 'pool', 'import');
+    const again = await sayHere(settings, 'pool', 'import');
     expect(again.stdout).toMatch(/Imported: 0 machines.*\nAlready in the pool: 1\.\n/);
   });
 

@@ -9,6 +9,7 @@ import { HELLO, startChat } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
+import { sayHere } from '../support/owned-gateway.ts';
 import { runCli, type RunningCli, startCli } from '../support/process.ts';
 import {
   chunk,
@@ -48,8 +49,16 @@ async function redeem(link: string) {
   return { status: answer.status, token: (JSON.parse(answer.text) as { token?: string }).token };
 }
 
+const filesOf = (directory: string) =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) =>
+    join(directory, name),
+  );
+
 test('the program prints a base URL and a link that gives control, and SIGTERM ends it within a second', async () => {
   const { cli, directory, link, url, baseUrl } = await startHeadless();
+  for (const file of process.platform === 'win32' ? [] : filesOf(directory)) {
+    expect([file, statSync(file).mode & 0o077]).toEqual([file, 0]);
+  }
   expect((await send(`${baseUrl}/models`)).status).toBe(200);
   const { token } = await redeem(link);
   const settings = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
@@ -89,19 +98,6 @@ test('idle connections and an open dashboard do not delay the end', async () => 
   expect(tookMs).toBeLessThan(1000);
   expect(await silent.closed).toBe('');
 });
-
-test.runIf(process.platform !== 'win32')(
-  'every file that the program writes is for its owner alone',
-  async () => {
-    const { directory } = await startHeadless();
-    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
-    expect(files).toContain('control-token');
-    for (const file of files) {
-      const { mode } = statSync(join(directory, file));
-      expect([file, mode & 0o077]).toEqual([file, 0]);
-    }
-  },
-);
 
 test('a running stream may finish after SIGTERM, while new requests are refused', async () => {
   const upstream = await startUpstream(stall(ROLE, chunk({ content: 'a' })));
@@ -175,7 +171,7 @@ test('a port that is taken on either loopback address ends the start with code 1
     );
     expect(existsSync(join(directory, 'running.json'))).toBe(false);
     // launchd and Windows keep no standard error of a service.
-    const { stdout: logged } = await runCli({ DATA_DIR: directory }, 'logs');
+    const { stdout: logged } = await sayHere({ DATA_DIR: directory }, 'logs');
     expect(logged).toMatch(new RegExp(`error not_started why=.*Port ${port} `));
   };
   // At the same time: each waits for its port.
@@ -212,7 +208,7 @@ test('a bad settings file and an unknown variable cause warnings, not a failed s
 
 test('the command "open" prints a new link to the running gateway, whose code gives one session', async () => {
   const { directory, url } = await startHeadless();
-  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, 'open');
+  const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, 'open');
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(new RegExp(`^${url}/#code=[0-9a-f]{64}\\n$`));
   const { token } = await redeem(stdout.trim());
@@ -221,27 +217,12 @@ test('the command "open" prints a new link to the running gateway, whose code gi
   expect((await redeem(stdout.trim())).status).toBe(401);
 });
 
-test('the command "open" without a running gateway says what to do and ends with code 3', async () => {
-  const directory = temporaryDirectory();
-  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory }, 'open');
-  expect([code, stdout]).toEqual([3, '']);
-  expect(stderr).toContain(directory);
-  expect(stderr).toContain('switchyard start');
-});
-
-test('the command "open" after a gateway that was killed ends with code 3, too', async () => {
-  const { cli, directory } = await startHeadless();
-  cli.kill('SIGKILL');
-  await cli.ended;
-  const { code, stderr } = await runCli({ DATA_DIR: directory }, 'open');
-  expect(code).toBe(3);
-  expect(stderr).toContain('No gateway is running');
-});
-
-test('the command "open" never shows the control token to another program on a killed gateway’s port', async () => {
+test('the command "open" finds no gateway that was killed, and shows the control token to no other program on its port', async () => {
   const { cli, directory, url } = await startHeadless();
   cli.kill('SIGKILL');
   await cli.ended;
+  const dead = await sayHere({ DATA_DIR: directory }, 'open');
+  expect([dead.code, dead.stderr]).toEqual([3, expect.stringContaining('No gateway is running')]);
   const seen: string[] = [];
   const impostor = createServer((req, res) => {
     seen.push(JSON.stringify(req.headers));
@@ -251,7 +232,7 @@ test('the command "open" never shows the control token to another program on a k
   await new Promise<void>((resolve) =>
     impostor.listen(Number(new URL(url).port), '127.0.0.1', resolve),
   );
-  const { code, stdout } = await runCli({ DATA_DIR: directory }, 'open');
+  const { code, stdout } = await sayHere({ DATA_DIR: directory }, 'open');
   expect([code, stdout, seen]).toEqual([3, '', []]);
 });
 
@@ -263,33 +244,33 @@ test('the session of one run counts in the next, its token is in no file, and th
   const url = new URL(await again.printed(LINK)).origin;
   const answer = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
   expect(answer.status).toBe(200);
-  const files = readdirSync(first.directory, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(first.directory, name))
-    .filter((path) => statSync(path).isFile());
+  const files = filesOf(first.directory).filter((path) => statSync(path).isFile());
   for (const path of files) expect(readFileSync(path, 'latin1')).not.toContain(token);
-  expect((await runCli({ DATA_DIR: first.directory }, 'open')).code).toBe(0);
+  expect((await sayHere({ DATA_DIR: first.directory }, 'open')).code).toBe(0);
 });
 
 test('the option --version prints the version and "help settings" every setting, and neither starts anything', async () => {
   const directory = join(temporaryDirectory(), 'data');
-  const version = await runCli({ DATA_DIR: directory }, '--version');
+  const version = await sayHere({ DATA_DIR: directory }, '--version');
   expect(version).toMatchObject({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
-  const help = await runCli({ DATA_DIR: directory }, 'help', 'settings');
+  const help = await sayHere({ DATA_DIR: directory }, 'help', 'settings');
   expect(help).toMatchObject({ code: 0, stderr: '' });
   for (const { setting } of ENTRIES) expect(help.stdout).toContain(`SWITCHYARD_${setting.env} `);
   expect(existsSync(directory)).toBe(false);
 });
 
-test('only a start without any upstream says that nothing is configured', async () => {
-  const said = async (settings: Record<string, string>) => {
+test.each<[settings: Record<string, string>, says: boolean]>([
+  [{ HOSTED_A_BASE_URL: REFUSED_URL, ENGINE_URL: REFUSED_URL }, false],
+  [{ AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: REFUSED_URL }, false],
+  // An agent that is off uses no engine.
+  [{ ENGINE_URL: REFUSED_URL }, true],
+])(
+  'a start without any upstream says that nothing is configured: with %j that is %j',
+  async (settings, says) => {
     const { cli } = await startHeadless(settings);
     // Printed last of all.
     await cli.printed(/(\(this sign-in link works once)/);
     const { stdout } = await stop(cli);
-    return stdout.includes('Nothing is configured yet');
-  };
-  expect(await said({})).toBe(true);
-  expect(await said({ HOSTED_A_BASE_URL: REFUSED_URL })).toBe(false);
-  expect(await said({ AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: REFUSED_URL })).toBe(false);
-  expect(await said({ ENGINE_URL: REFUSED_URL }), 'an agent that is off uses no engine').toBe(true);
-});
+    expect(stdout.includes('Nothing is configured yet')).toBe(says);
+  },
+);

@@ -4,27 +4,31 @@ import { statusReportSchema, type StatusReport } from '#shared/status.ts';
 import { expect, test } from 'vitest';
 import { millisecondsUntil } from '../support/at-once.ts';
 import { chat } from '../support/client.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
+import { startWithHistory, temporaryDirectory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
-import { startCli, type RunningCli } from '../support/process.ts';
+import { startCli } from '../support/process.ts';
 import { error, startUpstream } from '../support/upstream.ts';
 
+type Settings = Readonly<Record<string, string>>;
+
+const statusOf = async (url: string) =>
+  statusReportSchema.parse(JSON.parse((await send(`${url}/api/v1/status`)).text));
+
 /** A gateway on a data directory that outlives it. */
-async function start(settings: Readonly<Record<string, string>>) {
+async function start({ DATA_DIR, ...settings }: Settings & { readonly DATA_DIR: string }) {
+  const { url, host } = await startWithHistory({ FAIL_THRESHOLD: '1', ...settings }, DATA_DIR);
+  return { url, status: () => statusOf(url), stop: () => host.stop() };
+}
+
+/** The same as a process of its own. */
+async function startProcess(settings: Settings) {
   const cli = startCli({ PORT: '0', FAIL_THRESHOLD: '1', ...settings });
   const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
-  const status = async () =>
-    statusReportSchema.parse(JSON.parse((await send(`${url}/api/v1/status`)).text));
-  return { cli, url, status };
+  return { cli, url, status: () => statusOf(url) };
 }
 
-async function end(cli: RunningCli, signal: NodeJS.Signals): Promise<void> {
-  cli.kill(signal);
-  await cli.ended;
-}
-
-/** One whose first upstream is out by its circuit and whose second is by a skip. */
-async function startLearnt() {
+/** Settings with which the first upstream is soon out by its circuit, and the second by a skip. */
+async function learning() {
   const a = await startUpstream(error(503));
   const b = await startUpstream(error(402));
   const settings = {
@@ -33,9 +37,18 @@ async function startLearnt() {
     HOSTED_A_API_KEY: 'sk-the-first-key-0123456789',
     HOSTED_B_BASE_URL: b.url,
   };
+  return { a, b, settings };
+}
+
+async function startLearnt() {
+  const { a, b, settings } = await learning();
   const gateway = await start(settings);
-  expect((await chat(gateway.url)).reason).toBe('hosted_a=http_503; hosted_b=quota');
+  await learn(gateway);
   return { a, b, settings, gateway };
+}
+
+async function learn({ url }: { readonly url: string }): Promise<void> {
+  expect((await chat(url)).reason).toBe('hosted_a=http_503; hosted_b=quota');
 }
 
 /** What must be the same after a restart: all but what time and the process make of it. */
@@ -55,7 +68,7 @@ test('counters, circuits and skips outlast a stop, and the next request fails no
   const before = await gateway.status();
   expect(before.upstreams[1]?.circuit.open).toBe(true);
   expect(before.upstreams[2]?.skips).toMatchObject([{ reason: 'quota' }]);
-  await end(gateway.cli, 'SIGTERM');
+  await gateway.stop();
   const next = await start(settings);
   const after = await next.status();
   expect(learnt(after)).toEqual(learnt(before));
@@ -70,7 +83,9 @@ test('counters, circuits and skips outlast a stop, and the next request fails no
 });
 
 test('a kill loses at most the last second', async () => {
-  const { settings, gateway } = await startLearnt();
+  const { settings } = await learning();
+  const gateway = await startProcess(settings);
+  await learn(gateway);
   const kept = () => {
     try {
       return readFileSync(stateFile(settings), 'utf8');
@@ -83,14 +98,15 @@ test('a kill loses at most the last second', async () => {
     await expect.poll(kept, { interval: 20 }).toContain('"quota"');
   };
   expect(await millisecondsUntil(written())).toBeLessThan(1000);
-  await end(gateway.cli, 'SIGKILL');
-  const next = await start(settings);
+  gateway.cli.kill('SIGKILL');
+  await gateway.cli.ended;
+  const next = await startProcess(settings);
   expect(learnt(await next.status())).toEqual(learnt(before));
 });
 
 test('another key drops what was known of that upstream alone, and is not in the file', async () => {
   const { settings, gateway } = await startLearnt();
-  await end(gateway.cli, 'SIGTERM');
+  await gateway.stop();
   expect(readFileSync(stateFile(settings), 'utf8')).not.toMatch(/the-first-key/);
   const next = await start({ ...settings, HOSTED_A_API_KEY: 'sk-the-second-key-0123456789' });
   const { upstreams, stats } = await next.status();
@@ -109,7 +125,7 @@ test.each([
   ['of a newer version', (text: string) => text.replace('"version":1', '"version":99')],
 ])('a state file that is %s starts afresh', async (_, damage) => {
   const { settings, gateway } = await startLearnt();
-  await end(gateway.cli, 'SIGTERM');
+  await gateway.stop();
   writeFileSync(stateFile(settings), damage(readFileSync(stateFile(settings), 'utf8')));
   const next = await start(settings);
   const { upstreams, stats } = await next.status();
@@ -117,6 +133,6 @@ test.each([
   expect(upstreams[1]).toMatchObject({ healthy: true });
   // It serves, learns and keeps again.
   await chat(next.url);
-  await end(next.cli, 'SIGTERM');
+  await next.stop();
   expect(JSON.parse(readFileSync(stateFile(settings), 'utf8'))).toMatchObject({ totalRequests: 1 });
 });

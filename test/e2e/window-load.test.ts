@@ -29,7 +29,9 @@ interface Load {
 }
 
 async function underLoad(hash: string, requestsPerSecond: number): Promise<Load> {
-  const { page, say } = await openFedWindow(snapshot({ requests: rowsFrom(0, KEPT) }), hash);
+  const { page, say } = await openFedWindow(snapshot({ requests: rowsFrom(0, KEPT) }), hash, {
+    isOwn: true,
+  });
   await page.locator('.request').first().waitFor();
   const count = requestsPerSecond / FRAMES_PER_SECOND;
   let newest = KEPT;

@@ -34,7 +34,7 @@ const LOOK_MS = 100;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The gateways begin at the same moment, on a database in which nothing is. */
-export async function openArena(seed: number): Promise<FaultArena> {
+export async function openArena(seed: number, breathMs = 15): Promise<FaultArena> {
   const random = chance(seed);
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-faults-'));
   const postgres = createPostgres();
@@ -59,6 +59,7 @@ export async function openArena(seed: number): Promise<FaultArena> {
     ledger,
     random: chance(seed),
     wasStarved: pulse.wasStarved,
+    breathMs,
   });
   await Promise.all(gateways.map((gateway) => gateway.start()));
   await postgres.query(databaseUrl, LOG_LEASES);

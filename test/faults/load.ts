@@ -43,17 +43,17 @@ interface LoadDeps {
   readonly random: () => number;
   /** Whether this machine had no time for anybody a moment ago: a slow database counts as one that is gone. */
   readonly wasStarved: () => boolean;
+  /** The pause of each caller between two requests, so that the load is not what is measured. */
+  readonly breathMs: number;
 }
 
 const HEARTBEAT_LANES = 4;
 /** One of its own each time: the turns of one conversation would all go to one machine. */
 const newConversation = (id: number) => ({ messages: [{ role: 'user', content: `hi ${id}` }] });
-/** So that the load is not what is measured. */
-const BREATH_MS = 15;
 
 export function createLoad(
   watched: readonly Watched[],
-  { machines, ledger, random, wasStarved }: LoadDeps,
+  { machines, ledger, random, wasStarved, breathMs }: LoadDeps,
 ): PoolLoad {
   const counts = { heartbeats: 0, acknowledged: 0, chats: 0, served: 0, enrolled: 0, removed: 0 };
   const findings: string[] = [];
@@ -185,10 +185,10 @@ export function createLoad(
     go() {
       now.isOn = true;
       lanes = Promise.all([
-        ...Array.from({ length: HEARTBEAT_LANES }, () => lane(() => withMachine(beat), BREATH_MS)),
-        ...watched.map((at) => lane(() => chat(at), BREATH_MS)),
-        lane(() => withMachine(change), 10 * BREATH_MS),
-        lane(verify, 10 * BREATH_MS),
+        ...Array.from({ length: HEARTBEAT_LANES }, () => lane(() => withMachine(beat), breathMs)),
+        ...watched.map((at) => lane(() => chat(at), breathMs)),
+        lane(() => withMachine(change), 10 * breathMs),
+        lane(verify, 10 * breathMs),
       ]);
     },
     async rest() {

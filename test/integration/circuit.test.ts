@@ -25,14 +25,14 @@ test('failThreshold failures in a row open the circuit, and the upstream is skip
   expect(local.calls).toHaveLength(2);
 });
 
-test('a thousand requests spend on a dead local its threshold and one quick probe in 15 s at most', async () => {
+test('requests for a hundred seconds spend on a dead local its threshold and one quick probe in 15 s at most', async () => {
   const clock = createManualClock();
   const local = await startUpstream(DEAD);
   const hosted = await startUpstream(answers('hi'));
   const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }), clock);
-  for (let n = 0; n < 1000; n += 1) {
+  for (let n = 0; n < 250; n += 1) {
     await chat(gateway.url);
-    clock.advance(100);
+    clock.advance(400);
   }
   // 5 to open it at 0 s; it answers looks, 100 s go by, and a look may take a few requests' time.
   expect(local.calls.length).toBeGreaterThanOrEqual(5 + 1);

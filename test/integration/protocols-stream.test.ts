@@ -14,6 +14,7 @@ import {
 } from '../support/protocols.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { startRawUpstream } from '../support/raw-upstream.ts';
+import { cutsOf } from '../support/pieces.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { cut, error, json, sse, stall, startUpstream, type Script } from '../support/upstream.ts';
 
@@ -178,10 +179,10 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect([fallen.reason, b.calls.length]).toEqual(['hosted_a=bad_response', 1]);
     });
 
-    test('a streamed answer never looks complete when it is cut, at whatever byte', async () => {
+    test('a streamed answer never looks complete when it is cut, at the end of a line and within', async () => {
       const bytes = Buffer.from(all.join(''));
       // A translation reads the same bytes with the same reader.
-      const step = translation === null ? 1 : 3;
+      const cuts = cutsOf(bytes, translation === null ? 5 : 11);
       let length = 0;
       const raw = await startRawUpstream((socket) => {
         const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n';
@@ -194,7 +195,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
         ...settingsFor(protocol),
         ...settings,
       });
-      for (length = 0; length < bytes.length; length += step) {
+      for (length of cuts) {
         const call = startCall(gateway.url + path, { ...body, stream: true });
         const { status, text } = await call.answer;
         expect([length, remains(protocol, { status, text })]).toEqual([length, 'honest']);

@@ -58,18 +58,33 @@ let launched: Promise<Browser> | null = null;
 
 /** Opens a page in a profile of its own; one browser serves the whole process. */
 export async function openPage(url: string, options: PageOptions = {}): Promise<Page> {
+  const page = await newPage();
+  await show(page, url, options);
+  return page;
+}
+
+/** An empty page in a profile of its own. */
+export async function newPage(): Promise<Page> {
   launched ??= launch();
   const browser = await launched;
-  const context = await browser.newContext({
-    colorScheme: options.colorScheme ?? 'light',
-    viewport: options.viewport ?? { width: 1280, height: 800 },
-    reducedMotion: options.reducedMotion ?? 'reduce',
-    locale: 'en-GB',
-  });
+  const context = await browser.newContext({ locale: 'en-GB' });
   context.setDefaultTimeout(PATIENCE_MS);
-  const page = await context.newPage();
+  return context.newPage();
+}
+
+/** Loads an address into a page of this size and these colours. */
+export async function show(
+  page: Page,
+  url: string,
+  {
+    colorScheme = 'light',
+    viewport = { width: 1280, height: 800 },
+    reducedMotion = 'reduce',
+  }: PageOptions,
+): Promise<void> {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme, reducedMotion, forcedColors: null, contrast: null });
   await page.goto(url, { waitUntil: 'load' });
-  return page;
 }
 
 /** Ends the browser and everything opened in it. */

@@ -1,13 +1,61 @@
-import type { Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
-import { openPage as open, type PageOptions } from './browser.ts';
+import type { CDPSession, Page } from 'playwright-core';
+import { onTestFinished, type RunnerTestCase } from 'vitest';
+import { newPage, type PageOptions, show } from './browser.ts';
 import { exitOnTerm } from './worker-end.ts';
 
-/** Opens a page that is closed with the test; one browser serves all files of a worker. */
-export async function openPage(url: string, options?: PageOptions): Promise<Page> {
-  const page = await open(url, options);
-  onTestFinished(() => page.context().close());
+/** A page in a profile of its own, and what was shown in it. */
+interface Tab {
+  readonly page: Page;
+  readonly session: CDPSession;
+  readonly origins: Set<string>;
+}
+
+/** Pages that no test uses. A page that shows another gateway in its place costs half of a new one. */
+const free: Tab[] = [];
+
+export interface TestPageOptions extends PageOptions {
+  /** For a test that does to its page what cannot be undone, or that measures it. */
+  readonly isOwn?: boolean;
+}
+
+/**
+ * Opens a page that only this test uses meanwhile. It may be one of an earlier test, but never of the same origin,
+ * so nothing is in its storage.
+ */
+export async function openPage(url: string, options: TestPageOptions = {}): Promise<Page> {
+  const { origin } = new URL(url);
+  const at = options.isOwn === true ? -1 : free.findIndex(({ origins }) => !origins.has(origin));
+  const [found] = at < 0 ? [] : free.splice(at, 1);
+  const tab = found ?? (await newTab());
+  const { page, session } = tab;
+  onTestFinished(async ({ task }) => {
+    if (options.isOwn === true || !(await isFreed(tab, task))) await page.context().close();
+    else free.push(tab);
+  });
+  await page.context().setOffline(false);
+  await show(page, url, options);
+  await session.send('Page.resetNavigationHistory');
   return page;
+}
+
+async function newTab(): Promise<Tab> {
+  const page = await newPage();
+  const origins = new Set<string>();
+  page.on('framenavigated', (frame) => origins.add(new URL(frame.url()).origin));
+  return { page, session: await page.context().newCDPSession(page), origins };
+}
+
+/** Leaves a page as a new one but for what it shows, which is cut off from its gateway; false where that fails. */
+async function isFreed({ page }: Tab, { result }: RunnerTestCase): Promise<boolean> {
+  const context = page.context();
+  if (result?.state === 'fail' || page.isClosed() || context.pages().length > 1) return false;
+  await context.setOffline(true);
+  await context.clearCookies();
+  await context.clearPermissions();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  // Out of the page, so that nothing is hovered over in the next one.
+  await page.mouse.move(-1, -1);
+  return true;
 }
 
 // Playwright's handler ends the browser.

@@ -3,15 +3,14 @@ import express, { type Response } from 'express';
 import type { Page } from 'playwright-core';
 import type { LiveDelta, LiveSnapshot } from '#shared/live.ts';
 import { WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import type { PageOptions } from './browser.ts';
 import { listening } from './listening.ts';
-import { openPage } from './page.ts';
+import { openPage, type TestPageOptions } from './page.ts';
 
 /** The built window over a feed that says one thing and stays open; it only reads. */
 export async function openWindow(
   snapshot: LiveSnapshot,
   hash: string,
-  options: PageOptions = {},
+  options: TestPageOptions = {},
 ): Promise<Page> {
   return (await openFedWindow(snapshot, hash, options)).page;
 }
@@ -20,7 +19,7 @@ export async function openWindow(
 export async function openFedWindow(
   snapshot: LiveSnapshot,
   hash: string,
-  options: PageOptions = {},
+  options: TestPageOptions = {},
 ): Promise<{ readonly page: Page; readonly say: (delta: LiveDelta) => void }> {
   const readers = new Set<Response>();
   const app = express();

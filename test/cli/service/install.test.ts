@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../support/gateway.ts';
+import { startStandIn } from '../../support/owned-gateway.ts';
 import { startProgram } from '../../support/process.ts';
-import { startHost } from '../../support/two-hosts.ts';
 
 /** A home, and a systemctl that writes down its calls and ends a call with the code that a file names for it. */
 function home() {
@@ -135,7 +135,8 @@ test.runIf(isLinux)(
 
 test.runIf(isLinux)('service install is refused while a gateway runs in a terminal', async () => {
   const { run, dataDirectory, calls } = home();
-  await startHost({ DATA_DIR: dataDirectory, AGENT: 'false' });
+  mkdirSync(dataDirectory);
+  await startStandIn(dataDirectory, (_req, res) => void res.end());
   const { code, stderr } = await run('install');
   expect([code, stderr]).toEqual([1, expect.stringContaining('A gateway is already running')]);
   expect(calls()).toEqual([]);
