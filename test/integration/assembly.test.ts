@@ -244,7 +244,7 @@ test('a JSON answer to a request for a stream to assemble is passed on byte for 
 });
 
 describe('falling back before the end of an assembled answer', () => {
-  async function askPair(script: Script) {
+  async function askPair(script: Script, idleTimeoutMs = 5000) {
     const a = await startUpstream(script);
     const b = await startUpstream(answers('from b'));
     const clock = createManualClock();
@@ -253,7 +253,7 @@ describe('falling back before the end of an assembled answer', () => {
         HOSTED_A_BASE_URL: a.url,
         HOSTED_B_BASE_URL: b.url,
         HOSTED_A_TIMEOUT_MS: '8000',
-        IDLE_TIMEOUT_MS: '5000',
+        IDLE_TIMEOUT_MS: String(idleTimeoutMs),
       },
       clock,
     );
@@ -307,5 +307,13 @@ describe('falling back before the end of an assembled answer', () => {
     clock.advance(5000);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
     expect(b.calls).toHaveLength(0);
+  });
+
+  test('an assembled answer waits ten seconds for what follows its finish reason, whatever the idle limit', async () => {
+    const { a, clock, gateway, pending } = await askPair(stall(A, STOP), 60_000);
+    await a.call(1);
+    await turns(gateway);
+    clock.advance(10_000);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 });

@@ -10,7 +10,12 @@ import { shownWords } from '../upstream/shown-error.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
 import type { BytesSeen, StreamSeen } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
-import { type CommittedStart, lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
+import {
+  type CommittedStart,
+  lastEvent,
+  MAX_END_MS,
+  UNFINISHED,
+} from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
   dataOf,
@@ -67,12 +72,6 @@ interface RelayPlan extends FlowPlan {
 
 /** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
 const MAX_CALLER_SLOW_MS = 600_000;
-
-/**
- * For what follows the finish reasons: usage and `[DONE]`, which some hosts never send on a connection that they
- * never close (maximhq/bifrost#6784, musistudio/claude-code-router#1271).
- */
-const MAX_END_MS = 10_000;
 
 /** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
 class Flow {

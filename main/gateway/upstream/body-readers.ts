@@ -39,9 +39,10 @@ export interface CommittedStart {
 export type Progress =
   /**
    * Nothing can be passed on yet. `nothing`: only comments, which are no sign of progress. `content`: of an answer
-   * that is being assembled; from then on the idle limit applies.
+   * that is being assembled; from then on the idle limit applies. `finish`: that answer is whole, only the end of its
+   * stream may follow.
    */
-  | { readonly kind: 'more'; readonly brought: 'nothing' | 'data' | 'content' }
+  | { readonly kind: 'more'; readonly brought: 'nothing' | 'data' | 'content' | 'finish' }
   | CommittedStart
   /** The first bytes of an answer that is not JSON. */
   | { readonly kind: 'bytes'; readonly first: Buffer }
@@ -65,8 +66,15 @@ export type Fault =
 /** Whether there is content of an answer that is being assembled. */
 export function isAssembling(progress: Progress): boolean {
   if (progress.kind === 'whole') return progress.isAssembled;
-  return progress.kind === 'more' && progress.brought === 'content';
+  if (progress.kind !== 'more') return false;
+  return progress.brought === 'content' || progress.brought === 'finish';
 }
+
+/**
+ * For what follows the finish reasons: usage and `[DONE]`, which some hosts never send on a connection that they
+ * never close (maximhq/bifrost#6784, musistudio/claude-code-router#1271).
+ */
+export const MAX_END_MS = 10_000;
 
 /** Reads a body up to the point where it may be sent to the caller. */
 export interface BodyReader {
@@ -153,6 +161,7 @@ const MAX_ERROR_BYTES = 1024 * 1024;
 const MORE: Progress = { kind: 'more', brought: 'data' };
 const COMMENTS: Progress = { kind: 'more', brought: 'nothing' };
 const CONTENT: Progress = { kind: 'more', brought: 'content' };
+const FINISH: Progress = { kind: 'more', brought: 'finish' };
 const bad = (detail: string): Fault => ({ kind: 'bad', detail });
 const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
@@ -315,7 +324,8 @@ export function createAssemblingReader(
       const end = takeText(event) ? null : take(event);
       if (end !== null) return end;
     }
-    return content ? CONTENT : MORE;
+    if (!content) return MORE;
+    return assembly.finished() ? FINISH : CONTENT;
   }
 
   /** Whether nothing but its text is new. */

@@ -16,6 +16,7 @@ import {
   type CommittedStart,
   createErrorReader,
   isAssembling,
+  MAX_END_MS,
   type Progress,
   readerFor,
 } from './body-readers.ts';
@@ -111,6 +112,8 @@ export class PendingCall implements ResponseListener {
   #headers: ResponseHeaders = {};
   #reader: BodyReader | null = null;
   #lastDataAt = 0;
+  /** Allowed from the first content on of an answer that is being assembled. */
+  #idleTimeoutMs: number;
   #contentAt: number | null = null;
 
   constructor(plan: ExchangePlan, deps: ExchangeDeps) {
@@ -119,6 +122,7 @@ export class PendingCall implements ResponseListener {
     this.#deps = deps;
     this.request = inTrace(call.write(changes), traceparent);
     this.#mode = changes.has('without_stream') && call.mode === 'assemble' ? 'whole' : call.mode;
+    this.#idleTimeoutMs = plan.idleTimeoutMs;
     const { promise, resolve } = Promise.withResolvers<Seen>();
     this.seen = promise;
     this.#resolve = resolve;
@@ -175,6 +179,7 @@ export class PendingCall implements ResponseListener {
     const isSilent = progress.kind === 'more' && progress.brought === 'nothing';
     if (!isSilent) this.#lastDataAt = this.#deps.clock.ticks();
     if (this.#contentAt === null && isAssembling(progress)) this.#onFirstContent();
+    if (progress.kind === 'more' && progress.brought === 'finish') this.#awaitEnd();
     this.#onProgress(progress);
     // An assembled stream is whole at [DONE]; its connection may end a little later.
     if (progress.kind === 'whole' && this.#exchange !== null)
@@ -256,8 +261,18 @@ export class PendingCall implements ResponseListener {
   #onFirstContent(): void {
     this.#contentAt = this.#lastDataAt;
     this.plan.onContent();
+    this.#await(this.#idleTimeoutMs);
+  }
+
+  #awaitEnd(): void {
+    if (this.#idleTimeoutMs <= MAX_END_MS) return;
+    this.#idleTimeoutMs = MAX_END_MS;
+    this.#await(MAX_END_MS);
+  }
+
+  #await(ms: number): void {
     this.#cancelTimer();
-    this.#cancelTimer = this.#deps.clock.after(this.plan.idleTimeoutMs, this.#onTime);
+    this.#cancelTimer = this.#deps.clock.after(ms, this.#onTime);
   }
 
   readonly #onTime = (): void => {
@@ -265,7 +280,7 @@ export class PendingCall implements ResponseListener {
     const remainingMs =
       this.#contentAt === null
         ? this.#givenUpAt() - now
-        : this.plan.idleTimeoutMs - (now - this.#lastDataAt);
+        : this.#idleTimeoutMs - (now - this.#lastDataAt);
     if (remainingMs > 0) {
       this.#cancelTimer = this.#deps.clock.after(remainingMs, this.#onTime);
       return;
