@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
-import { HELLO, startChat } from '../support/client.ts';
+import { chat, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import { startScene } from '../support/scene.ts';
@@ -13,6 +13,7 @@ import {
   hang,
   json,
   ROLE,
+  sse,
   stall,
   startUpstream,
   STOP,
@@ -250,4 +251,16 @@ test('the last content of an attempt is that of its events, and not a comment af
   ]);
   res.end(STOP + DONE);
   await pending.answer;
+});
+
+test('streams that are finished by their first events leave no timers behind', async () => {
+  const { clock, gateway } = await startPair(sse(A, STOP), { IDLE_TIMEOUT_MS: '60000' });
+  const timersAfterOneMore = async () => {
+    expect(await chat(gateway.url, STREAM)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+    await turns(gateway);
+    return clock.pending();
+  };
+  const before = await timersAfterOneMore();
+  await timersAfterOneMore();
+  expect(await timersAfterOneMore()).toBe(before);
 });

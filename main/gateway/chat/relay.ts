@@ -112,6 +112,8 @@ class Flow {
 
   begin(): void {
     const { signal, clock } = this.#plan;
+    // What came first may have been the finish already.
+    this.#cancelTimer();
     this.#cancelTimer = clock.after(this.#idleTimeoutMs, this.#onTime);
     signal.addEventListener('abort', this.cancel);
     this.#res.on('drain', this.#onDrain);

@@ -18,8 +18,11 @@ export function createMessageRepair(): EventRepair {
 
   function isRepeated({ type, index, content_block: block }: Json): boolean {
     switch (type) {
-      case 'message_start':
-        return hasBegun || !(hasBegun = true);
+      case 'message_start': {
+        const isSecond = hasBegun;
+        hasBegun = true;
+        return isSecond;
+      }
       case 'content_block_start':
         open.add(index);
         hasCalls ||= isCall(block);
