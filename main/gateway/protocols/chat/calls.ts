@@ -57,10 +57,13 @@ interface KnownCall {
   given: string;
   name: string;
   readonly id: string;
-  /** The arguments so far. */
-  text: string;
+  /** The arguments so far; null where they are too long to be kept. */
+  text: string | null;
   readonly progress: JsonProgress;
 }
+
+/** Of all calls of an answer together: an answer may have any length, and is not kept otherwise. */
+const MAX_KEPT_CHARS = 256 * 1024;
 
 const REPEATED: CallPlace = { kind: 'repeated' };
 const MIXED_UP: CallPlace = { kind: 'mixed_up' };
@@ -75,6 +78,7 @@ export function createCallOrder(newId: (place: number) => string = newCallId) {
   const byIndex = new Map<number | string, KnownCall>();
   const all: KnownCall[] = [];
   let latest: KnownCall | null = null;
+  let keptChars = 0;
 
   function known(piece: CallPiece): KnownCall | null {
     const { id, index, name } = piece;
@@ -96,9 +100,15 @@ export function createCallOrder(newId: (place: number) => string = newCallId) {
 
   function begun({ id: given, name }: CallPiece): KnownCall {
     const id = given === '' || byId.has(given) ? newId(all.length) : given;
-    const call = { place: all.length, given, name, id, text: '', progress: createJsonProgress() };
+    const progress = createJsonProgress();
+    const call: KnownCall = { place: all.length, given, name, id, text: '', progress };
     all.push(call);
     return call;
+  }
+
+  function keep(call: KnownCall, text: string): void {
+    keptChars += text.length;
+    call.text = call.text === null || keptChars > MAX_KEPT_CHARS ? null : call.text + text;
   }
 
   /**
@@ -124,7 +134,7 @@ export function createCallOrder(newId: (place: number) => string = newCallId) {
       if (id !== '' && id === call.given) byId.set(id, call);
       if (index !== null) byIndex.set(index, call);
       latest = call;
-      call.text += piece.arguments;
+      keep(call, piece.arguments);
       call.progress.add(piece.arguments);
       return { kind: 'place', place: call.place, id: call.id, isNew: before === null };
     },

@@ -131,3 +131,12 @@ test.each(['abort', 'error', 'network_error'])(
     expect(repaired(chunk({}, { finish_reason: reason }))[0]).toContain(reason);
   },
 );
+
+test('a call that is told once more is dropped, unless it is too long to be kept and compared', () => {
+  const twice = (chars: number) => {
+    const call = { index: 0, id: 'a', function: fn('f', `{"x":"${'y'.repeat(chars)}"}`) };
+    return JSON.stringify(repaired(calls(call), calls(call))[1]);
+  };
+  expect(twice(200_000)).not.toContain('tool_calls');
+  expect(twice(300_000)).toContain('"tool_calls":[{"index":1,');
+});
