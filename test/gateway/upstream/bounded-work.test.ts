@@ -142,7 +142,7 @@ describe('a large request', () => {
     ['a name of a megabyte', `{"messages":[{}],"${'a'.repeat(MEBIBYTE)}":1}`],
     ['a nest two million deep', `{"messages":[{}],"x":${'['.repeat(2_000_000)}`],
   ])('a large request with %s is invalid', async (_name, text) => {
-    const seen = watchParsing();
+    const seen = watchParsing((parsed) => text.includes(parsed));
     const read = await parseInTurns(Buffer.from(text));
     expect(read).toMatchObject({ message: expect.stringContaining('too') as unknown, param: null });
     expect(seen.chars).toBeLessThanOrEqual(64);
@@ -205,12 +205,13 @@ interface ParsingSeen {
 }
 
 /** Watches all parsing and writing of JSON until the test is over. */
-function watchParsing(): ParsingSeen {
+function watchParsing(isOurs: (text: string) => boolean = () => true): ParsingSeen {
   const { parse, stringify } = JSON;
   const seen: ParsingSeen = { marks: 0, chars: 0 };
   const note = (text: unknown) => {
     if (typeof text !== 'string') return;
-    seen.chars = Math.max(seen.chars, text.length);
+    // Where others have their turn, they may parse texts of their own.
+    if (isOurs(text)) seen.chars = Math.max(seen.chars, text.length);
     // A shorter one cannot have more.
     if (text.length > seen.marks)
       seen.marks = Math.max(seen.marks, text.match(/[[{,:]/g)?.length ?? 0);
