@@ -4,13 +4,10 @@ import type { Clock } from '../../main/platform/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves time on, firing what falls due on the way, in order. */
   advance(ms: number): void;
-  /** How many timers wait. */
-  pending(): number;
-  /**
-   * Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. `calls` is the name of the
-   * function that it calls, where length alone does not tell.
-   */
-  timer(minMs: number, maxMs: number, calls?: string): Promise<number>;
+  /** How many timers wait; with `ms`, of this length. */
+  pending(ms?: number): number;
+  /** Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. */
+  timer(minMs: number, maxMs: number): Promise<number>;
 }
 
 interface Timer {
@@ -51,12 +48,12 @@ export function createManualClock(): ManualClock {
       }
       ticks = end;
     },
-    pending: () => timers.size,
-    timer: (minMs, maxMs, calls) =>
+    pending: (ms) =>
+      ms === undefined ? timers.size : [...timers].filter((timer) => timer.ms === ms).length,
+    timer: (minMs, maxMs) =>
       new Promise((resolve) => {
         const watch = (timer: Timer) => {
           if (timer.ms < minMs || timer.ms > maxMs) return;
-          if (calls !== undefined && timer.fn.name !== calls) return;
           watchers.delete(watch);
           resolve(timer.ms);
         };
