@@ -6,8 +6,11 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
   /** How many timers wait; with `ms`, of this length. */
   pending(ms?: number): number;
-  /** Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. */
-  timer(minMs: number, maxMs: number): Promise<number>;
+  /**
+   * Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. `calls` is the name of the
+   * function that it calls, where length alone does not tell.
+   */
+  timer(minMs: number, maxMs: number, calls?: string): Promise<number>;
 }
 
 interface Timer {
@@ -50,10 +53,11 @@ export function createManualClock(): ManualClock {
     },
     pending: (ms) =>
       ms === undefined ? timers.size : [...timers].filter((timer) => timer.ms === ms).length,
-    timer: (minMs, maxMs) =>
+    timer: (minMs, maxMs, calls) =>
       new Promise((resolve) => {
         const watch = (timer: Timer) => {
           if (timer.ms < minMs || timer.ms > maxMs) return;
+          if (calls !== undefined && timer.fn.name !== calls) return;
           watchers.delete(watch);
           resolve(timer.ms);
         };
