@@ -110,7 +110,8 @@ async function answerTo(
     return;
   }
   const { pathname, searchParams } = new URL(req.url ?? '/', 'http://machine');
-  if (pathname === '/v1/chat/completions') return infer(body, String(req.headers['x-gateway-token']), res);
+  if (pathname === '/v1/chat/completions')
+    return infer(body, String(req.headers['x-gateway-token']), res);
   if (pathname === '/v1/models')
     return sendJson(res, { object: 'list', data: [{ id: MODEL, object: 'model' }] });
   const signature = signHealth(agent.privateKey, searchParams.get('nonce') ?? '', agent.id);

@@ -51,7 +51,9 @@ async function untilLook(scene: Pair, ms: number, n: number): Promise<UpstreamGe
 }
 
 /** Until the answer to the look was read, and the next one waits for its time. */
-const untilRead = ({ clock }: Pair) => expect.poll(() => clock.pending(LOOK_MS)).toBe(0);
+async function untilRead({ clock }: Pair): Promise<void> {
+  await expect.poll(() => clock.pending(LOOK_MS)).toBe(0);
+}
 
 const askLocal = (scene: Pair, body: unknown = STREAM, headers = {}) =>
   ask(scene, scene.up.local, body, headers);
