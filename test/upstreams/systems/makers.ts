@@ -100,6 +100,18 @@ export const MAKERS: readonly System[] = [
     failures: [{ event: openAi('too long', 'context_length_exceeded'), means: 'context_length' }],
     fields: [
       {
+        // github.com/BerriAI/litellm/pull/34569; github.com/charmbracelet/crush/issues/2913
+        about: 'tools while it thinks',
+        request: { tools: [{ type: 'function', function: { name: 'a' } }] },
+        status: 400,
+        body: openAi(
+          "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+          null,
+        ),
+        minds: (body) => 'tools' in body && body['reasoning_effort'] !== 'none',
+        sent: { reasoning_effort: 'none' },
+      },
+      {
         // platform.openai.com/docs, Reasoning
         about: 'max_tokens',
         from: 'messages',
@@ -408,6 +420,12 @@ export const MAKERS: readonly System[] = [
         error: 'Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO',
       }),
       refused('credentials', 403, { code: PERMISSION, error: 'The API key has no access.' }),
+      // github.com/NousResearch/hermes-agent, agent/error_classifier.py
+      refused('quota', 403, {
+        code: PERMISSION,
+        error:
+          'You have either run out of available resources or do not have an active Grok subscription.',
+      }),
       refused('quota', 403, {
         code: PERMISSION,
         error: 'Your team has used all available credits.',
