@@ -126,7 +126,7 @@ const REFUSALS: readonly Refusal[] = [
       // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
       /unsupported content(\[\]\.| part )type/i,
       // vLLM, 400 (vllm-project/vllm#19144), and beyond `--limit-mm-per-prompt`.
-      /is not a multimodal model/i,
+      /is not a multimodal model|unknown part type/i,
       /at most \d+ (image|audio|video)\(s\)/i,
       // Ollama (server/prompt.go, openai/openai.go).
       /only supports one image|image URLs are not (currently )?supported/i,
@@ -177,9 +177,10 @@ const REFUSALS: readonly Refusal[] = [
       'content_policy_violation',
       'ResponsibleAIPolicyViolation',
       'invalid_prompt',
-      // DashScope; MiniMax; Zhipu.
+      // DashScope; Volcengine; MiniMax; Zhipu.
       'data_inspection_failed',
       'DataInspectionFailed',
+      'InputTextSensitiveContentDetected',
       'base_resp:1026',
       'base_resp:1027',
       '1301',
@@ -193,6 +194,12 @@ const REFUSALS: readonly Refusal[] = [
       // DeepSeek, Moonshot, DashScope.
       /content exists risk|considered high risk|inappropriate content/i,
     ],
+  },
+  {
+    // Gemini with the code of its limits (dyad-sh/dyad#3626).
+    meaning: 'quota',
+    codes: [],
+    words: [/credits are depleted/i],
   },
   {
     meaning: 'rate_limited',
@@ -242,6 +249,9 @@ const REFUSALS: readonly Refusal[] = [
       '1310',
       'usage_limit_reached',
       'base_resp:2056',
+      // LiteLLM, for a key's budget; Volcengine (volcengine.com/docs/82379/1299023).
+      'budget_exceeded',
+      'AccountOverdueError',
       '30001',
       'Arrearage',
       'insufficient_user_quota',
@@ -263,8 +273,10 @@ const REFUSALS: readonly Refusal[] = [
       /key limit exceeded|premium request allowance|account .{0,60}suspended/i,
       // Cloudflare Workers AI with 429 (developers.cloudflare.com/workers-ai/platform/pricing).
       /used up your (daily )?free allocation/i,
-      // Zhipu and one-api, in Chinese.
-      /余额不足|额度不足|欠费/,
+      // Kimi's plans with 403.
+      /reached your usage limit/i,
+      // Zhipu, one-api and new-api, in Chinese.
+      /余额不足|额度不足|额度已用尽|欠费/,
     ],
   },
   {
@@ -310,6 +322,8 @@ const REFUSALS: readonly Refusal[] = [
       '1211',
       '1311',
       '20012',
+      // Volcengine, beyond what its owner set for one model.
+      'SetLimitExceeded',
       // Ollama with 401, for a model of its cloud (server/cloud_proxy.go).
       'signin_url',
     ],

@@ -62,6 +62,10 @@ export const ENGINES: readonly System[] = [
         type: 'BadRequestError',
         code: 400,
       }),
+      // github.com/vllm-project/vllm, entrypoints/chat_utils.py
+      refused('unsupported_input', 400, {
+        error: { message: 'Unknown part type: input_audio', type: 'BadRequestError', code: 400 },
+      }),
       refused('unsupported_input', 400, {
         error: {
           message: 'At most 1 image(s) may be provided in one prompt.',
@@ -151,6 +155,8 @@ export const ENGINES: readonly System[] = [
         type: 'BadRequestError',
         code: 400,
       }),
+      // docs.sglang.ai, SGLang Model Gateway: beyond its queue.
+      refused('busy', 429, ''),
       refused('busy', 503, {
         object: 'error',
         message: 'The request queue is full.',

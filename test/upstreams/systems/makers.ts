@@ -327,7 +327,7 @@ export const MAKERS: readonly System[] = [
           'INVALID_ARGUMENT',
         ),
       ),
-      // github.com/dcdpr/jp/issues/1061; github.com/googleapis/python-genai/issues/2114
+      // github.com/dcdpr/jp/issues/1061; googleapis/python-genai/issues/2114; dyad-sh/dyad/issues/3626
       refused(
         'rate_limited',
         429,
@@ -335,6 +335,11 @@ export const MAKERS: readonly System[] = [
           { retryDelay: '34.074824224s' },
         ]),
         { waitMs: 34_074.824224 },
+      ),
+      refused(
+        'quota',
+        429,
+        google(429, 'Your prepayment credits are depleted.', 'RESOURCE_EXHAUSTED'),
       ),
     ],
     // github.com/HKUDS/Vibe-Trading/pull/308; github.com/NousResearch/hermes-agent/pull/83886

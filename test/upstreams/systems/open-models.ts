@@ -204,6 +204,21 @@ export const OPEN_MODELS: readonly System[] = [
     name: 'Moonshot',
     place: 'hosted_a',
     manner: { usage: 'in the choice' },
+    oddities: [
+      {
+        // platform.moonshot.ai/docs/api/chat
+        says: 'what it had in its cache beside the other counts',
+        stream: [
+          part({ content: 'Yes' }),
+          part({}, 'stop'),
+          usagePart(10, 5, { cached_tokens: 4 }),
+          DONE,
+        ],
+        whole: answer({ content: 'Yes' }, 'stop', usage(10, 5, { cached_tokens: 4 })),
+        fate: { text: 'Yes' },
+        tokens: { input: 10, output: 5, cached: 4, estimated: false },
+      },
+    ],
     refusals: [
       refused(
         'quota',
@@ -237,6 +252,16 @@ export const OPEN_MODELS: readonly System[] = [
           'rate_limit_reached_error',
         ),
         { waitMs: 41_000 },
+      ),
+      // Of a plan: its words are Kimi's own, its type the one of an account that is closed.
+      refused(
+        'quota',
+        403,
+        openAi(
+          "You've reached your usage limit for this billing cycle. Your quota will be refreshed in the next cycle.",
+          null,
+          'access_terminated_error',
+        ),
       ),
       // github.com/simstudioai/sim/issues/5716
       refused(
@@ -383,6 +408,31 @@ export const OPEN_MODELS: readonly System[] = [
         whole: answer({ content: '' }, 'stop', usage(10, 0)),
         fate: { next: 'bad_response' },
       },
+    ],
+  },
+  {
+    // volcengine.com/docs/82379/1299023
+    name: 'Volcengine',
+    place: 'hosted_a',
+    manner: {},
+    refusals: [
+      refused('quota', 403, openAi('Your account has an overdue balance.', 'AccountOverdueError')),
+      refused(
+        'model_not_found',
+        429,
+        openAi(
+          'Your account [1] has reached the set inference limit for the [m] model, and the model service has been paused.',
+          'SetLimitExceeded',
+        ),
+      ),
+      refused(
+        'moderation',
+        400,
+        openAi(
+          'The request failed because the input text may contain sensitive information.',
+          'InputTextSensitiveContentDetected',
+        ),
+      ),
     ],
   },
   {
