@@ -102,8 +102,11 @@ async function readCard(
   card: SysfsCard,
   units: ReadonlyMap<string, number>,
 ): Promise<GpuDevice> {
-  const total = mebibytes(await fileNumber(files, `${card.path}/mem_info_vram_total`));
-  const used = mebibytes(await fileNumber(files, `${card.path}/mem_info_vram_used`));
+  const own = await memoryIn(files, card, 'vram');
+  const shared = await sharedMemory(files, card);
+  const isUnified = (shared?.total ?? 0) > (own.total ?? 0);
+  const total = sum(own.total, isUnified ? shared?.total : 0);
+  const used = sum(own.used, isUnified ? shared?.used : 0);
   const cores = units.get(card.pciAddress);
   const name = await files.text(`${card.path}/product_name`);
   return readBy(SYSFS, {
@@ -118,7 +121,39 @@ async function readCard(
     utilMemory: await fileNumber(files, `${card.path}/mem_busy_percent`),
     ...(await sysfsHwmon(files, card)),
     gpuCores: cores === undefined ? null : cores * CORES_PER_UNIT,
+    isUnified,
   });
+}
+
+interface CardMemory {
+  readonly total: number | null;
+  readonly used: number | null;
+}
+
+async function memoryIn(
+  files: KernelFiles,
+  { path }: SysfsCard,
+  place: 'vram' | 'gtt',
+): Promise<CardMemory> {
+  const read = async (what: string) =>
+    mebibytes(await fileNumber(files, `${path}/mem_info_${place}_${what}`));
+  return { total: await read('total'), used: await read('used') };
+}
+
+/**
+ * The part of the machine's memory that a GPU inside a processor may use, which on a Strix Halo is most of it
+ * (gpustack/gpustack#4848). Null for a card, which reaches that memory only over the bus; of all GPUs, only those inside
+ * a processor have the northbridge's voltage (kernel documentation, "GPU Power/Thermal Controls and Monitoring").
+ */
+async function sharedMemory(files: KernelFiles, card: SysfsCard): Promise<CardMemory | null> {
+  const [sensors] = await files.names(`${card.path}/hwmon`);
+  const names = await files.names(`${card.path}/hwmon/${sensors}`);
+  return names.includes('in1_label') ? memoryIn(files, card, 'gtt') : null;
+}
+
+/** Null if either is unknown. */
+function sum(one: number | null, other: number | null | undefined): number | null {
+  return one === null || typeof other !== 'number' ? null : one + other;
 }
 
 const KFD_NODES = '/sys/class/kfd/kfd/topology/nodes';

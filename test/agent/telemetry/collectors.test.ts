@@ -252,6 +252,27 @@ test('an Intel card that only drives a screen does not count next to another one
   expect(names(cardOf('unknown', {}), screen)).toEqual(['unknown']);
 });
 
+test('a GPU inside an AMD processor counts alone, and next to a card it only drives a screen', async () => {
+  const device = '/sys/class/drm/card0/device';
+  const inside = {
+    [`${device}/vendor`]: '0x1002',
+    [`${device}/uevent`]: 'PCI_SLOT_NAME=0000:10:00.0',
+    [`${device}/mem_info_vram_total`]: '536870912',
+    [`${device}/mem_info_gtt_total`]: '33285996544',
+    [`${device}/hwmon/hwmon2/in1_label`]: 'vddnb',
+  };
+  const own = await afterRound(amd(world({}, inside)));
+  expect(mergedReading(ABSENT, [own]).devices).toMatchObject([{ memoryTotalMb: 32_256 }]);
+  const card = readBy('nvidia-smi', { key: 'card', vendor: 'nvidia', memoryTotalMb: 24_564 });
+  expect(mergedReading(ABSENT, [reading(card), own]).devices).toMatchObject([{ key: 'card' }]);
+});
+
+test('a card of AMD has its own memory, although it may use the machine’s too', async () => {
+  const shared = { '/sys/class/drm/card0/device/mem_info_gtt_total': '67108864000' };
+  const { devices } = await afterRound(amd(world({}, { ...RADEON, ...shared })));
+  expect(devices).toMatchObject([{ memoryTotalMb: 24_560, isUnified: false }]);
+});
+
 describe('two sources of one card', () => {
   const at = { pciAddress: '0000:03:00.0' };
   const merged = (told: Partial<GpuDevice>, own: Partial<GpuDevice>) => {
