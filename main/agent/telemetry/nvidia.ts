@@ -125,6 +125,20 @@ function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
 
 /** Driver messages and their remedies; from NVIDIA's documentation of nvidia-smi and Xid errors. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    // NVIDIA/nvidia-container-toolkit#48. A card's own fault names the card.
+    /NVML: Unknown Error/i,
+    'If this runs in a container, restart the container: `systemctl daemon-reload` on its host takes the GPUs away. Otherwise restart this machine.',
+  ],
+  [
+    // microsoft/WSL#9962, #10289.
+    /blocked by the operating system/i,
+    'WSL uses the driver of Windows: update that and WSL (`wsl --update`), then `wsl --shutdown`. A container in WSL needs `--gpus all`.',
+  ],
+  [
+    /libnvidia-ml/i,
+    'Install the NVIDIA driver. A container needs `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility.',
+  ],
   [/version mismatch/i, 'The driver was updated while it was in use: restart this machine.'],
   [
     /communicate with the NVIDIA driver|NVIDIA-SMI has failed/i,

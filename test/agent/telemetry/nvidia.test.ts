@@ -241,6 +241,26 @@ test.each([
 test.each([
   ['Failed to initialize NVML: Driver/library version mismatch', 'exit 18', /restart this machine/],
   ['No devices were found', 'exit 6', /lspci/],
+  // NVIDIA/nvidia-container-toolkit#48.
+  ['Failed to initialize NVML: Unknown Error', 'exit 255', /restart the container/],
+  // microsoft/WSL#9962.
+  [
+    'Failed to initialize NVML: GPU access blocked by the operating system',
+    'exit 255',
+    /wsl --update/,
+  ],
+  // NVIDIA/nvidia-docker#1163.
+  [
+    "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
+    'exit 12',
+    /compute,utility/,
+  ],
+  // open-gpu-kernel-modules#387: a card's own fault.
+  [
+    'Unable to determine the device handle for GPU 0000:0B:00.0: Unknown Error',
+    'exit 255',
+    /Restart this machine.*Xid/,
+  ],
 ])('the output %j of nvidia-smi is reported with what to do', async (words, then, remedy) => {
   const { collector } = started(prints(words, then));
   await until(() => collector.read().state === 'failing');
