@@ -213,6 +213,36 @@ describe('cards of Intel', () => {
     const { devices } = await afterRound(intel(there));
     expect(devices).toMatchObject([{ key: '0000:03:00.0', temperatureC: 51, memoryTotalMb: null }]);
   });
+
+  // AlexsJones/llmfit#733; the size is that of intel/media-driver#1917.
+  test.each([
+    ['xe', { 'device/tile0/physical_vram_size_bytes': '12884901888' }, 12_288],
+    [
+      'xe, of two tiles',
+      {
+        'device/tile0/physical_vram_size_bytes': '12884901888',
+        'device/tile1/physical_vram_size_bytes': '12884901888',
+      },
+      24_576,
+    ],
+    ['i915', { lmem_total_bytes: '12884901888' }, 12_288],
+  ])(
+    'the memory of an Intel card is read from the files of its driver %s',
+    async (_of, files, memoryTotalMb) => {
+      const card = '/sys/class/drm/card1';
+      const there = world(
+        {},
+        {
+          [`${card}/device/vendor`]: '0x8086',
+          [`${card}/device/uevent`]: 'PCI_SLOT_NAME=0000:03:00.0',
+          ...Object.fromEntries(
+            Object.entries(files).map(([name, text]) => [`${card}/${name}`, text]),
+          ),
+        },
+      );
+      expect((await afterRound(intel(there))).devices).toMatchObject([{ memoryTotalMb }]);
+    },
+  );
 });
 
 test('a driver file that is never read to its end stalls nothing and is reported', async () => {
