@@ -104,7 +104,9 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
 }
 
 function pathOf(req: IncomingMessage): string {
-  const url = req.url ?? '';
+  const { url = '' } = req;
+  // A caller that takes this for a proxy sends the whole URL (RFC 9112, 3.2.2).
+  if (!url.startsWith('/') && URL.canParse(url)) return new URL(url).pathname;
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }
