@@ -77,7 +77,10 @@ export function appHandlers(deps: AppDeps) {
     model: (req: Request, res: Response) => {
       // Names such as `org/model` have a slash.
       const id = [req.params['id']].flat().join('/');
-      const model = models().data.find((each) => each.id === id);
+      const { data } = models();
+      const isAlike = (each: ModelEntry) => each.id.toLowerCase() === id.toLowerCase();
+      // OpenCode asks in lower case (diegosouzapw/OmniRoute#5135).
+      const model = data.find((each) => each.id === id) ?? data.find(isAlike);
       if (model === undefined) sendError(res, noModel(id));
       else sendJson(res, 200, asksForAnthropic(req) ? asAnthropicModel(model) : model);
     },
