@@ -108,12 +108,14 @@ async function readCard(
   const total = sum(own.total, isUnified ? shared?.total : 0);
   const used = sum(own.used, isUnified ? shared?.used : 0);
   const cores = units.get(card.pciAddress);
-  const name = await files.text(`${card.path}/product_name`);
+  const name =
+    (await files.text(`${card.path}/product_name`)) ||
+    (shared === null ? null : await nameOfProcessor(files));
   return readBy(SYSFS, {
     key: card.pciAddress,
     vendor: 'amd',
     pciAddress: parsePciAddress(card.pciAddress),
-    name: name === '' ? null : name,
+    name,
     memoryTotalMb: total,
     memoryUsedMb: used,
     memoryFreeMb: difference(total, used),
@@ -149,6 +151,12 @@ async function sharedMemory(files: KernelFiles, card: SysfsCard): Promise<CardMe
   const [sensors] = await files.names(`${card.path}/hwmon`);
   const names = await files.names(`${card.path}/hwmon/${sensors}`);
   return names.includes('in1_label') ? memoryIn(files, card, 'gtt') : null;
+}
+
+/** Of the GPU in it: `AMD RYZEN AI MAX+ 395 w/ Radeon 8060S`, where lspci names three (signerless/llm-checker#75). */
+async function nameOfProcessor(files: KernelFiles): Promise<string | null> {
+  const text = (await files.text('/proc/cpuinfo')) ?? '';
+  return textOf(/^model name\s*:.* w\/ (Radeon.*)$/m.exec(text)?.[1]);
 }
 
 /** Null if either is unknown. */

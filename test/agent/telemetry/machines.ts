@@ -52,8 +52,8 @@ export const MACHINES: readonly Machine[] = [
     chip: { chip_family: 'RDNA 3', memory_bandwidth_gbs: 960 },
   },
   {
-    // noamsto/nix-amd-ai#42 (memory of a Ryzen AI Max+ 395 with 128 GB), magnitudedev/magnitude#44 (address, name); the
-    // rest after the kernel's documentation.
+    // noamsto/nix-amd-ai#42 (memory of a Ryzen AI Max+ 395 with 128 GB), magnitudedev/magnitude#44 (address),
+    // signerless/llm-checker#75 (processor); the rest after the kernel's documentation.
     name: 'a Strix Halo: its GPU uses most of the memory of the machine',
     platform: 'linux',
     tools: {
@@ -61,11 +61,10 @@ export const MACHINES: readonly Machine[] = [
         'c3:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Strix Halo [Radeon Graphics / Radeon 8050S Graphics / Radeon 8060S Graphics] (rev d1)',
         '256M',
       ]),
-      'amd-smi': prints(
-        '[{"gpu":0,"asic":{"market_name":"Radeon 8060S Graphics"},"bus":{"bdf":"0000:c3:00.0"}}]',
-      ),
     },
     files: {
+      '/proc/cpuinfo':
+        'processor\t: 0\nmodel name\t: AMD RYZEN AI MAX+ 395 w/ Radeon 8060S\nstepping\t: 0',
       '/sys/class/drm/card1/device/vendor': '0x1002',
       '/sys/class/drm/card1/device/uevent': 'DRIVER=amdgpu\nPCI_SLOT_NAME=0000:c3:00.0',
       '/sys/class/drm/card1/device/mem_info_vram_total': '4294967296',
@@ -78,7 +77,7 @@ export const MACHINES: readonly Machine[] = [
     },
     devices: [
       {
-        name: 'Radeon 8060S Graphics',
+        name: 'Radeon 8060S',
         memory_total_mb: 102_400,
         memory_used_mb: 21_504,
         memory_free_mb: 80_896,
