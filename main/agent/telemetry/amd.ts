@@ -57,14 +57,15 @@ export function createAmdCollector(
   async function pollTools(signal: AbortSignal): Promise<Poll> {
     const args = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
     const metric = await runFirst(AMD_SMI, args, edges, signal);
-    const cards = metric.kind === 'output' ? parseAmdSmiMetric(metric.text) : null;
+    const cards = 'text' in metric ? parseAmdSmiMetric(metric.text) : null;
     if (cards !== null) {
       await learnNames(signal);
       return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
     }
     if (metric.kind === 'hung') return toolProblem(['amd-smi', ...args], metric, REMEDY);
     const rocm = await runFirst(ROCM_SMI, ROCM_SMI_ARGS, edges, signal);
-    const devices = rocm.kind === 'output' ? parseRocmSmi(rocm.text) : null;
+    // It fails, too, where a card lacks one of the values.
+    const devices = 'text' in rocm ? parseRocmSmi(rocm.text) : null;
     if (devices !== null) return { kind: 'devices', devices, problems: [] };
     if (rocm.kind !== 'missing') return toolProblem(['rocm-smi', ...ROCM_SMI_ARGS], rocm, REMEDY);
     return metric.kind === 'missing'
@@ -189,10 +190,21 @@ function pciAddressOf(domain: number, locationId: number): string {
   return `${hex(domain, 4)}:${hex(bus, 2)}:${hex(device, 2)}.${locationId & 7}`;
 }
 
-/** Both tools may print warnings before their JSON. */
+/** A line that begins with a bracket is JSON or a warning such as `[WARNING] …`. */
+const MAX_STARTS = 4;
+
+/**
+ * Both tools may print warnings around their JSON, which have brackets, too: `ERROR: GPU[0] : fclk clock is unsupported`
+ * (ROCm/legacy-rocm-build#1453).
+ */
 function jsonIn(text: string): unknown {
-  const start = text.search(/[[{]/);
-  return start < 0 ? undefined : parseJson(text.slice(start));
+  const end = [...text.matchAll(/[\]}](?=\s*$)/gm)].at(-1)?.index ?? -1;
+  const starts = [...text.matchAll(/^[[{]/gm)].slice(0, MAX_STARTS);
+  for (const { index } of starts) {
+    const json = parseJson(text.slice(index, end + 1));
+    if (json !== undefined) return json;
+  }
+  return undefined;
 }
 
 /** amd-smi prints an array, or since ROCm 7 an object that contains one. */

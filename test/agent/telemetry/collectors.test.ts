@@ -161,6 +161,21 @@ describe('cards of AMD', () => {
     );
   });
 
+  const WARNED = 'ERROR: GPU[0] \t\t: fclk clock is unsupported';
+  const CARD = '{"card0": {"GPU use (%)": "3", "VRAM Total Memory (B)": "17163091968"}}';
+  test.each([
+    // ROCm/legacy-rocm-build#1453.
+    ['in front', `${WARNED}\n${CARD}`],
+    ['behind', `${CARD}\n${WARNED}\nWARNING:  \t\t One or more commands failed`],
+    ['that begins with a bracket', `[WARNING] low power\n${CARD}`],
+    ['at both ends', `${WARNED}\r\n${CARD}\r\n${WARNED}`],
+  ])('a card of AMD is read next to a warning %s, whatever the exit code', async (_where, text) => {
+    const there = world({ 'rocm-smi': prints(text, 'exit 2') });
+    expect((await afterRound(amd(there))).devices).toMatchObject([
+      { memoryTotalMb: 16_368, utilGpu: 3 },
+    ]);
+  });
+
   test('an AMD tool that hangs is reported, and no second one is started alongside it', async () => {
     const there = world({ 'amd-smi': HANGS });
     const collector = amd(there);
