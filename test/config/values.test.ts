@@ -497,20 +497,3 @@ test('unknown variables bring a warning with the name and never the value, and n
   ]);
   expect(warnings.join()).not.toContain('hunter2');
 });
-
-test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'])(
-  'the variable %s brings a warning that no proxy is used, if an upstream could need one',
-  (name) => {
-    const proxy = { [name]: 'http://user:secret@proxy.test:8080' };
-    const hosted = { SWITCHYARD_HOSTED_A_BASE_URL: 'https://api.example.com/v1' };
-    const warningsOf = (env: Readonly<Record<string, string>>) => {
-      const loaded = loadConfig(env, {});
-      return loaded.kind === 'loaded' ? loaded.warnings : loaded.problems;
-    };
-    expect(warningsOf({ ...proxy, ...hosted })).toEqual([
-      `${name} is set, but Switchyard uses no proxy: it connects to upstreams directly`,
-    ]);
-    expect(warningsOf(proxy)).toEqual([]);
-    expect(warningsOf({ ...hosted, [name]: '' })).toEqual([]);
-  },
-);
