@@ -114,20 +114,35 @@ interface OutsideAddress {
   readonly interfaceName: string;
 }
 
-/** The addresses of this machine for others in its networks, IPv4 first. */
-export function outsideAddresses(): readonly OutsideAddress[] {
-  const outside = Object.entries(networkInterfaces())
+/** Names that Docker, libvirt, VirtualBox, VMware, Hyper-V and WSL give to networks inside this machine. */
+const VIRTUAL =
+  /^(docker|podman|br-|veth|virbr|vboxnet|vmnet|lxc|lxd|cni|bridge\d)|vEthernet|VirtualBox|VMware|Hyper-V|WSL/i;
+/** VirtualBox's own network, whose name on Windows may be any. */
+const VIRTUAL_ADDRESS = /^192\.168\.56\./;
+const TUNNEL = /^(utun|tun|tap|wg|ppp|zt)|tailscale|zerotier|wireguard|vpn/i;
+/** Tailscale's addresses, and those of providers that share one (RFC 6598). */
+const TUNNEL_ADDRESS = /^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./;
+/** Given by a machine to itself where no network gave it one (RFC 3927). */
+const LINK_LOCAL = /^169\.254\./;
+
+/** How unlikely it is that others in the same room reach the address; interfaces are listed in no useful order. */
+function remoteness({ address, interfaceName }: OutsideAddress): number {
+  if (LINK_LOCAL.test(address)) return 3;
+  if (VIRTUAL.test(interfaceName) || VIRTUAL_ADDRESS.test(address)) return 2;
+  return TUNNEL.test(interfaceName) || TUNNEL_ADDRESS.test(address) ? 1 : 0;
+}
+
+/** The addresses of this machine for others in its networks: IPv4 first, then as likely as others reach them. */
+export function outsideAddresses(interfaces = networkInterfaces()): readonly OutsideAddress[] {
+  const outside = Object.entries(interfaces)
     .flatMap(([interfaceName, addresses]) =>
       (addresses ?? []).map((each) => ({ ...each, interfaceName })),
     )
     // A link-local IPv6 address is useless without its interface.
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80'));
-  const [first, rest] = ['IPv4', 'IPv6'].map((wanted) =>
-    outside.filter(({ family }) => family === wanted),
-  );
-  return [...(first ?? []), ...(rest ?? [])].map(({ address, interfaceName }) => {
-    return { address, interfaceName };
-  });
+  return outside
+    .toSorted((a, b) => a.family.localeCompare(b.family) || remoteness(a) - remoteness(b))
+    .map(({ address, interfaceName }) => ({ address, interfaceName }));
 }
 
 /** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
