@@ -177,7 +177,7 @@ export async function readBody(
   limits: BodyLimits,
 ): Promise<Buffer | BodyRefusal | 'aborted'> {
   // A body that came with its head is there once the parser has gone through the read.
-  await null;
+  await Promise.resolve();
   return bodyAtHand(req, limits) ?? bodyToCome(req, limits);
 }
 
