@@ -24,7 +24,6 @@ type Reads = {
 export interface UsageStore extends Reads {
   /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
-  /** The sums of the current day and month at the start. */
   readonly before: UsageBefore;
   /** False if nothing is ever stored: then nothing needs to be counted. */
   readonly isKept: boolean;

@@ -157,7 +157,24 @@ export const TOO_SLOW_BODY = `Timed out: the body stopped arriving, or came at l
  * Reads a whole body; `aborted`: the caller went away while sending. After a refusal the rest is read and dropped,
  * until the caller closes the connection.
  */
-export function readBody(
+export async function readBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+): Promise<Buffer | BodyRefusal | 'aborted'> {
+  // A body that came with its head is there once the parser has gone through the read.
+  await null;
+  return bodyAtHand(req, limits) ?? bodyToCome(req, limits);
+}
+
+/** Null unless all of it has come already: then neither listeners nor a timer are needed (5 % of a plain request). */
+function bodyAtHand(req: IncomingMessage, { maxBytes, share }: BodyLimits): Buffer | null {
+  const bytes = Number(req.headers['content-length']);
+  const isWhole = bytes > 0 && req.readableLength === bytes && bytes <= maxBytes;
+  if (!isWhole || share?.hold(bytes, bytes) === false) return null;
+  return req.read() as Buffer;
+}
+
+function bodyToCome(
   req: IncomingMessage,
   { maxBytes, clock, share }: BodyLimits,
 ): Promise<Buffer | BodyRefusal | 'aborted'> {

@@ -19,6 +19,8 @@ export const TEXT_FIELDS: readonly string[] = [
   'content',
   'reasoning_content',
   'reasoning',
+  // GitHub Copilot (BerriAI/litellm#35021).
+  'reasoning_text',
   'refusal',
 ];
 

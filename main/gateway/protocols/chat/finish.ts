@@ -8,17 +8,18 @@ export type End = Finish | 'broken' | null;
 
 /**
  * Reasons by other names: Google, Cohere, Mistral (`model_length`), Z.ai (`sensitive`, `network_error`,
- * `model_context_window_exceeded`), Bedrock, vLLM and SGLang (`abort`), DeepSeek (Portkey-AI/gateway,
- * finishReasonMap.ts; vercel/ai, map-*-finish-reason.ts).
+ * `model_context_window_exceeded`), Bedrock, vLLM and SGLang (`abort`), LMDeploy (`parse_error`), DeepSeek
+ * (Portkey-AI/gateway, finishReasonMap.ts; vercel/ai, map-*-finish-reason.ts).
  */
-const NAMES: Readonly<Record<Exclude<End, 'stop' | null>, string>> = {
+const NAMES: Readonly<Record<Exclude<End, null>, string>> = {
+  stop: 'stop',
   length: 'length max_tokens model_length model_context_window_exceeded error_limit',
   tool_calls: 'tool_calls tool_call tool_use function_call',
   content_filter:
     'content_filter content_filtered guardrail_intervened sensitive safety prohibited_content spii blocklist recitation image_safety image_prohibited_content image_recitation language refusal error_toxic',
   // Google's: neither text nor a call, and the same again for the same request (agentjido/req_llm#935).
   broken:
-    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls missing_thought_signature',
+    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls missing_thought_signature parse_error',
 };
 
 const ENDS: ReadonlyMap<string, End> = new Map(
@@ -33,6 +34,8 @@ const ENDS: ReadonlyMap<string, End> = new Map(
  */
 export function endOf(reason: unknown): End {
   if (typeof reason !== 'string' || reason === '' || reason === 'null') return null;
+  const known = ENDS.get(reason);
+  if (known !== undefined) return known;
   // Gemini puts what filtered it in front: `function_call_filter: MALFORMED_FUNCTION_CALL`.
   const [last = ''] = reason.toLowerCase().split(': ').slice(-1);
   return ENDS.get(last) ?? 'stop';
