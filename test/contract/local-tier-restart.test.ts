@@ -17,7 +17,7 @@ async function start(dataDirectory: string, machines: readonly Machine[], clock:
   const loaded = loadConfig(Object.fromEntries(named) as Record<string, string>, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const providers = enrolled(machines.map(({ stored }) => stored));
-  const openStore = remembering({ providers, enrollments: [], documents: {} });
+  const openStore = remembering({ providers });
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: dataDirectory },
     { clock, random: () => 0.5, log: silentLog, openStore },

@@ -10,7 +10,6 @@ import { remembering, temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
 
 const KEY = 'a-key-of-my-own-0123456789';
-const NOTHING = { providers: [], enrollments: [], documents: {} };
 
 /** A gateway with the window, in a directory that may have been another run's. */
 async function start(dataDirectory: string, settings: Record<string, string> = {}, port = '0') {
@@ -21,7 +20,7 @@ async function start(dataDirectory: string, settings: Record<string, string> = {
     clock: systemClock,
     random: () => 0.5,
     log: silentLog,
-    openStore: remembering(NOTHING),
+    openStore: remembering(),
   };
   const options = { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY };
   const host: Host = await createHost(options, edges);

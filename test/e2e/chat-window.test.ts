@@ -99,7 +99,7 @@ test('an error in the chat calls a machine by its name, and leads to Machines', 
     },
   });
   const fresh = { ...stored, lastHeartbeatAt: Date.now() };
-  const openStore = remembering({ providers: enrolled([fresh]), enrollments: [], documents: {} });
+  const openStore = remembering({ providers: enrolled([fresh]) });
   const host = await startWindowHost(NO_AGENT, { openStore });
   const page = await ask(host.controlLink(), 'Hello');
   await page.locator('.error-text', { hasText: 'attic has no engine that answers' }).waitFor();

@@ -63,7 +63,7 @@ const overflowing = (page: Page, selector: string) =>
 
 test('machines of one, two and eight GPUs fit phones, tablets and desktops', async () => {
   const providers = enrolled(Object.entries(GPUS).map((each) => machineWith(...each)));
-  const openStore = remembering({ providers, enrollments: [], documents: {} });
+  const openStore = remembering({ providers });
   const host = await startWindowHost(NO_AGENT, { openStore });
   const page = await openPage(host.controlLink());
   await goTo(page, '#/providers', 'Machines');

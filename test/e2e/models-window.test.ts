@@ -66,7 +66,7 @@ async function started(env: Readonly<Record<string, string>> = {}) {
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
-      openStore: remembering({ providers: [], enrollments: [], documents: {} }),
+      openStore: remembering(),
       openUsage: openUsageStore,
       clock: systemClock,
       random: Math.random,
@@ -119,11 +119,7 @@ test('machines of one name are told apart where a model name went, and one that 
   const machines = [first, second].map((id = '') =>
     storedMachine(id, 'http://127.0.0.1:9', { record: { host: { ...known, hostname: 'tower' } } }),
   );
-  const openStore = remembering({
-    providers: enrolled(machines),
-    enrollments: [],
-    documents: {},
-  });
+  const openStore = remembering({ providers: enrolled(machines) });
   const names = [first, second, gone].map((provider = '', hours) =>
     asked(`model-${hours}`, 1, hours, { provider }),
   );

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -10,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { send } from '../support/http.ts';
@@ -22,6 +23,7 @@ import { asVariables, spawnProgram } from '../support/process.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 const NAME = 'switchyard-gateway';
+const NATIVE = join(ROOT, 'node_modules/better-sqlite3');
 
 /** Its program, `<folder>/node_modules/verdaccio/bin/verdaccio` after `npm install --prefix <folder> verdaccio`. */
 const VERDACCIO = process.env['SWITCHYARD_TEST_VERDACCIO'];
@@ -91,6 +93,19 @@ async function pack(scene: string): Promise<(version: string) => Promise<string>
   };
 }
 
+/** The one dependency with its program for this system alone: those of all others take npm seconds to pack. */
+function nativePackage(scene: string): string {
+  const to = join(scene, 'better-sqlite3');
+  const isNeeded = (path: string) => {
+    const [, folder = '', file = ''] = path.slice(NATIVE.length).split(sep);
+    // Linux with musl has one as well.
+    const isOurs = file.startsWith(process.platform) && file.endsWith(`-${process.arch}.node`);
+    return !['src', 'deps'].includes(folder) && (folder !== 'prebuilds' || file === '' || isOurs);
+  };
+  cpSync(NATIVE, to, { recursive: true, filter: isNeeded });
+  return to;
+}
+
 /** Where npx has put the package, and what it says of each package there. */
 function npxFolder(home: string) {
   const [found = ''] = globSync(join(home, `.npm/_npx/*/node_modules/${NAME}`));
@@ -115,8 +130,8 @@ test.runIf(process.platform === 'linux').for(REGISTRIES)(
     const { home, env, calls, npx } = newUser(scene, registry);
     const publish = (folder: string) =>
       run('npm', ['publish', '--ignore-scripts', folder], { env, cwd: scene });
-    for (const name of ['better-sqlite3', 'node-addon-api'])
-      await publish(join(ROOT, 'node_modules', name));
+    await publish(join(ROOT, 'node_modules/node-addon-api'));
+    await publish(nativePackage(scene));
     const packed = await pack(scene);
     await publish(await packed('0.9.1'));
 

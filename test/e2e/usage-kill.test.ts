@@ -10,7 +10,7 @@ import { completion, json, startUpstream } from '../support/upstream.ts';
 
 /** How often it is killed: some here, more where `KILLS` asks for it. */
 const KILLS = Number(process.env['KILLS'] ?? 2);
-const AT_ONCE = 8;
+const AT_ONCE = 3;
 /** So that the processor is not what is tested. */
 const BREATH_MS = 20;
 /** What may be lost is what ended within this time. */

@@ -9,8 +9,8 @@ const KEPT = 2_000;
 /** The feed tells four times a second what has changed. */
 const FRAMES_PER_SECOND = 4;
 
-/** In one change, so that an hour of them is soon over. */
-const EVENTS = 6;
+/** In one change, so that half an hour of them is soon over. */
+const EVENTS = 20;
 
 function rowsFrom(first: number, count: number): readonly RequestRow[] {
   return Array.from({ length: count }, (_, index) => {

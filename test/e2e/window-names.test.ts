@@ -108,7 +108,7 @@ async function startFullGateway(): Promise<string> {
       SWITCHYARD_ONDEMAND_MODEL: MODEL,
     },
     {
-      openStore: remembering({ providers: enrolled(machines), enrollments: [], documents: {} }),
+      openStore: remembering({ providers: enrolled(machines) }),
       openUsage: openUsageStore,
     },
     directoryWith(kept),

@@ -22,12 +22,11 @@ export interface TestGateway {
 /** How long the host lets running requests finish. */
 const STOP_GRACE_MS = 30_000;
 
-const NOTHING_KEPT: StoredState = { providers: [], enrollments: [], documents: {} };
-
 /** A store in memory that begins with `state`: spares a gateway that has nothing to keep its database. */
-export function remembering(state: StoredState): HostEdges['openStore'] {
+export function remembering(state: Partial<StoredState> = {}): HostEdges['openStore'] {
+  const whole = { providers: [], enrollments: [], documents: {}, ...state };
   const store = createMemoryStore('this test keeps nothing');
-  return () => Promise.resolve({ kind: 'open', store, state, warning: null });
+  return () => Promise.resolve({ kind: 'open', store, state: whole, warning: null });
 }
 
 /** A directory that goes with the test. */
@@ -45,7 +44,7 @@ export function startGateway(
   settings: Readonly<Record<string, string>>,
   clock: Clock = systemClock,
   log: Log = silentLog,
-  openStore: HostEdges['openStore'] = remembering(NOTHING_KEPT),
+  openStore: HostEdges['openStore'] = remembering(),
 ): Promise<TestGateway> {
   return startIn(temporaryDirectory(), settings, { clock, log, openStore });
 }
@@ -56,13 +55,13 @@ export function startWithHistory(
   dataDirectory: string = temporaryDirectory(),
   clock: Clock = systemClock,
 ): Promise<TestGateway> {
-  const openStore = remembering(NOTHING_KEPT);
+  const openStore = remembering();
   const edges = { clock, log: silentLog, openStore, openUsage: openUsageStore };
   return startIn(dataDirectory, settings, edges);
 }
 
 /** In place of the process that asks systeminformation: it costs more than the gateway, and has tests of its own. */
-const tellNothing: NonNullable<HostEdges['startHelper']> = (_file, _topics, onData) => {
+export const tellNothing: NonNullable<HostEdges['startHelper']> = (_file, _topics, onData) => {
   onData(Buffer.from('{}'));
   return { ended: Promise.resolve({ kind: 'exited', code: 0, stderr: '' }), kill() {} };
 };

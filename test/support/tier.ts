@@ -95,7 +95,7 @@ export async function startTier(
   clock: ManualClock = createManualClock(),
 ): Promise<Tier> {
   const providers = enrolled(pool.map(({ stored }) => stored));
-  const openStore = remembering({ providers, enrollments: [], documents: {} });
+  const openStore = remembering({ providers });
   const given = { AFFINITY: 'off', ...settings };
   const gateway = await startGateway(given, clock, undefined, openStore);
   return { ...gateway, clock, ...controlOf(gateway) };

@@ -3,8 +3,7 @@ import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../../m
 import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
-import { temporaryDirectory } from './gateway.ts';
+import { remembering, tellNothing, temporaryDirectory } from './gateway.ts';
 
 /** Without an agent of its own. */
 export const NO_AGENT = { SWITCHYARD_AGENT: 'false' };
@@ -20,7 +19,14 @@ export async function startWindowHost(
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
-    { openStore, clock: systemClock, random: Math.random, log: silentLog, ...edges },
+    {
+      openStore: remembering(),
+      startHelper: tellNothing,
+      clock: systemClock,
+      random: Math.random,
+      log: silentLog,
+      ...edges,
+    },
   );
   await host.start();
   onTestFinished(() => host.stop());
