@@ -98,12 +98,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   }
 
   return {
-    /** This gateway. */
     gateway,
     status: (): PoolStatus => status,
-    /** Sets the figures that the others see of this gateway. */
     show: (figures: GatewayFigures) => requests.tell({ kind: 'figures', figures }),
-    /** `listener` gets the changes of all gateways. */
     onChanges: (listener: (changes: PoolChanges) => void) => void changeListeners.push(listener),
     /** Called when the database starts or stops answering, and regularly in between. */
     onStatus: (listener: (status: PoolStatus) => void) => void statusListeners.push(listener),
@@ -127,7 +124,6 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       if (status.database === 'away') return null;
       return requests.ask<PoolAnswer>((id) => ({ kind: 'exchange', id, update }));
     },
-    /** Called when another gateway has sent news. */
     onNews: (listener: () => void) => void newsListeners.push(listener),
     /** Called with what machines have read, as far as other gateways tell. */
     onPrefixes: (listener: (prefixes: readonly SharedPrefix[]) => void) =>

@@ -347,7 +347,6 @@ export function createAdjustments(clock: Clock) {
       const at = knownAt(keyOf(id, model));
       if (!at.tellsUsage) at.until.set('without_usage', clock.ticks() + SUSPECTED_MS);
     },
-    /** Its address or its engine changed. */
     forget(id: string) {
       for (const key of known.keys()) if (key.startsWith(keyOf(id, ''))) known.delete(key);
     },

@@ -50,7 +50,6 @@ export const keptRowSchema = z.object({
   ),
 }) satisfies z.ZodType<RequestRow>;
 
-/** The valid rows; a later version may have written others. */
 export function keptRows(texts: readonly string[]): readonly RequestRow[] {
   return texts.flatMap((text) => {
     const read = keptRowSchema.safeParse(parseJson(text));
