@@ -18,7 +18,6 @@ export interface Notice {
 
 const OPEN_WINDOW: Notice['button'] = { text: 'Open dashboard', action: 'open-window' };
 
-/** The causes that hold now. */
 export function noticesOf(facts: TrayFacts): readonly Notice[] {
   return [...refusals(facts), ...budgets(facts), ...outage(facts), ...unverified(facts)];
 }

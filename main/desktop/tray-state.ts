@@ -50,7 +50,6 @@ export function foldFacts(
   };
 }
 
-/** Requests in progress. */
 export const runningRequests = ({ inFlight }: Pick<TrayFacts, 'inFlight'>): number =>
   Object.values(inFlight).reduce((sum, count) => sum + count, 0);
 

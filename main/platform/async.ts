@@ -7,7 +7,6 @@ type Timed<T> =
 
 interface Limits {
   readonly clock: Clock;
-  /** No limit if left out. */
   readonly ms?: number;
   readonly signal?: AbortSignal | undefined;
 }

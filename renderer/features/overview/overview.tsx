@@ -28,7 +28,6 @@ interface OverviewProps {
 
 const SHOWN_ROWS = 8;
 
-/** The summary, the upstreams and the latest requests. */
 export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
   const { data } = useWindow();
   const bare = isUnconfigured(list) && data.requests.length === 0;

@@ -127,7 +127,6 @@ function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): Provi
   return id === 'local' && baseUrl === null && providers?.count ? providers : null;
 }
 
-/** An action on an upstream. */
 interface UpstreamAction {
   readonly word: string;
   readonly more: string;

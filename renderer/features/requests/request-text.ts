@@ -10,7 +10,6 @@ import { gaveContent, tokensPerSecond } from './attempt-text.ts';
 import { briefStoryOf } from './request-story.ts';
 import { silentMsOf } from './waterfall-model.ts';
 
-/** A request's state in words. */
 interface OutcomeWords {
   readonly tone: Tone;
   readonly word: string;

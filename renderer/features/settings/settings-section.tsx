@@ -28,7 +28,6 @@ import { UpstreamPlace } from './upstream-place.tsx';
 interface SettingsSectionProps {
   readonly section: Section;
   readonly view: SettingsView;
-  /** Whether the section is open at first. */
   readonly open: boolean;
   /** The address names the section: scroll to it. */
   readonly aimedAt: boolean;

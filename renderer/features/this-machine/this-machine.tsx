@@ -28,10 +28,8 @@ const READING_OPTIONS = {
 };
 
 interface ThisMachineProps {
-  /** Whether the address asks to join a gateway. */
   readonly joining: boolean;
   readonly serverNow: number;
-  /** The machines that this gateway knows. */
   readonly machines: readonly Provider[];
 }
 
@@ -164,7 +162,6 @@ interface ModeActionsProps {
   readonly view: AgentView;
   /** Called when a mode was accepted; its button disappears. */
   readonly onTaken: () => void;
-  /** Further buttons. */
   readonly children: ReactNode;
 }
 
