@@ -90,7 +90,7 @@ function outage(facts: TrayFacts): readonly Notice[] {
 }
 
 function unverified({ providers }: TrayFacts): readonly Notice[] {
-  if (providers === undefined || providers.failed === 0) return [];
+  if (providers.failed === 0) return [];
   const machines = providers.failed === 1 ? 'A machine' : `${providers.failed} machines`;
   return [
     {

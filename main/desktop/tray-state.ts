@@ -39,13 +39,12 @@ export function foldFacts(
   machine: MachineMode,
 ): TrayFacts {
   const changed: LiveDelta | LiveSnapshot = event;
-  const providers = changed.providers ?? facts.providers;
   return {
     status: changed.status ?? facts.status,
     inFlight: changed.inFlight ?? facts.inFlight,
     judgement: changed.judgement ?? facts.judgement,
     app: changed.app ?? facts.app,
-    ...(providers === undefined ? {} : { providers }),
+    providers: changed.providers ?? facts.providers,
     machine,
   };
 }

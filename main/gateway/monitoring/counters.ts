@@ -16,7 +16,7 @@ import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 
 const count = z.int().nonnegative();
 
-/** They survive restarts; files of earlier versions lack all but the first two. */
+/** They survive restarts; one that cannot be read begins at 0. */
 const totalsSchema = z.object({
   totalRequests: count,
   fallbackCount: count,
@@ -320,7 +320,7 @@ export function createTraffic() {
       const kind = requestOutcomeOf(row);
       outcomes[kind] += 1;
       durations[kind].observe((row.endMs ?? 0) / 1000);
-      if (row.endpoint !== null) increment(byEndpoint, row.endpoint);
+      increment(byEndpoint, row.endpoint);
       if (row.key !== null) countKey(byKey, row.key, row.tokens);
       if (outcome === 'fell-back') fallbacks += 1;
       if (row.fallbackReason === 'none') return;

@@ -26,7 +26,7 @@ export interface RequestLogs {
     readonly upstreamPath: string;
     readonly model: string | null;
     readonly stream: boolean;
-    readonly caller: RequestCaller | null;
+    readonly caller: RequestCaller;
     readonly key: string | null;
   }): RequestObserver;
   rows(): RequestRow[];

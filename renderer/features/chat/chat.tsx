@@ -104,7 +104,7 @@ function waitingText(
   const own = requests.find(
     ({ state, caller }) =>
       // The gateway truncates long user agents.
-      state === 'running' && caller?.userAgent && userAgent.startsWith(caller.userAgent),
+      state === 'running' && caller.userAgent && userAgent.startsWith(caller.userAgent),
   );
   const isStarting =
     status.ondemand_warmup === 'warming' &&

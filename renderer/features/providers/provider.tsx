@@ -34,7 +34,7 @@ const LIST = hashOf({ page: 'providers', filter: 'all' });
 export function Provider({ id }: ProviderProps) {
   const { data, frozenAt, registry } = useWindow();
   const read = useCallback(() => registry.readOne(id), [registry, id]);
-  const { value, failure, again } = useReading(read, data.providers?.revision ?? null, null);
+  const { value, failure, again } = useReading(read, data.providers.revision, null);
   const listed = registry.lastList()?.data.find((provider) => provider.id === id);
   const provider = value?.provider ?? listed;
   const serverNow = useServerNow();

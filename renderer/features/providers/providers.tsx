@@ -39,7 +39,7 @@ interface ProvidersProps {
 
 export function Providers({ filter, dialog, view, onView, opened }: ProvidersProps) {
   const { data, frozenAt, control, registry, agent } = useWindow();
-  const revision = data.providers?.revision ?? null;
+  const revision = data.providers.revision;
   const {
     value: list,
     failure,

@@ -107,7 +107,7 @@ const BROWSER = /^Mozilla\//;
  * "curl". Null if it did not say.
  */
 export function appName({ caller }: Pick<RequestRow, 'caller'>): string | null {
-  const agent = caller?.userAgent?.trim() ?? '';
+  const agent = caller.userAgent?.trim() ?? '';
   if (agent === '') return null;
   if (BROWSER.test(agent)) return t.requests.browser;
   // A version begins with a digit or a `v`; what stands before the first of them is the name.

@@ -53,7 +53,7 @@ function SwitchedOff({ message }: { readonly message: string }) {
 
 function WatchedMachine(props: ThisMachineProps) {
   const { data, frozenAt, agent } = useWindow();
-  const revision = data.providers?.revision ?? null;
+  const revision = data.providers.revision;
   const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const title = useRef<HTMLHeadingElement>(null);
 
