@@ -23,10 +23,10 @@ export function writeJson(value: unknown): string | null {
 
 /** The value at a path of names in nested JSON objects; undefined if there is none. */
 export function memberOf(value: unknown, ...names: readonly string[]): unknown {
-  return names.reduce<unknown>(
-    (inner, name) => (isObject(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined),
-    value,
-  );
+  let inner = value;
+  for (const name of names)
+    inner = isObject(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined;
+  return inner;
 }
 
 /** A string that is not blank, trimmed; null for anything else. */

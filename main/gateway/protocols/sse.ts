@@ -164,7 +164,9 @@ function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
   return at === -1 ? chunk.length : at;
 }
 
-export function eventsOf(frames: Frames): Buffer[] {
+export function eventsOf(frames: Frames): readonly Buffer[] {
+  // Most reads bring one.
+  if (frames.ends.length === 1) return [frames.bytes];
   return frames.ends.map((end, index) => frames.bytes.subarray(frames.ends[index - 1] ?? 0, end));
 }
 

@@ -321,6 +321,9 @@ interface Taken {
   outcome: 'running' | 'broken' | Failed | HedgeLost;
 }
 
+/** Shared: most steps of most walks are never called. */
+const NONE: readonly never[] = [];
+
 /** `ahead`: its turn has not come; `entered`: its circuit was asked; `passed`: it never will be. */
 type StepState = 'ahead' | 'entered' | 'passed';
 
@@ -342,7 +345,7 @@ export class Step {
   #state: StepState = 'ahead';
   /** What may still be called; of a pool unknown until its turn has come. */
   #callables: readonly Callable[];
-  #taken: readonly Taken[] = [];
+  #taken: readonly Taken[] = NONE;
   #poolPermit: PoolPermit | null = null;
   /** Why its own circuit did not admit. */
   #exclusion: Skipped | null = null;
@@ -352,7 +355,7 @@ export class Step {
     this.upstream = candidate.upstream;
     this.#circuits = circuits;
     this.#epoch = epoch;
-    this.#callables = candidate.kind === 'single' ? [candidate.callable] : [];
+    this.#callables = candidate.kind === 'single' ? [candidate.callable] : NONE;
     if (candidate.kind === 'skipped') {
       this.#state = 'passed';
       this.#exclusion = candidate.outcome;
@@ -403,7 +406,7 @@ export class Step {
   /** No further call will be admitted; calls that still run end without a verdict. */
   close(): void {
     if (this.#state === 'ahead') this.#state = 'passed';
-    this.#callables = [];
+    this.#callables = NONE;
     if (this.isOver()) {
       this.#recordIfOver();
       return;
@@ -455,11 +458,11 @@ export class Step {
       return null;
     }
     // Only one excluded machine is forced: the first one without another request's probe.
-    if (mode === 'forced') this.#callables = [];
+    if (mode === 'forced') this.#callables = NONE;
     const own = { id, permit: admission.permit };
     const pool = this.#poolPermit?.permit ?? null;
     const turn = new Turn(this, call, { own, pool }, admission.at);
-    this.#taken = [...this.#taken, { turn, outcome: 'running' }];
+    this.#taken = this.#taken.concat({ turn, outcome: 'running' });
     return turn;
   }
 

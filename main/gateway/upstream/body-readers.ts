@@ -230,7 +230,9 @@ export function createStreamReader(
   }
 
   function read(events: readonly Buffer[]): Progress {
-    for (const [index, event] of events.entries()) {
+    let index = -1;
+    for (const event of events) {
+      index += 1;
       const each = judged(event, format);
       if (each.kind !== 'unreadable' && chunks.length < MAX_KEPT_CHUNKS)
         chunks.push('chunk' in each ? each.chunk : undefined);

@@ -68,6 +68,9 @@ export class PlainConnection {
   #responses = 0;
   /** Paused by the listener. */
   #isPaused = false;
+  /** Of the connection attempt, then of being idle; a timeout of the socket is started anew by each read and write. */
+  #timer: NodeJS.Timeout;
+  #idleMs = 0;
 
   constructor(origin: PlainOrigin, connectTimeoutMs: number) {
     this.#origin = origin;
@@ -75,9 +78,8 @@ export class PlainConnection {
     const { host, port } = origin;
     const onread = { buffer: READ_BUFFER, callback: this.#onRead };
     this.#socket = connect({ host, port, noDelay: true, onread });
-    this.#socket.setTimeout(connectTimeoutMs);
-    this.#socket.on('connect', () => this.#socket.setTimeout(0));
-    this.#socket.on('timeout', this.#onTimeout);
+    this.#timer = setTimeout(this.#onTimeout, connectTimeoutMs).unref();
+    this.#socket.on('connect', () => clearTimeout(this.#timer));
     this.#socket.on('end', this.#onEnd);
     this.#socket.on('error', this.#onClosed);
     this.#socket.on('close', () => this.#onClosed(errorOf('CLOSED')));
@@ -91,10 +93,8 @@ export class PlainConnection {
   send(request: HttpRequest, listener: ResponseListener): Exchange {
     const call = new PlainExchange(listener, this);
     this.#call = call;
-    if (this.isReused()) {
-      this.#socket.setTimeout(0);
-      setImmediate(this.#onFirstImmediate, call, request);
-    } else this.#write(call, request);
+    if (this.isReused()) setImmediate(this.#onFirstImmediate, call, request);
+    else this.#write(call, request);
     return call;
   }
 
@@ -212,10 +212,21 @@ export class PlainConnection {
     this.#responses += 1;
     if (isReusable && keptMs !== null) {
       this.#socket.resume();
-      this.#socket.setTimeout(Math.min(keptMs, KEEP_ALIVE_MS));
+      this.#limitIdle(Math.min(keptMs, KEEP_ALIVE_MS));
       setImmediate(this.#keep);
     } else this.#socket.destroy();
     call?.onEnd();
+  }
+
+  /** The timer runs on through the next request, which costs less than to stop it. */
+  #limitIdle(ms: number): void {
+    if (ms === this.#idleMs) {
+      this.#timer.refresh();
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#idleMs = ms;
+    this.#timer = setTimeout(this.#onTimeout, ms).unref();
   }
 
   /** In the next turn: bytes right after a response have come by then and close the connection. */
@@ -233,7 +244,7 @@ export class PlainConnection {
 
   readonly #onTimeout = (): void => {
     if (this.#call === null) this.#dropIdle();
-    else this.#fail(errorOf('CONNECT_TIMEOUT'));
+    else if (this.#socket.connecting) this.#fail(errorOf('CONNECT_TIMEOUT'));
   };
 
   readonly #onEnd = (): void => {
@@ -242,6 +253,7 @@ export class PlainConnection {
   };
 
   readonly #onClosed = (error: Error): void => {
+    clearTimeout(this.#timer);
     this.#leaveIdle();
     this.#origin.open.delete(this);
     if (this.#call !== null) this.#fail(error);

@@ -1,8 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type {
   Exchange,
@@ -350,6 +360,30 @@ test('a plain answer to TLS makes the upstream unreachable', async () => {
   });
   const { end } = send(`https://127.0.0.1:${await listening(server)}`);
   expect(await end).toMatchObject({ kind: 'unreachable', detail: expect.stringMatching(/SSL/) });
+});
+
+test('the time for which a connection is kept does not end a call on it, and begins anew after the call', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const answer = `${OK}keep-alive: timeout=2\r\ncontent-length: 2\r\n\r\nhi`;
+  const asked = Promise.withResolvers<Socket>();
+  const server = await startByteServer('http', (socket, n) => {
+    if (n === 2) asked.resolve(socket);
+    else socket.write(answer);
+  });
+  expect(await send(server.origin).end).toBeNull();
+  await nextTurn();
+  const second = send(server.origin);
+  const kept = await asked.promise;
+  vi.advanceTimersByTime(60_000);
+  kept.write(answer);
+  expect(await second.end).toBeNull();
+  vi.advanceTimersByTime(999);
+  await nextTurn();
+  expect(await send(server.origin).end).toBeNull();
+  vi.advanceTimersByTime(1000);
+  await gone(kept);
+  expect(server.connections).toHaveLength(1);
 });
 
 test('an answer before the whole request was sent ends the connection', async () => {

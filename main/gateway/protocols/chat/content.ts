@@ -73,7 +73,8 @@ export type End = Finish | 'broken' | null;
  * `model_context_window_exceeded`), Bedrock, vLLM and SGLang (`abort`), DeepSeek (Portkey-AI/gateway,
  * finishReasonMap.ts; vercel/ai, map-*-finish-reason.ts).
  */
-const NAMES: Readonly<Record<Exclude<End, 'stop' | null>, string>> = {
+const NAMES: Readonly<Record<Exclude<End, null>, string>> = {
+  stop: 'stop',
   length: 'length max_tokens model_length model_context_window_exceeded error_limit',
   tool_calls: 'tool_calls tool_call tool_use function_call',
   content_filter:
@@ -95,6 +96,8 @@ const ENDS: ReadonlyMap<string, End> = new Map(
  */
 export function endOf(reason: unknown): End {
   if (typeof reason !== 'string' || reason === '' || reason === 'null') return null;
+  const known = ENDS.get(reason);
+  if (known !== undefined) return known;
   // Gemini puts what filtered it in front: `function_call_filter: MALFORMED_FUNCTION_CALL`.
   const [last = ''] = reason.toLowerCase().split(': ').slice(-1);
   return ENDS.get(last) ?? 'stop';

@@ -29,7 +29,8 @@ interface Call {
 }
 
 interface Choice {
-  readonly order: CallOrder;
+  /** Null before its first call. */
+  order: CallOrder | null;
   readonly calls: Call[];
   isFinished: boolean;
 }
@@ -48,7 +49,7 @@ export function createChunkRepair() {
   function at(index: unknown): Choice {
     const known = choices.get(index);
     if (known !== undefined) return known;
-    const choice = { order: createCallOrder(), calls: [], isFinished: false };
+    const choice = { order: null, calls: [], isFinished: false };
     choices.set(index, choice);
     return choice;
   }
@@ -64,15 +65,17 @@ export function createChunkRepair() {
   return {
     take(chunk: Json): Repaired {
       const before = listOf(chunk['choices']);
-      const after: unknown[] = [];
       if (choices.size + before.length > MAX_CHOICES) return { kind: 'broken', detail: TOO_MANY };
-      for (const given of before) {
+      // Written only from the first change on.
+      let after: unknown[] | null = null;
+      for (let index = 0; index < before.length; index += 1) {
+        const given = before[index];
         const fixed = isObject(given) ? repaired(given) : given;
         if (typeof fixed === 'string') return { kind: 'broken', detail: fixed };
-        if (fixed !== null) after.push(fixed);
+        if (fixed !== given || fixed === null) after ??= before.slice(0, index);
+        if (fixed !== null) after?.push(fixed);
       }
-      if (after.length === before.length && after.every((each, n) => each === before[n]))
-        return SAME;
+      if (after === null) return SAME;
       if (after.length === 0 && !isObject(chunk['usage'])) return DROPPED;
       return { kind: 'changed', chunk: { ...chunk, choices: after } };
     },
@@ -102,14 +105,18 @@ function repairedChoice(given: Json, choice: Choice): Json | string | null {
  * vLLM says of a streamed call that its token limit cut off that it is complete, after which agents would run it or ask
  * the same again (vllm-project/vllm#53269).
  */
-export const finishAfter = (reason: unknown, order: Pick<CallOrder, 'isCut'>): string | null =>
-  endOf(reason) !== null && order.isCut() ? 'length' : standardReason(reason);
+export const finishAfter = (
+  reason: unknown,
+  order: Pick<CallOrder, 'isCut'> | null,
+): string | null =>
+  endOf(reason) !== null && order?.isCut() === true ? 'length' : standardReason(reason);
 
 const isBlank = (value: unknown): boolean =>
   isObject(value) ? Object.values(value).every(isBlank) : isAbsent(value) || value === '';
 
 function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | string {
   const { role, content, tool_calls: toolCalls } = delta;
+  if (choice.order === null && isTextAlone(delta)) return delta;
   const given = callsIn(toolCalls);
   const calls: unknown[] = [];
   for (const call of given) {
@@ -121,7 +128,7 @@ function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | str
   if (isLast) calls.push(...withoutArguments(choice));
   const isUsual =
     calls.length === listOf(toolCalls).length && calls.every((call, n) => call === given[n]);
-  if (isUsual && role !== '' && typeof content !== 'number') return delta;
+  if (isUsual && hasUsualText(delta)) return delta;
   const { role: _role, tool_calls: _calls, ...others } = delta;
   return {
     ...(role === '' || role === undefined ? {} : { role }),
@@ -131,10 +138,18 @@ function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | str
   };
 }
 
+const hasUsualText = ({ role, content }: Json): boolean =>
+  role !== '' && typeof content !== 'number';
+
+/** As most deltas and messages are. */
+const isTextAlone = (said: Json): boolean => hasUsualText(said) && isAbsent(said['tool_calls']);
+
 /** As `repairedChoice`. */
-function repairedCall(call: Json, { order, calls }: Choice): Json | string | null {
+function repairedCall(call: Json, choice: Choice): Json | string | null {
+  const { calls } = choice;
   const piece = callPieceOf(call);
-  const at = order.placeOf(piece);
+  choice.order ??= createCallOrder();
+  const at = choice.order.placeOf(piece);
   if (at.kind === 'mixed_up') return MIXED_UP;
   if (at.kind === 'repeated') return null;
   const { place, id } = at;
@@ -197,22 +212,28 @@ export function repairedAnswer(answer: Json): Json {
 function repairedWhole(choice: Json): Json {
   const { message, finish_reason: reason } = choice;
   const said = isObject(message) ? repairedMessage(message) : message;
-  const order = createCallOrder();
-  for (const call of callsIn(memberOf(said, 'tool_calls'))) order.placeOf(callPieceOf(call));
-  const finish = finishAfter(reason, order);
+  const finish = finishAfter(reason, orderOf(callsIn(memberOf(said, 'tool_calls'))));
   return said === message && (reason ?? null) === finish
     ? choice
     : { ...choice, message: said, finish_reason: finish };
 }
 
+function orderOf(calls: readonly Json[]): CallOrder | null {
+  if (calls.length === 0) return null;
+  const order = createCallOrder();
+  for (const call of calls) order.placeOf(callPieceOf(call));
+  return order;
+}
+
 function repairedMessage(message: Json): Json {
   const { role, content, tool_calls: toolCalls } = message;
+  if (isTextAlone(message)) return message;
   const ids = new Set<unknown>();
   const given = callsIn(toolCalls);
   const calls = given.map((call) => repairedWholeCall(call, ids));
   const isUsual =
     calls.length === listOf(toolCalls).length && calls.every((call, n) => call === given[n]);
-  if (isUsual && role !== '' && typeof content !== 'number') return message;
+  if (isUsual && hasUsualText(message)) return message;
   return {
     ...message,
     ...(role === '' ? { role: 'assistant' } : {}),
