@@ -69,6 +69,8 @@ export function createStreamWatch(choices: number): StreamWatch {
 class Watch implements StreamWatch {
   readonly #choices: number;
   readonly #repair = createChunkRepair();
+  /** Choices that have their finish reason. */
+  #finished = 0;
   /** Of the last parsed chunk of text: its first four bytes, its last two, and where its text begins. */
   #head = 0;
   #tail = 0;
@@ -85,12 +87,12 @@ class Watch implements StreamWatch {
   }
 
   finished(): boolean {
-    return this.#repair.finished() >= this.#choices;
+    return this.#finished >= this.#choices;
   }
 
   /** It comes with the finish reason or after it, so no other event is searched for it. */
   mayTellUsage(): boolean {
-    return this.#repair.finished() > 0;
+    return this.#finished > 0;
   }
 
   #isUsual({ bytes, ends }: Frames): boolean {
@@ -165,6 +167,8 @@ class Watch implements StreamWatch {
 
   #repaired(event: Buffer, chunk: Readonly<Record<string, unknown>>): SeenEvent {
     const repaired = this.#repair.take(chunk);
+    // Kept here, as it is asked for with each event.
+    this.#finished = this.#repair.finished();
     switch (repaired.kind) {
       case 'same':
         return { event, sight: GOING, isUsual: !tellsEnd(chunk) };
@@ -183,7 +187,7 @@ class Watch implements StreamWatch {
 
   /** A list of prompts may be too long to be counted: then only `[DONE]` tells that all of them are finished. */
   #isWhole(): boolean {
-    return this.finished() || (this.#choices === Infinity && this.#repair.finished() > 0);
+    return this.finished() || (this.#choices === Infinity && this.#finished > 0);
   }
 
   #learn(event: Buffer): void {

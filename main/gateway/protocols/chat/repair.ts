@@ -43,7 +43,6 @@ interface Choice {
  */
 export function createChunkRepair() {
   const choices = new Map<unknown, Choice>();
-  // Counted, not looked for: it is asked for with each event of a relayed stream.
   let finished = 0;
 
   function at(index: unknown): Choice {
