@@ -27,19 +27,27 @@ const draftOf = (path: string) => `${path}.new`;
 
 /**
  * Replaces files of one directory, readable for their owner only: each is whole after a crash or a power cut, old
- * or new. All drafts are on disk before the first takes its place, so a full disk changes none. Throws the file
- * system's error, with the path.
+ * or new. All drafts are on disk before the first takes its place, so a full disk changes none; where one cannot take its
+ * place, such as a file that is mounted into a container, those before it are put back. Throws the file system's
+ * error, with the path.
  */
 export function replaceFiles(files: readonly FileText[]): void {
   for (const file of files) writeDraft(file);
-  for (const { path } of files) {
+  const before = files.slice(0, -1).map(({ path }) => ({ path, text: readTextFile(path) }));
+  for (const [at, { path }] of files.entries()) {
     try {
       renameSync(draftOf(path), path);
     } catch (error) {
+      for (const file of before.slice(0, at)) putBack(file);
       throw withPath(error, path);
     }
     syncDirectory(dirname(path));
   }
+}
+
+function putBack({ path, text }: { readonly path: string; readonly text: string | null }): void {
+  if (text === null) rmSync(path);
+  else replaceFile(path, text);
 }
 
 export function replaceFile(path: string, text: string): void {

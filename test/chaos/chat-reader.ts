@@ -14,9 +14,10 @@ function finishOf(reason: unknown): Finish | null {
 const usageOf = (usage: Json) => usageIn(usage, 'prompt_tokens', 'completion_tokens');
 
 /** Engines that know both names give the same text under each; Mistral's thoughts are parts of the content. */
-const reasoningIn = ({ reasoning_content: own, reasoning, content }: Json) =>
+const reasoningIn = ({ reasoning_content: own, reasoning, reasoning_text: told, content }: Json) =>
   asText(own) ||
   asText(reasoning) ||
+  asText(told) ||
   asList(content)
     .flatMap(({ thinking }) => asList(thinking))
     .map(({ text }) => asText(text))

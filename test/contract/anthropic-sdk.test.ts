@@ -34,6 +34,49 @@ async function startAt(place: 'local' | 'hosted_a', script: Script, more = {}) {
   return { upstream, client };
 }
 
+test('Anthropic’s client lists models in its own form, and reads one of them', async () => {
+  const upstream = await startUpstream(json(200, whole));
+  const listed = { id: 'qwen3', created: 1_700_000_000, context_length: 32_768 };
+  upstream.answerGet = ({ res }) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify({ object: 'list', data: [listed, { id: 'big', created: 1.7e15 }] }));
+  };
+  const { url } = await startGateway({
+    HOSTED_A_BASE_URL: `${upstream.url}/v1`,
+    MODEL_ALIASES: 'claude-own=qwen3',
+  });
+  const client = new Anthropic({ baseURL: url, apiKey: 'any', maxRetries: 0 });
+  await expect.poll(async () => (await client.models.list()).data).toHaveLength(3);
+  const page = await client.models.list({ limit: 1000 });
+  expect(page).toMatchObject({ has_more: false, first_id: 'qwen3', last_id: 'claude-own' });
+  const qwen = {
+    type: 'model',
+    id: 'qwen3',
+    display_name: 'qwen3',
+    created_at: '2023-11-14T22:13:20.000Z',
+    max_input_tokens: 32_768,
+  };
+  expect(page.data).toMatchObject([
+    qwen,
+    { id: 'big', created_at: '1970-01-01T00:00:00.000Z', max_input_tokens: null },
+    { ...qwen, id: 'claude-own', display_name: 'claude-own' },
+  ]);
+  expect(await client.models.retrieve('qwen3')).toMatchObject(qwen);
+  await expect(client.models.retrieve('none')).rejects.toThrow(NotFoundError);
+});
+
+test('Claude Code finds models for its picker, which it asks for by a limit', async () => {
+  const { url } = await startGateway({
+    HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
+    HOSTED_A_MODEL: 'm',
+  });
+  const answer = await fetch(`${url}/v1/models?limit=1000`);
+  expect(await answer.json()).toMatchObject({
+    data: [{ id: 'm', object: 'model', type: 'model', display_name: 'm' }],
+    has_more: false,
+  });
+});
+
 describe.each(['local', 'hosted_a'] as const)('Anthropic’s client through %s', (place) => {
   test(`a plain message comes through ${place}`, async () => {
     const { upstream, client } = await startAt(place, json(200, whole));

@@ -200,3 +200,14 @@ test('Codex gets an empty catalogue next to the list of models, and other apps n
   expect(await keysOf('?client_version=0.153.4')).toEqual(['object', 'data', 'models']);
   expect(await keysOf('')).toEqual(['object', 'data']);
 });
+
+test('a single model is found in any case of its name, an exact one first', async () => {
+  const { url } = await startGateway({
+    HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
+    HOSTED_A_MODELS: 'org/MiniMax-M3,org/minimax-M3',
+  });
+  const idAt = async (id: string) =>
+    (JSON.parse((await send(`${url}/v1/models/${id}`)).text) as { id: string }).id;
+  expect(await idAt('org/minimax-m3')).toBe('org/MiniMax-M3');
+  expect(await idAt('org/minimax-M3')).toBe('org/minimax-M3');
+});

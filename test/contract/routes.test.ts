@@ -140,7 +140,7 @@ test('an unknown path is named shortened, without its query', async () => {
     404,
     'not_found',
   );
-  expect(message.length).toBeLessThan(250);
+  expect(message.length).toBeLessThan(350);
   expect(message).not.toContain('hunter2');
 });
 
@@ -238,6 +238,36 @@ test('the gateway answers /healthz while it runs, and /readyz with 200 where an 
   expect((await send(`${zero.url}/readyz`)).status).toBe(503);
   const local = await started({ LOCAL_ENGINE_URL: 'http://127.0.0.1:9', FORCE_ZERO: 'true' });
   expect((await send(`${local.url}/readyz`)).status).toBe(200);
+});
+
+test.each([
+  ['GET', '/models', '/v1/models'],
+  ['GET', '/v1/v1/models', '/v1/models'],
+  ['GET', '/v1//models', '/v1/models'],
+  ['GET', '/v1/chat/completions/models', '/v1/models'],
+  // LM Studio's own (lmstudio.ai/docs/developer/rest/endpoints).
+  ['GET', '/api/v0/models', '/v1/models'],
+  ['POST', '/chat/completions', '/v1/chat/completions'],
+  ['POST', '/v1//chat/completions', '/v1/chat/completions'],
+  ['POST', '/v1/v1/messages/count_tokens', '/v1/messages/count_tokens'],
+  ['POST', '/openai/deployments/m/chat/completions', '/v1/chat/completions'],
+])('a wrong base URL, as in %s %s, gets a 404 that names %s', async (method, path, meant) => {
+  const { url } = await started();
+  const message = expectError(await send(url + path, { method }), 404, 'not_found');
+  expect(message).toContain(`It belongs at ${meant}: check the base URL of the app.`);
+});
+
+test.each([
+  '/v1/images/generations',
+  '/v1/audio/translations',
+  '/v1/files',
+  '/v1/batches',
+  '/v1/responses/resp_1',
+  '/v1beta/models/gemini-2.5-flash:generateContent',
+])('an API that is not served, as at %s, gets a 404 that lists those that are', async (path) => {
+  const { url } = await started();
+  const message = expectError(await send(url + path, { method: 'POST' }), 404, 'not_found');
+  expect(message).toMatch(/Apps can call .*\/v1\/chat\/completions, .*\/v1\/models\./);
 });
 
 test('both paths of the list of models give the OpenAI shape', async () => {

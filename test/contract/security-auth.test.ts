@@ -49,6 +49,11 @@ const BAD: [name: string, headers: Record<string, string>, code: string][] = [
   ['both keys as one', bearer(`${KEY},${OTHER_KEY}`), 'invalid_api_key'],
   ['an empty key', own(''), 'invalid_api_key'],
   ['a key without scheme', { authorization: KEY }, 'invalid_api_key'],
+  // What apps send whose key field is empty, or holds more than the key.
+  ['the word Bearer alone', { authorization: 'Bearer' }, 'missing_api_key'],
+  ['the word Bearer twice', bearer(`Bearer ${KEY}`), 'invalid_api_key'],
+  ['a key in quotes', bearer(`"${KEY}"`), 'invalid_api_key'],
+  ['a user name and a key', { authorization: `Basic ${btoa(`u:${KEY}`)}` }, 'invalid_api_key'],
   ['a key as a cookie', { cookie: `key=${KEY}` }, 'missing_api_key'],
   ['a wrong key as x-api-key', { 'x-api-key': 'wrong-key-of-somebody' }, 'invalid_api_key'],
 ];
@@ -66,6 +71,17 @@ test.each(BAD)(
       expect(message).not.toContain(KEY);
     }
     expect([local.calls, hosted.calls]).toEqual([[], []]);
+  },
+);
+
+test.each([KEY, `Bearer Bearer ${KEY}`, `Basic ${btoa(`u:${KEY}`)}`])(
+  'the header Authorization: %s gets a 401 that says how it must be',
+  async (authorization) => {
+    const { gateway } = await started({ API_KEYS: KEY });
+    const answer = await postJson(gateway.url + CHAT, HELLO, { authorization });
+    const message = expectError(answer, 401, 'invalid_api_key');
+    expect(message).toContain('must be "Bearer <key>"');
+    expect(message).not.toContain(KEY);
   },
 );
 

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -128,6 +129,23 @@ test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.1.2.3', '[::1]'])(
   },
 );
 
+test.runIf(OUTER_ADDRESS !== undefined)(
+  'the machine’s own name, also as mDNS has it, is a good Host for its network and not over loopback',
+  async () => {
+    const { url, port } = await started({ HOST: '0.0.0.0', API_KEYS: 'k'.repeat(24) });
+    const statusAt = async (base: string, host: string) =>
+      (await send(`${base}/healthz`, { headers: { host } })).status;
+    const outer = `http://${OUTER_ADDRESS}:${port}`;
+    const own = hostname().replace(/\.local$/, '');
+    for (const host of [own, own.toUpperCase(), `${own}:${port}`, `${own}.local:${port}`]) {
+      expect([host, await statusAt(outer, host)]).toEqual([host, 200]);
+      expect([host, await statusAt(url, host)]).toEqual([host, 403]);
+    }
+    for (const host of [`${own}.evil.example`, `x${own}`, 'other.local', `x.${own}.local`])
+      expect([host, await statusAt(outer, host)]).toEqual([host, 403]);
+  },
+);
+
 test('the setting ALLOWED_HOSTS adds names, and only those', async () => {
   const { urls } = await started({ ALLOWED_HOSTS: 'gpu.lan,switchyard:8080' });
   for (const url of urls) {
@@ -223,6 +241,9 @@ test('an allowed origin gets its CORS headers on every route, errors included', 
     expect(answer.headers).not.toHaveProperty('access-control-allow-credentials');
     const exposed = String(answer.headers['access-control-expose-headers']);
     expect(exposed).toMatch(/X-Gateway-Upstream, X-Gateway-Fallback-Reason/);
+    // What OpenAI's client reads in a page (openai/openai-node, src/client.ts).
+    for (const name of ['X-Should-Retry', 'Retry-After-Ms', 'X-Request-Id'])
+      expect(exposed).toContain(name);
   }
 });
 

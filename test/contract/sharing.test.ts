@@ -27,7 +27,8 @@ test('the addresses of the machine are listed with their interfaces, for control
   const listed = (addresses as readonly { address: string; interfaceName: string }[]).filter(
     ({ interfaceName }) => interfaceName !== '',
   );
-  expect(listed[0]?.address).toBe(OUTER_ADDRESS);
+  const has = listed.some(({ address }) => address === OUTER_ADDRESS);
+  expect(has).toBe(OUTER_ADDRESS !== undefined);
   expectError(await send(`${url}/api/v1/sharing`, {}), 401, 'control_required');
 });
 

@@ -149,8 +149,8 @@ test('the spending of an upstream moves with its budget, and its history too', a
   const { text } = await send(`${gateway.url}/api/v1/history`);
   const { parts } = JSON.parse(text) as { parts: { upstream: string; model: string }[] };
   expect(parts.map(({ upstream, model }) => [upstream, model])).toEqual([['hosted_b', 'costly']]);
-  const { spent } = createUsageQueries(opened.db).before({ dayFrom: 0, monthFrom: 0 });
-  expect(spent).toEqual([{ name: 'hosted_b', day: 250_000_000, month: 250_000_000 }]);
+  const { spent } = createUsageQueries(opened.db).before();
+  expect(spent).toMatchObject([{ name: 'hosted_b', sum: 250_000_000 }]);
 });
 
 test('a value that the environment holds keeps both upstreams in place, and its variable is named', async () => {

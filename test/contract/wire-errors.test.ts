@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
 
 /** Sends raw bytes and reads until the connection is closed. */
 function exchange(url: string, bytes: string): Promise<string> {
@@ -28,4 +29,39 @@ test('a caller that sends no HTTP gets a 400 and a closed connection', async () 
 test.each(['::1', '[::1]'])('the setting HOST=%s binds the IPv6 loopback', async (host) => {
   const { url } = await startGateway({ HOST: host });
   expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+});
+
+const CHAT = '{"messages":[{"role":"user","content":"hi"}]}';
+const JSON_HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n';
+
+test.each([
+  ['a length', `Content-Length: ${CHAT.length}\r\n\r\n${CHAT}`],
+  [
+    'chunks',
+    `Transfer-Encoding: chunked\r\n\r\n${CHAT.length.toString(16)}\r\n${CHAT}\r\n0\r\n\r\n`,
+  ],
+])(
+  'a caller that offers HTTP/2, as those in Java do, is answered; its body has %s',
+  async (_how, rest) => {
+    // Kludex/uvicorn#2722: others lose the body then.
+    const upstream = await startUpstream(answers('hi'));
+    const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const offer =
+      'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
+    const answer = await exchange(
+      url,
+      `POST /v1/chat/completions HTTP/1.1\r\n${JSON_HEAD}${offer}${rest}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(upstream.calls[0]?.json).toMatchObject({ messages: [{ content: 'hi' }] });
+    expect(upstream.calls[0]?.headers).not.toHaveProperty('http2-settings');
+  },
+);
+
+test('a caller that sends a whole URL, as to a proxy, is answered', async () => {
+  const upstream = await startUpstream(answers('hi'));
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const rest = `Connection: close\r\nContent-Length: ${CHAT.length}\r\n\r\n${CHAT}`;
+  const line = 'POST http://localhost/v1/chat/completions?x=1 HTTP/1.1';
+  expect(await exchange(url, `${line}\r\n${JSON_HEAD}${rest}`)).toMatch(/^HTTP\/1\.1 200 /);
 });

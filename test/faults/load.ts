@@ -125,6 +125,8 @@ export function createLoad(
     // Without an answer nobody knows whether it was taken, and the next one replaces it.
     if (answer === null) return;
     counts.enrolled += 1;
+    const joined = JSON.parse(answer.text) as { gateway_token: string };
+    machine.ids.set(joined.gateway_token, agent.id);
     ledger.used.push(token);
     ledger.removed.delete(agent.id);
     ledger.joined.set(machine, known ?? { agent, beats: 0, last: null });

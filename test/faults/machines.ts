@@ -9,6 +9,8 @@ import { createAgent, recordOf, type TestAgent } from '../registry/world.ts';
 export interface FaultMachine {
   agent: TestAgent;
   readonly inferences: { all: number; overlaps: number };
+  /** By the token that a gateway shows: the id for which it was given out. */
+  readonly ids: Map<string, string>;
   /** Requests of callers: how many there were, and those that wait while `isHolding`. */
   readonly calls: { all: number; isHolding: boolean; readonly held: (() => void)[] };
   record(): AgentRecord;
@@ -22,7 +24,10 @@ const [PORT = 3001] = AGENT_PORTS;
 /** By which a test inference is told from a caller's request (main/registry/verification/probes.ts). */
 const PROBE = 'Say OK.';
 
-/** An inference whose gateway has gone away ends here a moment later, on a machine that is busy. */
+/**
+ * An inference whose gateway has gone away ends here a moment later, on a machine that is busy. It passes twice: a stall of
+ * this process may take all of the first, before the end was read.
+ */
 const GRACE_MS = 200;
 
 const newAgent = () => createAgent({ now: () => Date.now() });
@@ -31,12 +36,14 @@ const newAgent = () => createAgent({ now: () => Date.now() });
 export async function startMachine(host: string, holdMs: () => number): Promise<FaultMachine> {
   const inferences = { all: 0, overlaps: 0 };
   const calls: FaultMachine['calls'] = { all: 0, isHolding: false, held: [] };
-  /** Those that are being served, with the id that the machine had when they began. */
+  const ids: FaultMachine['ids'] = new Map();
+  /** Those that are being served, with the id that each is for. */
   const served = new Set<{ readonly id: string }>();
   let told = 0;
   const machine: FaultMachine = {
     agent: newAgent(),
     inferences,
+    ids,
     calls,
     record() {
       told += 1;
@@ -55,7 +62,7 @@ export async function startMachine(host: string, holdMs: () => number): Promise<
     },
   };
 
-  function infer(body: string, res: ServerResponse): void {
+  function infer(body: string, token: string, res: ServerResponse): void {
     const answer = { choices: [{ index: 0, message: { role: 'assistant', content: 'OK' } }] };
     if (!body.includes(PROBE)) {
       calls.all += 1;
@@ -64,12 +71,16 @@ export async function startMachine(host: string, holdMs: () => number): Promise<
       return;
     }
     inferences.all += 1;
-    const own = { id: machine.agent.id };
+    // A gateway that does not know yet that it was removed may still ask for the machine that it was before.
+    const own = { id: ids.get(token) ?? token };
     const others = [...served].filter(({ id }) => id === own.id);
     served.add(own);
     const timer = setTimeout(() => sendJson(res, answer), holdMs());
-    const look = setTimeout(() => {
+    const judge = () => {
       if (others.some((other) => served.has(other))) inferences.overlaps += 1;
+    };
+    let look = setTimeout(() => {
+      look = setTimeout(judge, GRACE_MS);
     }, GRACE_MS);
     // It ends with its answer, and with the gateway that asked for it.
     res.on('close', () => {
@@ -89,7 +100,7 @@ async function answerTo(
   req: IncomingMessage,
   res: ServerResponse,
   { agent }: FaultMachine,
-  infer: (body: string, res: ServerResponse) => void,
+  infer: (body: string, token: string, res: ServerResponse) => void,
 ): Promise<void> {
   res.on('error', () => {});
   let body = '';
@@ -99,7 +110,8 @@ async function answerTo(
     return;
   }
   const { pathname, searchParams } = new URL(req.url ?? '/', 'http://machine');
-  if (pathname === '/v1/chat/completions') return infer(body, res);
+  if (pathname === '/v1/chat/completions')
+    return infer(body, String(req.headers['x-gateway-token']), res);
   if (pathname === '/v1/models')
     return sendJson(res, { object: 'list', data: [{ id: MODEL, object: 'model' }] });
   const signature = signHealth(agent.privateKey, searchParams.get('nonce') ?? '', agent.id);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import { chat, startChat } from '../support/client.ts';
 import { startGateway, startWithHistory, temporaryDirectory } from '../support/gateway.ts';
@@ -92,6 +93,23 @@ test('the use of a money budget outlasts a restart', async () => {
   const second = await startWithHistory(settings, directory);
   expect((await chat(second.url)).status).toBe(503);
   expect(paid.calls).toHaveLength(2);
+});
+
+test('a money budget stays used up where the clock is wrong at the start and put right later', async () => {
+  const paid = await startUpstream(costly);
+  const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
+  const directory = temporaryDirectory();
+  const first = await startWithHistory(settings, directory);
+  for (let n = 0; n < 2; n += 1) await chat(first.url);
+  await first.host.stop();
+  // A machine without a battery for its clock starts at 1970 or at its last shutdown.
+  let behindMs = 3650 * 86_400_000;
+  const clock = { ...systemClock, now: () => Date.now() - behindMs };
+  const second = await startWithHistory(settings, directory, clock);
+  expect((await chat(second.url)).status).toBe(200);
+  behindMs = 0;
+  expect((await chat(second.url)).status).toBe(503);
+  expect(paid.calls).toHaveLength(3);
 });
 
 test('an ondemand whose money budget is used up is not started', async () => {

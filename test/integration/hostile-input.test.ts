@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
+import { expectError, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
 interface ErrorBody {
@@ -34,8 +35,11 @@ test.each<[name: string, body: string, message: RegExp]>([
   ['a raw line break in a text', `{${MESSAGES},"user":"a\nb"}`, /position \d+/],
   ['an early end', `{${MESSAGES}`, /position \d+|ends too early/],
   ['no JSON at all', 'hello', /not valid JSON/],
-  ['nothing', '', /not valid JSON/],
-  ['a byte order mark', `\uFEFF{${MESSAGES}}`, /not valid JSON/],
+  ['nothing', '', /empty/],
+  // curl/curl#8818: what cmd.exe and PowerShell make of the quotes of an example for other shells.
+  ['the quotes of cmd.exe', `'{messages:[]}'`, /position 0\..*write the JSON to a file/],
+  ['the quotes of PowerShell', '{messages:[]}', /position 1\..*write the JSON to a file/],
+  ['quotes with backslashes', '{\\"messages\\":[]}', /position 1\..*write the JSON to a file/],
   ['NaN', `{${MESSAGES},"seed":NaN}`, /not valid JSON/],
 ])('%s in a body gets a 400 that says where', async (_name, body, message) => {
   const error = await refused(body);
@@ -69,6 +73,28 @@ test.each<[name: string, body: string, param: string | null]>([
   const error = await refused(body);
   expect(error).toMatchObject({ status: 400, code: 'invalid_request', param });
   expect(error.message).toContain(param ?? 'JSON object');
+});
+
+test.each([
+  ['/v1/chat/completions', '"input":"hi"', 'messages', '/v1/responses'],
+  ['/v1/chat/completions', '"prompt":"hi"', 'messages', '/v1/completions'],
+  ['/v1/embeddings', MESSAGES, 'input', '/v1/chat/completions'],
+  ['/v1/completions', MESSAGES, 'prompt', '/v1/chat/completions'],
+])('a body at %s with %s gets a 400 that names its place', async (path, members, param, place) => {
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9' });
+  const headers = { 'content-type': 'application/json' };
+  const body = `{"model":"m",${members}}`;
+  const answer = await send(url + path, { method: 'POST', headers, body });
+  const message = expectError(answer, 400, 'invalid_request');
+  expect(message).toContain(`'${param}' must be`);
+  expect(message).toContain(`belongs at ${place}.`);
+});
+
+test('a byte order mark in front of a body is left out', async () => {
+  const upstream = await startUpstream(answers('x'));
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  expect((await chat(url, `\uFEFF{${MESSAGES}}`)).status).toBe(200);
+  expect(upstream.calls[0]?.body.toString()).toMatch(/^\{"messages"/);
 });
 
 test('a body with invalid UTF-8 gets a 400', async () => {

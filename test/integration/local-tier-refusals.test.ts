@@ -53,11 +53,16 @@ describe('an agent that refuses the gateway', () => {
 });
 
 describe('an engine that refuses the caller', () => {
-  test.each([401, 403])(
-    'an engine’s refusal of the caller (%d) is passed on unchanged, and no other upstream is called',
-    async (status) => {
+  test.each([
+    [401, 'a key, please', 'invalid_api_key'],
+    [403, 'a key, please', 'invalid_api_key'],
+    // A LiteLLM of one's own (BerriAI/litellm, proxy/auth): a guest must not get it from a host that the owner pays.
+    [401, 'key not allowed to access model m', 'key_model_access_denied'],
+  ])(
+    'an engine’s refusal of the caller (%d: %s) is passed on unchanged, and no other upstream is called',
+    async (status, message, code) => {
       const [strict, other] = [
-        await startMachine(error(status, 'a key, please', 'invalid_api_key')),
+        await startMachine(error(status, message, code)),
         await startMachine(answers('never asked')),
       ];
       const [hosted, ondemand] = [await startUpstream(answers('never')), await startUpstream()];
@@ -69,7 +74,7 @@ describe('an engine that refuses the caller', () => {
       expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
       expect(answer.headers['x-gateway-provider']).toBe(strict.id);
       expect(JSON.parse(answer.text)).toEqual({
-        error: { message: 'a key, please', type: 'x', code: 'invalid_api_key', param: null },
+        error: { message, type: 'x', code, param: null },
       });
       expect(callsOf([other, hosted])).toEqual([0, 0]);
       const { circuits, ondemand_warmup: warmup } = await tier.status();

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
@@ -29,6 +32,14 @@ async function startUnpooled(...scripts: readonly Script[]): Promise<Upstream> {
 /** A TLS port without a certificate: every handshake fails. */
 async function tlsWithoutCertificate(): Promise<string> {
   return `https://127.0.0.1:${await listening(createTlsServer())}`;
+}
+
+const startPlain = () => listening(createServer());
+
+function startTls(name: 'agent' | 'expired'): Promise<number> {
+  const read = (file: string) => readFileSync(join(import.meta.dirname, '../support/tls', file));
+  const [key, cert] = [read('agent.key.pem'), read(`${name}.cert.pem`)];
+  return listening(createTlsServer({ key, cert }));
 }
 
 describe('an upstream that cannot be reached', () => {
@@ -69,6 +80,17 @@ describe('an upstream that cannot be reached', () => {
     const answer = await chat(gateway.url);
     expect(answer).toMatchObject({ status: 502, upstream: 'none' });
     expect(answer.reason).toBe(`${upstream}=unreachable`);
+  });
+
+  test.each([
+    ['that speaks no TLS', startPlain, 'it does not speak TLS; its address may have to begin with'],
+    ['with a certificate of its own', () => startTls('agent'), 'does not trust its certificate;'],
+    ['with an old certificate', () => startTls('expired'), 'or the clock of this machine is wrong'],
+  ])('an https: address %s is a 502 that names the cause', async (_title, start, words) => {
+    const gateway = await startGateway(at({ hosted_a: `https://127.0.0.1:${await start()}` }));
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status: 502, reason: 'hosted_a=unreachable' });
+    expect(answer.text).toContain(words);
   });
 
   test.each(TIERS)('a host name of %s that does not exist is a 502', async (upstream) => {

@@ -84,6 +84,15 @@ test('a model name that the engine has goes there as it is, loaded or not', asyn
   expect(modelsAt(engine)).toEqual([GEMMA.name, 'nomic-embed-text']);
 });
 
+// ollama/ollama#336, nhaouari/obsidian-textgenerator-plugin#304.
+test('a model name in other letters goes to the model of that name, and an exact one comes first', async () => {
+  const upper = { ...QWEN, name: 'Qwen3:4B' };
+  const { url, engine } = await started([NOMIC, upper, QWEN, GEMMA], [NOMIC.name]);
+  for (const model of ['GEMMA4:12b', 'Nomic-Embed-Text', QWEN.name, upper.name])
+    await chat(url, { ...HELLO, model });
+  expect(modelsAt(engine)).toEqual([GEMMA.name, NOMIC.name, QWEN.name, upper.name]);
+});
+
 test('a model name goes to the model that answered last where none is loaded, and first to one that runs', async () => {
   const { url, engine } = await started([CLOUD, NOMIC, QWEN, GEMMA], []);
   await chat(url, { ...HELLO, model: 'gpt-4o' });

@@ -50,8 +50,10 @@ async function untilLook(scene: Pair, ms: number, n: number): Promise<UpstreamGe
   return look;
 }
 
-/** Until the next look waits for its time: other timers are as long. */
-const untilArmed = ({ clock }: Pair) => clock.timer(PAUSE_MS, PAUSE_MS, 'checkSilentEngine');
+/** Until the answer to the look was read, and the next one waits for its time. */
+async function untilRead({ clock }: Pair): Promise<void> {
+  await expect.poll(() => clock.pending(LOOK_MS)).toBe(0);
+}
 
 const askLocal = (scene: Pair, body: unknown = STREAM, headers = {}) =>
   ask(scene, scene.up.local, body, headers);
@@ -143,7 +145,7 @@ describe('engines that keep their whole timeout', () => {
     const { pending, call } = await askLocal(scene);
     for (let look = 1; look <= 11; look += 1) {
       await untilLook(scene, PAUSE_MS, look);
-      await untilArmed(scene);
+      await untilRead(scene);
     }
     scene.clock.advance(PAUSE_MS - 1);
     expect(isRunning(scene)).toBe(true);
@@ -158,7 +160,7 @@ describe('engines that keep their whole timeout', () => {
     for (const look of [2, 4, 6]) {
       await unanswered(scene);
       well(await untilLook(scene, AGAIN_MS, look));
-      await untilArmed(scene);
+      await untilRead(scene);
       await untilLook(scene, PAUSE_MS, look + 1);
     }
     expect(scene.up.hosted_a.calls).toEqual([]);
@@ -223,7 +225,7 @@ describe('engines that keep their whole timeout', () => {
       const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];
       await untilLook(scene, LOOK_AFTER_MS, 1);
       if (answersFirst) {
-        await untilArmed(scene);
+        await untilRead(scene);
         scene.up.local.answerGet = silent;
         await untilLook(scene, PAUSE_MS, 2);
       }

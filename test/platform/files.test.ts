@@ -116,6 +116,19 @@ test('no file of several is replaced if one of them cannot be written', () => {
   expect(readFileSync(join(directory, 'a'), 'utf8')).toBe('old');
 });
 
+test.each(['old', null])(
+  'no file of several is replaced if one of them cannot be (first: %j)',
+  (old) => {
+    const directory = temporaryDirectory();
+    const first = join(directory, 'a');
+    if (old !== null) writeFileSync(first, old);
+    mkdirSync(join(directory, 'b'));
+    const files = ['a', 'b'].map((name) => ({ path: join(directory, name), text: 'new' }));
+    expect(() => replaceFiles(files)).toThrow(expect.objectContaining({ path: files[1]?.path }));
+    expect(readTextFile(first)).toBe(old);
+  },
+);
+
 test('an error of the disk names the file', async () => {
   const directory = temporaryDirectory();
   const folder = join(directory, 'folder');

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import type { LiveEvent } from '#shared/live.ts';
 import { followFeed, reconnectDelay } from '../../renderer/api/feed.ts';
 import { createSseReader } from '../../renderer/api/sse.ts';
-import { workMs } from '../support/at-once.ts';
 import { snapshot } from './builders.ts';
 
 /** Runs the feed over the given answers, one a connection, and tells what happened. */
@@ -106,17 +105,5 @@ describe('the reader of event streams', () => {
 
   test('an event that was not finished is not delivered', () => {
     expect(read(['data: half\n'])).toEqual([]);
-  });
-
-  test('eight times as many pieces of one event take less than 24 times as long', () => {
-    const reading = (pieces: number) =>
-      workMs(() => {
-        const push = createSseReader(() => {});
-        for (let piece = 0; piece < pieces; piece += 1) push('a piece of an event.');
-        push('\n\n');
-      });
-    reading(4000);
-    // The clock of CPU time may tick in steps of four milliseconds.
-    expect(reading(32_000)).toBeLessThan(24 * Math.max(reading(4000), 8));
   });
 });

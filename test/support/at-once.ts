@@ -26,24 +26,3 @@ export async function millisecondsUntil(happened: Promise<unknown>): Promise<num
   }
   return ms;
 }
-
-/** How often `workMs` does its work: some systems count processor time in steps of 4 ms and more. */
-const TIMES = 5;
-
-/**
- * What synchronous work costs, in milliseconds of processor time of this thread: other programs take
- * none of it. `before` is done each time, uncounted.
- */
-export function workMs(work: () => void, before: () => void = () => {}): number {
-  const costs: number[] = [];
-  for (let time = 0; time < TIMES; time += 1) {
-    before();
-    const begun = process.threadCpuUsage();
-    work();
-    const { user, system } = process.threadCpuUsage(begun);
-    costs.push(user + system);
-  }
-  // The collector may have run in one of them, for what came before.
-  const usual = costs.toSorted((a, b) => a - b).slice(0, -1);
-  return usual.reduce((sum, cost) => sum + cost) / usual.length / 1000;
-}

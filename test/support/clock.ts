@@ -4,8 +4,8 @@ import type { Clock } from '../../main/platform/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves time on, firing what falls due on the way, in order. */
   advance(ms: number): void;
-  /** How many timers wait. */
-  pending(): number;
+  /** How many timers wait; with `ms`, of this length. */
+  pending(ms?: number): number;
   /**
    * Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. `calls` is the name of the
    * function that it calls, where length alone does not tell.
@@ -51,7 +51,8 @@ export function createManualClock(): ManualClock {
       }
       ticks = end;
     },
-    pending: () => timers.size,
+    pending: (ms) =>
+      ms === undefined ? timers.size : [...timers].filter((timer) => timer.ms === ms).length,
     timer: (minMs, maxMs, calls) =>
       new Promise((resolve) => {
         const watch = (timer: Timer) => {

@@ -70,7 +70,7 @@ export async function runChecks(deps: DoctorDeps): Promise<DoctorReport> {
     search.entry,
     ...ownAgent.entries,
     checkEngineHealth(record, view?.baseUrl ?? null),
-    checkGpus(record, reading, view?.baseUrl ?? null),
+    checkGpus(record, reading, view),
     ...inference,
   ];
   return reportOf(entries, deps.gateway);
@@ -200,7 +200,7 @@ async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Te
 function checkGpus(
   { gpu }: AgentRecord,
   { gpus }: Telemetry,
-  engineUrl: string | null,
+  engine: EngineView | null,
 ): DoctorEntry {
   const passed = gpu.count > 0;
   const [problem] = gpus.problems;
@@ -217,8 +217,18 @@ function checkGpus(
     passed,
     tried: problem?.tried ?? 'the tools and files of the GPU drivers',
     output: shown(output.join('; ') || 'no answer from the drivers yet'),
-    remedy: passed ? null : remedyWithout(problem?.remedy ?? LOOK_AT_TOOL, engineUrl),
+    remedy: passed
+      ? unusedRemedy(engine)
+      : remedyWithout(problem?.remedy ?? LOOK_AT_TOOL, engine?.baseUrl ?? null),
   };
+}
+
+/** Where the engine says that a model is in memory and nothing of it in the GPU's; null if it says nothing of the kind. */
+function unusedRemedy(engine: EngineView | null): string | null {
+  const unused = engine?.facts.find((model) => model.loaded === true && model.vram_bytes === 0);
+  if (unused === undefined) return null;
+  // Ollama does not say so itself; most often it is after a sleep (ollama/ollama#5464, #10053).
+  return `The engine runs ${unused.id} on the processor, not on the GPU: restart it. If the machine has slept, on NVIDIA and Linux first run: sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm.`;
 }
 
 const LOOK_AT_TOOL = "Run the GPU driver's tool by hand and check its output.";

@@ -57,14 +57,15 @@ export function createAmdCollector(
   async function pollTools(signal: AbortSignal): Promise<Poll> {
     const args = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
     const metric = await runFirst(AMD_SMI, args, edges, signal);
-    const cards = metric.kind === 'output' ? parseAmdSmiMetric(metric.text) : null;
+    const cards = 'text' in metric ? parseAmdSmiMetric(metric.text) : null;
     if (cards !== null) {
       await learnNames(signal);
       return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
     }
     if (metric.kind === 'hung') return toolProblem(['amd-smi', ...args], metric, REMEDY);
     const rocm = await runFirst(ROCM_SMI, ROCM_SMI_ARGS, edges, signal);
-    const devices = rocm.kind === 'output' ? parseRocmSmi(rocm.text) : null;
+    // It fails, too, where a card lacks one of the values.
+    const devices = 'text' in rocm ? parseRocmSmi(rocm.text) : null;
     if (devices !== null) return { kind: 'devices', devices, problems: [] };
     if (rocm.kind !== 'missing') return toolProblem(['rocm-smi', ...ROCM_SMI_ARGS], rocm, REMEDY);
     return metric.kind === 'missing'
@@ -102,15 +103,20 @@ async function readCard(
   card: SysfsCard,
   units: ReadonlyMap<string, number>,
 ): Promise<GpuDevice> {
-  const total = mebibytes(await fileNumber(files, `${card.path}/mem_info_vram_total`));
-  const used = mebibytes(await fileNumber(files, `${card.path}/mem_info_vram_used`));
+  const own = await memoryIn(files, card, 'vram');
+  const shared = await sharedMemory(files, card);
+  const isUnified = (shared?.total ?? 0) > (own.total ?? 0);
+  const total = sum(own.total, isUnified ? shared?.total : 0);
+  const used = sum(own.used, isUnified ? shared?.used : 0);
   const cores = units.get(card.pciAddress);
-  const name = await files.text(`${card.path}/product_name`);
+  const name =
+    (await files.text(`${card.path}/product_name`)) ||
+    (shared === null ? null : await nameOfProcessor(files));
   return readBy(SYSFS, {
     key: card.pciAddress,
     vendor: 'amd',
     pciAddress: parsePciAddress(card.pciAddress),
-    name: name === '' ? null : name,
+    name,
     memoryTotalMb: total,
     memoryUsedMb: used,
     memoryFreeMb: difference(total, used),
@@ -118,7 +124,45 @@ async function readCard(
     utilMemory: await fileNumber(files, `${card.path}/mem_busy_percent`),
     ...(await sysfsHwmon(files, card)),
     gpuCores: cores === undefined ? null : cores * CORES_PER_UNIT,
+    isUnified,
   });
+}
+
+interface CardMemory {
+  readonly total: number | null;
+  readonly used: number | null;
+}
+
+async function memoryIn(
+  files: KernelFiles,
+  { path }: SysfsCard,
+  place: 'vram' | 'gtt',
+): Promise<CardMemory> {
+  const read = async (what: string) =>
+    mebibytes(await fileNumber(files, `${path}/mem_info_${place}_${what}`));
+  return { total: await read('total'), used: await read('used') };
+}
+
+/**
+ * The part of the machine's memory that a GPU inside a processor may use, which on a Strix Halo is most of it
+ * (gpustack/gpustack#4848). Null for a card, which reaches that memory only over the bus; of all GPUs, only those inside
+ * a processor have the northbridge's voltage (kernel documentation, "GPU Power/Thermal Controls and Monitoring").
+ */
+async function sharedMemory(files: KernelFiles, card: SysfsCard): Promise<CardMemory | null> {
+  const [sensors] = await files.names(`${card.path}/hwmon`);
+  const names = await files.names(`${card.path}/hwmon/${sensors}`);
+  return names.includes('in1_label') ? memoryIn(files, card, 'gtt') : null;
+}
+
+/** Of the GPU in it: `AMD RYZEN AI MAX+ 395 w/ Radeon 8060S`, where lspci names three (signerless/llm-checker#75). */
+async function nameOfProcessor(files: KernelFiles): Promise<string | null> {
+  const text = (await files.text('/proc/cpuinfo')) ?? '';
+  return textOf(/^model name\s*:.* w\/ (Radeon.*)$/m.exec(text)?.[1]);
+}
+
+/** Null if either is unknown. */
+function sum(one: number | null, other: number | null | undefined): number | null {
+  return one === null || typeof other !== 'number' ? null : one + other;
 }
 
 const KFD_NODES = '/sys/class/kfd/kfd/topology/nodes';
@@ -146,10 +190,21 @@ function pciAddressOf(domain: number, locationId: number): string {
   return `${hex(domain, 4)}:${hex(bus, 2)}:${hex(device, 2)}.${locationId & 7}`;
 }
 
-/** Both tools may print warnings before their JSON. */
+/** A line that begins with a bracket is JSON or a warning such as `[WARNING] …`. */
+const MAX_STARTS = 4;
+
+/**
+ * Both tools may print warnings around their JSON, which have brackets, too: `ERROR: GPU[0] : fclk clock is unsupported`
+ * (ROCm/legacy-rocm-build#1453).
+ */
 function jsonIn(text: string): unknown {
-  const start = text.search(/[[{]/);
-  return start < 0 ? undefined : parseJson(text.slice(start));
+  const end = [...text.matchAll(/[\]}](?=\s*$)/gm)].at(-1)?.index ?? -1;
+  const starts = [...text.matchAll(/^[[{]/gm)].slice(0, MAX_STARTS);
+  for (const { index } of starts) {
+    const json = parseJson(text.slice(index, end + 1));
+    if (json !== undefined) return json;
+  }
+  return undefined;
 }
 
 /** amd-smi prints an array, or since ROCm 7 an object that contains one. */

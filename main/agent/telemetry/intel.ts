@@ -1,7 +1,15 @@
 import { numberOf, textOf } from '../../platform/json.ts';
 import { type GpuCollector, type GpuDevice, parsePciAddress, readBy } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
-import { type KernelFiles, SYSFS, sysfsCards, sysfsHwmon } from './sysfs.ts';
+import {
+  fileNumber,
+  type KernelFiles,
+  mebibytes,
+  SYSFS,
+  type SysfsCard,
+  sysfsCards,
+  sysfsHwmon,
+} from './sysfs.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const INTEL_VENDOR_ID = '0x8086';
@@ -69,9 +77,20 @@ async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]>
         key: card.pciAddress,
         vendor: 'intel',
         pciAddress: parsePciAddress(card.pciAddress),
+        memoryTotalMb: mebibytes(await ownMemory(files, card)),
         ...(await sysfsHwmon(files, card)),
       }),
     );
   }
   return devices;
+}
+
+/** In bytes: of all tiles with the driver xe, in one file with i915 (AlexsJones/llmfit#733); null if neither has it. */
+async function ownMemory(files: KernelFiles, { path }: SysfsCard): Promise<number | null> {
+  const tiles = (await files.names(path)).filter((name) => /^tile\d+$/.test(name));
+  let sum = 0;
+  for (const tile of tiles) {
+    sum += (await fileNumber(files, `${path}/${tile}/physical_vram_size_bytes`)) ?? 0;
+  }
+  return sum > 0 ? sum : fileNumber(files, path.replace(/device$/, 'lmem_total_bytes'));
 }

@@ -75,18 +75,22 @@ export function createNvidiaCollector(
     return result;
   }
 
+  /** `failures`: of this round, each because of another lost card. */
   async function ask(
     missing: readonly Value[],
     known: readonly GpuDevice[],
     signal: AbortSignal,
+    failures: readonly Problem[] = [],
   ): Promise<Poll> {
     const query = `--query-gpu=${[...fields, ...missing.map((value) => FIELD_OF[value])].join(',')}`;
-    const args = [query, '--format=csv,noheader,nounits'];
+    const others = othersThan(failures, [...seen.values(), ...known]);
+    const ids = failures.length === 0 ? [] : [`--id=${others.join(',')}`];
+    const args = [...ids, query, '--format=csv,noheader,nounits'];
     const result = await runFirst(NVIDIA_SMI, args, { ...edges, timeoutMs: TIMEOUT_MS }, signal);
     if (result.kind === 'missing') return { kind: 'absent' };
     if (result.kind === 'failed' && isTooNew(result.detail) && fields !== BASIC_FIELDS) {
       fields = BASIC_FIELDS;
-      return ask(missing, known, signal);
+      return ask(missing, known, signal, failures);
     }
     // The tool also fails if one of several cards is lost, after printing the rows of the others.
     const text = result.kind === 'output' || result.kind === 'failed' ? result.text : '';
@@ -94,14 +98,27 @@ export function createNvidiaCollector(
       const row = parseNvidiaRow(line, fields, missing);
       return row === null ? [] : [row];
     });
-    if (rows.length === 0) return toolProblem([TOOL, ...args], result, remedyFor);
-    if (rows.length > known.length && missing !== VALUES) return ask(VALUES, known, signal);
+    if (rows.length === 0) {
+      const failed = toolProblem([TOOL, ...args], result, remedyFor);
+      const all = [...failures, failed.problem];
+      const lostAt = lostIn(failed.problem);
+      const isNew = lostAt !== null && failures.every((each) => lostIn(each) !== lostAt);
+      // It tells nothing of the other cards then, which work on (meta-llama/llama-models#200).
+      return isNew && othersThan(all, [...seen.values(), ...known]).length > 0
+        ? ask(missing, known, signal, all)
+        : failed;
+    }
+    if (rows.length > known.length && missing !== VALUES)
+      return ask(VALUES, known, signal, failures);
     for (const row of rows) seen.set(row.key, row);
     const devices = rows.map((row) => asUnified(row, known));
     const lost = [...seen.values()].filter(({ key }) => rows.every((row) => row.key !== key));
     const problems = [
+      ...failures,
       ...rows.filter(({ fault }) => fault !== null).map((row) => cardProblem(row, row.fault ?? '')),
-      ...lost.map((row) => cardProblem(row, 'the driver no longer lists it')),
+      ...lost
+        .filter(({ pciAddress }) => !failures.some((each) => lostIn(each) === pciAddress))
+        .map((row) => cardProblem(row, 'the driver no longer lists it')),
     ];
     return { kind: 'devices', devices, problems };
   }
@@ -118,6 +135,23 @@ export function createNvidiaCollector(
 
 const isTooNew = (message: string) => message.includes('is not a valid field');
 
+/** The PCI address of the card that made nvidia-smi fail; null if another cause did. */
+function lostIn({ happened }: Problem): string | null {
+  const address = /device handle for GPU ?([\da-f:.]+): /i.exec(happened)?.[1];
+  return parsePciAddress(address ?? null);
+}
+
+/** What nvidia-smi calls the cards that made none of the failures; a PCI address where the UUID is not known. */
+function othersThan(failures: readonly Problem[], cards: readonly GpuDevice[]): readonly string[] {
+  const lost = failures.map(lostIn);
+  const names = new Map<string, string>();
+  for (const { key, pciAddress } of cards) {
+    if (pciAddress === null || lost.includes(pciAddress) || names.has(pciAddress)) continue;
+    names.set(pciAddress, UUID.test(key) ? key : pciAddress);
+  }
+  return [...names.values()];
+}
+
 function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
   const tried = `reading ${name ?? 'a GPU'} (${key})`;
   return { tool: TOOL, tried, happened, remedy: remedyFor(happened) };
@@ -125,6 +159,20 @@ function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
 
 /** Driver messages and their remedies; from NVIDIA's documentation of nvidia-smi and Xid errors. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    // NVIDIA/nvidia-container-toolkit#48. A card's own fault names the card.
+    /NVML: Unknown Error/i,
+    'If this runs in a container, restart the container: `systemctl daemon-reload` on its host takes the GPUs away. Otherwise restart this machine.',
+  ],
+  [
+    // microsoft/WSL#9962, #10289.
+    /blocked by the operating system/i,
+    'WSL uses the driver of Windows: update that and WSL (`wsl --update`), then `wsl --shutdown`. A container in WSL needs `--gpus all`.',
+  ],
+  [
+    /libnvidia-ml/i,
+    'Install the NVIDIA driver. A container needs `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=compute,utility.',
+  ],
   [/version mismatch/i, 'The driver was updated while it was in use: restart this machine.'],
   [
     /communicate with the NVIDIA driver|NVIDIA-SMI has failed/i,

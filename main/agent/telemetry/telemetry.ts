@@ -53,8 +53,7 @@ export function createTelemetry(options: TelemetryOptions) {
   const startTool = options.startTool ?? createStartTool(options);
   const startHelper = options.startHelper ?? nodeHelper(startTool);
   const edges = { clock, platform, files, startTool, startHelper };
-  const isMemoryWanted = () =>
-    collectors.some((each) => each.read().devices.some((device) => device.isUnified));
+  const isMemoryWanted = () => collectors.some((each) => each.read().devices.some(needsHostMemory));
   const library = createLibrary(edges, intervalMs, isMemoryWanted);
   const collectors = gpuCollectors(edges, intervalMs, library.gpus);
   const tailnet = createTailnetWatch(edges);
@@ -107,10 +106,13 @@ function systemMemory(): HostMemory {
   return { totalBytes: totalmem(), availableBytes: freemem(), source: 'node:os' };
 }
 
+const needsHostMemory = ({ isUnified, memoryTotalMb }: GpuDevice): boolean =>
+  isUnified && memoryTotalMb === null;
+
 /** For a card that uses the machine's memory, the system reports what the driver does not. */
 export function withHostMemory(device: GpuDevice, memory: HostMemory): GpuDevice {
-  if (!device.isUnified) return device;
-  const total = device.memoryTotalMb ?? mebibytes(memory.totalBytes) ?? 0;
+  if (!needsHostMemory(device)) return device;
+  const total = mebibytes(memory.totalBytes) ?? 0;
   const used = device.memoryUsedMb ?? total - (mebibytes(memory.availableBytes) ?? 0);
   const { key, vendor, disagreements } = device;
   const host = readBy(memory.source, {
@@ -183,7 +185,7 @@ function gpuCollectors(
   ];
 }
 
-/** An integrated GPU reserves at most this much memory; next to another card it only drives the screen. */
+/** An integrated GPU reserves at most this much memory; next to a card, it and one of AMD's only drive the screen. */
 const DISPLAY_ONLY_MB = 2048;
 
 /** Shown if no GPU was found. */
@@ -215,8 +217,12 @@ export function mergedReading(library: GpuReading, own: readonly GpuReading[]): 
       (isLive(card) || !readings.some(({ vendor }) => vendor === card.vendor)),
   );
   const devices = [...merged, ...others];
+  const isCard = ({ isUnified, memoryTotalMb }: GpuDevice) =>
+    !isUnified && (memoryTotalMb ?? Infinity) > DISPLAY_ONLY_MB;
+  const cards = devices.filter(isCard);
   const serving = devices.filter(
-    ({ isUnified, memoryTotalMb }) => isUnified || (memoryTotalMb ?? Infinity) > DISPLAY_ONLY_MB,
+    (device) =>
+      isCard(device) || (device.isUnified && (device.vendor !== 'amd' || cards.length === 0)),
   );
   const states = new Set(own.map(({ state }) => state));
   if (others.length > 0 && !states.has('starting')) states.add('reading');

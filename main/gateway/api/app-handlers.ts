@@ -9,11 +9,12 @@ import type { AskedModel, AskedModels } from '#shared/models.ts';
 import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { isoTime } from '../../platform/dates.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { processUsage } from '../../platform/process.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
-import { type GatewayError, invalidParam } from '../http/errors.ts';
+import { errorShapeFor, type GatewayError, invalidParam } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
@@ -69,14 +70,18 @@ export function appHandlers(deps: AppDeps) {
     models: (req: Request, res: Response) => {
       // Codex wants a catalogue in its own form; with an empty one it keeps the one it brings (ding113/claude-code-hub#1342).
       const catalog = 'client_version' in req.query ? { models: [] } : {};
-      sendJson(res, 200, { ...models(), ...catalog });
+      const list = asksForAnthropic(req) ? asAnthropicPage(models()) : models();
+      sendJson(res, 200, { ...list, ...catalog });
     },
     model: (req: Request, res: Response) => {
       // Names such as `org/model` have a slash.
       const id = [req.params['id']].flat().join('/');
-      const model = models().data.find((each) => each.id === id);
+      const { data } = models();
+      const isAlike = (each: ModelEntry) => each.id.toLowerCase() === id.toLowerCase();
+      // OpenCode asks in lower case (diegosouzapw/OmniRoute#5135).
+      const model = data.find((each) => each.id === id) ?? data.find(isAlike);
       if (model === undefined) sendError(res, noModel(id));
-      else sendJson(res, 200, model);
+      else sendJson(res, 200, asksForAnthropic(req) ? asAnthropicModel(model) : model);
     },
     askedModels: async (_req: Request, res: Response) => {
       const { names, problem } = await deps.usage.asked();
@@ -290,6 +295,23 @@ interface ModelEntry {
   readonly owner?: string;
   readonly context_length?: number;
   readonly alias_of?: string;
+}
+
+/** Claude Code asks for its picker with a limit (https://code.claude.com/docs/en/llm-gateway-protocol#model-discovery). */
+const asksForAnthropic = (req: Request): boolean =>
+  errorShapeFor({ url: req.url, headers: req.headers }) === 'anthropic' || 'limit' in req.query;
+
+/** Also in Anthropic's form, whose fields have other names. */
+function asAnthropicModel(entry: ModelEntry) {
+  const created_at = isoTime(entry.created * 1000);
+  const max_input_tokens = entry.context_length ?? null;
+  return { ...entry, type: 'model', display_name: entry.id, created_at, max_input_tokens };
+}
+
+/** All on one page, whatever the limit. */
+function asAnthropicPage({ object, data }: ReturnType<typeof modelList>) {
+  const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
+  return { object, data: data.map(asAnthropicModel), has_more: false, first_id, last_id };
 }
 
 interface ListSources {

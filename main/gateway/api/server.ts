@@ -104,7 +104,9 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
 }
 
 function pathOf(req: IncomingMessage): string {
-  const url = req.url ?? '';
+  const { url = '' } = req;
+  // A caller that takes this for a proxy sends the whole URL (RFC 9112, 3.2.2).
+  if (!url.startsWith('/') && URL.canParse(url)) return new URL(url).pathname;
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }
@@ -238,25 +240,24 @@ const NO_WEBSOCKET: GatewayError = {
   message: 'There are no WebSockets here: send the request by HTTP, with POST.',
 };
 
-const OPENAI_INSTEAD = 'Chat completions go to /v1/chat/completions.';
 const OLLAMA_INSTEAD =
   "Ollama's own API is not served: set the app to an OpenAI-compatible provider with a base URL ending in /v1.";
 
 function notFound(path: string): GatewayError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
-  const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : (meantBy(path) ?? OPENAI_INSTEAD);
+  const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : (meantBy(path) ?? SERVED);
   return { status: 404, code: 'not_found', message: `There is nothing at ${shown}. ${instead}` };
 }
 
+const APP_PATHS = [...ENDPOINT_AT.keys(), '/v1/models'].filter((path) => path.startsWith('/v1/'));
+const SERVED = `Apps can call ${APP_PATHS.join(', ')}.`;
 /** The longest first: one may end as another does. */
-const ENDPOINT_PATHS = [...ENDPOINT_AT.keys()]
-  .filter((path) => path.startsWith('/v1/'))
-  .toSorted((a, b) => b.length - a.length);
+const MEANT_PATHS = APP_PATHS.toSorted((a, b) => b.length - a.length);
 
 /** Where the request belongs if its app has a base URL with `/v1` twice, without it, or with more behind it. */
 function meantBy(path: string): string | null {
   const asked = path.replace(/\/$/, '');
-  const meant = ENDPOINT_PATHS.find((at) => asked.endsWith(at.slice('/v1'.length)));
+  const meant = MEANT_PATHS.find((at) => asked.endsWith(at.slice('/v1'.length)));
   return meant === undefined ? null : `It belongs at ${meant}: check the base URL of the app.`;
 }
 

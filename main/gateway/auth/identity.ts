@@ -91,17 +91,33 @@ function bearerOf(authorization: string): string | null {
 }
 
 export function keyError(headers: IncomingHttpHeaders): GatewayError {
-  const isMissing = ['authorization', 'x-api-key', 'x-gateway-key'].every(
-    (name) => headers[name] === undefined,
-  );
-  return {
-    status: 401,
-    code: isMissing ? 'missing_api_key' : 'invalid_api_key',
-    message: isMissing
-      ? 'This gateway requires an API key, from SWITCHYARD_API_KEYS or created with "switchyard keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".'
-      : 'The API key is neither in SWITCHYARD_API_KEYS nor in "switchyard keys list".',
-  };
+  const { authorization = '', 'x-api-key': apiKey = '', 'x-gateway-key': own } = headers;
+  const hasOther = apiKey !== '' || own !== undefined;
+  // An app whose key is empty sends the rest of the header.
+  if (!hasOther && /^(bearer)?$/i.test(authorization)) return MISSING_KEY;
+  const isOtherScheme = !hasOther && bearerOf(authorization) === null;
+  return isOtherScheme ? NO_BEARER : UNKNOWN_KEY;
 }
+
+const MISSING_KEY: GatewayError = {
+  status: 401,
+  code: 'missing_api_key',
+  message:
+    'This gateway requires an API key, from SWITCHYARD_API_KEYS or created with "switchyard keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".',
+};
+
+const NO_BEARER: GatewayError = {
+  status: 401,
+  code: 'invalid_api_key',
+  message:
+    'The Authorization header must be "Bearer <key>": the word Bearer once, a space, and the key without quotes or spaces.',
+};
+
+const UNKNOWN_KEY: GatewayError = {
+  status: 401,
+  code: 'invalid_api_key',
+  message: 'The API key is neither in SWITCHYARD_API_KEYS nor in "switchyard keys list".',
+};
 
 export const CONTROL_REQUIRED: GatewayError = {
   status: 401,

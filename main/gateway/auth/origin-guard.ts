@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { hostname } from 'node:os';
 import type { Log } from '../../platform/log.ts';
 import type { GatewayError } from '../http/errors.ts';
 
@@ -9,7 +10,7 @@ interface GuardRules {
   readonly localAddress: () => string | undefined;
 }
 
-const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 
 /**
  * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`,
@@ -48,7 +49,20 @@ function isHostAllowed(host: string, { allowedHosts, localAddress }: GuardRules)
   if (LOOPBACK_NAME.test(name)) return true;
   const literal = (localAddress() ?? '').replace(/^::ffff:/, '');
   if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
-  return allowedHosts.some((allowed) => allowed.toLowerCase() === name || allowed === host);
+  if (allowedHosts.some((allowed) => allowed.toLowerCase() === name || allowed === host))
+    return true;
+  return isOwnName(name) && !LOOPBACK_NAME.test(literal);
+}
+
+/**
+ * The machine's name, also as mDNS has it: what people of its network type. They need a key. On loopback, where a browser of this
+ * machine may need none, a name that another machine could claim is not enough.
+ */
+function isOwnName(name: string): boolean {
+  const own = hostname()
+    .toLowerCase()
+    .replace(/\.local$/, '');
+  return own !== '' && (name === own || name === `${own}.local`);
 }
 
 function isOwnOrigin(origin: string, host: string): boolean {
@@ -66,7 +80,7 @@ export function corsHeaders(
     'access-control-allow-origin': origin,
     vary: 'Origin',
     'access-control-expose-headers':
-      'X-Gateway-Upstream, X-Gateway-Fallback-Reason, X-Gateway-Request-Id, X-Gateway-Provider, X-Gateway-Dropped, Retry-After',
+      'X-Gateway-Upstream, X-Gateway-Fallback-Reason, X-Gateway-Request-Id, X-Gateway-Provider, X-Gateway-Dropped, X-Request-Id, X-Should-Retry, Retry-After, Retry-After-Ms',
   };
 }
 

@@ -209,10 +209,10 @@ function gaveAnswer({ reason, endMs }: AttemptRow): boolean {
   return reason === null && endMs !== null;
 }
 
-/** How a request ended. `client_error`: it was answered with a 4xx. */
-export const REQUEST_OUTCOMES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
+/** What a caller got, by its status: for metrics, in which a fallback is `ok`. `client_error`: a 4xx. */
+export const STATUS_CLASSES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
 
-export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
+export type StatusClass = (typeof STATUS_CLASSES)[number];
 
 /** Counts since the start of the process, for metrics: a counter restored from disk would jump after a crash. */
 export type TrafficCounts = ReturnType<typeof createTraffic>;
@@ -262,8 +262,8 @@ const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const PER_TOKEN_S = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.5, 1];
 
 export function createTraffic() {
-  const outcomes = byOutcome(() => 0);
-  const durations = byOutcome(() => createHistogram(DURATION_S));
+  const outcomes = byStatus(() => 0);
+  const durations = byStatus(() => createHistogram(DURATION_S));
   const upstreams = mapUpstreams((): UpstreamTraffic => ({
     attempts: new Map(INITIAL_REASONS.map((reason) => [reason, 0])),
     skips: new Map(),
@@ -317,7 +317,7 @@ export function createTraffic() {
       if (tokens.estimated) at.estimatedTokens += tokens.input + tokens.output;
     },
     requestEnded(row: RequestRow, outcome: Outcome | null) {
-      const kind = requestOutcomeOf(row);
+      const kind = statusClassOf(row);
       outcomes[kind] += 1;
       durations[kind].observe((row.endMs ?? 0) / 1000);
       increment(byEndpoint, row.endpoint);
@@ -345,7 +345,7 @@ export function createTraffic() {
   };
 }
 
-function byOutcome<T>(make: () => T): Record<RequestOutcome, T> {
+function byStatus<T>(make: () => T): Record<StatusClass, T> {
   return { ok: make(), client_error: make(), gateway_error: make(), aborted: make() };
 }
 
@@ -380,7 +380,7 @@ function countKey(counts: Map<string, KeyTraffic>, key: string, tokens: Tokens |
 
 const NO_KEY_TRAFFIC: KeyTraffic = { requests: 0, inputTokens: 0, outputTokens: 0 };
 
-function requestOutcomeOf({ state, status }: RequestRow): RequestOutcome {
+function statusClassOf({ state, status }: RequestRow): StatusClass {
   switch (state) {
     case 'done':
       return 'ok';

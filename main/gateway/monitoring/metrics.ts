@@ -9,7 +9,7 @@ import type { BudgetAt, KeyLimitAt } from '../usage/budgets.ts';
 import {
   type StatsView,
   type Histogram,
-  REQUEST_OUTCOMES,
+  STATUS_CLASSES,
   type TrafficView,
   type UpstreamTraffic,
 } from './counters.ts';
@@ -62,12 +62,12 @@ function requestFamilies(traffic: TrafficView): Family[] {
     counter(
       'switchyard_requests_total',
       'Requests that have ended, by outcome.',
-      REQUEST_OUTCOMES.map((outcome): Point => [{ outcome }, outcomes[outcome]]),
+      STATUS_CLASSES.map((outcome): Point => [{ outcome }, outcomes[outcome]]),
     ),
     histogramFamily(
       'switchyard_request_duration_seconds',
       'From the request to the end of its answer.',
-      REQUEST_OUTCOMES.map((outcome) => [{ outcome }, durations[outcome]] as const),
+      STATUS_CLASSES.map((outcome) => [{ outcome }, durations[outcome]] as const),
     ),
     counter(
       'switchyard_fallbacks_total',

@@ -43,19 +43,29 @@ export interface ChatRequest {
 
 /** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
 export function parseChatRequest(
-  bytes: Buffer,
+  body: Buffer,
   endpoint = CHAT_COMPLETIONS,
 ): ChatRequest | BadRequest {
+  const bytes = withoutMark(body);
   return isUtf8(bytes) ? requestOf(endpoint, bytes, membersOf(bytes)) : NO_UTF8;
 }
 
 /** As `parseChatRequest`, for a body so large that reading it in one go would block the event loop. */
 export async function parseInTurns(
-  bytes: Buffer,
+  body: Buffer,
   endpoint = CHAT_COMPLETIONS,
 ): Promise<ChatRequest | BadRequest> {
+  const bytes = withoutMark(body);
   return isUtf8(bytes) ? requestOf(endpoint, bytes, await membersInTurns(bytes)) : NO_UTF8;
 }
+
+/** The byte order mark that Windows PowerShell and editors put in front of a file (RFC 8259, 8.1 lets a reader skip it). */
+const MARK = Buffer.from('\uFEFF');
+
+const withoutMark = (body: Buffer): Buffer =>
+  body[0] === MARK[0] && body.subarray(0, MARK.length).equals(MARK)
+    ? body.subarray(MARK.length)
+    : body;
 
 function requestOf(
   endpoint: ApiEndpoint,
@@ -64,7 +74,7 @@ function requestOf(
 ): ChatRequest | BadRequest {
   switch (parsed.kind) {
     case 'invalid':
-      return bad(`The body is not valid JSON: see position ${parsed.position}.`, null);
+      return bad(invalidWords(bytes, parsed.position), null);
     case 'other':
       return bad('The body must be a JSON object.', null);
     case 'too_much':
@@ -93,7 +103,21 @@ function bad(message: string, param: string | null): BadRequest {
   return { message, param };
 }
 
-const NO_UTF8 = bad('The body is not valid UTF-8.', null);
+const NO_UTF8 = bad(
+  'The body is not valid UTF-8. Windows PowerShell sends UTF-8 with -ContentType "application/json; charset=utf-8".',
+  null,
+);
+
+/** What is left of the quotes of a command line where cmd.exe or PowerShell has taken it apart. */
+const SHELL_QUOTES = /^('|\{\\|\{\s*[a-z])/i;
+
+function invalidWords(bytes: Buffer, position: number): string {
+  if (bytes.length === 0) return 'The body is empty; send the request in it, as JSON.';
+  const words = `The body is not valid JSON: see position ${position}.`;
+  return SHELL_QUOTES.test(bytes.toString('latin1', 0, 40))
+    ? `${words} Its quotes look changed by a shell: write the JSON to a file, and send that (curl: -d @body.json).`
+    : words;
+}
 
 interface CommonFields {
   readonly model: unknown;

@@ -136,7 +136,9 @@ export function all(...checks: readonly CheckBody[]): CheckBody {
 
 export function requiresList(key: string): CheckBody {
   return (_bytes, members) =>
-    (find(members, key)?.last ?? null) === null ? missing(key, 'must be a non-empty array.') : null;
+    (find(members, key)?.last ?? null) === null
+      ? missing(key, 'must be a non-empty array.', members)
+      : null;
 }
 
 export function requiresText(key: string): CheckBody {
@@ -144,7 +146,7 @@ export function requiresText(key: string): CheckBody {
     const member = find(members, key);
     return member !== undefined && isFullText(bytes, member)
       ? null
-      : missing(key, 'must be a non-empty string.');
+      : missing(key, 'must be a non-empty string.', members);
   };
 }
 
@@ -152,7 +154,7 @@ export function requiresTextOrList(key: string): CheckBody {
   return (bytes, members) => {
     const member = find(members, key);
     const isGiven = member !== undefined && (member.last !== null || isText(bytes, member));
-    return isGiven ? null : missing(key, 'must be a string or a non-empty array.');
+    return isGiven ? null : missing(key, 'must be a string or a non-empty array.', members);
   };
 }
 
@@ -161,6 +163,19 @@ function isFullText(bytes: Buffer, member: Member): boolean {
   return isText(bytes, member) && member.end - member.start > 2;
 }
 
-function missing(key: string, rule: string): BadRequest {
-  return { message: `'${key}' ${rule}`, param: key };
+/** Cursor, for one, sends bodies of responses to chat completions (Helicone/helicone#5629). */
+const PLACE_OF: Readonly<Record<string, string>> = {
+  messages: '/v1/chat/completions',
+  input: '/v1/responses',
+  prompt: '/v1/completions',
+};
+
+function missing(key: string, rule: string, members: readonly Member[]): BadRequest {
+  const other = members.find((member) => member.key !== key && Object.hasOwn(PLACE_OF, member.key));
+  const isElsewhere = Object.hasOwn(PLACE_OF, key) && find(members, key) === undefined;
+  const place =
+    isElsewhere && other !== undefined
+      ? ` A body with '${other.key}' belongs at ${PLACE_OF[other.key]}.`
+      : '';
+  return { message: `'${key}' ${rule}${place}`, param: key };
 }

@@ -171,6 +171,7 @@ function codesIn(holder: Json): readonly string[] {
   const codes = CODE_FIELDS.map((field) => holder[field])
     .filter(isCode)
     .map(String);
+  if (typeof holder['signin_url'] === 'string') codes.push('signin_url');
   const minimax = holder['status_code'];
   return isCode(minimax) ? [...codes, `base_resp:${minimax}`] : codes;
 }
@@ -196,7 +197,9 @@ const STATUS_BY_TYPE: ReadonlyMap<string, number> = new Map([
 
 /** TGI's `http_status_code` is left out: behind a 200 it is 422, whatever the fault was. */
 function statusOf(holder: Json): number | null {
-  const named = [holder['code'], holder['status']].map(numberOf).find(isErrorStatus);
+  // `status_code`: Lemonade (streaming_proxy.cpp) and Cerebras.
+  const fields = [holder['code'], holder['status'], holder['status_code']];
+  const named = fields.map(numberOf).find(isErrorStatus);
   return named ?? STATUS_BY_TYPE.get(String(holder['type'])) ?? null;
 }
 

@@ -245,6 +245,8 @@ function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined 
     detailOf(usage, 'input_tokens_details', 'cached_tokens') ??
     // DeepSeek's and Anthropic's.
     countOf(usage['prompt_cache_hit_tokens']) ??
+    // Moonshot (platform.moonshot.ai/docs/api/chat)
+    countOf(usage['cached_tokens']) ??
     countOf(usage['cache_read_input_tokens'])
   );
 }

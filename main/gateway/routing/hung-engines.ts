@@ -139,13 +139,11 @@ export function createWedgeWatch({ clock, isOn, check }: WedgeWatchDeps) {
     return answering === 0 && silent.size <= Math.max(first?.most ?? 0, proved);
   };
 
-  const checkSilentEngine = () => void checkOnce();
-
   /** The next check; none without a silent call. */
   function arm(pauseMs: number): void {
     if (isChecking || cancelTimer !== null || silent.size === 0) return;
     const dueMs = Math.min(...[...silent].map(({ checkAt }) => checkAt)) - clock.ticks();
-    cancelTimer = clock.after(Math.max(pauseMs, dueMs), checkSilentEngine);
+    cancelTimer = clock.after(Math.max(pauseMs, dueMs), () => void checkOnce());
   }
 
   function disarm(): void {

@@ -92,6 +92,13 @@ function asWhole(body: Buffer, members: readonly Member[]): Buffer | null {
   return withMembers(bytes, topLevelMembers(bytes), { stream: 'false' });
 }
 
+/** An agent without thoughts is of more use than one without tools. */
+const withoutEffort: BodyChange = (bytes, members) =>
+  members.some(({ key }) => key === 'tools') &&
+  smallValueOf(bytes, members, 'reasoning_effort') !== 'none'
+    ? withMembers(bytes, members, { reasoning_effort: '"none"' })
+    : null;
+
 const renamed =
   (from: string, to: string): BodyChange =>
   (bytes, members) => {
@@ -159,6 +166,8 @@ const RULES = [
   ),
   // OpenAI takes 64 characters.
   rule('without_user', CHAT, isUser, without('user')),
+  // OpenAI since gpt-5.4; those since 5.6 think unless they are told not to (charmbracelet/crush#2913, BerriAI/litellm#34569).
+  rule('without_effort', CHAT, /tools with reasoning_effort are not supported/i, withoutEffort),
   // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
   rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).

@@ -208,10 +208,12 @@ function judge(facts: ErrorFacts): Judgement {
   );
 }
 
-function ofAccount({ status, meaning, upstream, agentRefusedUs }: ErrorFacts): Judgement | null {
+function ofAccount(facts: ErrorFacts): Judgement | null {
+  const { status, meaning, upstream, agentRefusedUs, error } = facts;
   if (meaning === 'quota' || (status === 402 && meaning !== 'request_too_large')) return QUOTA;
-  // Ollama, for a model of its cloud that the owner's plan lacks.
+  // Ollama, for a model of its cloud that its owner has no plan for or did not sign in for: no matter of the caller's.
   if (status === 403 && meaning === 'model_not_found') return null;
+  if (error.codes.includes('signin_url')) return null;
   if (upstream !== 'local' || agentRefusedUs) return null;
   // The caller's own credential: falling back would spend our keys for a stranger.
   const isRefused =
@@ -221,7 +223,7 @@ function ofAccount({ status, meaning, upstream, agentRefusedUs }: ErrorFacts): J
 
 function ofRequest({ status, meaning, error }: ErrorFacts): Judgement | null {
   if (status === 413) return ABOUT_THE_REQUEST.get(meaning) ?? TOO_LARGE;
-  if (status === 401) return null;
+  if (status === 401 && meaning !== 'model_not_found') return null;
   // Bedrock says "too many tokens, please wait" for a rate limit.
   const isThrottled = status === 429 && meaning !== 'request_too_large';
   const about = isThrottled ? undefined : ABOUT_THE_REQUEST.get(meaning);
@@ -241,8 +243,10 @@ function ofKey({ status, meaning, isPage }: ErrorFacts): Judgement | null {
 
 function ofLoad(facts: ErrorFacts): Judgement | null {
   const { status, meaning, error } = facts;
-  const mayBeFull = (status === 429 || status === 503) && isOwnMachine(facts);
-  if (mayBeFull && saysBusy(error)) return FULL;
+  const isLoaded = (status === 429 || status === 503) && saysBusy(error);
+  // SGLang's router, whose queue is full, says nothing; nor do the pages of nginx.
+  const isBusy = meaning === 'full' || isLoaded || (status === 429 && error.message === '');
+  if (isBusy && isOwnMachine(facts)) return FULL;
   // Groq's flex tier has a status of its own, 498 (console.groq.com/docs/errors).
   if (status === 429 || status === 498 || meaning === 'rate_limited') return RATE_LIMITED;
   return null;
@@ -356,6 +360,7 @@ const STATUS_OF: Readonly<Record<Meaning, number>> = {
   unsupported_feature: 400,
   moderation: 400,
   rate_limited: 429,
+  full: 503,
   quota: 402,
   credentials: 401,
   model_not_found: 404,

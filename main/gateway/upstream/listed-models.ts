@@ -41,12 +41,18 @@ function listedModel(entry: Readonly<Record<string, unknown>>): readonly ListedM
   return [
     {
       id,
-      created: Number.isSafeInteger(at) ? (at as number) : null,
+      created: isSeconds(at) ? at : null,
       owner: typeof owner === 'string' && MODEL_ID.test(owner) ? owner : null,
       contextLength: lengths.find(isLength) ?? null,
     },
   ];
 }
+
+/** The last second of the year 9999; a host that counts in milliseconds lists more. */
+const MAX_SECONDS = 253_402_300_799;
+
+const isSeconds = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SECONDS;
 
 const isLength = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) > 0;

@@ -12,6 +12,8 @@ export type Meaning =
   /** This prompt was flagged. */
   | 'moderation'
   | 'rate_limited'
+  /** There is no room for this model or request just now. */
+  | 'full'
   | 'quota'
   | 'credentials'
   | 'model_not_found'
@@ -51,8 +53,9 @@ const REFUSALS: readonly Refusal[] = [
     meaning: 'crashed',
     codes: [],
     words: [
-      // LM Studio with 400 (lmstudio-ai/lmstudio-bug-tracker#1057); Ollama with 500.
-      /\bmodel has crashed\b|runner (process )?has (terminated|unexpectedly stopped)/i,
+      // LM Studio with 400 (lmstudio-ai/lmstudio-bug-tracker#1057); Ollama with 500 (llm/llama_server.go).
+      /\bmodel has crashed\b|(runner|llama-server) (process )?has (terminated|unexpectedly stopped)/i,
+      /error was encountered while running the model/i,
     ],
   },
   {
@@ -66,6 +69,9 @@ const REFUSALS: readonly Refusal[] = [
       'model_max_prompt_tokens_exceeded',
       'model_context_window_exceeded',
       '1261',
+      // Baidu (cloud.baidu.com/doc/qianfan-api/s/rmwbl43x7)
+      'tokens_too_long',
+      'characters_too_long',
     ],
     words: [
       // OpenAI, OpenRouter, vLLM, DeepSeek, llama.cpp, MiniMax, LiteLLM's exception by name.
@@ -84,6 +90,10 @@ const REFUSALS: readonly Refusal[] = [
       /token count of \d+ exceeds the limit/i,
       /range of input length should be/i,
       /input (length|is) .{0,60}longer than the model/i,
+      // SGLang without auto-truncation, OpenRouter's Poolside; TensorRT-LLM; TabbyAPI and mistral.rs.
+      /input length.{0,40} exceeds the maximum allowed/i,
+      /prompt length.{0,40} should not exceed/i,
+      /prompt (sequence )?length .{0,20}is greater than/i,
       // vLLM, where the prompt leaves no room for an answer.
       /max_tokens must be at least 1, got -\d/i,
       // llama.cpp, for embeddings (tools/server).
@@ -115,9 +125,13 @@ const REFUSALS: readonly Refusal[] = [
       /\b(image|audio|video|vision) input not supported/i,
       // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
       /unsupported content(\[\]\.| part )type/i,
-      // vLLM, 400 (vllm-project/vllm#19144), and if `--limit-mm-per-prompt` switches a kind off.
-      /is not a multimodal model/i,
-      /at most 0 (image|audio|video)\(s\)/i,
+      // vLLM, 400 (vllm-project/vllm#19144), and beyond `--limit-mm-per-prompt`.
+      /is not a multimodal model|unknown part type/i,
+      /at most \d+ (image|audio|video)\(s\)/i,
+      // Ollama (server/prompt.go, openai/openai.go).
+      /only supports one image|image URLs are not (currently )?supported/i,
+      // Anthropic, beyond 5 MB or 8,000 pixels (NousResearch/hermes-agent, error_classifier.py).
+      /image (size )?exceeds|image dimensions exceed/i,
       // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
       /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
       // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
@@ -141,6 +155,10 @@ const REFUSALS: readonly Refusal[] = [
       /does(n't| not) support (tools?|thinking|reasoning|function|response|structured|system|streaming|parallel|insert|chat)\b/i,
       // vLLM (hidenobunagai/nvidia-nim-provider#2) and llama.cpp without a switch on their command lines.
       /--enable-auto-tool-choice|--tool-call-parser|requires --jinja/i,
+      // llama.cpp, whose grammars lack some of JSON schema (Kilo-Org/kilocode#12408, QwenLM/qwen-code#10435).
+      /unable to generate parser|failed to parse grammar|json schema conversion failed/i,
+      // LMDeploy (serve/core/exceptions.py).
+      /requested feature is not supported/i,
       // OpenRouter, 404.
       /no endpoints found that (can handle|support) (the |tool|require|structured)/i,
       /(tool calling|tool use|function calling|tools?|response_format|json_schema|logprobs)`?'? (is|are) not (supported|available|enabled)/i,
@@ -159,9 +177,10 @@ const REFUSALS: readonly Refusal[] = [
       'content_policy_violation',
       'ResponsibleAIPolicyViolation',
       'invalid_prompt',
-      // DashScope; MiniMax; Zhipu.
+      // DashScope; Volcengine; MiniMax; Zhipu.
       'data_inspection_failed',
       'DataInspectionFailed',
+      'InputTextSensitiveContentDetected',
       'base_resp:1026',
       'base_resp:1027',
       '1301',
@@ -175,6 +194,12 @@ const REFUSALS: readonly Refusal[] = [
       // DeepSeek, Moonshot, DashScope.
       /content exists risk|considered high risk|inappropriate content/i,
     ],
+  },
+  {
+    // Gemini with the code of its limits (dyad-sh/dyad#3626).
+    meaning: 'quota',
+    codes: [],
+    words: [/credits are depleted/i],
   },
   {
     meaning: 'rate_limited',
@@ -192,6 +217,20 @@ const REFUSALS: readonly Refusal[] = [
     words: [/service tier capacity exceeded|flex tier capacity/i],
   },
   {
+    meaning: 'full',
+    codes: [],
+    words: [
+      // llama.cpp's router with 500, while all it may hold are at work (tools/server/server-models.cpp).
+      /model limit reached/i,
+      // llama-swap with 503 and 500, LM Studio: another model takes the place.
+      /process is not ready|model (is |was )?unloaded/i,
+      // vLLM's production stack, scaled to zero (services/request_service); GPUStack (routes/openai.py).
+      new RegExp(String.raw`\bmodel\b${NAME}is temporarily unavailable|no running instances`, 'i'),
+      // Xinference with 429 (core/model.py).
+      /request limit \d+ for the model/i,
+    ],
+  },
+  {
     meaning: 'quota',
     codes: [
       'insufficient_quota',
@@ -203,6 +242,16 @@ const REFUSALS: readonly Refusal[] = [
       'exceeded_current_quota_error',
       '1113',
       'base_resp:1008',
+      // The limits of plans for hours, weeks or months: Zhipu (docs.bigmodel.cn, api-code), Codex (openai/codex).
+      '1304',
+      '1308',
+      '1309',
+      '1310',
+      'usage_limit_reached',
+      'base_resp:2056',
+      // LiteLLM, for a key's budget; Volcengine (volcengine.com/docs/82379/1299023).
+      'budget_exceeded',
+      'AccountOverdueError',
       '30001',
       'Arrearage',
       'insufficient_user_quota',
@@ -216,11 +265,18 @@ const REFUSALS: readonly Refusal[] = [
       /exceeded your (current|monthly).{0,20} (quota|credits?)/i,
       // xAI; Together; Fireworks; OpenRouter's limit of a key; Copilot.
       /used all available credits|monthly spending limit|spending limit|credit limit exceeded/i,
+      /out of available resources|active grok subscription/i,
+      // MiniMax's plans with 429 (MiniMax-AI/MiniMax-M2.7#36), Z.ai's (NousResearch/hermes-agent#103038), Codex with 400.
+      /usage limit (was |has been |is )?(reached|exceeded)|monthly limit exhausted/i,
+      // Cohere's trial keys, which have a limit a minute, too.
+      /limited to \d{1,9} api calls \/ month/i,
       /key limit exceeded|premium request allowance|account .{0,60}suspended/i,
       // Cloudflare Workers AI with 429 (developers.cloudflare.com/workers-ai/platform/pricing).
       /used up your (daily )?free allocation/i,
-      // Zhipu and one-api, in Chinese.
-      /余额不足|额度不足|欠费/,
+      // Kimi's plans with 403.
+      /reached your usage limit/i,
+      // Zhipu, one-api and new-api, in Chinese.
+      /余额不足|额度不足|额度已用尽|欠费/,
     ],
   },
   {
@@ -234,6 +290,11 @@ const REFUSALS: readonly Refusal[] = [
       'organization_restricted',
       'base_resp:1004',
       'base_resp:2049',
+      // Zhipu, for an account that is closed, with a 429 (docs.z.ai/api-reference/api-code).
+      '1110',
+      '1111',
+      '1112',
+      '1121',
     ],
     words: [
       // xAI with 400 (continuedev/continue#10778), Gemini with 400 (continuedev/continue#11336).
@@ -259,7 +320,12 @@ const REFUSALS: readonly Refusal[] = [
       'DeploymentNotFound',
       'ModelNotFound',
       '1211',
+      '1311',
       '20012',
+      // Volcengine, beyond what its owner set for one model.
+      'SetLimitExceeded',
+      // Ollama with 401, for a model of its cloud (server/cloud_proxy.go).
+      'signin_url',
     ],
     words: [
       // Mistral and Perplexity; GitHub Models and Zhipu; Bedrock; LiteLLM ("Invalid model name passed in").
@@ -287,12 +353,17 @@ const REFUSALS: readonly Refusal[] = [
       // LM Studio; TabbyAPI; llama-swap; Ollama; one-api, 503.
       /no models? (is |are )?(currently )?loaded|failed to load model|could not (load |find (a )?(real )?)model/i,
       // llama.cpp's router and llama-swap with 500 and 502: this model's process does not start.
-      /\bmodel (name=)?.{0,160} failed to load|unable to start process|upstream command exited/i,
+      /\bmodel (name=)?.{0,160} failed to load|unable to start process|upstream (command )?exited/i,
+      /health check timed out after|failed to start command/i,
+      // Ollama, whose engine is a llama-server (llm/llama_server.go).
+      /llama-server (reported out-of-memory|startup failed)|timed out waiting for llama/i,
+      // LocalAI after a load that failed; Lemonade, where all in memory are to stay.
+      /load is in cooldown|models of type .{0,40}are pinned/i,
       // OpenRouter with 503 (openrouter.ai/docs, Errors).
       /no available model provider/i,
       /model requires more (system )?memory|no available channel|无可用渠道/i,
-      // Ollama with 403, for some models of its cloud (ollama/ollama#15741); oMLX (jundot/omlx#62).
-      /this model requires a subscription|cannot load .{0,160}memory/i,
+      // Ollama with 403, for some or all models of its cloud (ollama/ollama#15741); oMLX (jundot/omlx#62).
+      /this model requires a subscription|ollama cloud is disabled|cannot load .{0,160}memory/i,
       // The same with 429 (continuedev/continue#11444): its own models are free.
       /reached your (hourly|daily|weekly|session|monthly) usage limit/i,
     ],

@@ -185,7 +185,14 @@ export function listedName(models: readonly string[], requested: string): string
   if (models.includes(`${requested}:latest`)) return `${requested}:latest`;
   // Docker Model Runner lists `docker.io/ai/gemma3n:latest` and may refuse `ai/gemma3n` (docker/hello-genai#25).
   const long = `docker.io/${requested}`;
-  return models.find((name) => name === long || name === `${long}:latest`) ?? null;
+  const found = models.find((name) => name === long || name === `${long}:latest`);
+  if (found !== undefined) return found;
+  // Some apps write all names in lower case (nhaouari/obsidian-textgenerator-plugin#304).
+  const lower = requested.toLowerCase();
+  const forms = [lower, `${lower}:latest`];
+  const isForm = (name: string) =>
+    forms.some((form) => form.length === name.length && form === name.toLowerCase());
+  return models.find(isForm) ?? null;
 }
 
 /** The names by which callers may ask for a listed model: the reverse of `listedName`. */

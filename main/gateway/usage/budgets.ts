@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import type { Log } from '../../platform/log.ts';
-import type { PeriodSum, UsageBefore } from './messages.ts';
+import type { DaySum, UsageBefore } from './messages.ts';
 
 /** A budget of an upstream and how much of it is spent; money in billionths of the currency. */
 export interface BudgetAt {
@@ -20,7 +20,7 @@ export interface BudgetAt {
 export type Budgets = ReturnType<typeof createBudgets>;
 
 export function createBudgets(
-  before: readonly PeriodSum[],
+  before: readonly DaySum[],
   deps: {
     readonly clock: Clock;
     readonly config: () => Config;
@@ -161,53 +161,50 @@ const START_OF = { day: dayOf, month: monthOf } as const;
 /** Leads from the start of a period to some time in the next one. */
 const LATER_MS = { day: 36 * 3_600_000, month: 32 * 24 * 3_600_000 } as const;
 
-/** A sum for each name, over the current day and the current month by this machine's clock. */
-function createPeriodSums(clock: Clock, before: readonly PeriodSum[]) {
-  const sums = new Map(before.map(({ name, day, month }) => [name, { day, month }]));
+/** More than two months have; of each name so many are kept. */
+const MAX_DAYS = 64;
+
+/**
+ * Sums for each name over the current day and month by this machine's clock. They are kept by day, because a clock may be
+ * wrong when the gateway starts, and be set to another month later.
+ */
+function createPeriodSums(clock: Clock, before: readonly DaySum[]) {
+  const sums = new Map<string, Map<number, number>>();
+  for (const { name, day, sum } of before) addAt(name, day, sum);
   let current = { day: boundsAt('day', clock.now()), month: boundsAt('month', clock.now()) };
 
-  /** Most calls end here: a month ends together with a day. */
-  function isCurrent(): boolean {
-    const now = clock.now();
-    return now >= current.day.from && now < current.day.to;
+  function addAt(name: string, day: number, amount: number): void {
+    const days = sums.get(name) ?? new Map<number, number>();
+    sums.set(name, days);
+    days.set(day, (days.get(day) ?? 0) + amount);
+    const [first] = days.keys();
+    if (days.size > MAX_DAYS && first !== undefined) days.delete(first);
   }
 
-  function renew(): void {
-    if (isCurrent()) return;
+  function bounds(): typeof current {
     const now = clock.now();
-    const next = { day: boundsAt('day', now), month: boundsAt('month', now) };
-    for (const period of PERIODS) {
-      if (next[period].from === current[period].from) continue;
-      for (const sum of sums.values()) sum[period] = 0;
-    }
-    current = next;
+    const { from, to } = current.day;
+    // A month ends together with a day.
+    if (now < from || now >= to)
+      current = { day: boundsAt('day', now), month: boundsAt('month', now) };
+    return current;
   }
 
   return {
-    add(name: string, amount: number) {
-      renew();
-      const sum = sums.get(name);
-      if (sum === undefined) {
-        sums.set(name, { day: amount, month: amount });
-        return;
-      }
-      sum.day += amount;
-      sum.month += amount;
-    },
+    add: (name: string, amount: number) => addAt(name, bounds().day.from, amount),
     swap(a: string, b: string) {
       const [ofA, ofB] = [sums.get(a), sums.get(b)];
-      sums.set(a, ofB ?? { day: 0, month: 0 });
-      sums.set(b, ofA ?? { day: 0, month: 0 });
+      sums.set(a, ofB ?? new Map());
+      sums.set(b, ofA ?? new Map());
     },
     of(name: string, period: Period) {
-      renew();
-      return sums.get(name)?.[period] ?? 0;
+      const { from, to } = bounds()[period];
+      let sum = 0;
+      for (const [day, amount] of sums.get(name) ?? []) if (day >= from && day < to) sum += amount;
+      return sum;
     },
     /** When the next period begins, in wall-clock milliseconds. */
-    endsAt(period: Period) {
-      renew();
-      return current[period].to;
-    },
+    endsAt: (period: Period) => bounds()[period].to,
   };
 }
 

@@ -80,18 +80,21 @@ interface KeyRow {
   readonly figures: UsageFigures;
 }
 
-/** A sum over the current day and the current month, by this machine's clock. */
-export interface PeriodSum {
+/** A sum over one day. */
+export interface DaySum {
   readonly name: string;
+  /** When it began, in wall-clock milliseconds. */
   readonly day: number;
-  readonly month: number;
+  readonly sum: number;
 }
 
+/** The sums of the last two months at the start, the oldest first. */
 export interface UsageBefore {
   /** Money, in billionths, by upstream. */
-  readonly spent: readonly PeriodSum[];
-  readonly keyRequests: readonly PeriodSum[];
-  readonly keyTokens: readonly PeriodSum[];
+  readonly spent: readonly DaySum[];
+  /** By key. */
+  readonly keyRequests: readonly DaySum[];
+  readonly keyTokens: readonly DaySum[];
 }
 
 export const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyTokens: [] };

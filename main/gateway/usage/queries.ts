@@ -18,7 +18,7 @@ import {
 } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import { askedQueries } from './asked.ts';
-import type { HistoryQuery, PeriodSum, UsageSpan, UsageWrite } from './messages.ts';
+import type { DaySum, HistoryQuery, UsageBefore, UsageSpan, UsageWrite } from './messages.ts';
 import { NO_USAGE, type UsagePlace } from './tally.ts';
 
 export type UsageQueries = ReturnType<typeof createUsageQueries>;
@@ -40,6 +40,9 @@ const MAX_ROWS = 200_000;
 export const MAX_REQUESTS = 1000;
 
 const MAX_PARTS = 200;
+
+/** Two months. */
+const MAX_DAYS_BEFORE = 62;
 
 /** How many machines have their own history; nobody would read a hundred graphs. */
 const MAX_MACHINES = 8;
@@ -134,15 +137,17 @@ export function createUsageQueries(db: Database) {
   const since = db.prepare<[number], UsageFigures>(
     `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = '' AND key = ''`,
   );
-  const sumsSince = (name: 'upstream' | 'key', sum: string) =>
-    db.prepare<object, PeriodSum>(
-      `SELECT ${name} AS name, sum(CASE WHEN at >= @dayFrom THEN ${sum} ELSE 0 END) AS day,
-         sum(${sum}) AS month FROM usage
-       WHERE span = 'day' AND at >= @monthFrom AND ${name} <> '' GROUP BY 1`,
+  // By what is stored and not by the clock, which may be wrong at the start.
+  const sumsOfDays = (name: 'upstream' | 'key', sum: string) =>
+    db.prepare<[], DaySum>(
+      `SELECT ${name} AS name, at AS day, sum(${sum}) AS sum FROM usage
+       WHERE span = 'day' AND ${name} <> '' AND at IN
+         (SELECT DISTINCT at FROM usage WHERE span = 'day' ORDER BY at DESC LIMIT ${MAX_DAYS_BEFORE})
+       GROUP BY 1, 2 ORDER BY 2`,
     );
-  const spent = sumsSince('upstream', 'spentNano');
-  const keyRequests = sumsSince('key', 'calls');
-  const keyTokens = sumsSince('key', 'inputTokens + outputTokens');
+  const spent = sumsOfDays('upstream', 'spentNano');
+  const keyRequests = sumsOfDays('key', 'calls');
+  const keyTokens = sumsOfDays('key', 'inputTokens + outputTokens');
   const dropOld = db.prepare('DELETE FROM usage WHERE span = ? AND at < ?');
   const dropMany = db.prepare(
     `DELETE FROM usage WHERE span = @span AND at <=
@@ -198,10 +203,11 @@ export function createUsageQueries(db: Database) {
     /** As JSON; null if it is not stored. */
     row: requests.row,
     asked: asked.all,
-    before: (from: { readonly dayFrom: number; readonly monthFrom: number }) => ({
-      spent: spent.all(from),
-      keyRequests: keyRequests.all(from),
-      keyTokens: keyTokens.all(from),
+    /** The sums of the last days that have any. */
+    before: (): UsageBefore => ({
+      spent: spent.all(),
+      keyRequests: keyRequests.all(),
+      keyTokens: keyTokens.all(),
     }),
     /** Deletes rows that are too old, and the oldest beyond the limits. */
     prune: (nowMs: number) => prune.immediate(nowMs),

@@ -1,6 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { assertNever } from '#shared/assert.ts';
-import { dayOf, monthOf } from '../../platform/dates.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
 import {
   NOTHING_BEFORE,
@@ -71,8 +70,7 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   let before = NOTHING_BEFORE;
   attempt(() => pruneHourly(nowMs));
   attempt(() => (rows = queries.rows(ROWS_AT_START)));
-  const since = { dayFrom: dayOf(nowMs), monthFrom: monthOf(nowMs) };
-  attempt(() => (before = queries.before(since)));
+  attempt(() => (before = queries.before()));
   send({ kind: 'opened', warning, rows, before });
   port.on('message', answer);
 }

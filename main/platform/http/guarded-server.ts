@@ -128,9 +128,11 @@ function answerHalfClosed(server: Server, connections: Connections): void {
 /** Answers a request that is not HTTP, or whose head did not come in time, and closes the connection at once. */
 function refuseMalformed(server: Server, connections: Connections): void {
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
+    // It comes again with each further read, until what was written is taken.
+    if (!socket.writable) return;
     const hasBegun = [...(connections.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     // Browsers open connections in advance; a response without a request would confuse them.
-    if (socket.writable && socket.bytesRead > 0 && !hasBegun) {
+    if (socket.bytesRead > 0 && !hasBegun) {
       const status = STATUS_OF.get(code ?? '') ?? '400 Bad Request';
       socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
     }
@@ -168,12 +170,17 @@ function closeStalled(server: Server, connections: Connections, stalledMs: numbe
   server.on('close', () => clearInterval(timer));
 }
 
-/** Changes with each byte that the system took from the connection or gave to it. */
+/**
+ * Changes with each byte that the system took from the connection, and while nothing waits for it to be taken, with each
+ * that it gave: what a caller sends does not show that it reads.
+ */
 function movedBytes(socket: Socket): string {
+  const { writableLength } = socket;
   // Not documented, but the only place that shows the progress of one long write; Node's own timeouts read it.
   const handle: unknown = Reflect.get(socket, '_handle');
   const queued = isObject(handle) ? handle['writeQueueSize'] : 0;
-  return `${socket.bytesRead} ${socket.bytesWritten} ${socket.writableLength} ${String(queued)}`;
+  const given = writableLength === 0 ? socket.bytesRead : 0;
+  return `${given} ${socket.bytesWritten} ${writableLength} ${String(queued)}`;
 }
 
 /** How many connections of one address may be open on which no request has been admitted yet. */

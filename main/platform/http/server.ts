@@ -114,20 +114,35 @@ interface OutsideAddress {
   readonly interfaceName: string;
 }
 
-/** The addresses of this machine for others in its networks, IPv4 first. */
-export function outsideAddresses(): readonly OutsideAddress[] {
-  const outside = Object.entries(networkInterfaces())
+/** Names that Docker, libvirt, VirtualBox, VMware, Hyper-V and WSL give to networks inside this machine. */
+const VIRTUAL =
+  /^(docker|podman|br-|veth|virbr|vboxnet|vmnet|lxc|lxd|cni|bridge\d)|vEthernet|VirtualBox|VMware|Hyper-V|WSL/i;
+/** VirtualBox's own network, whose name on Windows may be any. */
+const VIRTUAL_ADDRESS = /^192\.168\.56\./;
+const TUNNEL = /^(utun|tun|tap|wg|ppp|zt)|tailscale|zerotier|wireguard|vpn/i;
+/** Tailscale's addresses, and those of providers that share one (RFC 6598). */
+const TUNNEL_ADDRESS = /^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./;
+/** Given by a machine to itself where no network gave it one (RFC 3927). */
+const LINK_LOCAL = /^169\.254\./;
+
+/** How unlikely it is that others in the same room reach the address; interfaces are listed in no useful order. */
+function remoteness({ address, interfaceName }: OutsideAddress): number {
+  if (LINK_LOCAL.test(address)) return 3;
+  if (VIRTUAL.test(interfaceName) || VIRTUAL_ADDRESS.test(address)) return 2;
+  return TUNNEL.test(interfaceName) || TUNNEL_ADDRESS.test(address) ? 1 : 0;
+}
+
+/** The addresses of this machine for others in its networks: IPv4 first, then as likely as others reach them. */
+export function outsideAddresses(interfaces = networkInterfaces()): readonly OutsideAddress[] {
+  const outside = Object.entries(interfaces)
     .flatMap(([interfaceName, addresses]) =>
       (addresses ?? []).map((each) => ({ ...each, interfaceName })),
     )
     // A link-local IPv6 address is useless without its interface.
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80'));
-  const [first, rest] = ['IPv4', 'IPv6'].map((wanted) =>
-    outside.filter(({ family }) => family === wanted),
-  );
-  return [...(first ?? []), ...(rest ?? [])].map(({ address, interfaceName }) => {
-    return { address, interfaceName };
-  });
+  return outside
+    .toSorted((a, b) => a.family.localeCompare(b.family) || remoteness(a) - remoteness(b))
+    .map(({ address, interfaceName }) => ({ address, interfaceName }));
 }
 
 /** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
@@ -157,7 +172,24 @@ export const TOO_SLOW_BODY = `Timed out: the body stopped arriving, or came at l
  * Reads a whole body; `aborted`: the caller went away while sending. After a refusal the rest is read and dropped,
  * until the caller closes the connection.
  */
-export function readBody(
+export async function readBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+): Promise<Buffer | BodyRefusal | 'aborted'> {
+  // A body that came with its head is there once the parser has gone through the read.
+  await null;
+  return bodyAtHand(req, limits) ?? bodyToCome(req, limits);
+}
+
+/** Null unless all of it has come already: then neither listeners nor a timer are needed (5 % of a plain request). */
+function bodyAtHand(req: IncomingMessage, { maxBytes, share }: BodyLimits): Buffer | null {
+  const bytes = Number(req.headers['content-length']);
+  const isWhole = bytes > 0 && req.readableLength === bytes && bytes <= maxBytes;
+  if (!isWhole || share?.hold(bytes, bytes) === false) return null;
+  return req.read() as Buffer;
+}
+
+function bodyToCome(
   req: IncomingMessage,
   { maxBytes, clock, share }: BodyLimits,
 ): Promise<Buffer | BodyRefusal | 'aborted'> {

@@ -2,8 +2,8 @@ import { codeOf, isExhausted } from '../errors.ts';
 import type { TransportFailure } from './types.ts';
 
 /*
- * What errors of a connection, of its TLS and of what comes over it mean, and how they are told. One that is not named here,
- * such as a certificate that is not trusted, is told by Node's own code.
+ * What errors of a connection, of its TLS and of what comes over it mean, and how they are told. One that is not named here is
+ * told by Node's own code.
  */
 
 /** Codes for a response that is not HTTP; undici's parser error has a name, but no code. */
@@ -34,6 +34,10 @@ export function errorOf(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
+const UNTRUSTED =
+  'this machine does not trust its certificate; NODE_USE_SYSTEM_CA=1 uses what the system trusts, NODE_EXTRA_CA_CERTS names a file';
+const OUTDATED = 'its certificate has expired, or the clock of this machine is wrong';
+
 /** For codes that users cannot be expected to know. */
 const TEXTS: Readonly<Record<string, string>> = {
   CLOSED: 'the connection was closed',
@@ -46,6 +50,15 @@ const TEXTS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
   MALFORMED: 'the response is not HTTP',
   HTTPParserError: 'the response is not HTTP',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS; its address may have to begin with http://',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_HAS_EXPIRED: OUTDATED,
+  CERT_NOT_YET_VALID: OUTDATED,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body does not have the length that was announced',
 };
 

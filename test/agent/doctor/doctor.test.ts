@@ -375,6 +375,26 @@ test('the doctor reports a context window too small for coding agents, with the 
   expect(await remedyAt(65_536)).toBeNull();
 });
 
+test('the doctor reports a model that Ollama runs on the processor although there is a GPU', async () => {
+  const { expected: agent } = await startAgent();
+  const ollamaWith = (size_vram: number) =>
+    startEngine({
+      '/': 'Ollama is running',
+      '/api/version': ok({ version: '0.30.2' }),
+      '/v1/models': listed('library', MODEL),
+      '/api/tags': ok({ models: [{ name: MODEL }] }),
+      '/api/ps': ok({ models: [{ name: MODEL, context_length: 65_536, size_vram }] }),
+    });
+  const remedyAt = async (size: number) => {
+    const report = await diagnose({ agent, engine: await ollamaWith(size) });
+    const [gpus] = named(report, 'GPU count >0');
+    expect(gpus?.passed).toBe(true);
+    return gpus?.remedy ?? null;
+  };
+  expect(await remedyAt(0)).toMatch(`runs ${MODEL} on the processor, not on the GPU: restart it.`);
+  expect(await remedyAt(1_000_000)).toBeNull();
+});
+
 test('the doctor names an engine that a gateway has caught cutting prompts', async () => {
   const { expected: agent } = await startAgent();
   const report = await diagnose({

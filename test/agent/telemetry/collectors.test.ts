@@ -161,6 +161,21 @@ describe('cards of AMD', () => {
     );
   });
 
+  const WARNED = 'ERROR: GPU[0] \t\t: fclk clock is unsupported';
+  const CARD = '{"card0": {"GPU use (%)": "3", "VRAM Total Memory (B)": "17163091968"}}';
+  test.each([
+    // ROCm/legacy-rocm-build#1453.
+    ['in front', `${WARNED}\n${CARD}`],
+    ['behind', `${CARD}\n${WARNED}\nWARNING:  \t\t One or more commands failed`],
+    ['that begins with a bracket', `[WARNING] low power\n${CARD}`],
+    ['at both ends', `${WARNED}\r\n${CARD}\r\n${WARNED}`],
+  ])('a card of AMD is read next to a warning %s, whatever the exit code', async (_where, text) => {
+    const there = world({ 'rocm-smi': prints(text, 'exit 2') });
+    expect((await afterRound(amd(there))).devices).toMatchObject([
+      { memoryTotalMb: 16_368, utilGpu: 3 },
+    ]);
+  });
+
   test('an AMD tool that hangs is reported, and no second one is started alongside it', async () => {
     const there = world({ 'amd-smi': HANGS });
     const collector = amd(there);
@@ -213,6 +228,36 @@ describe('cards of Intel', () => {
     const { devices } = await afterRound(intel(there));
     expect(devices).toMatchObject([{ key: '0000:03:00.0', temperatureC: 51, memoryTotalMb: null }]);
   });
+
+  // AlexsJones/llmfit#733; the size is that of intel/media-driver#1917.
+  test.each([
+    ['xe', { 'device/tile0/physical_vram_size_bytes': '12884901888' }, 12_288],
+    [
+      'xe, of two tiles',
+      {
+        'device/tile0/physical_vram_size_bytes': '12884901888',
+        'device/tile1/physical_vram_size_bytes': '12884901888',
+      },
+      24_576,
+    ],
+    ['i915', { lmem_total_bytes: '12884901888' }, 12_288],
+  ])(
+    'the memory of an Intel card is read from the files of its driver %s',
+    async (_of, files, memoryTotalMb) => {
+      const card = '/sys/class/drm/card1';
+      const there = world(
+        {},
+        {
+          [`${card}/device/vendor`]: '0x8086',
+          [`${card}/device/uevent`]: 'PCI_SLOT_NAME=0000:03:00.0',
+          ...Object.fromEntries(
+            Object.entries(files).map(([name, text]) => [`${card}/${name}`, text]),
+          ),
+        },
+      );
+      expect((await afterRound(intel(there))).devices).toMatchObject([{ memoryTotalMb }]);
+    },
+  );
 });
 
 test('a driver file that is never read to its end stalls nothing and is reported', async () => {
@@ -250,6 +295,27 @@ test('an Intel card that only drives a screen does not count next to another one
   expect(names(screen, cardOf('big', { memoryTotalMb: 24560 }))).toEqual(['big']);
   expect(names(screen)).toEqual(['screen']);
   expect(names(cardOf('unknown', {}), screen)).toEqual(['unknown']);
+});
+
+test('a GPU inside an AMD processor counts alone, and next to a card it only drives a screen', async () => {
+  const device = '/sys/class/drm/card0/device';
+  const inside = {
+    [`${device}/vendor`]: '0x1002',
+    [`${device}/uevent`]: 'PCI_SLOT_NAME=0000:10:00.0',
+    [`${device}/mem_info_vram_total`]: '536870912',
+    [`${device}/mem_info_gtt_total`]: '33285996544',
+    [`${device}/hwmon/hwmon2/in1_label`]: 'vddnb',
+  };
+  const own = await afterRound(amd(world({}, inside)));
+  expect(mergedReading(ABSENT, [own]).devices).toMatchObject([{ memoryTotalMb: 32_256 }]);
+  const card = readBy('nvidia-smi', { key: 'card', vendor: 'nvidia', memoryTotalMb: 24_564 });
+  expect(mergedReading(ABSENT, [reading(card), own]).devices).toMatchObject([{ key: 'card' }]);
+});
+
+test('a card of AMD has its own memory, although it may use the machine’s too', async () => {
+  const shared = { '/sys/class/drm/card0/device/mem_info_gtt_total': '67108864000' };
+  const { devices } = await afterRound(amd(world({}, { ...RADEON, ...shared })));
+  expect(devices).toMatchObject([{ memoryTotalMb: 24_560, isUnified: false }]);
 });
 
 describe('two sources of one card', () => {

@@ -52,6 +52,43 @@ export const MACHINES: readonly Machine[] = [
     chip: { chip_family: 'RDNA 3', memory_bandwidth_gbs: 960 },
   },
   {
+    // noamsto/nix-amd-ai#42 (memory of a Ryzen AI Max+ 395 with 128 GB), magnitudedev/magnitude#44 (address),
+    // signerless/llm-checker#75 (processor); the rest after the kernel's documentation.
+    name: 'a Strix Halo: its GPU uses most of the memory of the machine',
+    platform: 'linux',
+    tools: {
+      lspci: lspci([
+        'c3:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Strix Halo [Radeon Graphics / Radeon 8050S Graphics / Radeon 8060S Graphics] (rev d1)',
+        '256M',
+      ]),
+    },
+    files: {
+      '/proc/cpuinfo':
+        'processor\t: 0\nmodel name\t: AMD RYZEN AI MAX+ 395 w/ Radeon 8060S\nstepping\t: 0',
+      '/sys/class/drm/card1/device/vendor': '0x1002',
+      '/sys/class/drm/card1/device/uevent': 'DRIVER=amdgpu\nPCI_SLOT_NAME=0000:c3:00.0',
+      '/sys/class/drm/card1/device/mem_info_vram_total': '4294967296',
+      '/sys/class/drm/card1/device/mem_info_vram_used': '1073741824',
+      '/sys/class/drm/card1/device/mem_info_gtt_total': '103079215104',
+      '/sys/class/drm/card1/device/mem_info_gtt_used': '21474836480',
+      '/sys/class/drm/card1/device/gpu_busy_percent': '0',
+      '/sys/class/drm/card1/device/hwmon/hwmon5/in1_label': 'vddnb',
+      '/sys/class/drm/card1/device/hwmon/hwmon5/temp1_input': '41000',
+    },
+    devices: [
+      {
+        name: 'Radeon 8060S',
+        memory_total_mb: 102_400,
+        memory_used_mb: 21_504,
+        memory_free_mb: 80_896,
+        util_gpu: 0,
+        temperature_c: 41,
+      },
+    ],
+    sources: { memoryTotalMb: 'sysfs', memoryUsedMb: 'sysfs' },
+    chip: { memory_gb: 100, gpu_cores: 2560, memory_bandwidth_gbs: 256 },
+  },
+  {
     // telegraf, mi100_rocm602.json; lspci as in pci.ids.
     name: 'Instinct cards through rocm-smi alone',
     platform: 'linux',

@@ -241,6 +241,26 @@ test.each([
 test.each([
   ['Failed to initialize NVML: Driver/library version mismatch', 'exit 18', /restart this machine/],
   ['No devices were found', 'exit 6', /lspci/],
+  // NVIDIA/nvidia-container-toolkit#48.
+  ['Failed to initialize NVML: Unknown Error', 'exit 255', /restart the container/],
+  // microsoft/WSL#9962.
+  [
+    'Failed to initialize NVML: GPU access blocked by the operating system',
+    'exit 255',
+    /wsl --update/,
+  ],
+  // NVIDIA/nvidia-docker#1163.
+  [
+    "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
+    'exit 12',
+    /compute,utility/,
+  ],
+  // open-gpu-kernel-modules#387: a card's own fault.
+  [
+    'Unable to determine the device handle for GPU 0000:0B:00.0: Unknown Error',
+    'exit 255',
+    /Restart this machine.*Xid/,
+  ],
 ])('the output %j of nvidia-smi is reported with what to do', async (words, then, remedy) => {
   const { collector } = started(prints(words, then));
   await until(() => collector.read().state === 'failing');
@@ -287,6 +307,61 @@ test('a lost card is reported, and rows before the failure are read', async () =
   const { devices, problems } = collector.read();
   expect(devices).toMatchObject([{ fault: null, temperatureC: 43 }, { fault: 'GPU is lost' }]);
   expect(problems).toMatchObject([{ happened: 'GPU is lost' }]);
+});
+
+/** Fails whenever that card is asked about, as where it fell off the bus; otherwise answers for the first one. */
+const fallen = (address: string) => `case "$*" in --id=*) ;; *)
+${prints(`Unable to determine the device handle for GPU${address}: Unknown Error`, 'exit 255')};; esac
+${smi(CARD)}`;
+
+test('a card off the bus, for which nvidia-smi tells nothing at all, does not take the others along', async () => {
+  const { tools, clock, collector, round } = started(smi(CARD, SECOND));
+  await round();
+  tools.install('nvidia-smi', fallen('0000:02:00.0'));
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(tools.runs.at(-1)?.args[0]).toBe(`--id=${CARD['uuid']}`);
+  const { state, devices, problems } = collector.read();
+  expect(state).toBe('reading');
+  expect(devices).toMatchObject([{ key: CARD['uuid'], temperatureC: 43 }]);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatchObject({
+    happened: expect.stringContaining('device handle for GPU0000:02:00.0'),
+    remedy: expect.stringMatching(/Xid/),
+  });
+});
+
+test('an agent that starts next to a card off the bus asks for those that the bus lists', async () => {
+  const second = readBy('systeminformation', {
+    key: '0000:02:00.0',
+    vendor: 'nvidia',
+    pciAddress: '0000:02:00.0',
+  });
+  const { tools, collector, round } = started(fallen('0000:02:00.0'), LIBRARY_CARD, second);
+  await round();
+  expect(tools.runs.at(-1)?.args[0]).toBe('--id=0000:01:00.0');
+  expect(collector.read()).toMatchObject({ state: 'reading', devices: [{ key: CARD['uuid'] }] });
+});
+
+test('nvidia-smi is asked once for each card off the bus, and no more', async () => {
+  const { tools, collector } = started(
+    prints('Unable to determine the device handle for GPU0000:01:00.0: Unknown Error', 'exit 255'),
+    LIBRARY_CARD,
+    { ...LIBRARY_CARD, key: 'other', pciAddress: '0000:02:00.0' },
+  );
+  await until(() => collector.read().state === 'failing');
+  expect(tools.runs).toHaveLength(2);
+});
+
+test('an nvidia-smi that fails for another reason next to a card off the bus is asked no more', async () => {
+  const { tools, collector } = started(
+    `case "$*" in --id=*) exit 9;; esac
+${fallen('0000:02:00.0')}`,
+    LIBRARY_CARD,
+    { ...LIBRARY_CARD, key: 'other', pciAddress: '0000:02:00.0' },
+  );
+  await until(() => collector.read().state === 'failing');
+  expect(tools.runs).toHaveLength(2);
 });
 
 test('a card that is no longer listed alongside others is lost', async () => {

@@ -4,7 +4,6 @@ import {
   type EventRepair,
 } from '../../../main/gateway/protocols/typed-events.ts';
 import { framesOf } from '../../../main/gateway/protocols/sse.ts';
-import { workMs } from '../../support/at-once.ts';
 import { typed } from '../../support/protocols.ts';
 
 const UNREPAIRED: EventRepair = { words: [], take: (event) => event, isWhole: () => true };
@@ -44,14 +43,4 @@ test.each([
   ['id: data: x\ndata: {"a":1}\n\n', true],
 ])('a typed event on which a client would throw is left out: %j is kept: %s', (event, isKept) => {
   expect(taken(DELTA, event).text).toBe(DELTA + (isKept ? event : ''));
-});
-
-test('the work for a stream of typed events grows with its bytes and not with their square', () => {
-  const timeOf = (count: number) => {
-    const event = Buffer.from('id: message_sto\n\n');
-    const many = framesOf(Array.from({ length: count }, () => event));
-    return workMs(() => void watch().take(many));
-  };
-  timeOf(20_000);
-  expect(timeOf(200_000)).toBeLessThan(40 * Math.max(timeOf(20_000), 1));
 });

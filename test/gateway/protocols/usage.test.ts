@@ -79,19 +79,3 @@ test('a usage at the beginning or at the end of a long answer is found', () => {
   expect(tokens({ usage, filler })).toEqual(counted(7, 2));
   expect(tokens({ filler, usage })).toEqual(counted(7, 2));
 });
-
-test('a stream of usages within usages is read in time with its bytes', () => {
-  const event = (depth: number) => `data: ${'{"usage":'.repeat(depth)}1${'}'.repeat(depth)}\n\n`;
-  const reading = (depth: number) => {
-    const frames = createFramer().push(Buffer.from(event(depth)));
-    if (frames === null) throw new Error('no event');
-    const before = process.threadCpuUsage();
-    new UsageMeter(false).take(frames);
-    const { user, system } = process.threadCpuUsage(before);
-    return (user + system) / 1000;
-  };
-  reading(10_000);
-  // The clock of CPU time may tick in steps of four milliseconds.
-  const few = Math.max(reading(40_000), 8);
-  expect(reading(320_000)).toBeLessThan(24 * few);
-});

@@ -12,6 +12,7 @@ test.each([
   ['https://api.example.com/v1/', 'https://api.example.com/v1/chat/completions'],
   ['https://api.example.com/v1/chat/completions', 'https://api.example.com/v1/chat/completions'],
   ['https://api.example.com/v4/messages/', 'https://api.example.com/v4/chat/completions'],
+  ['https://api.example.com/v1/models', 'https://api.example.com/v1/chat/completions'],
   ['https://api.example.com/chat/completions', 'https://api.example.com/chat/completions'],
   [
     'https://x.services.ai.azure.com/models?api-version=2024-05-01-preview',
@@ -25,6 +26,7 @@ test.each([
   'http://127.0.0.1:8080',
   'http://127.0.0.1:8080/v1/',
   'http://127.0.0.1:8080/v1/chat/completions',
+  'http://127.0.0.1:8080/v1/models',
 ])('an engine at the address %s is called under /v1', (baseUrl) => {
   expect(chatAt(baseUrl, 'local')).toBe('http://127.0.0.1:8080/v1/chat/completions');
 });

@@ -149,35 +149,6 @@ describe('a large request', () => {
   });
 });
 
-describe('work grows with the bytes', () => {
-  /** CPU time of putting together `count` pieces, in milliseconds. */
-  function assembling(count: number, piece: (at: number) => unknown): number {
-    const assembly = createAssembly();
-    const before = process.threadCpuUsage();
-    for (let at = 0; at < count; at += 1) {
-      assembly.add({ choices: [{ delta: piece(at) }] });
-    }
-    assembly.result();
-    const { user, system } = process.threadCpuUsage(before);
-    return (user + system) / 1000;
-  }
-
-  test.each<[name: string, piece: (at: number) => unknown]>([
-    ['lists', () => ({ content: [{ type: 'text', text: 'a' }] })],
-    ['arguments of one call', () => ({ tool_calls: [{ index: 0, function: { arguments: 'a' } }] })],
-    ['calls', (at) => ({ tool_calls: [{ index: at % 3000, function: { arguments: 'a' } }] })],
-    ['fields of one call', (at) => ({ tool_calls: [{ index: 0, [`k${at % 3000}`]: 1 }] })],
-    ['fields of the message', (at) => ({ [`k${at % 3000}`]: 1 })],
-  ])('eight times as many deltas with %s take less than 24 times as long', (_name, piece) => {
-    assembling(4000, piece);
-    // The clock of CPU time may tick in steps of four milliseconds.
-    const few = Math.max(assembling(4000, piece), 8);
-    // What else runs in this process, such as its garbage collector, may lengthen one run, and not each.
-    const isWithin = () => assembling(32_000, piece) < 24 * few;
-    expect(isWithin() || isWithin() || isWithin()).toBe(true);
-  });
-});
-
 test('an answer with too many fields is refused, wherever they are', () => {
   const piecesOf: readonly ((at: number) => unknown)[] = [
     (at) => ({ [`k${at}`]: 1 }),

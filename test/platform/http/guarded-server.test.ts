@@ -1,5 +1,5 @@
 import type { RequestListener, Server } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { markProved, maxConnections } from '../../../main/platform/http/guarded-server.ts';
 import { createGuardedServer } from '../../../main/platform/http/guarded-server.ts';
@@ -119,6 +119,33 @@ test('a caller that does not read its answer loses the connection, and one that 
     .toBe(true);
   waiting();
   expect(await patient.closed).toContain('late');
+});
+
+/** Takes nothing of its large answer, and goes on sending what is no request. */
+async function deafCaller(options: Options) {
+  const bad: Socket[] = [];
+  const { server, url } = await serve(
+    (_req, res) => res.end(Buffer.alloc(64 * 1024 * 1024)),
+    options,
+  );
+  server.on('clientError', (_error, socket) => bad.push(socket as Socket));
+  const deaf = await openWire(url, false);
+  deaf.pause();
+  deaf.send(GET);
+  const sending = setInterval(() => deaf.send('x'), 2);
+  onTestFinished(() => clearInterval(sending));
+  return { deaf, bad };
+}
+
+test('a caller that reads nothing loses the connection, however busily it sends', async () => {
+  const { deaf } = await deafCaller({ stalledMs: 200 });
+  await expect.poll(() => deaf.isBroken(), { timeout: 10_000 }).toBe(true);
+});
+
+test('a caller that goes on sending bad HTTP costs one listener', async () => {
+  const { bad } = await deafCaller({});
+  await expect.poll(() => bad.length, { timeout: 10_000 }).toBeGreaterThan(3);
+  expect(bad[0]?.listenerCount('finish')).toBe(1);
 });
 
 test.each([

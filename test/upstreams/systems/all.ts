@@ -6,10 +6,12 @@ import { LLAMA } from './llama.ts';
 import { MAKERS } from './makers.ts';
 import { OPEN_MODELS } from './open-models.ts';
 import { PROXIES } from './proxies.ts';
+import { SWAPPERS } from './swappers.ts';
 
 export const SYSTEMS: readonly System[] = [
   ...ENGINES,
   ...LLAMA,
+  ...SWAPPERS,
   ...MAKERS,
   ...OPEN_MODELS,
   ...HOSTS,

@@ -62,6 +62,17 @@ export const ENGINES: readonly System[] = [
         type: 'BadRequestError',
         code: 400,
       }),
+      // github.com/vllm-project/vllm, entrypoints/chat_utils.py
+      refused('unsupported_input', 400, {
+        error: { message: 'Unknown part type: input_audio', type: 'BadRequestError', code: 400 },
+      }),
+      refused('unsupported_input', 400, {
+        error: {
+          message: 'At most 1 image(s) may be provided in one prompt.',
+          type: 'BadRequestError',
+          code: 400,
+        },
+      }),
       // github.com/vllm-project/vllm, entrypoints/openai: a prompt that leaves no room.
       refused('context_length', 400, {
         error: { message: 'max_tokens must be at least 1, got -904.', code: 400 },
@@ -136,6 +147,16 @@ export const ENGINES: readonly System[] = [
         type: 'BadRequestError',
         code: 400,
       }),
+      // github.com/sgl-project/sglang, srt/managers/utils.py
+      refused('context_length', 400, {
+        object: 'error',
+        message:
+          'Input length (5000 tokens) exceeds the maximum allowed length (4090 tokens). Use a shorter input or enable --allow-auto-truncate.',
+        type: 'BadRequestError',
+        code: 400,
+      }),
+      // docs.sglang.ai, SGLang Model Gateway: beyond its queue.
+      refused('busy', 429, ''),
       refused('busy', 503, {
         object: 'error',
         message: 'The request queue is full.',
@@ -168,6 +189,22 @@ export const ENGINES: readonly System[] = [
     name: 'LMDeploy',
     place: 'local',
     manner: { role: 'each', calls: { id: 'each', name: 'each' } },
+    // lmdeploy/serve/core/exceptions.py
+    refusals: [
+      refused('unsupported_feature', 400, {
+        object: 'error',
+        message: 'The requested feature is not supported.',
+        type: 'invalid_request_error',
+        code: 400,
+      }),
+      refused('context_length', 400, {
+        object: 'error',
+        message: 'The request exceeds the model context length.',
+        type: 'invalid_request_error',
+        code: 400,
+      }),
+    ],
+    gaveUp: ['parse_error'],
   },
   {
     // github.com/huggingface/text-generation-inference/issues/2949, /2136 and /2794.
@@ -263,6 +300,33 @@ export const ENGINES: readonly System[] = [
     name: 'Dynamo',
     place: 'local',
     manner: { role: 'each', calls: { index: 'zero', arguments: 'whole' } },
+  },
+  {
+    // github.com/EricLBuehler/mistral.rs, mistralrs-core/src/engine/add_request.rs and server-core/src/streaming.rs.
+    name: 'mistral.rs',
+    place: 'local',
+    manner: {},
+    refusals: [
+      refused('context_length', 422, {
+        message:
+          'Prompt sequence length is greater than 4096, perhaps consider using `truncate_sequence`?',
+      }),
+    ],
+  },
+  {
+    // github.com/NVIDIA/TensorRT-LLM, llmapi/llm.py.
+    name: 'TensorRT-LLM',
+    place: 'local',
+    manner: {},
+    refusals: [
+      refused('context_length', 400, {
+        object: 'error',
+        message:
+          'The sum of prompt length (8193.0), query length (0) should not exceed max_num_tokens (8192)',
+        type: 'BadRequestError',
+        code: 400,
+      }),
+    ],
   },
   {
     // github.com/Ai00-X/ai00_server/issues/90.

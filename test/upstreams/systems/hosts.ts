@@ -1,5 +1,5 @@
 import { openAi, openRouter, refused } from '../refused.ts';
-import { DONE, part, usagePart } from '../speech.ts';
+import { answer, DONE, part, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** Hosts of models by others. */
@@ -18,6 +18,15 @@ export const HOSTS: readonly System[] = [
     refusals: [
       // openrouter.ai/docs, Errors; github.com/openclaw/openclaw/issues/99079
       refused('model_not_found', 404, openRouter(404, 'No endpoints found for m.')),
+      // github.com/earendil-works/pi, packages/ai/src/utils/overflow.ts
+      refused(
+        'context_length',
+        400,
+        openRouter(
+          400,
+          'Input length 131393 exceeds the maximum allowed input length of 131040 tokens.',
+        ),
+      ),
       refused(
         'unsupported_feature',
         404,
@@ -302,6 +311,22 @@ export const HOSTS: readonly System[] = [
     name: 'GitHub Copilot',
     place: 'hosted_a',
     manner: { beside: { content: null } },
+    oddities: [
+      {
+        // github.com/BerriAI/litellm/issues/35021
+        says: 'its thoughts in a field of its own',
+        stream: [
+          part({ role: 'assistant', reasoning_text: 'H' }),
+          part({ reasoning_text: 'm.' }),
+          part({ reasoning_opaque: 'x' }),
+          part({ content: 'Yes' }),
+          part({}, 'stop'),
+          DONE,
+        ],
+        whole: answer({ content: 'Yes', reasoning_text: 'Hm.', reasoning_opaque: 'x' }),
+        fate: { reasoning: 'Hm.', text: 'Yes' },
+      },
+    ],
     refusals: [
       refused(
         'context_length',
@@ -320,6 +345,25 @@ export const HOSTS: readonly System[] = [
         'unsupported_feature',
         400,
         openAi('The requested model is not supported.', 'model_not_supported'),
+      ),
+    ],
+  },
+  {
+    // huggingface.co/docs/inference-providers, Errors.
+    name: 'Hugging Face',
+    place: 'hosted_a',
+    manner: {},
+    refusals: [
+      refused('quota', 402, {
+        error: 'You have exceeded your monthly included credits for Inference Providers.',
+      }),
+      refused(
+        'unsupported_feature',
+        400,
+        openAi(
+          "The requested model 'm' is not supported by any provider you have enabled.",
+          'model_not_supported',
+        ),
       ),
     ],
   },

@@ -2,6 +2,10 @@ import { refused } from '../refused.ts';
 import { part } from '../speech.ts';
 import type { System } from '../system.ts';
 
+const ollama = (message: string) => ({
+  error: { message, type: 'api_error', param: null, code: null },
+});
+
 /** llama.cpp, and what is built on it. */
 export const LLAMA: readonly System[] = [
   {
@@ -32,8 +36,28 @@ export const LLAMA: readonly System[] = [
       refused('model_not_found', 500, {
         error: { code: 500, message: 'model name=m failed to load', type: 'server_error' },
       }),
+      // github.com/ggml-org/llama.cpp, tools/server/server-models.cpp: all it may hold are at work.
+      refused('busy', 500, {
+        error: { code: 500, message: 'model limit reached, try again later', type: 'server_error' },
+      }),
       refused('unsupported_feature', 500, {
         error: { code: 500, message: 'tools param requires --jinja flag', type: 'server_error' },
+      }),
+      // github.com/Kilo-Org/kilocode/issues/12408; github.com/QwenLM/qwen-code/issues/10435
+      refused('unsupported_feature', 400, {
+        error: {
+          code: 400,
+          message:
+            "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\nPattern must start with '^' and end with '$'",
+          type: 'invalid_request_error',
+        },
+      }),
+      refused('unsupported_feature', 400, {
+        error: {
+          code: 400,
+          message: 'Failed to initialize samplers: failed to parse grammar',
+          type: 'invalid_request_error',
+        },
       }),
       refused('unsupported_input', 500, {
         error: {
@@ -143,6 +167,57 @@ export const LLAMA: readonly System[] = [
     ],
   },
   {
+    // github.com/ollama/ollama, llm/llama_server.go: its engine is a llama-server.
+    name: 'Ollama of August 2026',
+    place: 'local',
+    manner: { reasoning: 'reasoning', calls: { arguments: 'whole' } },
+    refusals: [
+      refused('model_not_found', 500, ollama('llama-server reported out-of-memory during startup')),
+      refused('model_not_found', 500, ollama('timed out waiting for llama-server to start - m')),
+      refused('bad_response', 500, ollama('llama-server process has terminated: exit status 1')),
+      refused(
+        'bad_response',
+        500,
+        ollama('an error was encountered while running the model: CUDA error: out of memory'),
+      ),
+      refused(
+        'context_length',
+        400,
+        ollama(
+          'the prompt is longer than the context length currently available to the model; shorten the prompt',
+        ),
+      ),
+      refused(
+        'context_length',
+        400,
+        ollama(
+          '{"error":{"code":400,"message":"request (5000 tokens) exceeds the available context size (4096 tokens)","type":"exceed_context_size_error"}}',
+        ),
+      ),
+      // server/prompt.go, openai/openai.go
+      refused(
+        'unsupported_input',
+        400,
+        ollama('this model only supports one image while more than one image requested'),
+      ),
+      refused(
+        'unsupported_input',
+        400,
+        ollama('image URLs are not currently supported, please use base64 encoded data instead'),
+      ),
+      // server/cloud_proxy.go: a model of its cloud, while its owner did not sign in, and where the cloud is switched off.
+      refused('model_not_found', 401, {
+        error: 'unauthorized',
+        signin_url: 'https://ollama.com/connect?name=x&key=y',
+      }),
+      refused(
+        'model_not_found',
+        403,
+        ollama('ollama cloud is disabled: remote model is unavailable'),
+      ),
+    ],
+  },
+  {
     // github.com/ollama/ollama/issues/4357.
     name: 'Ollama 0.1',
     place: 'local',
@@ -176,6 +251,8 @@ export const LLAMA: readonly System[] = [
       }),
     ],
     failures: [
+      // github.com/QwenLM/qwen-code/issues/3802
+      { event: { error: 'Model is unloaded.' }, means: 'busy' },
       // github.com/zendev-sh/goai/issues/110
       {
         event: 'event: error\ndata: {"error":{"message":"gone"},"message":"gone"}\n\n',

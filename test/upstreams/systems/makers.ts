@@ -100,6 +100,18 @@ export const MAKERS: readonly System[] = [
     failures: [{ event: openAi('too long', 'context_length_exceeded'), means: 'context_length' }],
     fields: [
       {
+        // github.com/BerriAI/litellm/pull/34569; github.com/charmbracelet/crush/issues/2913
+        about: 'tools while it thinks',
+        request: { tools: [{ type: 'function', function: { name: 'a' } }] },
+        status: 400,
+        body: openAi(
+          "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+          null,
+        ),
+        minds: (body) => 'tools' in body && body['reasoning_effort'] !== 'none',
+        sent: { reasoning_effort: 'none' },
+      },
+      {
         // platform.openai.com/docs, Reasoning
         about: 'max_tokens',
         from: 'messages',
@@ -315,7 +327,7 @@ export const MAKERS: readonly System[] = [
           'INVALID_ARGUMENT',
         ),
       ),
-      // github.com/dcdpr/jp/issues/1061; github.com/googleapis/python-genai/issues/2114
+      // github.com/dcdpr/jp/issues/1061; googleapis/python-genai/issues/2114; dyad-sh/dyad/issues/3626
       refused(
         'rate_limited',
         429,
@@ -323,6 +335,11 @@ export const MAKERS: readonly System[] = [
           { retryDelay: '34.074824224s' },
         ]),
         { waitMs: 34_074.824224 },
+      ),
+      refused(
+        'quota',
+        429,
+        google(429, 'Your prepayment credits are depleted.', 'RESOURCE_EXHAUSTED'),
       ),
     ],
     // github.com/HKUDS/Vibe-Trading/pull/308; github.com/NousResearch/hermes-agent/pull/83886
@@ -408,6 +425,12 @@ export const MAKERS: readonly System[] = [
         error: 'Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO',
       }),
       refused('credentials', 403, { code: PERMISSION, error: 'The API key has no access.' }),
+      // github.com/NousResearch/hermes-agent, agent/error_classifier.py
+      refused('quota', 403, {
+        code: PERMISSION,
+        error:
+          'You have either run out of available resources or do not have an active Grok subscription.',
+      }),
       refused('quota', 403, {
         code: PERMISSION,
         error: 'Your team has used all available credits.',

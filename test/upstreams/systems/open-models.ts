@@ -158,6 +158,10 @@ export const OPEN_MODELS: readonly System[] = [
       refused('rate_limited', 429, {
         message: 'You are using a Trial key, which is limited to 10 API calls / minute.',
       }),
+      // docs.cohere.com/docs/rate-limits
+      refused('quota', 429, {
+        message: 'You are using a Trial key, which is limited to 1000 API calls / month.',
+      }),
     ],
     gaveUp: ['TIMEOUT', 'ERROR'],
   },
@@ -200,6 +204,21 @@ export const OPEN_MODELS: readonly System[] = [
     name: 'Moonshot',
     place: 'hosted_a',
     manner: { usage: 'in the choice' },
+    oddities: [
+      {
+        // platform.moonshot.ai/docs/api/chat
+        says: 'what it had in its cache beside the other counts',
+        stream: [
+          part({ content: 'Yes' }),
+          part({}, 'stop'),
+          usagePart(10, 5, { cached_tokens: 4 }),
+          DONE,
+        ],
+        whole: answer({ content: 'Yes' }, 'stop', usage(10, 5, { cached_tokens: 4 })),
+        fate: { text: 'Yes' },
+        tokens: { input: 10, output: 5, cached: 4, estimated: false },
+      },
+    ],
     refusals: [
       refused(
         'quota',
@@ -233,6 +252,16 @@ export const OPEN_MODELS: readonly System[] = [
           'rate_limit_reached_error',
         ),
         { waitMs: 41_000 },
+      ),
+      // Of a plan: its words are Kimi's own, its type the one of an account that is closed.
+      refused(
+        'quota',
+        403,
+        openAi(
+          "You've reached your usage limit for this billing cycle. Your quota will be refreshed in the next cycle.",
+          null,
+          'access_terminated_error',
+        ),
       ),
       // github.com/simstudioai/sim/issues/5716
       refused(
@@ -337,6 +366,29 @@ export const OPEN_MODELS: readonly System[] = [
       refused('rate_limited', 429, {
         error: { code: '1302', message: 'High concurrency usage of this API.' },
       }),
+      // docs.z.ai/api-reference/api-code; github.com/NousResearch/hermes-agent/pull/103038: what a plan has for some hours.
+      refused('quota', 429, {
+        error: {
+          code: '1308',
+          message: 'Usage limit reached for 5 hour. Your limit will reset at 2026-09-04 19:01:25',
+        },
+      }),
+      refused('quota', 429, {
+        error: {
+          code: '1316',
+          message: 'Usage limit reached. Resets at 2026-08-07T05:00:00Z',
+        },
+      }),
+      refused('model_not_found', 429, {
+        error: {
+          code: '1311',
+          message: 'Your current subscription plan does not yet include access to m',
+        },
+      }),
+      // docs.z.ai/api-reference/api-code
+      refused('credentials', 429, {
+        error: { code: '1112', message: 'Your account has been locked, please contact us.' },
+      }),
       refused('moderation', 400, {
         error: { code: '1301', message: 'System detected potentially unsafe content.' },
         contentFilter: [{ role: 'user', level: 1 }],
@@ -356,6 +408,41 @@ export const OPEN_MODELS: readonly System[] = [
         whole: answer({ content: '' }, 'stop', usage(10, 0)),
         fate: { next: 'bad_response' },
       },
+    ],
+  },
+  {
+    // volcengine.com/docs/82379/1299023
+    name: 'Volcengine',
+    place: 'hosted_a',
+    manner: {},
+    refusals: [
+      refused('quota', 403, openAi('Your account has an overdue balance.', 'AccountOverdueError')),
+      refused(
+        'model_not_found',
+        429,
+        openAi(
+          'Your account [1] has reached the set inference limit for the [m] model, and the model service has been paused.',
+          'SetLimitExceeded',
+        ),
+      ),
+      refused(
+        'moderation',
+        400,
+        openAi(
+          'The request failed because the input text may contain sensitive information.',
+          'InputTextSensitiveContentDetected',
+        ),
+      ),
+    ],
+  },
+  {
+    // cloud.baidu.com/doc/qianfan-api/s/rmwbl43x7
+    name: 'Baidu',
+    place: 'hosted_a',
+    manner: {},
+    refusals: [
+      refused('context_length', 400, openAi('Prompt tokens too long', 'tokens_too_long')),
+      refused('model_not_found', 400, openAi('model is empty', 'invalid_model')),
     ],
   },
   {
@@ -385,6 +472,19 @@ export const OPEN_MODELS: readonly System[] = [
         400,
         openAi('invalid params, context window exceeds limit (2013)', null),
       ),
+      // github.com/MiniMax-AI/MiniMax-M2.7/issues/36
+      refused(
+        'quota',
+        429,
+        openAi(
+          'usage limit exceeded, 5-hour usage limit reached for Token Plan Starter (0/0 used), resets at 2026-05-15T15:00:00Z (2056)',
+          null,
+          'rate_limit_error',
+        ),
+      ),
+      refused('quota', 200, {
+        base_resp: { status_code: 2056, status_msg: 'usage limit exceeded' },
+      }),
     ],
   },
 ];

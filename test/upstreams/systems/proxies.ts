@@ -76,6 +76,24 @@ export const PROXIES: readonly System[] = [
           code: '400',
         },
       }),
+      refused(
+        'quota',
+        400,
+        openAi(
+          'Budget has been exceeded! Current cost: 10.5, Max budget: 10.0',
+          '400',
+          'budget_exceeded',
+        ),
+      ),
+      refused(
+        'model_not_found',
+        401,
+        openAi(
+          "key not allowed to access model. This key can only access models=['a']. Tried to access m",
+          '401',
+          'key_model_access_denied',
+        ),
+      ),
       refused('credentials', 401, {
         error: {
           message: 'litellm.AuthenticationError: OpenAIException - Incorrect API key provided',

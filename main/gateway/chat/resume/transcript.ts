@@ -270,9 +270,9 @@ export function contentOf(delta: Delta): string {
 
 /** The reasoning of a delta; engines that know both names give the same text under each. */
 export function reasoningOf(delta: Delta): string {
-  const { reasoning_content: content, reasoning } = delta;
-  if (typeof content === 'string' && content !== '') return content;
-  return typeof reasoning === 'string' ? reasoning : '';
+  const { reasoning_content: content, reasoning, reasoning_text: text } = delta;
+  const told = [content, reasoning, text].find((each) => typeof each === 'string' && each !== '');
+  return typeof told === 'string' ? told : '';
 }
 
 export function callsOf(delta: Delta): readonly Delta[] {

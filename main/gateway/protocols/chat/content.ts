@@ -14,7 +14,14 @@ export const NOTHING: Substance = { kind: 'nothing' };
 type Json = Readonly<Record<string, unknown>>;
 
 /** Fields of generated text, under the names that engines use. */
-const TEXT_FIELDS: readonly string[] = ['content', 'reasoning_content', 'reasoning', 'refusal'];
+const TEXT_FIELDS: readonly string[] = [
+  'content',
+  'reasoning_content',
+  'reasoning',
+  // GitHub Copilot (BerriAI/litellm#35021).
+  'reasoning_text',
+  'refusal',
+];
 
 const NOT_AN_OBJECT: Substance = { kind: 'error', error: wordsOnly('not a JSON object') };
 
@@ -70,8 +77,8 @@ export type End = Finish | 'broken' | null;
 
 /**
  * Reasons by other names: Google, Cohere, Mistral (`model_length`), Z.ai (`sensitive`, `network_error`,
- * `model_context_window_exceeded`), Bedrock, vLLM and SGLang (`abort`), DeepSeek (Portkey-AI/gateway,
- * finishReasonMap.ts; vercel/ai, map-*-finish-reason.ts).
+ * `model_context_window_exceeded`), Bedrock, vLLM and SGLang (`abort`), LMDeploy (`parse_error`), DeepSeek
+ * (Portkey-AI/gateway, finishReasonMap.ts; vercel/ai, map-*-finish-reason.ts).
  */
 const NAMES: Readonly<Record<Exclude<End, null>, string>> = {
   stop: 'stop',
@@ -81,7 +88,7 @@ const NAMES: Readonly<Record<Exclude<End, null>, string>> = {
     'content_filter content_filtered guardrail_intervened sensitive safety prohibited_content spii blocklist recitation image_safety image_prohibited_content image_recitation language refusal error_toxic',
   // Google's: neither text nor a call, and the same again for the same request (agentjido/req_llm#935).
   broken:
-    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls missing_thought_signature',
+    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls missing_thought_signature parse_error',
 };
 
 const ENDS: ReadonlyMap<string, End> = new Map(

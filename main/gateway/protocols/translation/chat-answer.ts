@@ -96,7 +96,7 @@ function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
     if (typeof words === 'string' && words !== '') deltas.push({ kind, text: words });
   };
   // Some engines send the same text under both names.
-  add('reasoning', said['reasoning_content'] || said['reasoning']);
+  add('reasoning', said['reasoning_content'] || said['reasoning'] || said['reasoning_text']);
   add('text', said['content']);
   for (const part of listOf(said['content'])) {
     add('text', memberOf(part, 'text'));

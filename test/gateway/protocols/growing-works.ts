@@ -1,0 +1,62 @@
+import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
+import { createFramer, framesOf } from '../../../main/gateway/protocols/sse.ts';
+import {
+  createTypedWatch,
+  type EventRepair,
+} from '../../../main/gateway/protocols/typed-events.ts';
+import { UsageMeter } from '../../../main/gateway/protocols/usage.ts';
+import { createSseReader } from '../../../renderer/api/sse.ts';
+import type { Works } from '../../support/steps.ts';
+
+const assembling = (piece: (at: number) => unknown, size = 1000) => ({
+  size,
+  begin: (count: number) => () => {
+    const assembly = createAssembly();
+    for (let at = 0; at < count; at += 1) assembly.add({ choices: [{ delta: piece(at) }] });
+    assembly.result();
+  },
+});
+
+const UNREPAIRED: EventRepair = { words: [], take: (event) => event, isWhole: () => true };
+
+export const WORKS: Works = {
+  'deltas with lists': assembling(() => ({ content: [{ type: 'text', text: 'a' }] })),
+  'deltas with arguments of one call': assembling(() => ({
+    tool_calls: [{ index: 0, function: { arguments: 'a' } }],
+  })),
+  'deltas with calls': assembling(
+    (at) => ({ tool_calls: [{ index: at, function: { arguments: 'a' } }] }),
+    100,
+  ),
+  'deltas with fields of one call': assembling((at) => ({
+    tool_calls: [{ index: 0, [`k${at}`]: 1 }],
+  })),
+  'deltas with fields of the message': assembling((at) => ({ [`k${at}`]: 1 })),
+  'typed events': {
+    size: 1000,
+    begin(size) {
+      const event = Buffer.from('id: message_sto\n\n');
+      const frames = framesOf(Array.from({ length: size }, () => event));
+      const watch = createTypedWatch({ done: ['message_stop'], failed: ['error'] }, UNREPAIRED);
+      return () => void watch.take(frames);
+    },
+  },
+  'usages within usages': {
+    // More than 4 KB are not read as one.
+    size: 50,
+    begin(size) {
+      const event = `data: ${'{"usage":'.repeat(size)}1${'}'.repeat(size)}\n\n`;
+      const frames = createFramer().push(Buffer.from(event));
+      if (frames === null) throw new Error('no event');
+      return () => void new UsageMeter(false).take(frames);
+    },
+  },
+  'pieces of one event of the live feed': {
+    size: 1000,
+    begin: (size) => () => {
+      const push = createSseReader(() => {});
+      for (let piece = 0; piece < size; piece += 1) push('a piece of an event.');
+      push('\n\n');
+    },
+  },
+};
