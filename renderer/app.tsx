@@ -64,7 +64,6 @@ function skipToContent(event: { preventDefault: () => void }): void {
   document.getElementById('content')?.focus();
 }
 
-/** Says why a link did not give control, and what to do. */
 function Notice({ text }: { readonly text: string }) {
   return (
     <p className="notice" role="alert">
@@ -93,7 +92,6 @@ function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
   );
 }
 
-/** The current route, updated as the address changes. */
 function useRoute(): Route {
   return routeOf(useSyncExternalStore(onAddressChange, () => location.hash));
 }

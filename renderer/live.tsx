@@ -26,12 +26,10 @@ import { type WindowContent, WindowContext } from './window-context.ts';
 interface LiveProps extends Pick<WindowContent, 'data' | 'frozenAt' | 'control' | 'settings'> {
   readonly switchyard: Switchyard;
   readonly route: Route;
-  /** Whether the palette is open, and what closes it. */
   readonly isSearching: boolean;
   readonly onSearched: () => void;
 }
 
-/** The pages, rendered from the feed. */
 export function Live(props: LiveProps) {
   const { switchyard, route: address, data, frozenAt, control, settings } = props;
   const { isSearching, onSearched } = props;

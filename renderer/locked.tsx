@@ -11,7 +11,6 @@ interface LockedProps {
   readonly onUnlock: (key: string) => Promise<string | null>;
 }
 
-/** Shown instead of the page if the gateway requires a key. */
 export function Locked({ notice, onUnlock }: LockedProps) {
   const [problem, setProblem] = useState<string | null>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {

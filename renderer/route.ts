@@ -23,7 +23,6 @@ export type Route =
       readonly page: 'requests';
       readonly filter: RequestFilter;
       readonly by?: Narrowing;
-      /** Id of the request whose details are open. */
       readonly request?: string;
     }
   | { readonly page: 'models' }
@@ -94,7 +93,6 @@ function historyHash(range: HistoryRange | null, stack: Stack = 'upstream'): str
   return stack === 'model' ? `${path}?${STACKED_BY_MODEL}` : path;
 }
 
-/** The hash of a route. */
 export function hashOf(route: Route): string {
   switch (route.page) {
     case 'overview':

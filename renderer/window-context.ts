@@ -10,7 +10,6 @@ export interface WindowContent extends Omit<Switchyard, 'store'> {
   readonly now: number;
   /** Time of the disconnection, at which clocks stop; null while connected. */
   readonly frozenAt: number | null;
-  /** Whether this window may change anything. */
   readonly control: boolean;
   readonly settings: SettingsState;
 }

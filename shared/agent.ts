@@ -33,7 +33,6 @@ export interface AgentEngine {
 /** A model of one of this machine's engines; null is unknown. */
 export interface AgentModel {
   readonly id: string;
-  /** The engine's kind. */
   readonly engine: string;
   readonly baseUrl: string;
   readonly use: ModelUse | null;
@@ -85,7 +84,6 @@ export type AgentListener =
   /** `message` says why and what to do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
-/** State of this machine's registration. */
 export interface AgentMembership {
   /** `own`: the registry of this process. */
   readonly kind: 'own' | 'joined' | 'none';
@@ -123,7 +121,6 @@ export interface AgentView {
     readonly choice: OwnerChoice;
     /** The owner has freed the memory; `untilMs` is null until told, otherwise milliseconds since the epoch. */
     readonly freed: { readonly untilMs: number | null } | null;
-    /** The settings of the rules. */
     readonly rules: Readonly<Record<AgentRule, boolean | number | null>>;
     readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
     /** Why it takes no requests, for people; none while it is on. */
@@ -140,7 +137,6 @@ export interface AgentView {
     readonly url: string;
   };
   readonly registry: AgentMembership;
-  /** The engine in use; null if none was found. */
   readonly engine: AgentEngine | null;
   readonly engines: readonly AgentEngine[];
   /** Of all engines, loaded ones first. */

@@ -18,7 +18,7 @@ export interface AttemptRow {
   readonly upstream: UpstreamId;
   /** The machine of the local pool that was called; null for other upstreams. */
   readonly provider: string | null;
-  /** Its name at the time, kept in case it is removed; null if it had none, or an earlier version wrote the row. */
+  /** Its name at the time, kept in case it is removed; null if it had none. */
   readonly machine: string | null;
   readonly cause: AttemptCause;
   readonly startMs: number;
@@ -61,12 +61,11 @@ export interface RequestRow {
   readonly id: string;
   /** Wall-clock milliseconds since the epoch. */
   readonly startedAt: number;
-  readonly caller: RequestCaller | null;
-  /** The endpoint's path after the version, such as `chat/completions`; null if an earlier version wrote the row. */
-  readonly endpoint: string | null;
+  readonly caller: RequestCaller;
+  /** The endpoint's path after the version, such as `chat/completions`. */
+  readonly endpoint: string;
   readonly model: string | null;
   readonly stream: boolean;
-  /** Name of the API key that it was sent with; null without one. */
   readonly key: string | null;
   /** `broken`: the answer had begun and the upstream did not finish it. */
   readonly state: 'running' | 'done' | 'failed' | 'broken' | 'cancelled';
@@ -137,8 +136,8 @@ export interface LiveSnapshot {
   /** Newest first. */
   readonly requests: readonly RequestRow[];
   readonly app: AppInfo;
-  readonly providers?: ProvidersSummary;
-  readonly outcomes?: OutcomeCounts;
+  readonly providers: ProvidersSummary;
+  readonly outcomes: OutcomeCounts;
 }
 
 /** A change since the last event; fields that did not change are left out. */

@@ -14,7 +14,6 @@ export function machinesIn(rows: readonly RequestRow[]): MachineNames {
   return Object.fromEntries(names);
 }
 
-/** The current names of those machines that have one. */
 export function namesNow(
   ids: readonly string[],
   nameOf: (id: string) => string | null,

@@ -80,9 +80,9 @@ function containsText({ id, model, caller, attempts }: RequestRow, text: string)
   return [
     id,
     model,
-    caller?.key,
-    caller?.address,
-    caller?.userAgent,
+    caller.key,
+    caller.address,
+    caller.userAgent,
     ...attempts.flatMap((attempt) => [
       attempt.model,
       attempt.error,

@@ -72,12 +72,10 @@ interface AgentSettings {
 export interface AgentDeps {
   readonly dataDirectory: string;
   readonly version: string;
-  /** As in `process.platform`. */
   readonly platform: string;
   readonly address: AgentAddress;
   /** Set by the owner; null: the agent searches for one. */
   readonly engineUrl: string | null;
-  /** Of the engine at `engineUrl`. */
   readonly engineApiKey: string | null;
   readonly registryUrl: string | null;
   /** Other gateways of the same pool. */
@@ -100,14 +98,12 @@ export interface AgentDeps {
   readonly hostActivity: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
-  /** In [0, 1). */
   readonly random: () => number;
   readonly log: Log;
   /** For tests; the engines' usual ports otherwise. */
   readonly enginePorts?: readonly number[];
 }
 
-/** Mutable state shared by the agent's components. */
 interface AgentRuntimeState {
   address: AgentAddress;
   ports: readonly AgentPort[];
@@ -117,11 +113,9 @@ interface AgentRuntimeState {
 
 type AgentComponents = ReturnType<typeof createComponents>;
 
-/** Callbacks of the components. */
 interface AgentListeners {
   /** The view has changed, and possibly the record. */
   readonly changed: () => void;
-  /** The number of running requests has changed. */
   readonly flightChanged: () => void;
 }
 
@@ -471,7 +465,6 @@ export function createAgent(deps: AgentDeps) {
       engines.seek(runtime.engine);
       changed();
     },
-    /** Reports to the registry that these settings name. */
     reportTo: (configured: RegistrySettings) => registration.configure(configured),
     /** Runs a registry's checks on this machine; concurrent callers share one run. */
     runChecks() {

@@ -13,7 +13,6 @@ interface Chip {
   readonly bandwidthGbs: number | null;
   /** Distinguishes chips sold under one name; null if the name is enough. */
   readonly memoryGb: number | null;
-  /** The page that states these figures. */
   readonly source: string;
 }
 
@@ -208,7 +207,6 @@ const PROFESSIONAL_CHIPS: readonly Chip[] = [
   ]),
 ];
 
-/** NVIDIA chips that are common for inference. */
 const NVIDIA_CHIPS: readonly Chip[] = [...GEFORCE_CHIPS, ...PROFESSIONAL_CHIPS];
 
 /** NVIDIA, "CUDA GPU Compute Capability"; the narrowest pattern first. */
@@ -230,7 +228,6 @@ function familyByCapability(capability: string): string | null {
 
 export const CHIPS: readonly Chip[] = [...NVIDIA_CHIPS, ...AMD_INTEL_CHIPS, ...APPLE_CHIPS];
 
-/** What a driver reports about a chip. */
 interface ChipHints {
   readonly name: string | null;
   readonly memoryMb: number | null;
@@ -246,7 +243,6 @@ interface ChipFacts {
   readonly bandwidthGbs: number | null;
 }
 
-/** Looks up a chip by the name that its driver reports. */
 export function chipFacts({ name, memoryMb, gpuCores, computeCapability }: ChipHints): ChipFacts {
   const named = name === null ? [] : (BY_NAME.get(normalised(name)) ?? []);
   const fitting = named.filter((chip) => fits(chip, named.length, memoryMb, gpuCores));

@@ -171,7 +171,6 @@ function shortText(text: string | null): string | null {
   return text === null ? null : text.slice(0, MAX_CHARS);
 }
 
-/** The models of this machine's engines, loaded ones first. */
 export function agentModels(
   engines: readonly EngineView[],
   since: (engine: string, model: string) => number | null,

@@ -94,7 +94,6 @@ function closeToOthers(path: string, platform: string): boolean {
 export interface AgentIdentity {
   /** As in `prv_0123…`. */
   readonly id: string;
-  /** The 32 raw bytes in base64url. */
   readonly publicKey: string;
   readonly privateKey: KeyObject;
 }
@@ -182,7 +181,6 @@ const enrollmentSchema = z.object({
 });
 const fileSchema = enrollmentSchema.extend({ version: z.literal(1) });
 
-/** The gateway that this agent is enrolled with, and its token. */
 export type SavedEnrollment = Readonly<z.infer<typeof enrollmentSchema>>;
 
 export function createEnrollmentFile(directory: string, clock: Clock, platform: string) {
@@ -210,7 +208,6 @@ export function createEnrollmentFile(directory: string, clock: Clock, platform: 
   };
 }
 
-/** The SHA-256 of an enrolment token, in hex. */
 export function tokenDigest(token: string): string {
   return digestOf(token).toString('hex');
 }

@@ -10,7 +10,6 @@ type ReadArguments =
   /** `message` is one sentence that names the argument. */
   | { readonly kind: 'bad'; readonly message: string };
 
-/** Parses the arguments of a command. */
 export function readArguments(command: Command, args: readonly string[]): ReadArguments {
   const known = optionsOf(command);
   const { tokens } = parseArgs({

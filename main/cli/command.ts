@@ -1,7 +1,6 @@
 /** One command of the table, from which help, completion, suggestions and docs/reference/cli.md are made. */
 export interface Command {
   readonly name: string;
-  /** One sentence. */
   readonly summary: string;
   /** Further sentences, for the command's own help. */
   readonly details?: string;
@@ -17,7 +16,6 @@ interface Argument {
   readonly name: string;
   /** `any`: any number of words, including none. Left out: exactly one word. */
   readonly times?: 'optional' | 'any';
-  /** The only words that are allowed. */
   readonly choices?: readonly string[];
   /** Words that shells complete; others are allowed. */
   readonly known?: readonly string[];
@@ -34,7 +32,6 @@ export interface Option {
 export interface Input {
   readonly env: NodeJS.ProcessEnv;
   readonly dataDirectory: string;
-  /** In the order of the command's arguments. */
   readonly words: readonly string[];
   /** The given options by name; true for one that takes no value. */
   readonly options: Readonly<Record<string, string | true>>;
@@ -43,7 +40,6 @@ export interface Input {
 const HELP: Option = { name: 'help', short: 'h', summary: 'Explain this command.' };
 const JSON_OPTION: Option = { name: 'json', summary: 'Print JSON, for scripts.' };
 
-/** Its own options and those of all commands. */
 export const optionsOf = ({ options = [], isText }: Command): readonly Option[] =>
   isText ? [...options, HELP] : [...options, JSON_OPTION, HELP];
 

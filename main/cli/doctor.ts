@@ -18,7 +18,6 @@ import { withProgress } from './terminal.ts';
 /** Enough to load a model on a slow machine and run a test inference. */
 const TIMEOUT_MS = 300_000;
 
-/** Checks this machine as a gateway would: in the running Switchyard, or in this process if none runs. */
 export async function runDoctor({ env, dataDirectory }: Input): Promise<CommandOutcome> {
   const running = await findRunning(dataDirectory);
   const checked = await withProgress(

@@ -26,7 +26,6 @@ import { answer, type CommandOutcome, EXIT, type ExitCode, failed, type Input } 
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
-/** Enrols this machine at a gateway. */
 export async function runJoin(input: Input): Promise<CommandOutcome> {
   const { env, dataDirectory, words, options } = input;
   const [url = '', token = ''] = words;
@@ -60,7 +59,6 @@ export async function runJoin(input: Input): Promise<CommandOutcome> {
 interface JoinArguments {
   readonly url: string;
   readonly token: string;
-  /** Continue over plain HTTP without asking. */
   readonly yes: boolean;
 }
 

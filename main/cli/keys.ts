@@ -8,7 +8,6 @@ export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;
 const optionOf = (name: KeyLimitName): string =>
   `${KEY_LIMITS[name].of}-${KEY_LIMITS[name].period}`;
 
-/** Options of "add" and "limit". */
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
   const summary = `Maximum ${of} per ${period}; "none" removes the limit.`;

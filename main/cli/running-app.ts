@@ -98,7 +98,6 @@ export function notRunning(
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
 
-/** A gateway that shares the control token. */
 interface OwnGateway {
   readonly url: string;
   readonly controlToken: string;

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { SettingChoice, SettingKind } from '#shared/settings.ts';
 import { userinfoOf } from '../platform/addresses.ts';
 
-/** One setting. */
 export interface Setting<T> {
   /** Environment variable without the `SWITCHYARD_` prefix. */
   readonly env: string;
@@ -34,7 +33,6 @@ export function optional<T extends {}>(
   return { env, kind, fallback: null, meaning, secret: isSecret(kind), restart: false };
 }
 
-/** A setting that is read once, at the start. */
 export function atStart<T>(of: Setting<T>): Setting<T> {
   return { ...of, restart: true };
 }
@@ -48,11 +46,9 @@ export interface Kind<T> {
   readonly schema: z.ZodType<T>;
   /** Converts text to a JSON value for `schema` to check; returns text that cannot be converted as it is. */
   readonly fromText: (text: string) => unknown;
-  /** For error messages: "a whole number from 1 to 5". */
   readonly allowed: string;
   /** Masks rejected text that may hold a secret. */
   readonly shown?: (text: string) => string;
-  /** All values of a `choice`. */
   readonly choices?: readonly SettingChoice[];
 }
 
@@ -282,7 +278,6 @@ export function maskMistyped(typed: string): string {
   return typed.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1…@').replace(/\?.*$/s, '?…');
 }
 
-/** Header names with their values hidden. */
 export function maskHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, '…']));
 }

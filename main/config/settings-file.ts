@@ -101,7 +101,6 @@ export function writeSettings(
   );
 }
 
-/** The new text of a settings file. */
 function textWith(path: string, changes: readonly SettingChange[]): string {
   const before = readJson(path);
   // Broken by hand while the app runs. Nothing in it is lost: the next start sets the file aside.

@@ -61,7 +61,6 @@ export async function startDemo({ port, dataDirectory }: DemoPlace, pace: DemoPa
     link: host.controlLink(),
     faults,
     traffic,
-    /** A link that signs in. */
     newLink: () => host.controlLink(),
     async stop() {
       traffic.stop();
@@ -131,7 +130,6 @@ export function isDemoFault(text: unknown): text is DemoFault {
   return DEMO_FAULTS.some((fault) => fault === text);
 }
 
-/** The route by which the window switches the demo's own requests on and off. */
 function trafficRoute(traffic: DemoTraffic): Route {
   return {
     method: 'PUT',

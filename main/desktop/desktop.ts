@@ -30,7 +30,6 @@ interface Versions {
   readonly node: string;
 }
 
-/** What the window shows. */
 export type Composed =
   | ({ readonly kind: 'own' } & OwnHost)
   /** A gateway in another process; `link` opens its page with control, once. */
@@ -104,7 +103,6 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 }
 
-/** Handles later starts of the app, and clicks on its dock icon. */
 function listen(deps: DesktopDeps, end: AppExit, open: (view: WindowView | null) => void): void {
   const { app } = deps.electron;
   let isRelaunching = false;

@@ -85,7 +85,6 @@ export interface SessionApi {
   ): void;
 }
 
-/** Where the user has right-clicked. */
 export type ClickedPlace = Pick<ContextMenuParams, 'isEditable' | 'selectionText'>;
 
 export interface ContentsApi {
@@ -212,7 +211,6 @@ export interface TrayApi extends Pick<Tray, 'setToolTip' | 'destroy'> {
   setContextMenu(menu: MenuApi | null): void;
 }
 
-/** The part of Electron that the shell uses. */
 export interface ElectronApi {
   readonly app: AppApi;
   readonly BrowserWindow: new (options: BrowserWindowConstructorOptions) => WindowApi;

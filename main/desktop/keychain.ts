@@ -78,7 +78,6 @@ async function missing({ safeStorage, platform }: KeychainDeps): Promise<string 
  */
 export type KeyPlace = 'keychain' | 'file' | 'no keychain';
 
-/** Keeps API keys where the owner has chosen. */
 export type KeyStorage = ReturnType<typeof createKeyStorage>;
 
 interface KeyStorageDeps {
@@ -87,7 +86,6 @@ interface KeyStorageDeps {
   readonly preferences: Preferences;
 }
 
-/** Moves the keys to where the owner wants them. */
 export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps) {
   let box = keychain.state.kind === 'open' ? keychain.state.box : null;
   let isSealed = false;

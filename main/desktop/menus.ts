@@ -216,7 +216,6 @@ function literal(words: string): string {
   return visible(words).replaceAll('&', '&&');
 }
 
-/** What the menu shows about the app on this system. */
 export interface SystemState {
   readonly loginItem: LoginItemState;
   /** Null if the package has installed the command. */

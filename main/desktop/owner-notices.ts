@@ -18,7 +18,6 @@ export interface Notice {
 
 const OPEN_WINDOW: Notice['button'] = { text: 'Open dashboard', action: 'open-window' };
 
-/** The causes that hold now. */
 export function noticesOf(facts: TrayFacts): readonly Notice[] {
   return [...refusals(facts), ...budgets(facts), ...outage(facts), ...unverified(facts)];
 }
@@ -91,7 +90,7 @@ function outage(facts: TrayFacts): readonly Notice[] {
 }
 
 function unverified({ providers }: TrayFacts): readonly Notice[] {
-  if (providers === undefined || providers.failed === 0) return [];
+  if (providers.failed === 0) return [];
   const machines = providers.failed === 1 ? 'A machine' : `${providers.failed} machines`;
   return [
     {

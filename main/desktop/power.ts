@@ -126,7 +126,6 @@ export function handleExit(
     release() {
       phase = 'session_ending';
     },
-    /** The app was asked to quit, and waits for running requests. */
     isQuitting: () => phase === 'quitting',
   };
 }

@@ -39,18 +39,16 @@ export function foldFacts(
   machine: MachineMode,
 ): TrayFacts {
   const changed: LiveDelta | LiveSnapshot = event;
-  const providers = changed.providers ?? facts.providers;
   return {
     status: changed.status ?? facts.status,
     inFlight: changed.inFlight ?? facts.inFlight,
     judgement: changed.judgement ?? facts.judgement,
     app: changed.app ?? facts.app,
-    ...(providers === undefined ? {} : { providers }),
+    providers: changed.providers ?? facts.providers,
     machine,
   };
 }
 
-/** Requests in progress. */
 export const runningRequests = ({ inFlight }: Pick<TrayFacts, 'inFlight'>): number =>
   Object.values(inFlight).reduce((sum, count) => sum + count, 0);
 

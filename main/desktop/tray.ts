@@ -18,7 +18,6 @@ interface TrayIcon {
   show(view: TrayView): void;
   /** Shows this view even if it is unchanged: a clicked checkbox has toggled itself. */
   restore(view: TrayView): void;
-  /** Recreates the icon with its current view. */
   renew(): void;
   remove(): void;
 }
@@ -92,7 +91,6 @@ function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): str
 interface TrayKeeperDeps {
   readonly panel: TrayPanel;
   readonly clock: Clock;
-  /** Recreates the icon. */
   readonly renew: () => void;
   /** There is no icon, and none is expected to appear. */
   readonly onNone: () => void;

@@ -109,13 +109,10 @@ export function createMainWindow(deps: WindowDeps) {
   }
 
   return {
-    /** Brings the window to the front; creates it if there is none. */
     open: (view?: WindowView | null) => void bringToFront(view ?? null),
     /** Creates a minimised window if there is none: the only way to open it without a tray. */
     offer,
-    /** Shows a message box on the window. */
     show: (box: Box) => void showBox(dialog, bringToFront(), box),
-    /** Remembers size and position. */
     save() {
       if (current !== null && !current.isDestroyed()) memory.remember(current);
     },
@@ -315,7 +312,6 @@ const savedWindowSchema = z.object({
   isTrayExplained: z.boolean(),
 });
 
-/** What the desktop app saves about its window. */
 export type SavedWindow = z.infer<typeof savedWindowSchema>;
 
 export function parseSavedWindow(value: unknown): SavedWindow | null {

@@ -108,5 +108,4 @@ async function engineAt(ask: Ask, engines: readonly Engine[]): Promise<Engine | 
   return null;
 }
 
-/** The engines' default ports. */
 export const ENGINE_PORTS: readonly number[] = [...new Set(ENGINES.flatMap(({ ports }) => ports))];

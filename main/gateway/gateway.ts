@@ -60,7 +60,7 @@ import type { HostedId, UpstreamId } from '#shared/ids.ts';
 import { createPrefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport } from './routing/endpoint-support.ts';
 import { createWindows, type CutWindow } from './routing/windows.ts';
-import { createItemMemory } from './protocols/responses/item-memory.ts';
+import { createItemMemory } from './protocols/responses/history.ts';
 
 type Shared = 'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'keep' | 'usage';
 
@@ -71,7 +71,6 @@ export interface GatewayDeps
   readonly tracing: Tracing;
   readonly providers: GatewayProviders;
   readonly others: OtherGateways;
-  /** This machine's GPUs as last read. */
   readonly gpus: () => readonly GpuFigures[];
   /** As `keep`, for the sessions and the remembered browsers. */
   readonly keepSessions: MonitorDeps['keep'];
@@ -208,7 +207,6 @@ export function createGateway(deps: GatewayDeps) {
     load: (): GatewayLoad => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
-    /** Empty before the start. */
     ports: (): readonly number[] =>
       lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
     /** The window's address with a new one-time code for a control session. */

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { canonicalIp, portOf } from './network-guard.ts';
 
-/** The addresses of a connection to a gateway. */
 export interface Reached {
   readonly kind: 'reached';
   readonly remoteAddress: string;
@@ -50,7 +49,6 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
 
 const plain = (address: string) => canonicalIp(address) ?? address;
 
-/** User name and password of an address. */
 type Userinfo =
   | { readonly kind: 'none' }
   /** `authorization`: as `Basic` credentials. */

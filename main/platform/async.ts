@@ -7,7 +7,6 @@ type Timed<T> =
 
 interface Limits {
   readonly clock: Clock;
-  /** No limit if left out. */
   readonly ms?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -51,5 +50,30 @@ export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
     const result = last.then(work, work);
     last = result;
     return result;
+  };
+}
+
+/** The questions to another thread whose answers are waited for, by number. */
+export function createPending<Answer>() {
+  const waiting = new Map<number, (answer: Answer) => void>();
+  let lastId = 0;
+  const answer = (id: number, given: Answer) => {
+    waiting.get(id)?.(given);
+    waiting.delete(id);
+  };
+  return {
+    ask(send: (id: number) => void): Promise<Answer> {
+      const id = (lastId += 1);
+      return new Promise((resolve) => {
+        waiting.set(id, resolve);
+        send(id);
+      });
+    },
+    answer,
+    /** Once the other thread has ended. */
+    answerAll(given: Answer) {
+      for (const id of waiting.keys()) answer(id, given);
+    },
+    count: () => waiting.size,
   };
 }

@@ -11,7 +11,6 @@ export interface BodyShare {
   hold(bytes: number, announcedBytes: number | null): boolean;
   /** Reserves one further copy of this many bytes, as for a second call beside the first. */
   takeCopy(bytes: number): boolean;
-  /** Gives back all that is reserved. */
   giveBack(): void;
 }
 

@@ -35,12 +35,10 @@ export class ByteBuffer {
     this.#length = length;
   }
 
-  /** A copy of all bytes so far. */
   copy(): Buffer {
     return Buffer.from(this.#bytes());
   }
 
-  /** Returns all bytes and empties the buffer. */
   take(): Buffer {
     const bytes = this.#bytes();
     this.clear();

@@ -7,7 +7,6 @@ import { codeOf } from './errors.ts';
 import { replaceFile } from './files.ts';
 import { isAlive } from './process.ts';
 
-/** The process that uses a data directory. */
 interface Owner {
   readonly pid: number;
   readonly startedAt: string;

@@ -30,7 +30,6 @@ interface Signer {
   readonly pool?: string | undefined;
 }
 
-/** The headers to send with a message to sign it. */
 export function signatureHeaders(content: Content, signer: Signer): Record<string, string> {
   const { privateKey, keyId, createdS, pool } = signer;
   const sequence = String(signer.sequence);

@@ -21,15 +21,13 @@ export class JsonPlace {
 
 /** Told of the values of a JSON text, down to a depth. A place changes with the next value at its depth. */
 export interface JsonListener {
-  onBegin?(place: JsonPlace): void;
-  /** `text` is the value of a string of up to 64 bytes, otherwise null. */
-  onEnd(place: JsonPlace, end: number, isEmpty: boolean, text: string | null): void;
+  onEnd(place: JsonPlace, end: number, isEmpty: boolean): void;
 }
 
 /** Each level takes a byte of memory. */
 const MAX_DEPTH = 1024 * 1024;
-/** Longer than all names and strings that listeners look for. */
-const MAX_TEXT_BYTES = 64;
+/** Longer than all names that listeners look for. */
+const MAX_NAME_BYTES = 64;
 
 const LETTER_U = 0x75;
 const QUOTE = 0x22;
@@ -118,8 +116,8 @@ class JsonScanner {
   #isBad = false;
   #isName = false;
   #start = 0;
-  /** The string being read; null once it is too long, or below the watched depths. */
-  #text: string | null = null;
+  /** The name being read; null once it is too long, below the watched depths, and in values. */
+  #name: string | null = null;
   #literal: Buffer = Buffer.alloc(0);
   #number = NO_NUMBER;
   /** Characters of the present literal or escape so far. */
@@ -142,7 +140,7 @@ class JsonScanner {
     while (at < length) {
       if (this.#state === IN_TEXT) {
         const end = endOfRun(bytes, at);
-        if (this.#text !== null) this.#addText(bytes, at, end);
+        if (this.#name !== null) this.#addToName(bytes, at, end);
         at = end;
         if (at === length) break;
       }
@@ -161,7 +159,7 @@ class JsonScanner {
   end(): boolean {
     if (this.#isBad) return false;
     const isNumber = this.#state === IN_NUMBER && isWholeNumber(this.#number);
-    if (isNumber) this.#endValue(false, null, this.#position);
+    if (isNumber) this.#endValue(false, this.#position);
     return this.#state === AFTER_VALUE && this.#depth === 0;
   }
 
@@ -218,7 +216,6 @@ class JsonScanner {
     if (place !== null) {
       place.first = byte;
       place.start = this.#position;
-      this.#listener.onBegin?.(place);
     }
     if (byte === QUOTE) this.#beginText(false);
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#open(byte);
@@ -241,14 +238,14 @@ class JsonScanner {
   #beginText(isName: boolean): void {
     this.#isName = isName;
     this.#start = this.#position;
-    this.#text = this.#depth < this.#watched ? '' : null;
+    this.#name = isName && this.#depth < this.#watched ? '' : null;
     this.#state = IN_TEXT;
   }
 
-  #addText(bytes: Buffer, from: number, to: number): void {
-    if (this.#text === null) return;
-    const isShort = this.#text.length + to - from <= MAX_TEXT_BYTES;
-    this.#text = isShort ? this.#text + bytes.toString('latin1', from, to) : null;
+  #addToName(bytes: Buffer, from: number, to: number): void {
+    if (this.#name === null) return;
+    const isShort = this.#name.length + to - from <= MAX_NAME_BYTES;
+    this.#name = isShort ? this.#name + bytes.toString('latin1', from, to) : null;
   }
 
   #open(byte: number): boolean {
@@ -270,14 +267,14 @@ class JsonScanner {
     // In ASCII a closing bracket is its opening one plus two.
     if (this.#depth === 0 || this.#nest[this.#depth - 1] !== byte - 2) return false;
     this.#depth -= 1;
-    this.#endValue(isEmpty, null, this.#position + 1);
+    this.#endValue(isEmpty, this.#position + 1);
     return true;
   }
 
-  #endValue(isEmpty: boolean, text: string | null, end: number): void {
+  #endValue(isEmpty: boolean, end: number): void {
     this.#state = AFTER_VALUE;
     const place = this.#placeHere();
-    if (place !== null) this.#listener.onEnd(place, end, isEmpty, text);
+    if (place !== null) this.#listener.onEnd(place, end, isEmpty);
   }
 
   #takeAfterValue(byte: number): boolean {
@@ -291,17 +288,17 @@ class JsonScanner {
 
   #takeInText(byte: number, bytes: Buffer, at: number): boolean {
     if (this.#state !== IN_TEXT || byte === BACKSLASH) {
-      if (this.#text !== null) this.#addText(bytes, at, at + 1);
+      if (this.#name !== null) this.#addToName(bytes, at, at + 1);
       return this.#takeInEscape(byte);
     }
     if (byte !== QUOTE) return false;
     const end = this.#position + 1;
-    if (!this.#isName) this.#endValue(end - this.#start === 2, decoded(this.#text), end);
+    if (!this.#isName) this.#endValue(end - this.#start === 2, end);
     else {
       this.#state = AFTER_NAME;
       const place = this.#placeHere();
       if (place === null) return true;
-      place.name = decoded(this.#text);
+      place.name = decoded(this.#name);
       place.nameStart = this.#start;
       place.nameEnd = end;
     }
@@ -326,7 +323,7 @@ class JsonScanner {
   #takeLiteral(byte: number): boolean {
     if (byte !== this.#literal[this.#count]) return false;
     this.#count += 1;
-    if (this.#count === this.#literal.length) this.#endValue(false, null, this.#position + 1);
+    if (this.#count === this.#literal.length) this.#endValue(false, this.#position + 1);
     return true;
   }
 
@@ -337,7 +334,7 @@ class JsonScanner {
       return true;
     }
     if (!isWholeNumber(this.#number)) return false;
-    this.#endValue(false, null, this.#position);
+    this.#endValue(false, this.#position);
     return this.#takeAfterValue(byte);
   }
 }
@@ -354,8 +351,8 @@ function endOfRun(bytes: Buffer, from: number): number {
 }
 
 /** Read as Latin-1, which is right for ASCII; listeners look for no other names. */
-function decoded(text: string | null): string | null {
-  return text?.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+function decoded(name: string | null): string | null {
+  return name?.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name;
 }
 
 /** The state after the first byte. */

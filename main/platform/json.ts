@@ -41,7 +41,6 @@ export function numberOf(value: unknown): number | null {
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** True or false; null for anything else. */
 export function booleanOf(value: unknown): boolean | null {
   return typeof value === 'boolean' ? value : null;
 }

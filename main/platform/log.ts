@@ -59,7 +59,6 @@ interface LineHead {
   readonly event: string;
 }
 
-/** One line of the log. */
 export type LogRecord = LineHead & Fields;
 
 /** Priorities of sd-daemon(3). */
@@ -139,7 +138,6 @@ const MAX_BATCH_LENGTH = 64 * 1024;
 
 interface Batches {
   readonly write: (lines: string) => void;
-  /** Synchronous. */
   readonly writeAtExit: (lines: string) => void;
 }
 

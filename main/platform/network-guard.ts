@@ -124,7 +124,6 @@ function embeddedIpv4(address: string): string | null {
   return form === undefined || canonical === null ? null : ipv4At(groupsOf(canonical), form.group);
 }
 
-/** The eight groups of a canonical IPv6 address. */
 function groupsOf(canonical: string): readonly number[] {
   const [head = '', tail] = canonical.split('::');
   const before = head === '' ? [] : head.split(':');
@@ -149,7 +148,6 @@ function refusalOfUrl(url: URL, policy: AddressPolicy): string | null {
   return `port ${port} is not allowed (${policy.ports.join(' or ')})`;
 }
 
-/** The port of an http or https URL. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return url.protocol === 'https:' ? 443 : 80;

@@ -7,7 +7,6 @@ import type { Clock } from './clock.ts';
 import { codeOf, isExhausted } from './errors.ts';
 import { type CheckedUrl, portOf } from './network-guard.ts';
 
-/** A small request to one checked address. */
 interface PinnedRequest {
   readonly method: 'GET' | 'POST';
   readonly to: CheckedUrl;

@@ -13,6 +13,7 @@ import {
   type PoolUpdate,
   type SharedPrefix,
 } from './protocol.ts';
+import { createPending } from '../platform/async.ts';
 import type { Log } from '../platform/log.ts';
 
 /** What the gateways of a pool share, as this one sees it; no call waits for a database that does not answer. */
@@ -98,12 +99,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   }
 
   return {
-    /** This gateway. */
     gateway,
     status: (): PoolStatus => status,
-    /** Sets the figures that the others see of this gateway. */
     show: (figures: GatewayFigures) => requests.tell({ kind: 'figures', figures }),
-    /** `listener` gets the changes of all gateways. */
     onChanges: (listener: (changes: PoolChanges) => void) => void changeListeners.push(listener),
     /** Called when the database starts or stops answering, and regularly in between. */
     onStatus: (listener: (status: PoolStatus) => void) => void statusListeners.push(listener),
@@ -127,7 +125,6 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       if (status.database === 'away') return null;
       return requests.ask<PoolAnswer>((id) => ({ kind: 'exchange', id, update }));
     },
-    /** Called when another gateway has sent news. */
     onNews: (listener: () => void) => void newsListeners.push(listener),
     /** Called with what machines have read, as far as other gateways tell. */
     onPrefixes: (listener: (prefixes: readonly SharedPrefix[]) => void) =>
@@ -139,13 +136,11 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
 
 /** Requests to the database thread; each is answered, whatever happens to that thread. */
 function createRequests(worker: Worker) {
-  const waiting = new Map<number, (answer: unknown) => void>();
-  let lastId = 0;
+  const pending = createPending<unknown>();
   let isEnded = false;
   worker.on('exit', () => {
     isEnded = true;
-    for (const resolve of waiting.values()) resolve(null);
-    waiting.clear();
+    pending.answerAll(null);
   });
   const tell = (request: PoolRequest) => {
     if (!isEnded) worker.postMessage(request, []);
@@ -155,16 +150,9 @@ function createRequests(worker: Worker) {
     /** The type of the answer follows from the request's kind. */
     ask<Answer>(request: (id: number) => PoolRequest): Promise<Answer | null> {
       if (isEnded) return Promise.resolve(null);
-      const id = (lastId += 1);
-      return new Promise((resolve) => {
-        waiting.set(id, (answer) => resolve(answer as Answer | null));
-        tell(request(id));
-      });
+      return pending.ask((id) => tell(request(id))) as Promise<Answer | null>;
     },
-    answer(id: number, answer: unknown) {
-      waiting.get(id)?.(answer);
-      waiting.delete(id);
-    },
+    answer: pending.answer,
   };
 }
 

@@ -16,7 +16,6 @@ import { noteDocument } from '../registry/owner-notes.ts';
 import { type OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { EVENTS_KEPT, type StoreChange, type StoredProvider } from '../registry/store/store.ts';
 
-/** The command `pool`. */
 export function pool(input: Input): Promise<CommandOutcome> {
   return input.words[0] === 'status' ? status(input) : importFile(input);
 }

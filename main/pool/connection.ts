@@ -18,7 +18,6 @@ interface ConnectionOptions {
   readonly url: string;
   /** Longest wait for each answer. */
   readonly timeoutMs: number;
-  /** Longest wait for the connection; by default the same. */
   readonly connectMs?: number;
   readonly onNotification?: (channel: string, payload: string) => void;
 }
@@ -106,7 +105,6 @@ export function explainDatabase({ kind, code }: DatabaseFailure, shown: string):
   return `The pool's database ${shown} ${FIXES[kind]} (${code}).`;
 }
 
-/** The two connections of a gateway in a pool. */
 export interface Session {
   readonly writer: Connection;
   /** Receives announcements of commits, reads them, and holds the leases. */

@@ -107,7 +107,6 @@ function createPoolExchange(deps: ExchangeDeps) {
   return {
     /** Running requests of the other gateways at a machine, as of the last second. */
     inFlightElsewhere: (id: string): number => elsewhere[id] ?? 0,
-    /** There is something to send. */
     changed: soon,
     start(): void {
       isRunning = true;
@@ -126,12 +125,10 @@ function figuresOf({ running }: Pick<Stats, 'running'>): Readonly<Record<string,
 
 interface GatewaySharingDeps {
   readonly clock: Clock;
-  /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => Config;
   /** The same at all gateways of the pool. */
   readonly gatewaySecret: string;
-  /** Whether it is the id of a provider. */
   readonly isKnown: (id: string) => boolean;
 }
 

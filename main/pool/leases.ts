@@ -2,7 +2,6 @@ import type { Clock } from '../platform/clock.ts';
 import type { Connection, Session } from './connection.ts';
 import type { PoolTimes } from './protocol.ts';
 
-/** The leases of this gateway: each the right to do what one gateway does at a time. */
 export type Leases = ReturnType<typeof createLeases>;
 
 interface HeldLease {
@@ -12,7 +11,6 @@ interface HeldLease {
 }
 
 export function createLeases(clock: Clock, holder: string, { leaseMs, marginMs }: PoolTimes) {
-  /** By name. */
   const held = new Map<string, HeldLease>();
 
   async function end(
@@ -72,7 +70,6 @@ export function createLeases(clock: Clock, holder: string, { leaseMs, marginMs }
       held.clear();
       if (all.length > 0) await end(connection, all);
     },
-    /** The leases that could not be renewed in time, and are no longer held. */
     expired(): readonly string[] {
       const over = [...held].filter(([, { certainUntil }]) => certainUntil <= clock.ticks());
       for (const [name] of over) held.delete(name);

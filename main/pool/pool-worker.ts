@@ -183,7 +183,6 @@ async function tellIn({ settled, changes: delivery }: Paced, changes: PoolChange
 }
 
 interface Parts {
-  /** The figures that the other gateways see of this one. */
   readonly shown: { figures: GatewayFigures };
   readonly run: string;
   readonly session: () => Session | null;

@@ -38,7 +38,6 @@ function workerUrl(): URL {
 
 export type AttachDeps = Omit<Parameters<typeof createRegistrySharing>[0], 'pool' | 'store'> &
   Parameters<typeof createGatewaySharing>[1] & {
-    /** Called when the state of the pool has changed. */
     readonly changed: () => void;
   };
 

@@ -17,7 +17,6 @@ export interface PoolWorkerData {
   readonly gateway: GatewayInPool;
   /** Reveals gateways that have another secret, but not the secret. */
   readonly secretDigest: string;
-  /** Left out: `POOL_TIMES`. */
   readonly times?: PoolTimes;
 }
 
@@ -25,7 +24,6 @@ export interface PoolWorkerData {
 export interface GatewayInPool {
   /** The same across restarts. */
   readonly id: string;
-  /** Identifies this run. */
   readonly run: string;
   /** Shown to the owner: host and port. */
   readonly host: string;
@@ -47,11 +45,8 @@ export type PoolRequest =
       readonly subject: { readonly id: string; readonly fence: number } | null;
     }
   | { readonly kind: 'release'; readonly name: string }
-  /** What the others are told about this gateway at the next exchange. */
   | { readonly kind: 'figures'; readonly figures: GatewayFigures }
-  /** Reads at once what others have written. */
   | { readonly kind: 'refresh'; readonly id: number }
-  /** Sends news to the other gateways, and receives theirs. */
   | { readonly kind: 'exchange'; readonly id: number; readonly update: PoolUpdate };
 
 /** Decides which of two results is newer when several gateways write the same provider. */
@@ -87,16 +82,13 @@ export type PoolReply =
   | { readonly kind: 'lost'; readonly name: string }
   | { readonly kind: 'refreshed'; readonly id: number }
   | { readonly kind: 'exchanged'; readonly id: number; readonly answer: PoolAnswer | null }
-  /** Another gateway has sent news. */
   | { readonly kind: 'news' }
-  /** Another gateway has told what machines have read. */
   | { readonly kind: 'prefixes'; readonly prefixes: readonly SharedPrefix[] };
 
 /** What has changed in the database, including this gateway's own changes. */
 export interface PoolChanges {
   readonly providers: readonly PoolProvider[];
   readonly enrollments: readonly StoredEnrollment[];
-  /** By name. */
   readonly documents: Readonly<Record<string, string>>;
   readonly removed: readonly Removal[];
   /** All existing ids, after a gap too long to know what was removed during it; null otherwise. */
@@ -105,7 +97,6 @@ export interface PoolChanges {
 
 export interface Removal {
   readonly kind: 'provider' | 'enrollment' | 'document';
-  /** The name of a document. */
   readonly id: string;
   readonly revision: number;
 }
@@ -117,7 +108,6 @@ export interface PoolProvider {
   readonly ageMs: number | null;
   /** The record is left out, because this run of this gateway wrote it. */
   readonly isOwnReport: boolean;
-  /** The revision of its last change. */
   readonly revision: number;
 }
 
@@ -126,7 +116,6 @@ export type PoolStatus = Omit<PoolReport, 'gateway'>;
 
 export const NO_TOTALS: PoolReport['totals'] = { requests: 0, answers: 0, fallbacks: 0, tokens: 0 };
 
-/** A gateway's share of its pool's work. */
 export type GatewayFigures = PoolReport['totals'] &
   Pick<PoolReport['gateways'][number], 'machines' | 'verified' | 'in_flight'>;
 
@@ -146,7 +135,6 @@ export interface SharedSkip {
 export interface SharedCircuit {
   /** An upstream has a different name at gateways where its address or key differs. */
   readonly name: string;
-  /** Null: closed. */
   readonly cooldown: {
     readonly leftMs: number;
     readonly openings: number;

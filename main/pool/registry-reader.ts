@@ -72,7 +72,6 @@ const pageSchema = z.object({
   all: z.array(z.string()).nullable(),
 });
 
-/** One page of what was committed after a revision. */
 interface Page {
   readonly changes: PoolChanges;
   /** The revision that has been read up to. */
@@ -131,7 +130,6 @@ function documentsOf(rows: readonly unknown[]): PoolChanges['documents'] {
   return Object.fromEntries(documents.map(({ name, json }) => [name, json]));
 }
 
-/** Newest first. */
 export async function readEvents(
   connection: Connection,
   providerId: string,
@@ -157,7 +155,6 @@ interface ReaderDeps {
   readonly data: PoolWorkerData;
   readonly clock: Clock;
   readonly session: () => Session | null;
-  /** Resolves once they are applied. */
   readonly onChanges: (changes: PoolChanges) => Promise<void>;
   readonly onFailure: (error: unknown) => void;
 }
@@ -265,7 +262,6 @@ export function createOpening({ clock, times, say, problem }: OpeningDeps) {
   return {
     isOver: (): boolean => read === null,
     add: (changes: PoolChanges) => void read?.push(changes),
-    /** The registry starts with what was read. */
     complete,
     refuse(opening: Unusable): void {
       read = null;

@@ -25,9 +25,7 @@ import {
 interface SharingDeps {
   readonly pool: Pool;
   readonly store: Store;
-  /** Addresses at which agents reach the gateways of the pool. */
   readonly addresses: () => readonly string[];
-  /** The gateway's own work, which the others are shown. */
   readonly load: () => Omit<GatewayFigures, 'machines' | 'verified'>;
 }
 

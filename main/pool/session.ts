@@ -22,9 +22,7 @@ interface KeeperDeps {
   readonly onState: (state: SessionState) => void;
   /** Called when a commit is announced. */
   readonly onCommit: () => void;
-  /** Another gateway has sent news. */
   readonly onNews: () => void;
-  /** Another gateway has told what machines have read. */
   readonly onPrefixes: (prefixes: readonly SharedPrefix[]) => void;
 }
 

@@ -130,7 +130,6 @@ function exclusionOf({ reason, model, leftMs }: SharedSkip, now: DualTime): Excl
 
 interface LedgerDeps {
   readonly now: () => DualTime;
-  /** The name by which the others know it now. */
   readonly nameOf: (id: string) => string;
   readonly isKnown: (id: string) => boolean;
   readonly noted: (id: string, learnt: CircuitChange) => void;
@@ -226,7 +225,6 @@ function createCircuitLedger(own: Circuits, deps: LedgerDeps) {
   };
 }
 
-/** The id of the upstream or machine that has that name. */
 const idIn = (name: string): string => name.split(' ', 1)[0] ?? name;
 
 /** The circuits of a gateway that is one of several. */
@@ -234,7 +232,6 @@ export type SharedCircuits = ReturnType<typeof createSharedCircuits>;
 
 interface SharedCircuitsDeps {
   readonly clock: Clock;
-  /** In [0, 1). */
   readonly random: () => number;
   /** Whether no other gateway can be asked, so that this one probes without a claim. */
   readonly isAlone: () => boolean;
@@ -368,7 +365,6 @@ function admitting(
 
 interface ClaimsDeps {
   readonly clock: Clock;
-  /** In [0, 1). */
   readonly random: () => number;
   /** Whether its probe could begin with the next request and none is running. */
   readonly isUnused: (id: string) => boolean;
@@ -421,9 +417,7 @@ function createProbeClaims({ clock, random, isUnused, wanted }: ClaimsDeps) {
       want(id);
       return false;
     },
-    /** Asks for the claim in the next exchange. */
     want,
-    /** Gives the claim up. */
     drop,
     /** Ids to send to the others. */
     outgoing(): { readonly claims: readonly string[]; readonly released: readonly string[] } {

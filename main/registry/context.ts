@@ -14,7 +14,6 @@ import type {
 } from './store/store.ts';
 import type { VerificationTurn, VerifierPort } from './verifier-port.ts';
 
-/** Shared by the parts of the registry. */
 export interface RegistryContext {
   readonly table: ProviderTable;
   readonly store: Store;
@@ -64,7 +63,6 @@ export interface RegistryMemory extends RegistryContext {
     documents: StoredState['documents'],
     isRemoved: (name: string) => boolean,
   ) => void;
-  /** Called for a provider that was removed. */
   readonly gone: (id: string) => void;
 }
 
@@ -100,7 +98,6 @@ export function providerChange(
   return { kind: 'provider', provider: stored, part, ...(isOwn ? { isOwn } : {}) };
 }
 
-/** One event of a provider's history. */
 export function eventChange(
   { id }: TableEntry,
   at: number,

@@ -184,7 +184,6 @@ function admitAgain(
   };
 }
 
-/** Shown to the owner once. */
 export interface NewEnrollment {
   readonly token: string;
   readonly expires_at: string;

@@ -217,9 +217,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
         json: () => listJson(page, counts),
       };
     },
-    /** Over all providers of the default list. */
     counts: (): Counts => select(ONLY_COUNTS).counts,
-    /** The first ids of the default list. */
     ids(limit: number): readonly string[] {
       const ids: string[] = [];
       table.survey((entry, silentMs) => {
@@ -235,7 +233,6 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       if (entry === undefined || record === null) return;
       pieceOf(entry, record, statusAt(record.status, table.silentMs(entry)));
     },
-    /** Drops the serialised form of a removed provider. */
     forget: (id: string) => void pieces.delete(id),
   };
 }

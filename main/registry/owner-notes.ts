@@ -8,7 +8,6 @@ import type { StoredState } from './store/store.ts';
 
 const PREFIX = 'note:';
 
-/** Name of the document that holds a machine's note. */
 export const noteDocument = (id: string) => `${PREFIX}${id}`;
 
 const noteSchema = z.object({ name: z.string(), note: z.string() });
@@ -72,7 +71,6 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
       table.touch(entry);
       return answered({ id, ...note });
     },
-    /** Drops the note of a removed machine. */
     forget(id: string): void {
       if (notes.delete(id)) {
         void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);

@@ -21,9 +21,7 @@ export interface TableEntry {
   lastHeartbeatTicks: number;
   /** No heartbeat has arrived since this computer woke from sleep. */
   isAwaited: boolean;
-  /** A verification run is in progress. */
   isVerifying: boolean;
-  /** The agent of this process. */
   isOwn: boolean;
   /** A heartbeat has reported a GPU; one that fails later does not make the machine one without GPU. */
   hasHadGpu: boolean;

@@ -70,7 +70,6 @@ import { failureReason } from '#shared/checks.ts';
 
 export interface RegistryDeps {
   readonly store: Store;
-  /** Content of the store at the start. */
   readonly state: StoredState;
   readonly clock: Clock;
   readonly log: Log;
@@ -78,7 +77,6 @@ export interface RegistryDeps {
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   readonly verifier: VerifierPort;
-  /** Left out if no other registry writes the store. */
   readonly sharing?: RegistrySharing;
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
@@ -160,9 +158,7 @@ export function createRegistry(deps: RegistryDeps) {
     },
     /** The provider with the latest heartbeat; null while there is none. */
     freshest: (): string | null => freshest(table),
-    /** Over all providers of the default list. */
     counts: (): Counts => listing.counts(),
-    /** The first ids of the default list. */
     ids: (limit: number): readonly string[] => listing.ids(limit),
     /** The machines that routing may choose now; the same array until one of them changes. */
     targets: (): readonly Target[] => table.targets(),
@@ -239,7 +235,6 @@ function createOwnAgent(parts: RegistryContext) {
   };
 }
 
-/** Newest first. */
 interface History {
   readonly object: 'list';
   readonly data: readonly ProviderEvent[];
@@ -253,7 +248,6 @@ const OWN_PROVIDER: Refusal = {
     'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
 };
 
-/** The owner's actions on providers; `gone` is called for one that was removed. */
 function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
   const { table, store, verifier, sharing } = parts;
   return {
@@ -297,7 +291,6 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
   };
 }
 
-/** The verifier's access to the providers. */
 function createVerifierHost(parts: RegistryContext): VerifierHost {
   const { table, clock, sharing } = parts;
   const { turn } = sharing;

@@ -28,7 +28,6 @@ export function providerNotFound(id: string): Refusal {
   return { kind: 'refused', status: 404, code: 'provider_not_found', message };
 }
 
-/** The write failed; it may succeed later. */
 export function unwritten(message: string): Refusal {
   return { kind: 'refused', status: 503, code: 'registry_unwritten', message, retryAfterMs: 5000 };
 }

@@ -15,7 +15,6 @@ import {
 /** `expected`: some machine is expected to serve; `paused`: all machines are paused by their owners. */
 export type ServingState = 'none' | 'paused' | 'expected';
 
-/** Whether any machine is expected to serve. */
 export function servingState(table: ProviderTable): ServingState {
   let found: ServingState = 'none';
   for (const entry of table.all()) {
@@ -34,7 +33,6 @@ function servingStateOf(entry: TableEntry): ServingState {
 /** What the machines that routing may choose now offer together. */
 export interface Capacity {
   readonly serving: number;
-  /** Number of different models. */
   readonly models: number;
   /** Null if none of their GPUs reports it. */
   readonly load: LoadRange | null;

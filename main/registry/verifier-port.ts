@@ -23,7 +23,6 @@ export interface VerifierNews {
 export interface VerifierPort {
   /** Called after the change is on disk. */
   providerChanged(id: string, news: VerifierNews): void;
-  /** Another gateway has verified the provider. */
   verifiedElsewhere(id: string): void;
   /** The provider was removed, so its run is aborted. */
   removed(id: string): void;

@@ -1,6 +1,5 @@
 import { type Caller, type Client, partOf } from './client.ts';
 
-/** A browser that keeps control across restarts. */
 export interface RememberedBrowser {
   readonly id: string;
   readonly name: string;
@@ -20,7 +19,6 @@ const DIAGNOSTICS = ['about', 'status', 'settings', 'agent', 'providers'] as con
 
 export type Access = ReturnType<typeof createAccess>;
 
-/** Remembered browsers, the log and the diagnostics. */
 export function createAccess(
   client: Pick<Client, 'remember'>,
   { call, act }: Caller,

@@ -88,7 +88,6 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
   };
 }
 
-/** Request options for a JSON body. */
 export function jsonBody(method: 'POST' | 'PUT' | 'PATCH', body: unknown): RequestInit {
   return { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
 }
@@ -169,7 +168,6 @@ export async function answerOf<T>(response: Response | null): Promise<Answer<T>>
   }
 }
 
-/** The part of an answer that is wanted. */
 export function partOf<T, P>(answer: Answer<T>, part: (value: T) => P): Answer<P> {
   return answer.ok ? { ok: true, value: part(answer.value) } : answer;
 }

@@ -79,7 +79,6 @@ export function createControl(
 
 const KEYS = '/api/v1/keys';
 
-/** The named keys of apps. */
 function createKeys({ call, act }: Pick<Caller, 'call' | 'act'>) {
   const pathOf = (name: string) => `${KEYS}/${encodeURIComponent(name)}`;
   return {
@@ -98,7 +97,6 @@ const SHARING = '/api/v1/sharing';
 function createSharing({ call }: Pick<Caller, 'call'>) {
   return {
     read: () => call<Sharing>(SHARING),
-    /** Creates a link to the window that works once. */
     newLink: async () =>
       partOf(
         await call<{ readonly link: string }>('/api/v1/sessions/codes', { method: 'POST' }),

@@ -1,17 +1,7 @@
-import type {
-  LiveDelta,
-  LiveEvent,
-  LiveSnapshot,
-  OutcomeCounts,
-  ProvidersSummary,
-  RequestRow,
-} from '#shared/live.ts';
+import type { LiveDelta, LiveEvent, LiveSnapshot, RequestRow } from '#shared/live.ts';
 
 /** The last known state, with the times needed to carry its clocks forward. */
-export interface LiveData extends Omit<LiveSnapshot, 'kind' | 'providers' | 'outcomes'> {
-  /** Null if the gateway does not send it. */
-  readonly providers: ProvidersSummary | null;
-  readonly outcomes: OutcomeCounts | null;
+export interface LiveData extends Omit<LiveSnapshot, 'kind'> {
   /** Page time at which the last event arrived. */
   readonly receivedAt: number;
   /** Page time at which `status` arrived: its countdowns run from here. */
@@ -30,8 +20,6 @@ function fromSnapshot(event: LiveSnapshot, now: number): LiveData {
   const { kind: _, ...snapshot } = event;
   return {
     ...snapshot,
-    providers: snapshot.providers ?? null,
-    outcomes: snapshot.outcomes ?? null,
     receivedAt: now,
     statusAt: now,
     skewMs: Date.parse(snapshot.status.timestamp) - now,

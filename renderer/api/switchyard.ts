@@ -58,7 +58,6 @@ export function connectSwitchyard(page: Window) {
 
   return {
     store,
-    /** Skips the pause before the next reconnection. */
     retryNow: pause.skip,
     actions,
     sendChat: createChat(client),

@@ -15,7 +15,6 @@ export type SettingsState =
   | { readonly kind: 'unreadable'; readonly message: string }
   | { readonly kind: 'read'; readonly view: SettingsView };
 
-/** Everything the page knows. */
 export interface WindowState {
   readonly connection: Connection;
   readonly control: boolean;
@@ -33,7 +32,6 @@ export type WindowAction =
   | { readonly kind: 'settings'; readonly settings: SettingsState }
   | { readonly kind: 'session'; readonly control: boolean; readonly notice?: string | null };
 
-/** Before the first event. */
 export const INITIAL_STATE: WindowState = {
   connection: { kind: 'connecting' },
   control: false,
@@ -42,7 +40,6 @@ export const INITIAL_STATE: WindowState = {
   settings: { kind: 'unread' },
 };
 
-/** The next state. */
 export function reduceWindow(state: WindowState, action: WindowAction): WindowState {
   switch (action.kind) {
     case 'event':

@@ -2,7 +2,6 @@ import { t } from './t.ts';
 
 const STATUS = /^http_(\d{3})$/;
 
-/** A reason in words; an unknown one is returned unchanged. */
 export function reasonText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
   if (status !== undefined) return t.reasons.httpStatus(status);

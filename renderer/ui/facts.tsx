@@ -21,7 +21,6 @@ export function Fact({ label, value, isWide = false }: FactProps) {
 /** A word longer than this, in characters, would break within a narrow column. */
 const WIDE = 20;
 
-/** A list of labels and values. */
 export function Facts({ facts }: { readonly facts: readonly FactText[] }) {
   return (
     <dl className="facts">

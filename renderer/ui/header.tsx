@@ -10,7 +10,6 @@ interface HeaderProps {
   readonly onSearch: () => void;
 }
 
-/** Name, tabs, and the base URL for apps. */
 export function Header({ route, baseUrl, onSearch }: HeaderProps) {
   const current = route.page === 'provider' ? 'providers' : route.page;
   return (

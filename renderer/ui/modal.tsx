@@ -50,7 +50,6 @@ interface ConfirmDialogProps {
   readonly action: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
-  /** What the action does. */
   readonly children: ReactNode;
 }
 

@@ -62,37 +62,33 @@ function Go({ letter, hash }: { readonly letter: string; readonly hash: string }
 
 /** Calls `run` when a key is pressed without modifiers, outside fields and dialogs. */
 export function useShortcut(key: string, run: () => void): void {
-  const latest = useRef(run);
-  useEffect(() => {
-    latest.current = run;
+  useKeyDown((event) => {
+    if (event.key !== key || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || isTyping(event.target)) return;
+    event.preventDefault();
+    run();
   });
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== key || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.defaultPrevented || isTyping(event.target)) return;
-      event.preventDefault();
-      latest.current();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [key]);
 }
 
 /** Ctrl+K, or ⌘K on a Mac, wherever the focus is. */
 export function usePaletteKey(run: () => void): void {
-  const latest = useRef(run);
+  useKeyDown((event) => {
+    if (event.key.toLowerCase() !== 'k' || event.altKey || event.shiftKey) return;
+    if (event.ctrlKey === event.metaKey) return;
+    event.preventDefault();
+    run();
+  });
+}
+
+function useKeyDown(onKey: (event: KeyboardEvent) => void): void {
+  const latest = useRef(onKey);
   useEffect(() => {
-    latest.current = run;
+    latest.current = onKey;
   });
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || event.altKey || event.shiftKey) return;
-      if (event.ctrlKey === event.metaKey) return;
-      event.preventDefault();
-      latest.current();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    const listener = (event: KeyboardEvent) => latest.current(event);
+    addEventListener('keydown', listener);
+    return () => removeEventListener('keydown', listener);
   }, []);
 }
 

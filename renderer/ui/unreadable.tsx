@@ -7,7 +7,6 @@ interface UnreadableProps {
   readonly onRetry: () => void;
 }
 
-/** Shown in place of data that could not be read. */
 export function Unreadable({ what, message, onRetry }: UnreadableProps) {
   return (
     <section className="panel empty" role="alert">

@@ -3,7 +3,6 @@ import { type RefObject, useEffect, useState } from 'react';
 /** How long a pointer may leave the element and still count as inside. */
 const RELEASE_MS = 400;
 
-/** Whether the pointer or the focus is in an element. */
 export function useInUse(place: RefObject<HTMLElement | null>): boolean {
   const [pointer, setPointer] = useState(false);
   const [focus, setFocus] = useState(false);

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Answer } from '../api/client.ts';
 
-/** State of a polled resource. */
 interface Reading<T> {
   /** The last successful answer; null before the first. */
   readonly value: T | null;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RequestPage } from '#shared/request-filter.ts';
-import { attempt, request } from '../renderer/builders.ts';
+import { request } from '../renderer/builders.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
@@ -101,13 +101,4 @@ test('a machine goes by its present name in the list, and once removed by the on
 
   await send(address, { method: 'DELETE', headers: control });
   expect((await pageAt(url, '')).machines).toEqual({ [machine.id]: 'tower' });
-});
-
-test('rows of an earlier version, which kept no names of machines, are read', async () => {
-  const asked = attempt({ provider: 'prv_1' });
-  const { machine: _, ...before } = asked;
-  const { url } = await startAfter([], [JSON.stringify({ ...ROWS[1], attempts: [before] })]);
-  const { data, machines } = await pageAt(url, '');
-  expect(data[0]?.attempts).toEqual([asked]);
-  expect(machines).toEqual({});
 });

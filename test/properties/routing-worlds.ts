@@ -6,7 +6,7 @@ import type { StatusReport } from '#shared/status.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { handleChat } from '../../main/gateway/chat/handler.ts';
-import { createItemMemory } from '../../main/gateway/protocols/responses/item-memory.ts';
+import { createItemMemory } from '../../main/gateway/protocols/responses/history.ts';
 import { createEndpointSupport } from '../../main/gateway/routing/endpoint-support.ts';
 import { createAdjustments } from '../../main/gateway/upstream/adjustments.ts';
 import { createPrefills } from '../../main/gateway/chat/resume/prefills.ts';

@@ -1,6 +1,14 @@
 import { judge, type LocalStanding, type Sighting } from '#shared/condition.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { AppInfo, AttemptRow, LiveDelta, LiveSnapshot, RequestRow } from '#shared/live.ts';
+import type {
+  AppInfo,
+  AttemptRow,
+  LiveDelta,
+  LiveSnapshot,
+  OutcomeCounts,
+  ProvidersSummary,
+  RequestRow,
+} from '#shared/live.ts';
 import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
 import { applyEvent, type LiveData } from '../../renderer/api/live-data.ts';
 
@@ -148,7 +156,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
   return {
     id,
     startedAt: NOW - 10_000,
-    caller: null,
+    caller: { key: null, address: null, userAgent: null },
     endpoint: 'chat/completions',
     model: 'qwen3',
     stream: true,
@@ -214,9 +222,28 @@ export function snapshot({ local, probing = [], ...over }: SnapshotOver = {}): L
     judgement: judge({ ...evidence, local: local ?? standingOf(report) }),
     requests: [],
     app: APP,
+    providers: NO_PROVIDERS,
+    outcomes: NO_OUTCOMES,
     ...over,
   };
 }
+
+const NO_PROVIDERS: ProvidersSummary = {
+  revision: 0,
+  count: 0,
+  verified: 0,
+  pending: 0,
+  verifying: 0,
+  failed: 0,
+  serving: 0,
+  models: 0,
+  load: null,
+};
+
+const NO_OUTCOMES: OutcomeCounts = {
+  ended: { 'first-choice': 0, 'fell-back': 0, failed: 0 },
+  upstreams: perUpstream({ asked: 0, answered: 0, retries: 0, polls: 0 }),
+};
 
 /** Machines that are counted are expected to serve; why they do not, only the gateway knows. */
 function standingOf({ upstreams, local }: StatusReport): LocalStanding {

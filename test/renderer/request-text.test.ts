@@ -189,7 +189,7 @@ describe('the app of a request', () => {
   });
 
   test('an app has no name where it sent none', () => {
-    expect(appName({ caller: null })).toBe(null);
+    expect(appName({ caller: { key: null, address: null, userAgent: null } })).toBe(null);
   });
 
   test('a request is shown with the name of its key, and with the model that answered where it named none', () => {

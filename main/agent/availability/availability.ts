@@ -25,7 +25,6 @@ export interface MemoryRelease {
   readonly untilMs: number | null;
 }
 
-/** The mode that the owner wants, and which rules hold at the moment. */
 export interface OwnerState {
   readonly choice: OwnerChoice;
   /** Null unless the owner has freed the memory of the machine's models. */
@@ -74,14 +73,12 @@ export function afterTime(state: OwnerState, nowMs: number): OwnerState {
   return untilMs !== null && nowMs >= untilMs ? { ...state, freed: null } : state;
 }
 
-/** How the machine serves, and why. */
 export interface OwnerMode {
   readonly mode: 'on' | 'paused' | 'draining';
   /** Human-readable, the most important first; none while the machine is on. */
   readonly reasons: readonly string[];
 }
 
-/** The mode in this state while `inFlight` requests run. */
 export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): OwnerMode {
   const ending = inFlight > 0 ? 'draining' : 'paused';
   if (state.freed !== null) {
@@ -129,7 +126,6 @@ export type Availability = ReturnType<typeof createAvailability>;
 
 interface AvailabilityDeps {
   readonly dataDirectory: string;
-  /** From the current settings. */
   readonly rules: () => OwnerRules;
   /** Whether rules free the memory as well. */
   readonly rulesFree: () => boolean;
@@ -150,7 +146,7 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
   const saved = fileSchema.safeParse(file.load()).data;
   state = {
     ...INITIAL_STATE,
-    choice: saved?.choice ?? saved?.wish ?? INITIAL_STATE.choice,
+    choice: saved?.choice ?? INITIAL_STATE.choice,
     freed: saved?.freed ?? INITIAL_STATE.freed,
   };
   watchTime();
@@ -186,7 +182,6 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
     memoryGoal: () => memoryGoalOf(state, deps.rulesFree()),
     rules,
     mode: (inFlight: number) => modeOf(state, rules(), inFlight),
-    /** Resolves once it is on disk. */
     setChoice(choice: OwnerChoice) {
       set(afterChoice(state, choice));
       watchTime();
@@ -208,12 +203,9 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
 
 const choiceSchema = z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerChoice>;
 
-/** Earlier versions also saved rules here, which nobody could set; rules are settings now. */
 const fileSchema = z.object({
   version: z.literal(1),
   choice: choiceSchema.optional(),
-  /** Its name in earlier versions. */
-  wish: choiceSchema.optional(),
   freed: z.object({ untilMs: z.number().nullable() }).nullable().default(null),
 });
 

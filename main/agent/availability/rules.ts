@@ -38,7 +38,6 @@ function highest(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** One observation of the machine. */
 export interface Observation extends Signals {
   /** Whether this agent or its engine is working, or was until just now. */
   readonly isServing: boolean;
@@ -67,7 +66,6 @@ interface RuleDefinition<Key extends string, Value> {
   says(value: Value): string;
 }
 
-/** The rule as it is used, on the settings of all rules. */
 interface OwnerRule<Key extends string, Value> extends Pick<
   RuleDefinition<Key, Value>,
   'key' | 'off' | 'senses' | 'frees'
@@ -154,7 +152,6 @@ export const OWNER_RULES = [
 
 type AnyOwnerRule = (typeof OWNER_RULES)[number];
 
-/** The settings of all rules. */
 export type OwnerRules = { readonly [Rule in AnyOwnerRule as Rule['key']]: Rule['off'] };
 export type OwnerRuleKey = keyof OwnerRules;
 

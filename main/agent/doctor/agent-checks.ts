@@ -16,7 +16,6 @@ export interface ExpectedAgent {
   /** Null if it has no key yet. */
   readonly privateKey: KeyObject | null;
   readonly id: string | null;
-  /** The token of the gateway that it has joined; null if that is the gateway of this process. */
   readonly gatewayToken: string | null;
   /** Null if that is the gateway of this process. */
   readonly registryUrl: string | null;
@@ -28,7 +27,6 @@ export interface ExpectedAgent {
 
 interface AgentFound {
   readonly entries: readonly DoctorEntry[];
-  /** Where the agent answers correctly; null if it does not. */
   readonly origin: string | null;
 }
 
@@ -79,7 +77,6 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
   return { origin, bound, health, isHealthy: remedy === null };
 }
 
-/** An address by which this machine reaches the bound host. */
 function reachable(host: string): string {
   const literal = host.replace(/^\[(.*)\]$/, '$1');
   if (literal === '0.0.0.0' || literal === 'localhost') return '127.0.0.1';
@@ -147,7 +144,6 @@ export type ProbedPlace = Pick<Probe, 'origin' | 'gatewayToken' | 'authorization
   readonly basePath: string;
 };
 
-/** The checks of the test inference, its latency and the list of models. */
 export async function checkInference(
   place: ProbedPlace,
   model: string | null,
@@ -241,7 +237,6 @@ interface Probe {
   readonly path: string;
   readonly gatewayToken?: string | null;
   readonly authorization?: string | null;
-  /** Null for a GET. */
   readonly json: unknown;
 }
 

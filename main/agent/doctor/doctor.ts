@@ -90,17 +90,14 @@ function placeOf(
 
 interface EngineSearch extends Partial<EnginePlace> {
   readonly pinned: EnginePlace['pinned'];
-  /** Ports of this program, which are never tried as an engine's. */
   readonly ownPorts: readonly number[];
 }
 
-/** The engine that the agent would serve; null if there is none. */
 interface EngineSearchResult {
   readonly entry: DoctorEntry;
   readonly engine: { readonly view: EngineView; readonly address: EngineAddress } | null;
 }
 
-/** Tries every address at which an engine may listen, once. */
 async function findEngine(
   search: EngineSearch,
   edges: AskEdges,
@@ -200,7 +197,6 @@ async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Te
   }
 }
 
-/** Whether the drivers report an accelerator, as the next heartbeat would state it. */
 function checkGpus(
   { gpu }: AgentRecord,
   { gpus }: Telemetry,
@@ -244,7 +240,6 @@ function remedyWithout(remedy: string, engineUrl: string | null): string {
     : `${remedy} If it has none, let Switchyard use the engine directly: switchyard set local.baseUrl ${engineUrl}`;
 }
 
-/** Whether the engine reports itself healthy, as the next heartbeat would state it. */
 function checkEngineHealth(
   { engine_health: health }: AgentRecord,
   baseUrl: string | null,

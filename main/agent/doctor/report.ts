@@ -9,7 +9,6 @@ import { excerpt } from '#shared/visible.ts';
 
 export type { DoctorEntry, DoctorReport };
 
-/** In the order of a report. */
 export const DOCTOR_NAMES = [...DOCTOR_GROUNDS, ...CHECK_NAMES] as const;
 
 /** Enough for an engine's error message. */
@@ -40,7 +39,6 @@ function missing(name: DoctorEntry['name']): DoctorEntry {
   return { name, passed: false, tried: 'nothing', output: CHECK_MISSING, remedy };
 }
 
-/** The report as text for a terminal. */
 export function reportText({ ok, checks, gateway }: DoctorReport): string {
   const passes = (name: string) => checks.some((check) => check.name === name && check.passed);
   const lines = checks.flatMap((entry) => {

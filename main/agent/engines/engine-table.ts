@@ -33,7 +33,6 @@ export function createEngineTable() {
   const rank = ({ baseUrl }: EngineView) => (baseUrl === serving ? 0 : 1);
 
   return {
-    /** Whether an engine is known at any of the addresses. */
     knows: (addresses: readonly EngineAddress[]) =>
       addresses.some((address) => known.has(keyOf(address))),
     addresses: () => [...known.values()].map(({ address }) => address),
@@ -47,7 +46,6 @@ export function createEngineTable() {
         known.set(key, missed(before, look, ticks));
       }
     },
-    /** Drops engines that have been gone for `FORGET_MS`. */
     forgetGone(ticks: number) {
       for (const [key, { goneAt }] of known) {
         if (goneAt !== null && ticks - goneAt >= FORGET_MS) known.delete(key);
@@ -96,7 +94,6 @@ interface KnownEngine {
   readonly goneAt: number | null;
 }
 
-/** An engine that the owner has set and that has not answered yet. */
 function unseen(address: EngineAddress): KnownEngine {
   const view: EngineView = {
     kind: 'other',

@@ -1,6 +1,5 @@
 import type { EngineKind } from '../../engines/adapters/engine-view.ts';
 
-/** A request that makes an engine load or unload a model. */
 export interface ModelCommand {
   readonly path: string;
   /** Sent with POST; left out for a GET. */

@@ -9,7 +9,6 @@ export type EngineWatch = ReturnType<typeof createEngineWatch>;
 interface EngineWatchOptions extends AskEdges {
   /** This program's ports, which are never tried. */
   readonly ownPorts: () => readonly number[];
-  /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
   readonly changed: () => void;
   /** For tests. */
@@ -95,7 +94,6 @@ export function createEngineWatch(options: EngineWatchOptions) {
     },
     /** Resolves once every address has been tried, whatever was found. */
     looked: () => looked,
-    /** The engine that is served; null if none was found. */
     engine: () => table.served()?.view ?? null,
     /** All engines found, the served one first. */
     engines: () => table.views(),
@@ -103,7 +101,6 @@ export function createEngineWatch(options: EngineWatchOptions) {
     isStuck: () => table.isStuck(),
     /** The address of the served engine, with the credentials that the owner has set for it. */
     address: () => table.served()?.address ?? null,
-    /** All engines found, with their addresses and credentials. */
     reachable: () => table.reachable(),
     /** Starts the next round at once, because something may have changed. */
     look,

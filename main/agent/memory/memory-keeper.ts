@@ -35,7 +35,6 @@ interface HeldModel {
   readonly model: string;
 }
 
-/** What became of a change that the owner asked for. */
 type ModelChangeResult =
   | TellResult
   | {
@@ -175,7 +174,6 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
     load: (model: string) => inTurn(() => work.change('load', model)),
     unload: (model: string) => inTurn(() => work.change('unload', model)),
     problems: () => problems,
-    /** The models that are loaded before requests return. */
     toLoad: () => toLoad,
     since: (engine: string, model: string) => residency.since(engine, model)?.wallMs ?? null,
     stop: () => stopping.abort(),
@@ -282,7 +280,6 @@ function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
       held.become({ kind: 'freed' });
     },
 
-    /** Loads what was unloaded. */
     async restore(): Promise<void> {
       await engines.looked();
       await engines.readNow();

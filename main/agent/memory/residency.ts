@@ -22,7 +22,6 @@ export function createResidency(clock: Clock) {
   let uses = new Map<string, Use>();
 
   return {
-    /** Takes a reading of all engines. */
     see(engines: readonly EngineView[]) {
       const now = dualTimeOf(clock);
       const next = new Map<string, DualTime>();

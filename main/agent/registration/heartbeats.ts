@@ -15,7 +15,6 @@ interface HeartbeatDeps {
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
   readonly clock: Clock;
-  /** In [0, 1). */
   readonly random: () => number;
   /** Called for each heartbeat except the goodbye. */
   readonly onOutcome: (outcome: BeatOutcome) => void;
@@ -118,11 +117,9 @@ export function createHeartbeats(deps: HeartbeatDeps) {
 }
 
 interface Pace {
-  /** The interval in this agent's settings. */
   readonly heartbeatMs: number;
   /** Consecutive failures, the last one included. */
   readonly failures: number;
-  /** In [0, 1). */
   readonly random: number;
 }
 

@@ -95,7 +95,6 @@ type Correction =
   | { readonly kind: 'count_on'; readonly last: number }
   | { readonly kind: 'set_clock'; readonly registryMs: number };
 
-/** A parsed answer of the registry. */
 type Read<T> =
   | { readonly kind: 'good'; readonly value: T }
   | {
@@ -249,7 +248,6 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
     return link;
   }
 
-  /** All addresses, in the order in which they are tried now. */
   function addresses(): readonly string[] {
     const named = [...others, ...(pool?.registries ?? [])].map(registryOrigin);
     const all = [...new Set([home, ...named.filter((each) => each !== null)])];

@@ -23,7 +23,6 @@ export type LinkFailure =
   | { readonly kind: 'garbage'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string };
 
-/** The registry's view of this machine. */
 export interface RegistryView {
   readonly status: string;
   readonly verification: { readonly status: string; readonly failure_reason: string };

@@ -25,15 +25,12 @@ import {
   type RegistryView,
 } from './link.ts';
 
-/** State of this machine's registration. */
 export interface RegistrationView {
   /** `own`: the registry of this process. */
   readonly kind: 'own' | 'joined' | 'none';
   readonly url: string | null;
   readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
-  /** Milliseconds since the epoch. */
   readonly lastAcceptedAt: number | null;
-  /** The registry's view of this machine. */
   readonly standing: RegistryView | null;
   /** The last problem, human-readable; null once it is solved. */
   readonly problem: LinkProblem | null;
@@ -125,7 +122,6 @@ function createRegistrySession(deps: RegistrySessionDeps) {
     },
     /** The record has changed: a heartbeat is sent soon. */
     changed: () => beats?.changed(),
-    /** Sends a heartbeat at once. */
     now: () => beats?.now(),
     /** Ends the session with a goodbye. The returned signal aborts when the next session ends. */
     disconnect,
@@ -349,10 +345,8 @@ function notSaved(code: string): LinkProblem {
   };
 }
 
-/** The settings that choose the registry. */
 export interface RegistrySettings {
   readonly registryUrl: string | null;
-  /** Other gateways of the same pool. */
   readonly otherRegistryUrls: readonly string[];
   readonly enrollToken: string | null;
 }

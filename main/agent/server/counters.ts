@@ -8,7 +8,6 @@ import { memberOf, numberOf, parseJson } from '../../platform/json.ts';
 
 interface AnswerCount {
   readonly tokens: number;
-  /** Null if it could not be measured. */
   readonly decodeTps: number | null;
 }
 
@@ -26,7 +25,6 @@ const servedSchema = z.object({
   tokensGenerated: count,
   /** Tokens per second of one stream, as a moving average; null before the first stream. */
   decodeTps: z.number().positive().nullable(),
-  /** Of the last request that named one. */
   lastModel: z.string().nullable(),
 });
 const fileSchema = servedSchema.extend({ version: z.literal(1) });

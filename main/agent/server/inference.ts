@@ -33,13 +33,11 @@ interface InferenceDeps extends ForwardEdges {
   readonly counters: Counters;
   /** A request for a model begins; its result is called at the end, with the tokens that it generated. */
   readonly energyBegan: (model: string | null) => (tokens: number) => void;
-  /** Called when the number of running requests has changed. */
   readonly onInFlight: () => void;
   /** Called when the engine sends an incomplete response, or none for some seconds. */
   readonly onTrouble: () => void;
   /** The engine begins to answer a request for that model. */
   readonly onAnswer: (model: string | null) => void;
-  /** The engine accepts connections but does not answer. */
   readonly isStuck: () => boolean;
 }
 
@@ -127,7 +125,6 @@ export function createInference(deps: InferenceDeps) {
   }
 
   return {
-    /** Answers a request of one of the inference routes. */
     async post(req: IncomingMessage, res: ServerResponse, path: string) {
       const refused = hasType(req, path) ? deps.closed() : wrongType(path);
       if (refused !== null || inFlight >= deps.maxInFlight) {
@@ -160,7 +157,6 @@ export function createInference(deps: InferenceDeps) {
     inFlight: () => inFlight,
     /** Null before the first request has ended. */
     lastEndedTicks: () => lastEndedTicks,
-    /** Aborts all running requests. */
     endAll() {
       running.abort();
       running = new AbortController();

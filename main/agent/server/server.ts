@@ -70,7 +70,6 @@ export function createAgentServer(deps: AgentServerDeps) {
 
   const portsOf = (all: readonly Slot[]) => all.map(({ port }) => port);
 
-  /** Stops listening; running requests continue. */
   function release(server: Server): void {
     const closed = new Promise<void>((resolve) => {
       server.close(() => {

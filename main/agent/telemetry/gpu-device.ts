@@ -9,7 +9,6 @@ export interface GpuDevice {
   /** In the form of `parsePciAddress`. */
   readonly pciAddress: string | null;
   readonly name: string | null;
-  /** MiB, as all drivers report it. */
   readonly memoryTotalMb: number | null;
   readonly memoryUsedMb: number | null;
   readonly memoryFreeMb: number | null;
@@ -28,7 +27,6 @@ export interface GpuDevice {
   readonly fault: string | null;
   /** The tool, file tree or library that each known value comes from. */
   readonly sources: Readonly<Partial<Record<ValueName, string>>>;
-  /** Values on which two sources differ by more than noise, human-readable. */
   readonly disagreements: readonly string[];
 }
 
@@ -52,7 +50,6 @@ export interface GpuReading {
   readonly problems: readonly Problem[];
 }
 
-/** Reads accelerators in the background. */
 export interface GpuCollector {
   start(): void;
   /** Returns the last reading at once; does not call a driver. */
@@ -75,7 +72,6 @@ const NO_LIVE_VALUES = {
   powerW: null,
 } as const;
 
-/** What a source can report about a card. */
 const NO_VALUES = {
   name: null,
   memoryTotalMb: null,
@@ -103,7 +99,6 @@ export const UNREAD = {
   disagreements: [],
 } as const;
 
-/** A card as one source describes it. */
 export function readBy(
   source: string,
   told: Partial<GpuDevice> & Pick<GpuDevice, 'key' | 'vendor'>,

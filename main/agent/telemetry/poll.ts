@@ -10,7 +10,6 @@ export interface FailedPoll {
   readonly gone: Promise<unknown> | null;
 }
 
-/** The result of one round. */
 export type Poll =
   | {
       readonly kind: 'devices';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { numberOf } from '../../platform/json.ts';
 import type { GpuDevice } from './gpu-device.ts';
 
-/** A display controller in sysfs. */
 export interface SysfsCard {
   /** `/sys/class/drm/card0/device`. */
   readonly path: string;
@@ -12,7 +11,6 @@ export interface SysfsCard {
 }
 
 const DRM = '/sys/class/drm';
-/** Names the source of values. */
 export const SYSFS = 'sysfs';
 
 /** The graphics cards of a vendor; `vendorId` is its PCI id, such as `0x1002`. */
@@ -29,7 +27,6 @@ export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<
   return cards;
 }
 
-/** Null if the file cannot be read or holds no number. */
 export async function fileNumber(files: KernelFiles, path: string): Promise<number | null> {
   const text = await files.text(path);
   return text === null ? null : numberOf(text);

@@ -27,13 +27,11 @@ export interface Telemetry {
   readonly machineModel: string | null;
   readonly hostname: string;
   readonly platform: string;
-  /** Bytes. */
   readonly memoryBytes: number;
   readonly tailnet: Tailnet | null;
   readonly problems: readonly Problem[];
 }
 
-/** Reads this machine in the background. */
 export type TelemetryWatch = ReturnType<typeof createTelemetry>;
 
 interface TelemetryOptions extends ToolWorld {
@@ -43,7 +41,6 @@ interface TelemetryOptions extends ToolWorld {
   readonly intervalMs?: number;
   /** Runs one of our files as a process that can be killed; by default, under plain Node. */
   readonly startHelper?: StartTool | undefined;
-  /** For tests. */
   readonly startTool?: StartTool;
 }
 

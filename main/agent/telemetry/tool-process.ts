@@ -175,7 +175,6 @@ export async function runTool(
   }
 }
 
-/** Kills a tool and waits a moment for its end. */
 async function killed(tool: RunningTool, clock: Clock): Promise<void> {
   tool.kill();
   await withTimeout(tool.ended, { clock, ms: KILL_WAIT_MS });

@@ -2,7 +2,6 @@ import { join, win32 } from 'node:path';
 
 /** The program that a service manager runs. */
 export interface Program {
-  /** The program and its arguments. */
   readonly command: readonly [string, ...string[]];
   /** Null: the default for the user that the service runs as. */
   readonly dataDirectory: string | null;

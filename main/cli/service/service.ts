@@ -24,7 +24,6 @@ import { PACKAGE_ROOT } from '../../app/package.ts';
 
 export const ACTIONS = ['install', 'remove', 'status'] as const;
 
-/** Installs, removes or describes the service of this program. */
 export async function service(input: Input): Promise<CommandOutcome> {
   const { words, options } = input;
   const isSystem = options['system'] === true;

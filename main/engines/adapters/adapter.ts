@@ -16,7 +16,6 @@ import {
 /** How one kind of engine is recognised and read. */
 export interface Engine {
   readonly kind: Exclude<EngineKind, 'other'>;
-  /** Its default ports. */
   readonly ports: readonly number[];
   /** Path before its `/v1`. */
   readonly apiPath: '' | '/engines';

@@ -48,7 +48,6 @@ export interface EngineView {
   readonly loaded: readonly string[] | null;
   /** The loaded model that answers chats; one that cannot where no other is loaded. */
   readonly currentModel: string | null;
-  /** What is known of each offered model. */
   readonly facts: readonly ModelFacts[];
   /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
   readonly engineModel: string | null;

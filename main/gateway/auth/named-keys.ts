@@ -18,7 +18,6 @@ interface NamedKeyView {
 
 type Refused = { readonly kind: 'refused'; readonly error: GatewayError };
 
-/** Keys that were created with a name, for apps. */
 export type NamedKeys = ReturnType<typeof createNamedKeys>;
 
 interface NamedKeysDeps {

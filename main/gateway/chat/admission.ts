@@ -22,9 +22,7 @@ export interface AdmissionView {
 
 interface AdmissionDeps {
   readonly clock: Clock;
-  /** May change while requests run. */
   readonly limit: () => number;
-  /** Called when the queue has changed. */
   readonly changed: () => void;
 }
 

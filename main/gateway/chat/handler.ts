@@ -18,7 +18,7 @@ import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import type { Preference } from '../routing/preference.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
-import type { ItemMemory } from '../protocols/responses/item-memory.ts';
+import type { ItemMemory } from '../protocols/responses/history.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import { chatFormInTurns, chatFormOf } from '../protocols/chat-form.ts';
 import {
@@ -60,7 +60,6 @@ interface Asked {
   readonly model: string | null;
   readonly stream: boolean;
   readonly caller: RequestCaller;
-  /** Name of the key. */
   readonly key: string | null;
 }
 

@@ -20,7 +20,6 @@ export function withSample(mean: DecayingMean | null, sample: number, now: numbe
 
 /** Counts and times of an upstream's attempts; timestamps are milliseconds since the epoch. */
 export interface HealthRecord {
-  /** Attempts sent. */
   readonly requests: number;
   readonly fails: number;
   readonly successes: number;
@@ -277,7 +276,6 @@ export interface Conditions {
   readonly now: DualTime;
   /** The current ones: a changed setting applies from the next result on, never to a running cool-down. */
   readonly limits: Limits;
-  /** In [0, 1). */
   readonly random: number;
 }
 

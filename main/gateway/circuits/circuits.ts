@@ -122,7 +122,6 @@ export interface Circuits {
   forget(id: string): void;
   ids(): Iterable<string>;
   at(id: string): Circuit;
-  /** Plain JSON. */
   save(): unknown;
   /** Takes the result of `save`, before the first request; anything else is ignored. */
   restore(saved: unknown): void;
@@ -130,7 +129,6 @@ export interface Circuits {
 
 export interface CircuitsDeps {
   readonly clock: Clock;
-  /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => { readonly circuit: Limits };
   /** Windows; they are notified of each change while any is open. */

@@ -16,7 +16,7 @@ import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 
 const count = z.int().nonnegative();
 
-/** They survive restarts; files of earlier versions lack all but the first two. */
+/** They survive restarts; one that cannot be read begins at 0. */
 const totalsSchema = z.object({
   totalRequests: count,
   fallbackCount: count,
@@ -24,7 +24,6 @@ const totalsSchema = z.object({
   hedges: count.catch(0),
   /** Broken streams that another upstream continued. */
   handovers: count.catch(0),
-  /** Requests that were answered completely. */
   answers: count.catch(0),
   /** In prompts and answers, as reported by upstreams or estimated. */
   tokens: count.catch(0),
@@ -86,7 +85,6 @@ export function createStats() {
 }
 
 export interface Latency {
-  /** Time-decayed mean in milliseconds; null before the first sample. */
   readonly ewmaMs: number | null;
   readonly samples: number;
 }
@@ -122,7 +120,6 @@ export function createLatencies(clock: Clock) {
           { mean: encodeMean(mean, dualTimeOf(clock)), samples },
         ]),
       ),
-    /** From what `save` returned; invalid input is ignored. */
     restore(saved: unknown) {
       for (const [id, each] of Object.entries(latenciesSchema.safeParse(saved).data ?? {})) {
         known.set(id, { mean: decodeMean(each.mean, dualTimeOf(clock)), samples: each.samples });
@@ -199,7 +196,6 @@ export function createOutcomes() {
     },
     view,
     save: view,
-    /** From what `save` returned; invalid input is ignored. */
     restore(saved: unknown) {
       const known = outcomesSchema.safeParse(saved).data;
       if (known === undefined) return;
@@ -324,7 +320,7 @@ export function createTraffic() {
       const kind = statusClassOf(row);
       outcomes[kind] += 1;
       durations[kind].observe((row.endMs ?? 0) / 1000);
-      if (row.endpoint !== null) increment(byEndpoint, row.endpoint);
+      increment(byEndpoint, row.endpoint);
       if (row.key !== null) countKey(byKey, row.key, row.tokens);
       if (outcome === 'fell-back') fallbacks += 1;
       if (row.fallbackReason === 'none') return;
@@ -337,14 +333,12 @@ export function createTraffic() {
       hedgesWon,
       hedgesLost,
       resumes,
-      /** What the tokens of `local` would have cost, in billionths of the currency. */
       savedNano,
       /** What their electricity was and cost, as far as it is known. */
       energyMj,
       energyNano,
       upstreams,
       byEndpoint,
-      /** By name of the key. */
       byKey,
       prompts: [...byMachine.values()],
     }),

@@ -53,7 +53,6 @@ export interface MonitorDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly log: Log;
-  /** In [0, 1). */
   readonly random: () => number;
   readonly pickLocal: () => LocalChoice;
   readonly providers: () => ProvidersKnown;
@@ -61,7 +60,6 @@ export interface MonitorDeps {
   readonly routed: ReportProviderResult;
   /** Why no machine serves; null if none is expected to. */
   readonly absence: () => NoProviderCause | null;
-  /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   readonly joulesPerToken: JoulesPerToken;
   /** Opens the file that stores what `save` returns. */

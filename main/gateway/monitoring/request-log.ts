@@ -26,10 +26,9 @@ export interface RequestLogs {
     readonly upstreamPath: string;
     readonly model: string | null;
     readonly stream: boolean;
-    readonly caller: RequestCaller | null;
+    readonly caller: RequestCaller;
     readonly key: string | null;
   }): RequestObserver;
-  /** Newest first. */
   rows(): RequestRow[];
 }
 
@@ -55,7 +54,6 @@ interface RequestLogDeps {
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
   readonly traffic: TrafficCounts;
-  /** Called when counters have changed. */
   readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];

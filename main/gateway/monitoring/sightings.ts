@@ -44,7 +44,6 @@ const OWN_FAILED_INTERVAL_MS = 5000;
 interface CheckResult {
   /** Milliseconds since the epoch, like all times in this file. */
   readonly at: number;
-  /** Null if it answered. */
   readonly failure: string | null;
   /** Whether it answered with a completion, not only with a list of models. */
   readonly isTest: boolean;
@@ -132,7 +131,6 @@ export function createSightings(deps: SightingsDeps) {
         if (isWatched) void checkInTurn(id);
       }
     },
-    /** The upstream has a new address, key or model. */
     changed(id: UpstreamId) {
       known[id].cancelTimer();
       known[id] = unknown(clock.now());
@@ -203,7 +201,6 @@ function unknown(since: number): CheckState {
 }
 
 export interface TestResult extends Pick<TestOutcome, 'isCompletion'> {
-  /** Why it failed; null if it did not. */
   readonly failure: string | null;
 }
 
@@ -275,7 +272,6 @@ export interface Setback {
   readonly by: 'request' | 'check';
 }
 
-/** How the last request or test failed; null if it did not. */
 function failureOf(health: HealthRecord, { since, setback }: CheckFacts): Setback | null {
   const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
   const failedAt = after(since, lastFailAt);
@@ -285,7 +281,6 @@ function failureOf(health: HealthRecord, { since, setback }: CheckFacts): Setbac
   return { at: failedAt, reason: lastError?.split(': ', 1)[0] ?? '', by: 'request' };
 }
 
-/** `at` if it is later than `since`, otherwise 0. */
 function after(since: number, at: number | null): number {
   return at !== null && at > since ? at : 0;
 }

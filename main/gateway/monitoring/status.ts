@@ -33,7 +33,6 @@ export interface ProvidersKnown {
   readonly excerpt: (id: string | null) => LocalProvider | null;
   /** The machines of the default list, in its order; at most `limit`. */
   readonly ids: (limit: number) => readonly string[];
-  /** Null if the gateway is not in a pool. */
   readonly pool: PoolReport | null;
 }
 
@@ -57,7 +56,6 @@ interface StatusParts {
   readonly preferred: Preferred | null;
 }
 
-/** See docs/reference/http-api.md#status-report. */
 export function statusReport(parts: StatusParts): StatusReport {
   const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader, preferred } =
     parts;

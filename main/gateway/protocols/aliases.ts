@@ -52,7 +52,6 @@ export function aliased(
   return pattern === undefined || isOwn(name) ? null : pattern.model;
 }
 
-/** Name and model of each alias that is a name. */
 export function namedAliases(pairs: readonly string[]): Iterable<readonly [string, string]> {
   return aliasesIn(pairs).exact;
 }

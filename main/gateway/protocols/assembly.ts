@@ -1,6 +1,6 @@
 import { isObject, listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
-import { standardReason } from './chat/finish.ts';
+import { standardReason } from './chat/content.ts';
 import { finishAfter } from './chat/repair.ts';
 import type { ChunkText } from './stream-inspector.ts';
 

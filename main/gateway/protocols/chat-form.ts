@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isObject, parseJson } from '../../platform/json.ts';
-import type { ItemMemory } from './responses/item-memory.ts';
+import type { ItemMemory } from './responses/history.ts';
 import type { ChatBody } from './translation/conversation.ts';
 import type {
   DroppedFields,

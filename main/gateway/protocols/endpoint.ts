@@ -1,11 +1,10 @@
 import type { HttpError } from '../../platform/http/responses.ts';
-import type { ItemSource, KeptItem } from './responses/item-memory.ts';
+import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { TokenCount } from './messages/count-tokens.ts';
 import type { ProtocolTranslation } from './translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
 import type { Assembly } from './assembly.ts';
-import type { EmptyAnswer } from './chat/finish.ts';
-import type { Substance } from './chat/content.ts';
+import type { EmptyAnswer, Substance } from './chat/content.ts';
 import { type Member, isText } from './json-members.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 

@@ -6,7 +6,6 @@ import { createJsonScanner, type JsonListener } from '../../platform/json-scanne
 /** Position of a value in the bytes of a JSON text. */
 export interface Span {
   readonly start: number;
-  /** One past its last byte. */
   readonly end: number;
 }
 

@@ -39,14 +39,15 @@ const NOTHING_SAID: UpstreamError = {
   headers: {},
 };
 
-/** The error in a parsed answer or event; null if it is none. */
+/**
+ * The error in a parsed answer or event; null if it is none. OpenRouter tells what became of one choice in it
+ * (openrouter.ai/docs, Errors).
+ */
 export function errorIn(value: unknown): UpstreamError | null {
   const holder = holderIn(value);
   if (!isObject(holder)) return null;
-  if (isError(holder)) return described(holder);
-  // OpenRouter tells what became of one choice in it (openrouter.ai/docs, Errors).
-  const failed = listOf(holder['choices']).find((each) => isObject(each) && isError(each));
-  return isObject(failed) ? described(failed) : null;
+  const failed = [holder, ...listOf(holder['choices'])].filter(isObject).find(isError);
+  return failed === undefined ? null : described(failed);
 }
 
 function isError(value: Json): boolean {
@@ -84,10 +85,12 @@ const MAX_LEVELS = 32;
 
 function described(outer: Json): UpstreamError {
   if (isTooDeep(outer, MAX_LEVELS)) return wordsOnly('an error nested too deep');
-  const inner = innerOf(outer);
-  const details = detailsOf(inner);
-  const words = wordsOf(inner, outer);
+  const { error, errors, base_resp: base, detail } = outer;
+  const inner = [error, listOf(errors)[0], base, detail].find(isObject) ?? outer;
   const metadata = objectOf(inner['metadata']);
+  // Google's, and FastAPI's as a list.
+  const details = [...listOf(inner['details']), ...listOf(inner['detail'])];
+  const words = wordsOf(inner, outer, metadata);
   const holders = [inner, outer, metadata, inner['innererror'], ...details].filter(isObject);
   return {
     codes: [...holders.flatMap(codesIn), ...words.flatMap(({ codes }) => codes)],
@@ -114,14 +117,8 @@ function firstOf<T>(
   return words.map(pick).find((value) => value !== null) ?? null;
 }
 
-function innerOf(outer: Json): Json {
-  const { error, errors, base_resp: base, detail } = outer;
-  const held = [error, listOf(errors)[0], base, detail].find(isObject);
-  return held ?? outer;
-}
-
 /** What it says, and for OpenRouter what the host behind it said or why it refused. */
-function wordsOf(inner: Json, outer: Json): readonly UpstreamError[] {
+function wordsOf(inner: Json, outer: Json, metadata: Json): readonly UpstreamError[] {
   const own = [inner['message'], inner['msg'], inner['status_msg'], inner['detail']];
   const others = [
     outer['error'],
@@ -131,7 +128,7 @@ function wordsOf(inner: Json, outer: Json): readonly UpstreamError[] {
     outer['error_message'],
   ];
   const first = firstSaying([...own, ...others], inner);
-  const { raw, reasons } = objectOf(inner['metadata']);
+  const { raw, reasons } = metadata;
   return [first, ...[raw, ...listOf(reasons)].map(saying).filter(hasWords)];
 }
 
@@ -167,11 +164,6 @@ function nestedIn(text: string): UpstreamError | null {
 
 /** Google's errors come in an array. */
 const holderIn = (value: unknown): unknown => (Array.isArray(value) ? listOf(value)[0] : value);
-
-/** Google's `details`, and FastAPI's `detail` as a list. */
-function detailsOf(inner: Json): readonly unknown[] {
-  return [...listOf(inner['details']), ...listOf(inner['detail'])];
-}
 
 const CODE_FIELDS = ['code', 'type', 'status', 'error_type', 'reason'];
 

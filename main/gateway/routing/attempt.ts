@@ -124,7 +124,6 @@ export class Attempt {
     return this.#hasEnded;
   }
 
-  /** Of the upstream, or in the local pool of the machine. */
   get id(): string {
     return this.#permits.own.id;
   }

@@ -164,7 +164,6 @@ export function race(
   return promise;
 }
 
-/** Limits how many of the recent requests may cost twice. */
 export type HedgeBudget = ReturnType<typeof createHedgeBudget>;
 
 /** Requests that the budget is computed over. */

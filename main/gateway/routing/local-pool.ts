@@ -28,7 +28,6 @@ export interface CallablePool {
 
 export interface BalancingDeps {
   readonly circuits: Circuits;
-  /** In [0, 1). */
   readonly random: () => number;
   readonly inFlightAt: (id: string) => number;
   /** Whether one of this gateway's is for the model. */
@@ -192,7 +191,6 @@ function soonestFirst(targets: readonly LocalTarget[], exclusionOf: ExclusionOf)
   return waits.toSorted((a, b) => a.waitMs - b.waitMs).map(({ target }) => target);
 }
 
-/** The machine that is back first, whatever excludes it. */
 function soonest(
   targets: readonly LocalTarget[],
   exclusionOf: ExclusionOf,
@@ -304,7 +302,6 @@ export function poolExclusion(targets: Targets, exclusionOf: ExclusionOf): Skipp
     : skipped('local', first);
 }
 
-/** As in `forcible`. */
 function mayBeForced({ reason }: Excluded): boolean {
   return reason === 'circuit_open' || reason === 'busy';
 }

@@ -118,7 +118,6 @@ export function reasonOf(outcome: UpstreamOutcome): FallbackReason {
   }
 }
 
-/** True for an upstream that was called and failed. */
 export function wasAttempted(outcome: UpstreamOutcome): outcome is Failed {
   return outcome.kind === 'failed';
 }

@@ -220,7 +220,6 @@ export function createPredictions(clock: Clock) {
       const machine = known.get(id);
       if (machine !== undefined) known.set(id, { ...machine, freshAt: clock.ticks() });
     },
-    /** Null below 20 samples. */
     at(id: string, promptBytes: number): Prediction | null {
       const machine = known.get(id);
       const prediction = machine === undefined ? null : predict(machine.record, promptBytes);
@@ -229,7 +228,6 @@ export function createPredictions(clock: Clock) {
         ? prediction
         : { ...prediction, earliestMs: 0, latestMs: Infinity };
     },
-    /** From the first sample on. */
     meanAt(id: string): MeanFirstToken | null {
       const record = known.get(id)?.record;
       return record === undefined || record.samples === 0
@@ -248,7 +246,6 @@ export function createPredictions(clock: Clock) {
           { ...record, heardWallMs: Math.max(0, clock.now() - (clock.ticks() - freshAt)) },
         ]),
       ),
-    /** Takes the result of `save`; anything else is ignored. */
     restore(saved: unknown) {
       for (const [id, each] of Object.entries(savedSchema.safeParse(saved).data ?? {})) {
         const { heardWallMs, ...record } = each;

@@ -11,7 +11,6 @@ import { isoTime } from '../../platform/dates.ts';
 
 export interface Preferred {
   readonly id: HostedId;
-  /** Milliseconds since the epoch. */
   readonly untilMs: number;
 }
 

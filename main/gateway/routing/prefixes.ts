@@ -33,7 +33,6 @@ interface Conversation {
   /** Shortest prefix first. */
   keys: readonly number[];
   session: number | null;
-  /** In clock ticks. */
   readAt: number;
 }
 

@@ -51,7 +51,6 @@ const ANY: CallFilter = () => true;
 export class Walk {
   readonly #request: RoutedRequest;
   readonly #deps: WalkDeps;
-  /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
   #state: WalkState = { kind: 'open' };
   #local: LocalState;
@@ -116,7 +115,6 @@ export class Walk {
     return null;
   }
 
-  /** The upstreams that may still be called in routing order. */
   ahead(): readonly UpstreamId[] {
     if (this.#state.kind === 'over') return [];
     const ahead: UpstreamId[] = this.#local === 'deferred' ? ['local'] : [];

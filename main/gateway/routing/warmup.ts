@@ -5,7 +5,6 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { getFrom } from '../upstream/own-requests.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 
-/** Warms up the on-demand upstream in the background, one run at a time. */
 export type WarmupRunner = ReturnType<typeof createWarmup>;
 
 /** For one health request; a cold start is polled rather than awaited on one socket. */
@@ -83,7 +82,6 @@ export function createWarmup(edges: Edges, changed: () => void) {
     },
     /** It answered a chat completion as a starting machine does. */
     seenStarting: () => set(seenStarting(warmup, clock.ticks())),
-    /** Its address or key changed. */
     forget() {
       running.abort();
       wasReached = false;

@@ -21,9 +21,7 @@ export interface CutWindow {
 export interface CutPrompt {
   readonly id: string;
   readonly model: string;
-  /** What the engine says that it read. */
   readonly readTokens: number;
-  /** What the prompt must have had. */
   readonly leastTokens: number;
 }
 

@@ -142,7 +142,6 @@ interface FixedEngineEdges {
 export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngineListeners) {
   let engine: LocalEngine | null = null;
   return {
-    /** Null while none is set. */
     target: (): LocalTarget | null => engine?.target() ?? null,
     /** A model of it has answered. */
     used: (model: string) => engine?.used(model),
@@ -219,7 +218,6 @@ function createReader(
   };
 }
 
-/** Null if the body is not an OpenAI model list. */
 function listedModels(body: Buffer): ListedModels | null {
   const listed = parseModelList(body);
   if (listed === null) return null;

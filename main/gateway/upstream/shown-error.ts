@@ -23,7 +23,6 @@ export function shownError(
   return repeats(text, body) ? `${detail}: (repeats the request, not shown)` : `${detail}: ${text}`;
 }
 
-/** The first words of an upstream for the caller, which knows what it has sent. */
 export function shownWords(said: string): string {
   return plain(said, MAX_WORDS_LENGTH).replaceAll(KEY_LIKE, '$1$2[secret]');
 }

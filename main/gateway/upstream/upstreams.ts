@@ -17,7 +17,6 @@ export interface BaseAddress {
   readonly basicAuth: string | null;
 }
 
-/** Which endpoints an upstream has: found out, or set by the owner. */
 export type Protocols = 'auto' | 'native' | 'chat';
 
 /** A configured hosted upstream, or `ondemand`. */
@@ -134,7 +133,6 @@ export function hasModel({ models }: LocalTarget, requested: string | null): boo
   return nameAt(models, requested) !== null;
 }
 
-/** Whether an engine is known to have a model of that name. */
 export function listsModel({ models }: LocalTarget, requested: string): boolean {
   return models !== null && nameAt(models, requested) !== null;
 }

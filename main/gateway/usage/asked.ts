@@ -9,7 +9,6 @@ export const ASKED_DAYS = 30;
 /** Requests for one name that went to one place. */
 export interface AskedAt {
   readonly name: string;
-  /** Empty if nobody answered. */
   readonly upstream: string;
   readonly provider: string;
   readonly model: string;

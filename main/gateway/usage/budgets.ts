@@ -59,11 +59,8 @@ export function createBudgets(
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    /** Two upstreams have changed places. */
     swap: (a: UpstreamId, b: UpstreamId) => sums.swap(a, b),
-    /** Whether a budget that `config` sets for the upstream is used up. */
     isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
-    /** The budgets that are set. */
     of: (id: UpstreamId) => budgetsOf(id),
     /** The budget with the largest share spent; null if none is set. */
     at: (id: UpstreamId) => budgetsOf(id).toSorted(byShareSpent).at(-1) ?? null,
@@ -89,7 +86,6 @@ export interface KeyLimitAt {
   readonly period: Period;
   readonly limit: number;
   readonly used: number;
-  /** When it resets, in wall-clock milliseconds. */
   readonly until: number;
 }
 
@@ -100,7 +96,6 @@ export function createKeyLimits(
   { keyRequests, keyTokens }: UsageBefore,
   deps: {
     readonly clock: Clock;
-    /** Null if the key has no limit. */
     readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
     readonly log: Log;
   },
@@ -140,9 +135,7 @@ export function createKeyLimits(
   return {
     /** A request with the key begins. */
     requested: (key: string | null) => count('requests', key, 1),
-    /** Adds the tokens of a call for the key. */
     used: (key: string | null, tokens: number) => count('tokens', key, tokens),
-    /** The key's limits. */
     of: at,
     /** The limit that the key has reached, of several the one that resets last; null if it may call. */
     reached(key: string | null) {

@@ -14,8 +14,8 @@ const tokens = z.object({ input: count, output: count, cached: count, estimated:
 export const keptRowSchema = z.object({
   id: z.string().min(1).max(100),
   startedAt: count,
-  caller: z.object({ key: words, address: words, userAgent: words }).nullable(),
-  endpoint: words.default(null),
+  caller: z.object({ key: words, address: words, userAgent: words }),
+  endpoint: z.string(),
   model: words,
   key: words,
   stream: z.boolean(),
@@ -31,7 +31,7 @@ export const keptRowSchema = z.object({
     z.object({
       upstream: z.enum(UPSTREAM_IDS),
       provider: words,
-      machine: words.default(null),
+      machine: words,
       cause: z.enum(['turn', 'hedge', 'resume']),
       startMs: z.int(),
       predictedMs: z.int().nullable(),
@@ -45,12 +45,11 @@ export const keptRowSchema = z.object({
       circuitBefore: circuit,
       circuitAfter: circuit.nullable(),
       tokens: tokens.nullable(),
-      cutAtTokens: count.nullable().default(null),
+      cutAtTokens: count.nullable(),
     }),
   ),
 }) satisfies z.ZodType<RequestRow>;
 
-/** The valid rows; a later version may have written others. */
 export function keptRows(texts: readonly string[]): readonly RequestRow[] {
   return texts.flatMap((text) => {
     const read = keptRowSchema.safeParse(parseJson(text));

@@ -23,12 +23,10 @@ import type { ProviderEnergy } from '#shared/provider.ts';
 
 /** One call of an upstream that has ended. */
 export interface EndedCall {
-  /** In wall-clock milliseconds. */
   readonly atMs: number;
   readonly upstream: UpstreamId;
   readonly provider: string | null;
   readonly model: string;
-  /** Name of the key of its request. */
   readonly key: string | null;
   readonly cause: AttemptCause;
   /** Why it did not give the answer; null if it did, or its caller disconnected. */
@@ -49,7 +47,6 @@ export interface EndedCall {
 /** In billionths of the currency, and thousandths of a joule; zero if no price is set, or nothing is measured. */
 export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano' | 'energyMj' | 'energyNano'>;
 
-/** Counts usage and passes it to the store. */
 export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /** If the process is killed, at most the counts of this time are lost. */
@@ -91,7 +88,6 @@ export function createUsageRecorder(
 
   return {
     requested: (key: string | null) => keyLimits.requested(key),
-    /** Returns what it cost. */
     callEnded(call: EndedCall) {
       const { upstream, provider, model, key } = call;
       const settings = config();
@@ -109,7 +105,6 @@ export function createUsageRecorder(
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
-    /** `atMs`: the time of the end, in wall-clock milliseconds. */
     requestEnded(row: RequestRow, outcome: Outcome | null, atMs: number) {
       if (!store.isKept) return;
       const fallbacks = Number(outcome === 'fell-back');
@@ -119,7 +114,6 @@ export function createUsageRecorder(
       const named = askedOf(row, atMs);
       if (named !== null) asked.add(named);
     },
-    /** Two upstreams have changed places: what each has used and spent goes with it. */
     swap(a: UpstreamId, b: UpstreamId) {
       write();
       store.swap(a, b);
@@ -138,7 +132,6 @@ export function createUsageRecorder(
       write();
       return store.requests(wanted);
     },
-    /** The names that apps asked for in 30 days. */
     async asked() {
       write();
       return { names: (await store.asked(clock.now())) ?? [], problem: store.problem };
@@ -158,7 +151,6 @@ export function createUsageRecorder(
 /** Older rows are dropped once this many more are buffered than the database will keep. */
 const ROWS_IN_EXCESS = 250;
 
-/** The rows until the next write. */
 function createRowBuffer() {
   let rows: RequestRow[] = [];
   let maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
@@ -259,7 +251,6 @@ function costNano({ input, output, cached }: Tokens, price: Price): number {
   return Math.round(sum * 1000);
 }
 
-/** The query results in the form of the report. */
 export function reportOf(
   found: HistoryRows,
   { from, stepMs }: HistoryQuery,
@@ -334,7 +325,6 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
   return [...byTime.values()];
 }
 
-/** What a token of a model takes on a machine; null while unknown. */
 export type JoulesPerToken = (provider: string, model: string) => number | null;
 
 /** Before these, the first seconds of a measurement would decide. */

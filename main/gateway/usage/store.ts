@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { createPending } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import {
@@ -22,7 +23,6 @@ type Reads = {
 
 /** Stores usage across restarts. */
 export interface UsageStore extends Reads {
-  /** The newest requests at the start, newest first, as JSON. */
   readonly rows: readonly string[];
   readonly before: UsageBefore;
   /** False if nothing is ever stored: then nothing needs to be counted. */
@@ -30,7 +30,6 @@ export interface UsageStore extends Reads {
   /** Why nothing is stored; null while it is. */
   readonly problem: string | null;
   write(write: UsageWrite): void;
-  /** Stores the usage of each of two upstreams as the other's. */
   swap(a: string, b: string): void;
   close(): Promise<void>;
 }
@@ -61,7 +60,7 @@ export async function openUsageStore(
   const worker = new Worker(workerUrl(), { workerData });
   const opened = Promise.withResolvers<Extract<UsageReply, { kind: 'opened' | 'unusable' }>>();
   const exited = Promise.withResolvers<void>();
-  const questions = createQuestions();
+  const questions = createPending<unknown>();
   let isOver = false;
   let problem: string | null = null;
 
@@ -83,7 +82,7 @@ export async function openUsageStore(
         onWritten(reply.problem);
         return;
       case 'answer':
-        questions.answered(reply.id, reply.answer);
+        questions.answer(reply.id, reply.answer);
     }
   });
   // The message may quote what was being written; the error's name does not.
@@ -93,7 +92,7 @@ export async function openUsageStore(
   worker.on('exit', () => {
     isOver = true;
     opened.resolve({ kind: 'unusable', message: ENDED });
-    questions.end();
+    questions.answerAll(null);
     exited.resolve();
   });
 
@@ -107,7 +106,7 @@ export async function openUsageStore(
   const send = (message: UsageMessage) => worker.postMessage(message, []);
   const ask = <Name extends ReadName>(question: UsageQuestion<Name>) =>
     questions.ask((id) => {
-      if (isOver) questions.answered(id, null);
+      if (isOver) questions.answer(id, null);
       else send({ kind: 'question', id, question });
     }) as Promise<ReturnType<UsageReads[Name]> | null>;
   return {
@@ -132,29 +131,6 @@ export async function openUsageStore(
       if (!isOver) send({ kind: 'close' });
       isOver = true;
       return exited.promise;
-    },
-  };
-}
-
-/** The questions whose answer is pending, by number. */
-function createQuestions() {
-  const waiting = new Map<number, (answer: unknown) => void>();
-  let lastId = 0;
-  const answered = (id: number, answer: unknown) => {
-    waiting.get(id)?.(answer);
-    waiting.delete(id);
-  };
-  return {
-    ask(send: (id: number) => void) {
-      const id = (lastId += 1);
-      return new Promise<unknown>((resolve) => {
-        waiting.set(id, resolve);
-        send(id);
-      });
-    },
-    answered,
-    end() {
-      for (const id of waiting.keys()) answered(id, null);
     },
   };
 }

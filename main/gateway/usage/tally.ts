@@ -6,9 +6,7 @@ export interface UsagePlace {
   readonly at: number;
   /** Empty for requests as callers see them. */
   readonly upstream: string;
-  /** Empty if there is none. */
   readonly provider: string;
-  /** Empty if there is none. */
   readonly model: string;
   /** Name of the key, for requests with that key; empty for all requests. */
   readonly key: string;

@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { createPending } from '../../platform/async.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
@@ -88,12 +89,11 @@ const ENDED =
  * that ended before it could report is `failed`.
  */
 export function createStoreClient(worker: Worker, log: Log) {
-  const writes = new Map<number, (result: WriteResult) => void>();
-  const reads = new Map<number, (events: readonly StoredEvent[]) => void>();
+  const writes = createPending<WriteResult>();
+  const reads = createPending<readonly StoredEvent[]>();
   const opening = Promise.withResolvers<StoreOpening>();
   const exited = Promise.withResolvers<void>();
   const note = createWriteNotes(log);
-  let lastId = 0;
   /** Why calls are no longer accepted; null while the thread runs. */
   let over: string | null = null;
 
@@ -107,23 +107,21 @@ export function createStoreClient(worker: Worker, log: Log) {
       case 'settled':
         for (const { id, result } of reply.writes) {
           note(result);
-          take(writes, id)?.(result);
+          writes.answer(id, result);
         }
         return;
       case 'events':
         if (reply.problem !== null) log('warn', 'store_unread', { error: reply.problem });
-        take(reads, reply.id)?.(reply.events);
+        reads.answer(reply.id, reply.events);
     }
   }
 
   function onExit(): void {
-    if (over === null) log('error', 'store_ended', { unanswered: writes.size });
+    if (over === null) log('error', 'store_ended', { unanswered: writes.count() });
     over ??= ENDED;
     opening.resolve({ kind: 'unusable', reason: 'failed', message: ENDED });
-    for (const resolve of writes.values()) resolve({ kind: 'unwritten', message: over });
-    for (const resolve of reads.values()) resolve([]);
-    writes.clear();
-    reads.clear();
+    writes.answerAll({ kind: 'unwritten', message: over });
+    reads.answerAll([]);
     exited.resolve();
   }
 
@@ -139,19 +137,11 @@ export function createStoreClient(worker: Worker, log: Log) {
   const store: Store = {
     write(changes) {
       if (over !== null) return Promise.resolve({ kind: 'unwritten', message: over });
-      const id = (lastId += 1);
-      return new Promise((resolve) => {
-        writes.set(id, resolve);
-        outbox.write({ id, changes });
-      });
+      return writes.ask((id) => outbox.write({ id, changes }));
     },
     events(providerId, limit) {
       if (over !== null) return Promise.resolve([]);
-      const id = (lastId += 1);
-      return new Promise((resolve) => {
-        reads.set(id, resolve);
-        outbox.ask({ kind: 'events', id, providerId, limit });
-      });
+      return reads.ask((id) => outbox.ask({ kind: 'events', id, providerId, limit }));
     },
     close() {
       if (over === null) outbox.ask({ kind: 'close' });
@@ -172,12 +162,6 @@ function createWriteNotes(log: Log): (result: WriteResult) => void {
     else log('error', 'store_unwritten', { error: message });
     failing = message;
   };
-}
-
-function take<T>(waiting: Map<number, T>, id: number): T | undefined {
-  const found = waiting.get(id);
-  waiting.delete(id);
-  return found;
 }
 
 /** Least time between two messages of writes. Heartbeats that arrive within it share a message, and mostly a commit. */

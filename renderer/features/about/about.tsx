@@ -14,7 +14,6 @@ interface AboutProps {
   readonly opened: string | null;
 }
 
-/** Version, remembered browsers, log and diagnostics. */
 export function About({ opened }: AboutProps) {
   const { access, data } = useWindow();
   const top = useRef<HTMLElement>(null);
@@ -108,7 +107,6 @@ function sshLine(page: string, baseUrl: string): { readonly line: string; readon
 
 const browserWords = t.about.browsers;
 
-/** The browsers that keep control across restarts; each can be forgotten. */
 function Browsers() {
   const { access, frozenAt } = useWindow();
   const isLost = frozenAt !== null;

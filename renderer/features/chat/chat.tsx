@@ -104,7 +104,7 @@ function waitingText(
   const own = requests.find(
     ({ state, caller }) =>
       // The gateway truncates long user agents.
-      state === 'running' && caller?.userAgent && userAgent.startsWith(caller.userAgent),
+      state === 'running' && caller.userAgent && userAgent.startsWith(caller.userAgent),
   );
   const isStarting =
     status.ondemand_warmup === 'warming' &&
@@ -187,7 +187,6 @@ interface TurnViewProps {
 /** Loaded with the first answer: no other page needs what reads Markdown. */
 const Markdown = lazy(async () => ({ default: (await import('./markdown.tsx')).Markdown }));
 
-/** A question, its answer and its route. */
 const TurnView = memo(function TurnView({ turn, row, labels, waiting, onAgain }: TurnViewProps) {
   const { question, text, reasoning, end } = turn;
   return (

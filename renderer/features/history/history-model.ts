@@ -42,7 +42,6 @@ export function firstTokenMs({
   return firstTokens === 0 ? null : sum / firstTokens;
 }
 
-/** The input tokens that were not found in a cache. */
 export function readTokens({
   inputTokens,
   cachedTokens,

@@ -138,7 +138,6 @@ function Sums({ report }: { readonly report: HistoryReport }) {
   );
 }
 
-/** Everything over time. */
 function Charts({ report, stack, nameOf }: PartTableProps & { readonly stack: Stack }) {
   return (
     <>
@@ -267,7 +266,6 @@ function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
   return value;
 }
 
-/** The sums of each upstream, machine and model. */
 function PartTable({ report, nameOf }: PartTableProps) {
   const machineOf = machineNames(report);
   const rows = report.parts.map(({ upstream, provider, model, figures }) => {
@@ -304,7 +302,6 @@ interface PartTableProps {
   readonly nameOf: (upstream: string) => string;
 }
 
-/** The sums of each key. */
 function KeyTable({ report }: { readonly report: HistoryReport }) {
   const rows = report.keys.map(({ key, figures }) => ({
     key,
@@ -319,7 +316,6 @@ function KeyTable({ report }: { readonly report: HistoryReport }) {
   );
 }
 
-/** The figures of the charts. */
 function StepTable({ report }: { readonly report: HistoryReport }) {
   const rows = report.points.toReversed().map(({ at, figures }) => ({
     key: String(at),
@@ -382,7 +378,6 @@ interface FigureTableProps {
 
 interface FigureRow {
   readonly key: string;
-  /** Address of the requests that it sums up. */
   readonly hash?: string;
   readonly cells: readonly string[];
 }

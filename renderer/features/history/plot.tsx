@@ -21,7 +21,6 @@ interface Scale {
 
 interface PlotProps {
   readonly report: HistoryReport;
-  /** The highest value. */
   readonly peak: number;
   readonly text: (value: number) => string;
   readonly children: (scale: Scale) => ReactNode;

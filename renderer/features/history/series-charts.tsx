@@ -149,7 +149,6 @@ interface SeriesRow {
   readonly name: string;
   /** All rows of a measure have the same scale. */
   readonly bars: readonly Bar[];
-  /** Total over the whole range. */
   readonly total: string;
   /** A description of the bars for screen readers. */
   readonly label: string;

@@ -112,7 +112,6 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
 /** More say nothing new. */
 const MAX_SHOWN = 4;
 
-/** The names of all machines that a name went to. */
 function machinesOf({ names }: AskedModels): MachineLabels {
   const named = names
     .flatMap(({ destinations }) => destinations)

@@ -79,7 +79,6 @@ export interface HeadlineText {
 
 const words = t.overview.headline;
 
-/** The headline while the gateway cannot be reached. */
 export const UNREACHABLE: HeadlineText = {
   lead: '',
   subject: words.unreachable,
@@ -200,7 +199,6 @@ function isSetUp({ condition }: UpstreamView): boolean {
   return condition.kind !== 'missing';
 }
 
-/** A problem and what helps. */
 interface Problem {
   readonly what: string;
   readonly todo: string;

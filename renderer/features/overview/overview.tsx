@@ -28,7 +28,6 @@ interface OverviewProps {
 
 const SHOWN_ROWS = 8;
 
-/** The summary, the upstreams and the latest requests. */
 export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
   const { data } = useWindow();
   const bare = isUnconfigured(list) && data.requests.length === 0;
@@ -87,15 +86,14 @@ function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
       <Counter label={labels.inFlight} value={formatCompact(inFlight)} />
       {queued > 0 && <Counter label={labels.waiting} value={formatCompact(queued)} />}
       <Counter label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
-      {outcomes !== null &&
-        OUTCOMES.map((outcome) => (
-          <Counter
-            key={outcome}
-            label={labels[outcome]}
-            value={formatCompact(outcomes.ended[outcome])}
-            hash={hashOf({ page: 'requests', filter: outcome })}
-          />
-        ))}
+      {OUTCOMES.map((outcome) => (
+        <Counter
+          key={outcome}
+          label={labels[outcome]}
+          value={formatCompact(outcomes.ended[outcome])}
+          hash={hashOf({ page: 'requests', filter: outcome })}
+        />
+      ))}
     </dl>
   );
 }

@@ -56,7 +56,6 @@ export function Pool({ pool }: { readonly pool: PoolReport }) {
 interface TotalProps {
   readonly label: string;
   readonly all: number;
-  /** This gateway's share. */
   readonly own: number | undefined;
 }
 

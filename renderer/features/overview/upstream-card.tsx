@@ -154,7 +154,6 @@ function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[
   return ['SWITCHYARD_', `${id.toUpperCase()}_`, wants === 'key' ? 'API_KEY' : 'BASE_URL'];
 }
 
-/** The words for an upstream's state. */
 interface UpstreamWords extends StateText {
   readonly tone: Tone;
   /** The text after the state's word. */

@@ -1,11 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { isHostedId, type UpstreamId } from '#shared/ids.ts';
-import {
-  DEMO_FAULTS,
-  type DemoFault,
-  type ProvidersSummary,
-  type UpstreamTally,
-} from '#shared/live.ts';
+import { DEMO_FAULTS, type DemoFault, type ProvidersSummary } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import type { Control } from '../../api/control.ts';
@@ -59,7 +54,7 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
               <UpstreamCard
                 key={id}
                 upstream={upstream}
-                tally={tallyOf(data, id)}
+                tally={data.outcomes.upstreams[id]}
                 machines={poolOf(upstream.report, data)}
                 onSetUp={control ? () => setUp(id) : null}
               >
@@ -90,12 +85,6 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   );
 }
 
-/** The tally of requests; of calls if the gateway does not count requests. */
-function tallyOf({ outcomes, status }: LiveData, id: UpstreamView['report']['id']): UpstreamTally {
-  const { requests = 0, successes = 0 } = status.stats.perUpstream[id] ?? {};
-  return outcomes?.upstreams[id] ?? { asked: requests, answered: successes, retries: 0, polls: 0 };
-}
-
 function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Control) {
   const { id } = upstream.report;
   const reset = { ...t.overview.track.reset, run: () => actions.resetCircuit(id) };
@@ -124,10 +113,9 @@ function orderAction(
 
 /** The machines behind Local; null for other upstreams and if Local has an engine address. */
 function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): ProvidersSummary | null {
-  return id === 'local' && baseUrl === null && providers?.count ? providers : null;
+  return id === 'local' && baseUrl === null && providers.count > 0 ? providers : null;
 }
 
-/** An action on an upstream. */
 interface UpstreamAction {
   readonly word: string;
   readonly more: string;

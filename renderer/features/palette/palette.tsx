@@ -142,7 +142,6 @@ function action(name: string, text: string, to: Entry['to']): Entry {
 const said = async (act: Promise<{ readonly message: string } | null>, done: string = words.done) =>
   (await act)?.message ?? done;
 
-/** What the owner can do with the machine of the gateway. */
 function ownMachineActions(
   { agent, control }: WindowContent,
   here: AgentState | null,
@@ -249,7 +248,6 @@ function machinesOf(machines: Machines, hereId: string | null): readonly Entry[]
   }));
 }
 
-/** Each setting, with the name of its section. */
 function settingsOf({ settings, data }: WindowContent): readonly Entry[] {
   if (settings.kind !== 'read') return [];
   return sectionsOf(settings.view).flatMap((section) =>

@@ -2,7 +2,6 @@ import type { Provider } from '#shared/provider.ts';
 import { t } from '../../text/t.ts';
 import { type Meter, metersOf } from './provider-facts.ts';
 
-/** Every GPU of a machine with its meters. */
 export function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
   if (gpu.devices.length === 0) {
     return <p className="panel-text">{t.providers.gpu.noGpu}</p>;

@@ -52,7 +52,6 @@ export function gatewayOf(join: string): string | null {
   return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
 }
 
-/** The line with its token filled in. */
 export const lineWith = (line: string, token: string) => line.replace('<token>', token);
 
 /** How long the line stays valid; null once it has expired. */

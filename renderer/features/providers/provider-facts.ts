@@ -23,7 +23,6 @@ type Latencies = StatusReport['stats']['providerLatencies'][string];
 /** Vendors and families that are left out of a chip's name. */
 const MAKER = /^(NVIDIA( GeForce)?|AMD( Radeon)?|Intel(\(R\))?) +/;
 
-/** Chip and memory in a few words. */
 export function chipText({ chip, memory_gb }: Pick<Provider, 'chip' | 'memory_gb'>): string {
   const memory = memory_gb === null ? null : formatGb(memory_gb);
   return words.chipMemory(chip?.replace(MAKER, '') ?? null, memory);
@@ -47,7 +46,6 @@ export function speedText(tokensPerSecond: number | null): string {
     : formatCount(Math.round(tokensPerSecond));
 }
 
-/** Age of the last heartbeat. */
 export function heartbeatAge({ last_heartbeat }: Provider, serverNow: number): string {
   return formatAge(Math.max(0, serverNow - Date.parse(last_heartbeat)));
 }
@@ -231,7 +229,6 @@ export interface ReportAge {
 
 const circuitWords = t.providers.circuit;
 
-/** A machine's circuit as facts. */
 export function circuitFacts(
   circuit: ProviderCircuit | undefined,
   { elapsedMs, serverNow }: ReportAge,

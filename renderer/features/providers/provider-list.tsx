@@ -103,7 +103,6 @@ function useReturn(list: { readonly current: HTMLElement | null }, opened: strin
 
 interface ProviderRowProps {
   readonly entry: ProviderEntry;
-  /** The row's position in the list. */
   readonly index: number;
   readonly serverNow: number;
 }

@@ -26,7 +26,6 @@ interface Marked {
   readonly hereId: string | null;
 }
 
-/** Every machine with its standing. */
 export function entriesOf(
   machines: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>,
   circuits: Circuits,
@@ -71,7 +70,6 @@ export function matchesText(
     .every((word) => words.includes(word));
 }
 
-/** True if the machine matches the filter. */
 export function matchesGroup({ standing }: ProviderEntry, filter: ProviderFilter): boolean {
   return filter === 'all' || groupOf(standing.kind) === filter;
 }
@@ -177,7 +175,6 @@ const COLUMNS = {
 
 export type ColumnId = keyof typeof COLUMNS;
 
-/** The columns from left to right. */
 export const COLUMN_IDS = Object.keys(COLUMNS) as readonly ColumnId[];
 
 /** The columns that contain only a figure. */

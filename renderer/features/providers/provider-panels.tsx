@@ -96,14 +96,12 @@ function Panel({ subject, aside, children }: PanelProps) {
 }
 
 interface ProviderHistoryProps {
-  /** Null if it could not be read. */
   readonly history: readonly ProviderEvent[] | null;
   readonly serverNow: number;
 }
 
 const historyWords = t.providers.history;
 
-/** The events of a machine, newest first. */
 function ProviderHistory({ history, serverNow }: ProviderHistoryProps) {
   if (history === null) return <p className="panel-text">{historyWords.unreadable}</p>;
   if (history.length === 0) return <p className="panel-text">{historyWords.none}</p>;

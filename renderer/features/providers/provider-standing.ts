@@ -45,7 +45,6 @@ export interface ProviderEntry {
   /** The owner's name for it, otherwise its host name. */
   readonly name: string;
   readonly note: string;
-  /** True for the gateway's own machine. */
   readonly isHere: boolean;
 }
 
@@ -150,7 +149,6 @@ const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
 
 const ORDER = Object.keys(GROUP_OF);
 
-/** The group of a standing. */
 export function groupOf(kind: StandingKind): ProviderGroup {
   return GROUP_OF[kind];
 }
@@ -189,7 +187,6 @@ export function checkTodo(name: string): string {
   return t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
 }
 
-/** A check's display name; an unknown check's name is returned unchanged. */
 export function checkTitle(name: string): string {
   return t.providers.checks.names[name] ?? name;
 }

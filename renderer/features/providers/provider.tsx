@@ -31,11 +31,10 @@ interface ProviderProps {
 
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 
-/** The page of one machine. */
 export function Provider({ id }: ProviderProps) {
   const { data, frozenAt, registry } = useWindow();
   const read = useCallback(() => registry.readOne(id), [registry, id]);
-  const { value, failure, again } = useReading(read, data.providers?.revision ?? null, null);
+  const { value, failure, again } = useReading(read, data.providers.revision, null);
   const listed = registry.lastList()?.data.find((provider) => provider.id === id);
   const provider = value?.provider ?? listed;
   const serverNow = useServerNow();
@@ -66,7 +65,6 @@ export function Provider({ id }: ProviderProps) {
 interface MachineProps extends ProviderProps {
   readonly provider: ProviderRecord;
   readonly history: ProviderDetail['history'];
-  /** Null until it has been read. */
   readonly note: ProviderDetail['note'] | null;
   readonly serverNow: number;
   readonly again: () => void;
@@ -169,7 +167,6 @@ interface OwnNoteProps {
 
 const noteWords = t.providers.note;
 
-/** The owner's name for a machine and the note about it. */
 function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
   const { control } = useWindow();
   const [draft, setDraft] = useState(note);

@@ -37,10 +37,9 @@ interface ProvidersProps {
   readonly opened: string | null;
 }
 
-/** The list of machines that report to this gateway. */
 export function Providers({ filter, dialog, view, onView, opened }: ProvidersProps) {
   const { data, frozenAt, control, registry, agent } = useWindow();
-  const revision = data.providers?.revision ?? null;
+  const revision = data.providers.revision;
   const {
     value: list,
     failure,

@@ -8,7 +8,6 @@ import type { LiveData } from '../../api/live-data.ts';
 /** Display names by the id of an upstream or a machine. */
 export type Labels = ReadonlyMap<string, string>;
 
-/** The labels of upstreams and the names of machines. */
 export function labelsOf(
   upstreams: readonly UpstreamReport[],
   machines: MachineNames = {},

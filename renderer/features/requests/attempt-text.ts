@@ -24,7 +24,6 @@ export function hedgedCall(hedge: AttemptRow, { attempts }: RequestRow): Attempt
   return before.findLast(({ endMs }) => endMs === null || endMs >= hedge.startMs) ?? null;
 }
 
-/** Why a call was made, in words. */
 export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels): string {
   const { attempts } = row;
   const at = attempts.indexOf(attempt);

@@ -31,7 +31,7 @@ export function bugReportOf(row: RequestRow, labels: Labels, version: string): s
     `Switchyard ${version}, request ${row.id}, ${new Date(row.startedAt).toISOString()}`,
     `${storyOf(row, labels)}.`,
     `State ${row.state}, HTTP ${row.status ?? 'not yet'}, ${row.stream ? 'streamed' : 'not streamed'}, ${row.events} events, ${row.endMs ?? 'still running,'} ms`,
-    `Endpoint: ${row.endpoint ?? 'not known'}`,
+    `Endpoint: ${row.endpoint}`,
     `Requested model: ${row.model ?? 'not specified'}`,
     `X-Gateway-Fallback-Reason: ${row.fallbackReason}`,
     ...[...skips, ...attempts].map((line) => `- ${line}`),

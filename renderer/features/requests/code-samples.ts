@@ -6,7 +6,6 @@ export interface SampleRequest {
   /** Null: none is named. */
   readonly model: string | null;
   readonly stream: boolean;
-  /** The request carries an API key. */
   readonly needsKey: boolean;
 }
 

@@ -59,7 +59,6 @@ export function useKeptRequests(api: Requests, { filter, by, feed, revision }: K
 
 /** The kept requests that have been read: a contiguous range from the newest on. */
 export interface KeptRequests {
-  /** Newest first. */
   readonly rows: readonly RequestRow[];
   /** True if the gateway keeps nothing older. */
   readonly isComplete: boolean;

@@ -69,9 +69,7 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
       ) : (
         <Details row={row} labels={names} elapsedMs={elapsedOf(row, serverNow)} />
       )}
-      {row !== null && row.endpoint !== null && (
-        <Code row={row} endpoint={row.endpoint} baseUrl={data.app.baseUrl} />
-      )}
+      {row !== null && <Code row={row} baseUrl={data.app.baseUrl} />}
       <h3>{words.id}</h3>
       <CodeLine text={id} what={words.theId} />
       {row !== null && (
@@ -189,7 +187,7 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
           label={words.answeredBy}
           value={row.upstream ? whoOf(row, labels, wholeNameOf) : noUpstream(row)}
         />
-        {row.endpoint !== null && <Fact label={words.endpoint} value={row.endpoint} />}
+        <Fact label={words.endpoint} value={row.endpoint} />
         <Fact label={words.model} value={row.model ?? words.noModel} />
         <Fact label={words.took} value={formatDuration(elapsedMs)} />
         <Fact label={words.answer} value={answer || words.notStreamed} />
@@ -211,14 +209,13 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
 
 interface CodeProps {
   readonly row: RequestRow;
-  readonly endpoint: string;
   readonly baseUrl: string;
 }
 
 /** The request as code: as it came, but for its prompt. */
-function Code({ row, endpoint, baseUrl }: CodeProps) {
-  const { model, stream, caller } = row;
-  const request = { baseUrl, endpoint, model, stream, needsKey: Boolean(caller?.key) };
+function Code({ row, baseUrl }: CodeProps) {
+  const { endpoint, model, stream, caller } = row;
+  const request = { baseUrl, endpoint, model, stream, needsKey: caller.key !== null };
   if (codeSamples(request) === null) return null;
   return (
     <>
@@ -229,7 +226,7 @@ function Code({ row, endpoint, baseUrl }: CodeProps) {
 }
 
 function callerFacts({ caller, key: name }: RequestRow) {
-  const { key = null, address = null, userAgent = null } = caller ?? {};
+  const { key, address, userAgent } = caller;
   return [
     { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
     { label: words.from, value: address },

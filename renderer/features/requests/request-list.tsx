@@ -12,9 +12,7 @@ import { AXIS_TICKS_MS, axisPercent, elapsedOf } from './waterfall-model.ts';
 import { Waterfall } from './waterfall.tsx';
 
 interface RequestListProps {
-  /** Newest first. */
   readonly rows: readonly RequestRow[];
-  /** The most rows to show. */
   readonly limit?: number;
   /** Identifies the list: a new name starts a new one. */
   readonly name?: string;

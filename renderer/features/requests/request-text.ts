@@ -10,7 +10,6 @@ import { gaveContent, tokensPerSecond } from './attempt-text.ts';
 import { briefStoryOf } from './request-story.ts';
 import { silentMsOf } from './waterfall-model.ts';
 
-/** A request's state in words. */
 interface OutcomeWords {
   readonly tone: Tone;
   readonly word: string;
@@ -108,7 +107,7 @@ const BROWSER = /^Mozilla\//;
  * "curl". Null if it did not say.
  */
 export function appName({ caller }: Pick<RequestRow, 'caller'>): string | null {
-  const agent = caller?.userAgent?.trim() ?? '';
+  const agent = caller.userAgent?.trim() ?? '';
   if (agent === '') return null;
   if (BROWSER.test(agent)) return t.requests.browser;
   // A version begins with a digit or a `v`; what stands before the first of them is the name.

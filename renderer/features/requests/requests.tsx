@@ -36,7 +36,6 @@ interface RequestsProps {
 
 const NO_NARROWING: Narrowing = {};
 
-/** The requests that the gateway keeps. */
 export function Requests({ filter, by = NO_NARROWING, details, onSelect }: RequestsProps) {
   const { data, requests } = useWindow();
   const feed = data.requests;

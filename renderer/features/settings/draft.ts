@@ -23,7 +23,6 @@ export function textOf(field: Field, draft: Draft | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The current value of a `choice`, entered or saved. */
 export function chosenOf(field: Field, draft: Draft | undefined): string {
   return String(draft === undefined ? field.value : (draft ?? field.default));
 }
@@ -49,7 +48,6 @@ export function withoutSection(drafts: Drafts, { id }: Section): Drafts {
   return Object.fromEntries(Object.entries(drafts).filter(([path]) => !path.startsWith(`${id}.`)));
 }
 
-/** True while the section has unsaved input. */
 export function isDirty(drafts: Drafts, { fields }: Section): boolean {
   return fields.some(({ path }) => drafts[path] !== undefined);
 }

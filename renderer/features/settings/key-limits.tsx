@@ -54,7 +54,6 @@ interface KeyLimitDialogProps {
   readonly onClose: () => void;
 }
 
-/** Sets the limits of one key. */
 export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) {
   const [draft, setDraft] = useState(draftOf(named.limits));
   const [error, setError] = useState<string | null>(null);
@@ -99,7 +98,6 @@ export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) 
   );
 }
 
-/** How much of a key's limit is used. */
 type LimitStanding = 'free' | 'near' | 'reached';
 
 export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {

@@ -11,7 +11,6 @@ import type { Field, Section } from './settings-table.ts';
 interface SettingFieldProps {
   readonly field: Field;
   readonly draft: Draft | undefined;
-  /** Why the gateway refused it. */
   readonly error: string | null;
   readonly disabled: boolean;
   /** Of the upstream's service and model; null if it is not known. */

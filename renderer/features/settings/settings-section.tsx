@@ -28,7 +28,6 @@ import { UpstreamPlace } from './upstream-place.tsx';
 interface SettingsSectionProps {
   readonly section: Section;
   readonly view: SettingsView;
-  /** Whether the section is open at first. */
   readonly open: boolean;
   /** The address names the section: scroll to it. */
   readonly aimedAt: boolean;
@@ -87,7 +86,7 @@ export function SettingsSection(props: SettingsSectionProps) {
       <summary>
         <h2>{title}</h2>
         <span className="settings-summary">
-          {sectionSummary(section, view, data.providers?.serving ?? 0)}
+          {sectionSummary(section, view, data.providers.serving)}
         </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
         {!isSearched && <PlaceHandle upstream={section.upstream} {...{ view, drafts }} />}

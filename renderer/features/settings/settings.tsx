@@ -11,9 +11,7 @@ import { SettingsSection } from './settings-section.tsx';
 import { type Section, sectionsOf, matchingFields } from './settings-table.ts';
 
 interface SettingsProps {
-  /** The section named in the address. */
   readonly opened: string | null;
-  /** The setting named in the address. */
   readonly field: string | null;
   readonly drafts: Drafts;
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
@@ -21,7 +19,6 @@ interface SettingsProps {
 
 const words = t.settings;
 
-/** All settings of the gateway and of this machine. */
 export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
   const { data, settings, control, frozenAt, actions } = useWindow();
   const { readSettings } = actions;

@@ -346,7 +346,6 @@ interface ModelFieldProps {
   readonly list: ModelList | null;
   readonly chosen: string;
   readonly onChoose: (model: string) => void;
-  /** Asks for the list again. */
   readonly onAgain: () => void;
 }
 
@@ -404,7 +403,6 @@ interface Preset {
   readonly name: string;
   /** Null: it runs on the user's own machine, whose address is entered. */
   readonly baseUrl: string | null;
-  /** An example address; empty if the address is known. */
   readonly example: string;
   readonly key: 'needed' | 'optional';
   /** The page on which a key is created; empty for programs. */

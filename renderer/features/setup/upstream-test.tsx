@@ -72,7 +72,6 @@ export function useTest(id: UpstreamId) {
   };
 }
 
-/** The state of a test. */
 type TestState =
   | { readonly kind: 'running' }
   | { readonly kind: 'ended'; readonly result: UpstreamTest }

@@ -13,7 +13,6 @@ interface SharingSectionProps {
   readonly view: SettingsView;
   readonly revision: number;
   readonly onChanged: () => void;
-  /** Whether the address names this section. */
   readonly aimedAt: boolean;
 }
 

@@ -38,7 +38,6 @@ export function localUrlOf({ upstreams }: Pick<StatusReport, 'upstreams'>): stri
   return upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
 }
 
-/** True if both addresses are the same engine's. */
 export function isSameEngine(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return false;
   return bare(one) === bare(other);

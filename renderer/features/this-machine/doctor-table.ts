@@ -101,7 +101,6 @@ export interface Trial {
   readonly latencyMs: number | null;
 }
 
-/** The result of a check from one side. */
 export interface Side {
   readonly outcome: SideOutcome;
   readonly trials: readonly Trial[];
@@ -113,7 +112,6 @@ interface GatewayView {
   readonly checks: readonly Check[];
 }
 
-/** The result of a check by this machine's doctor. */
 function hereSide(entries: readonly DoctorEntry[]): Side {
   const ran = entries.filter(({ output }) => output !== CHECK_MISSING);
   if (ran.length === 0) return { outcome: 'missing', trials: [] };
@@ -123,7 +121,6 @@ function hereSide(entries: readonly DoctorEntry[]): Side {
   return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
 }
 
-/** The result of a check by the gateway. */
 function gatewaySide(name: string, { verification, checks }: GatewayView): Side {
   const own = checks.filter((check) => check.name === name);
   if (own.length > 0) return sideOf(own);

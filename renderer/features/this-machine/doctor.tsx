@@ -67,7 +67,6 @@ const TONES = {
 
 const words = t.doctor;
 
-/** The checks as rows, with a column for each side. */
 function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
   return (
     <table className="doctor-table">

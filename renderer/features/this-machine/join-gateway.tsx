@@ -9,7 +9,6 @@ import { useWindow } from '../../window-context.ts';
 import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
 
 interface JoinGatewayProps {
-  /** Whether the address asks for the dialog. */
   readonly isAsked: boolean;
   readonly onTaken: () => void;
 }

@@ -82,7 +82,6 @@ interface OwnerRuleProps {
   readonly shown: RuleShown;
   /** The environment variable of its setting; null if the settings cannot be read. */
   readonly variable: string | null;
-  /** Why the gateway refused the last change. */
   readonly error: string | null;
   readonly onChange: (on: boolean) => void;
   readonly children?: ReactNode;
@@ -121,7 +120,6 @@ interface LimitProps {
   readonly words: { readonly name: string; readonly unit: string };
   readonly limit: number | string;
   readonly disabled: boolean;
-  /** Whether the gateway refused the last limit. */
   readonly isRefused: boolean;
   readonly onLimit: (limit: number | string) => void;
 }
@@ -161,7 +159,6 @@ function Limit({ words: { name, unit }, limit, disabled, isRefused, onLimit }: L
 
 type RuleKey = keyof typeof t.rules;
 
-/** An owner rule with its texts. */
 interface RuleRow {
   readonly key: RuleKey;
   readonly label: string;

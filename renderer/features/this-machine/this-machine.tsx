@@ -28,10 +28,8 @@ const READING_OPTIONS = {
 };
 
 interface ThisMachineProps {
-  /** Whether the address asks to join a gateway. */
   readonly joining: boolean;
   readonly serverNow: number;
-  /** The machines that this gateway knows. */
   readonly machines: readonly Provider[];
 }
 
@@ -55,7 +53,7 @@ function SwitchedOff({ message }: { readonly message: string }) {
 
 function WatchedMachine(props: ThisMachineProps) {
   const { data, frozenAt, agent } = useWindow();
-  const revision = data.providers?.revision ?? null;
+  const revision = data.providers.revision;
   const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const title = useRef<HTMLHeadingElement>(null);
 
@@ -164,7 +162,6 @@ interface ModeActionsProps {
   readonly view: AgentView;
   /** Called when a mode was accepted; its button disappears. */
   readonly onTaken: () => void;
-  /** Further buttons. */
   readonly children: ReactNode;
 }
 

@@ -1,6 +1,4 @@
 import type { OwnerChoice } from '#shared/agent.ts';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   type HostActivity,
@@ -24,7 +22,6 @@ import {
   SENSES,
 } from '../../../main/agent/availability/rules.ts';
 import { startAgent, turn, until } from '../../support/agent.ts';
-import { temporaryDirectory } from '../../support/gateway.ts';
 
 const QUIET: Observation = {
   userIdleMs: null,
@@ -154,17 +151,6 @@ test('the owner’s choice is kept over a restart, and owner rules are those of 
     owner: { choice: 'paused', rules: expect.objectContaining(NO_RULES), mode: 'paused' },
     record: { status: 'paused' },
   });
-});
-
-test('the owner’s choice counts from a file that an earlier version left, and its rules do not', async () => {
-  const dataDirectory = temporaryDirectory();
-  const rules = { ...NO_RULES, maxGpuTemperatureC: 30 };
-  writeFileSync(
-    join(dataDirectory, 'agent-owner.json'),
-    JSON.stringify({ version: 1, wish: 'drained', rules }),
-  );
-  const { agent } = await startAgent({ dataDirectory });
-  expect(agent.view().owner).toMatchObject({ choice: 'drained', mode: 'paused', rules: NO_RULES });
 });
 
 test('a GPU that gets hot pauses the machine at the next reading, and its owner sees why', async () => {

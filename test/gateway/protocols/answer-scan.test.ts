@@ -51,21 +51,24 @@ test.each([
   ['{"choices":[{"message":{"content":"a"}}]', null],
   ['{"choices":[{"message":{"content":"a"}}]}}', null],
   ['', null],
-  ['{"choices":[{"message":{"content":"a","content":""}}]}', 'nothing'],
-  ['{"choices":[{"message":{"content":"a"}}],"choices":[]}', 'nothing'],
-  ['{"error":"x","error":null,"choices":[{"message":{"content":"a"}}]}', 'content'],
-  ['{"choices":[{"message":{"content":""},"message":{"content":"a"}}]}', 'content'],
-  ['{"ch\\u006fices":[{"mess\\u0061ge":{"content":"a"},"finish_reason":"\\u0065rror"}]}', 'error'],
-  ['{"choices":[{"usage":{"content":"a"}}],"message":{"content":"a"}}', 'nothing'],
 ])('the answer %s is judged as %s', (text, kind) => {
   expect(judged(text, [])).toBe(kind);
 });
 
-test('bytes that follow an answer that seemed whole are judged with it', () => {
-  const whole = Buffer.from('{"choices":[{"message":{"content":"a"}}]}');
-  const [blank, more] = [createAnswerScan(), createAnswerScan()];
-  expect([blank.push(whole), blank.push(Buffer.from('\n'))]).toEqual([true, true]);
-  expect(blank.substance()).toBe('content');
-  expect([more.push(whole), more.push(Buffer.from('{'))]).toEqual([true, false]);
-  expect(more.substance()).toBeNull();
+const LONG = 'word '.repeat(20_000);
+
+test.each([
+  ['content', { choices: [{ message: { content: LONG } }] }],
+  ['nothing', { choices: [], prompt: LONG }],
+  ['error', { error: { message: LONG } }],
+  ['error', [LONG]],
+])('an answer too long to be parsed is judged as %s by its members', (kind, value) => {
+  const text = JSON.stringify(value);
+  expect(judged(text, [])).toBe(kind);
+  expect(judged(text, [10, 70_000])).toBe(kind);
+  expect(judged(text.slice(0, -1), [70_000])).toBeNull();
+});
+
+test('a page in place of an answer is refused with its first byte', () => {
+  expect(createAnswerScan().push(Buffer.from('<html>'))).toBe(false);
 });

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { withoutUnsigned } from '../../../main/gateway/protocols/messages/history.ts';
-import { withoutOwnItems } from '../../../main/gateway/protocols/responses/history.ts';
-import { createItemMemory } from '../../../main/gateway/protocols/responses/item-memory.ts';
+import {
+  createItemMemory,
+  withoutOwnItems,
+} from '../../../main/gateway/protocols/responses/history.ts';
 
 const thought = (signature: string) => ({ type: 'thinking', thinking: 'hm', signature });
 const text = { type: 'text', text: 'b' };

@@ -365,7 +365,7 @@ test('a plain answer to TLS makes the upstream unreachable', async () => {
   });
 });
 
-test('the time for which a connection is kept does not end a call on it, and begins anew after the call', async () => {
+test('the time for which a connection is kept does not end a call on it, and begins again after the call', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const answer = `${OK}keep-alive: timeout=2\r\ncontent-length: 2\r\n\r\nhi`;

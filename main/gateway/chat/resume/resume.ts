@@ -9,7 +9,7 @@ import type { Turn, Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
-import type { ItemMemory } from '../../protocols/responses/item-memory.ts';
+import type { ItemMemory } from '../../protocols/responses/history.ts';
 import { askingFor, bodyFor, type ChatRequest } from '../../protocols/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
@@ -23,7 +23,6 @@ export interface ResumeDeps extends CallDeps {
 }
 
 interface BrokenAnswer {
-  /** As it was asked for. */
   readonly request: ChatRequest;
   /** Who gave its last part. */
   readonly source: Turn;

@@ -1,5 +1,5 @@
 import { isObject, isHeavyJson, parseJson, writeJson } from '../../../platform/json.ts';
-import { endOf } from '../../protocols/chat/finish.ts';
+import { endOf } from '../../protocols/chat/content.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
 import { createMessageChunks, type MessageChunks } from '../../protocols/messages/chunks.ts';
 import {
@@ -151,7 +151,6 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
       const choice = (choices as readonly unknown[]).find(isFirstChoice);
       return choice === undefined ? NOTHING : takeChoice(choice, rest);
     },
-    /** At the end of the stream: a chunk with the text that was held back. */
     end(): SplicedChunk {
       const last = text.end();
       if (last.kind === 'diverged') return last;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 import { callPieceOf } from '../../protocols/chat/calls.ts';
-import { endOf } from '../../protocols/chat/finish.ts';
+import { endOf } from '../../protocols/chat/content.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
 import {
   type BegunBlocks,
@@ -258,13 +258,11 @@ function addCall(draft: Draft, piece: Delta): void {
   else known.arguments += json;
 }
 
-/** The `delta` of a chunk's choice. */
 export type Delta = Readonly<Record<string, unknown>>;
 
 /** Content of a delta that is neither text nor a call of a tool, and cannot be resumed from its middle. */
 type BeyondText = 'function_call' | 'refusal' | 'audio' | 'content_parts';
 
-/** The text of a delta; empty without one. */
 export function contentOf(delta: Delta): string {
   const { content } = delta;
   return typeof content === 'string' ? content : '';

@@ -1,6 +1,5 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import { errorIn, wordsOnly, type UpstreamError } from '../upstream-error.ts';
-import { endOf } from './finish.ts';
+import { type UpstreamError, errorIn, wordsOnly } from '../upstream-error.ts';
 
 /** What an event, or a whole answer, brings. */
 export type Substance =
@@ -15,7 +14,7 @@ export const NOTHING: Substance = { kind: 'nothing' };
 type Json = Readonly<Record<string, unknown>>;
 
 /** Fields of generated text, under the names that engines use. */
-export const TEXT_FIELDS: readonly string[] = [
+const TEXT_FIELDS: readonly string[] = [
   'content',
   'reasoning_content',
   'reasoning',
@@ -68,4 +67,92 @@ export function isLastChunk(value: unknown): boolean {
     const end = isObject(choice) ? endOf(choice['finish_reason']) : null;
     return end !== null && end !== 'broken';
   });
+}
+
+/** Why an answer ended, as chat completions name it. */
+export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+/** `broken`: the engine gave up in the middle of its answer; null: it goes on. */
+export type End = Finish | 'broken' | null;
+
+/**
+ * Reasons by other names: Google, Cohere, Mistral (`model_length`), Z.ai (`sensitive`, `network_error`,
+ * `model_context_window_exceeded`), Bedrock, vLLM and SGLang (`abort`), LMDeploy (`parse_error`), DeepSeek
+ * (Portkey-AI/gateway, finishReasonMap.ts; vercel/ai, map-*-finish-reason.ts).
+ */
+const NAMES: Readonly<Record<Exclude<End, null>, string>> = {
+  stop: 'stop',
+  length: 'length max_tokens model_length model_context_window_exceeded error_limit',
+  tool_calls: 'tool_calls tool_call tool_use function_call',
+  content_filter:
+    'content_filter content_filtered guardrail_intervened sensitive safety prohibited_content spii blocklist recitation image_safety image_prohibited_content image_recitation language refusal error_toxic',
+  // Google's: neither text nor a call, and the same again for the same request (agentjido/req_llm#935).
+  broken:
+    'error abort cancelled timeout network_error insufficient_system_resource malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls missing_thought_signature parse_error',
+};
+
+const ENDS: ReadonlyMap<string, End> = new Map(
+  Object.entries(NAMES).flatMap(([end, names]) =>
+    names.split(' ').map((name) => [name, end as End] as const),
+  ),
+);
+
+/**
+ * What a `finish_reason` says. `""` (SGLang 0.4.3, sgl-project/sglang#3912) and `"null"` (KoboldCpp) are none, and
+ * any other word means that the model stopped by itself: `eos`, `stop_sequence`, `COMPLETE`, `end_turn`.
+ */
+export function endOf(reason: unknown): End {
+  if (typeof reason !== 'string' || reason === '' || reason === 'null') return null;
+  const known = ENDS.get(reason);
+  if (known !== undefined) return known;
+  // Gemini puts what filtered it in front: `function_call_filter: MALFORMED_FUNCTION_CALL`.
+  const [last = ''] = reason.toLowerCase().split(': ').slice(-1);
+  return ENDS.get(last) ?? 'stop';
+}
+
+/** The reason as clients know it; null while the answer goes on. For reasons that are not `broken`. */
+export function standardReason(reason: unknown): string | null {
+  return typeof reason === 'string' && STANDARD.has(reason) ? reason : endOf(reason);
+}
+
+const STANDARD: ReadonlySet<string> = new Set(
+  'stop length tool_calls content_filter function_call'.split(' '),
+);
+
+/**
+ * Whether an answer without content is right all the same: a model has nothing to add after a tool's result, its
+ * hidden reasoning has used up the limit, a filter has taken everything out.
+ */
+export type EmptyAnswer = ReturnType<typeof createEmptyAnswer>;
+
+export function createEmptyAnswer() {
+  let finish: Finish | null = null;
+  let tokens: number | null = null;
+
+  function isRight(): boolean {
+    if (finish === 'length' || finish === 'content_filter') return true;
+    // A failure that is dressed as an answer has no tokens (BerriAI/litellm#38199).
+    return finish === 'stop' && tokens !== null && tokens > 0;
+  }
+
+  return {
+    /** Takes a chunk, or a whole answer. */
+    add(value: unknown) {
+      if (!isObject(value)) return;
+      for (const choice of listOf(value['choices'])) {
+        const end = endOf(memberOf(choice, 'finish_reason'));
+        if (end !== null && end !== 'broken') finish = end;
+      }
+      const output = memberOf(value, 'usage', 'completion_tokens');
+      if (typeof output === 'number') tokens = output;
+    },
+    /** Whether it is known to be right before its end. */
+    isRight,
+    /** Judged at the end. `unfinished`: it never said that it was finished. */
+    verdict(followsToolResult: () => boolean): 'right' | 'wrong' | 'unfinished' {
+      if (finish === null) return 'unfinished';
+      const isUntold = finish === 'stop' && tokens === null;
+      return isRight() || (isUntold && followsToolResult()) ? 'right' : 'wrong';
+    },
+  };
 }

@@ -3,8 +3,7 @@ import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { createAnswerScan } from '../answer-scan.ts';
 import { answerAsChunk, createAssembly } from '../assembly.ts';
-import { isLastChunk, substanceOf } from './content.ts';
-import { createEmptyAnswer } from './finish.ts';
+import { createEmptyAnswer, isLastChunk, substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
 import {
   type ApiEndpoint,

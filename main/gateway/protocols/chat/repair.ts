@@ -1,6 +1,6 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import { type CallOrder, callPieceOf, callsIn, createCallOrder, newCallId } from './calls.ts';
-import { endOf, standardReason } from './finish.ts';
+import { endOf, standardReason } from './content.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

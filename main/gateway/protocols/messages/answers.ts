@@ -1,4 +1,4 @@
-import type { Finish } from '../chat/finish.ts';
+import type { Finish } from '../chat/content.ts';
 import { type Stop, type Usage, type AnswerDelta } from '../translation/chat-answer.ts';
 import {
   createTranslatedStream,

@@ -1,6 +1,6 @@
 import { isObject, memberOf } from '../../../platform/json.ts';
 import { type CallPiece, callPieceOf } from '../chat/calls.ts';
-import { createTextBuilder, type TextBuilder } from '../translation/text-builder.ts';
+import { createTextBuilder, type TextBuilder } from '../translation/partial-calls.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

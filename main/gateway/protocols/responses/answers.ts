@@ -1,5 +1,5 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import type { Finish } from '../chat/finish.ts';
+import type { Finish } from '../chat/content.ts';
 import { type Usage, type AnswerDelta, type Citation } from '../translation/chat-answer.ts';
 import {
   createTranslatedStream,
@@ -15,11 +15,16 @@ import {
   openAiError,
 } from '../translation/translation.ts';
 import { namespacedFunctions, type FunctionName } from './tools.ts';
-import { NOT_ENCRYPTED, itemId } from './item-memory.ts';
+import { NOT_ENCRYPTED, itemId } from './history.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { CallPiece } from '../chat/calls.ts';
-import { createPartialCalls, isWholeCall, type PartialCall } from '../translation/partial-calls.ts';
-import { createTextBuilder, type TextBuilder } from '../translation/text-builder.ts';
+import {
+  type PartialCall,
+  type TextBuilder,
+  createPartialCalls,
+  createTextBuilder,
+  isWholeCall,
+} from '../translation/partial-calls.ts';
 
 /** Clients send references instead of items only with `store`, which is the default. */
 const isKept = (request: unknown) => memberOf(request, 'store') !== false;

@@ -7,9 +7,91 @@ import {
   topLevelMembers,
   withMembers,
 } from '../json-members.ts';
-import { isOwnItemId, type ItemSource, NOT_ENCRYPTED } from './item-memory.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+
+export interface ItemSource {
+  /** Undefined if the item is not stored, or no longer stored. */
+  find(id: string): unknown;
+}
+
+/** Keeps items of answers, because clients may send an item's id instead of the item. */
+export interface ItemMemory extends ItemSource {
+  keep(items: readonly KeptItem[]): void;
+}
+
+export interface KeptItem {
+  readonly id: string;
+}
+
+/** A map entry, with its key and the headers of its strings. */
+const OVERHEAD_BYTES = 400;
+
+/** The oldest items are dropped once all items together take more than `maxBytes`. */
+export function createItemMemory(maxBytes: number): ItemMemory {
+  /** As JSON: a string takes a fraction of the memory of the objects. */
+  const kept = new Map<string, string>();
+  let bytes = 0;
+
+  const sizeOf = (json: string) => json.length * 2 + OVERHEAD_BYTES;
+
+  function forget(id: string, json: string): void {
+    kept.delete(id);
+    bytes -= sizeOf(json);
+  }
+
+  function keepOne(item: KeptItem): void {
+    const json = JSON.stringify(item);
+    const size = sizeOf(json);
+    if (size > maxBytes) return;
+    const before = kept.get(item.id);
+    if (before !== undefined) forget(item.id, before);
+    for (const [id, oldest] of kept) {
+      if (bytes + size <= maxBytes) break;
+      forget(id, oldest);
+    }
+    kept.set(item.id, json);
+    bytes += size;
+  }
+
+  return {
+    keep(items) {
+      for (const item of items) keepOne(item);
+    },
+    find(id) {
+      const json = kept.get(id);
+      return json === undefined ? undefined : (JSON.parse(json) as unknown);
+    },
+  };
+}
+
+/** Any caller that knows an id can refer to its item. Ids of hosts are random; some engines count. */
+const RANDOM_ID = /^[a-z]{2,}_[\w-]{24,}$/;
+
+/** The items of an upstream's own answer, or of the last event of its stream, that clients may refer to. */
+export function itemsIn(value: unknown): readonly KeptItem[] {
+  const answer = memberOf(value, 'response') ?? value;
+  return listOf(memberOf(answer, 'output')).filter(isReferable);
+}
+
+function isReferable(item: unknown): item is KeptItem {
+  const id = memberOf(item, 'id');
+  return typeof id === 'string' && RANDOM_ID.test(id);
+}
+
+/** In place of encrypted reasoning; see `reasoningFields`. */
+export const NOT_ENCRYPTED = 'unencrypted';
+
+/** Ids of items in translated answers. Any caller that knows one can refer to the item, so they must not be guessable. */
+export const itemId = (kind: 'rs' | 'msg' | 'fc', exchangeId: string, place: number): string =>
+  `${kind}_${exchangeId}_${place}`;
+
+/** Hosts write no hyphens in theirs. */
+export function isOwnItemId(id: unknown): boolean {
+  return (
+    typeof id === 'string' && /^(rs|msg|fc)_[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}_\d+$/.test(id)
+  );
+}
 
 /**
  * The body for an upstream that speaks the Responses API, without what only the gateway's translation understands:

@@ -12,7 +12,7 @@ import {
   isAbsent,
   NO_COUNTERPART,
 } from '../translation/findings.ts';
-import type { ItemSource } from './item-memory.ts';
+import type { ItemSource } from './history.ts';
 import {
   PASSED_FIELDS,
   passedFields,

@@ -1,7 +1,6 @@
 import { isObject, isTooDeep, listOf, memberOf } from '../../../platform/json.ts';
 import { type CallPiece, callPieceOf, callsIn } from '../chat/calls.ts';
-import { brokenOff } from '../chat/content.ts';
-import { endOf, type Finish } from '../chat/finish.ts';
+import { type Finish, brokenOff, endOf } from '../chat/content.ts';
 import { tokenCounts } from '../usage.ts';
 import { errorIn, type UpstreamError } from '../upstream-error.ts';
 

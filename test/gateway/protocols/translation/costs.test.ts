@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { createItemMemory } from '../../../../main/gateway/protocols/responses/item-memory.ts';
+import { createItemMemory } from '../../../../main/gateway/protocols/responses/history.ts';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
-import { createTextBuilder } from '../../../../main/gateway/protocols/translation/text-builder.ts';
+import { createTextBuilder } from '../../../../main/gateway/protocols/translation/partial-calls.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 
