@@ -50,6 +50,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_N = 0x6e;
 const LETTER_D = 0x64;
+const OPEN_BRACE = 0x7b;
 const LF = 0x0a;
 const CR = 0x0d;
 /** Where the JSON begins, behind `data: `. */
@@ -219,10 +220,14 @@ const DROPPED: SeenEvent = { event: null, sight: GOING };
 const DONE_SEEN: Sight = { kind: 'done', last: null };
 const UNFINISHED_SEEN: SeenEvent = { event: null, sight: { kind: 'unfinished' } };
 
-/** llama.cpp up to 2025 sends errors in a field of their own (ggml-org/llama.cpp#16109). */
+/**
+ * llama.cpp up to 2025 sends errors in a field of their own (ggml-org/llama.cpp#16109), llama-swap as the JSON of a
+ * refusal once its stream has begun.
+ */
 export function errorOutsideOfData(event: Buffer): UpstreamError | null {
   const text = errorFieldOf(event);
-  return text === null ? null : readErrorBody(Buffer.from(text));
+  if (text !== null) return readErrorBody(Buffer.from(text));
+  return event[0] === OPEN_BRACE ? errorIn(parseJson(event.toString())) : null;
 }
 
 /** End of the event's last line. */

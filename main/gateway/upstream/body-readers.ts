@@ -1,7 +1,7 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
-import type { EmptyAnswer } from '../protocols/chat/content.ts';
+import { createNoticeFilter, type EmptyAnswer } from '../protocols/chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
@@ -15,7 +15,6 @@ import {
 import {
   createFramer,
   dataOf,
-  errorFieldOf,
   eventsOf,
   type Framer,
   type Frames,
@@ -170,10 +169,14 @@ const EMPTY = bad('an answer without content');
 
 type Judged =
   | { readonly kind: 'content' | 'nothing'; readonly chunk: unknown }
-  | { readonly kind: 'blank' | 'done' | 'unreadable' }
+  | { readonly kind: 'blank' | 'done' | 'unreadable' | 'notice' }
   | Fault;
 
-function judged(event: Buffer, { judge }: StreamFormat): Judged {
+function judged(
+  event: Buffer,
+  { judge }: StreamFormat,
+  isNotice: (chunk: unknown) => boolean,
+): Judged {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '') {
     const error = errorOutsideOfData(event);
@@ -185,6 +188,7 @@ function judged(event: Buffer, { judge }: StreamFormat): Judged {
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
   if (chunk === undefined || chunk === null)
     return isHeavyJson(data) ? bad('an event of too many values') : { kind: 'unreadable' };
+  if (isNotice(chunk)) return { kind: 'notice' };
   const substance = judge(chunk);
   if (substance.kind === 'error') return substance;
   return isError
@@ -210,6 +214,7 @@ export function createStreamReader(
   const chunks: unknown[] = [];
   const meter = new UsageMeter(false);
   const empty = format.createEmptyAnswer();
+  const isNotice = createNoticeFilter();
 
   function hold(events: readonly Buffer[]): void {
     for (const event of events) {
@@ -233,8 +238,9 @@ export function createStreamReader(
     let index = -1;
     for (const event of events) {
       index += 1;
-      const each = judged(event, format);
-      if (each.kind !== 'unreadable' && chunks.length < MAX_KEPT_CHUNKS)
+      const each = judged(event, format, isNotice);
+      const isKept = each.kind !== 'unreadable' && each.kind !== 'notice';
+      if (isKept && chunks.length < MAX_KEPT_CHUNKS)
         chunks.push('chunk' in each ? each.chunk : undefined);
       switch (each.kind) {
         case 'content':
@@ -243,8 +249,9 @@ export function createStreamReader(
           break;
         case 'done':
           return ended() ?? commit(events.slice(index));
-        // Dropped, because a client's parser would throw on it.
+        // Dropped: a client's parser would throw on the one, the other is no part of the answer.
         case 'unreadable':
+        case 'notice':
           continue;
         case 'blank':
           break;
@@ -301,7 +308,7 @@ function readFrames(framer: Framer, chunk: Buffer, read: (frames: Frames) => Pro
 /** The unfinished event at the end of a stream, completed: some engines omit the last blank line. */
 export function lastEvent(framer: Framer): Buffer[] {
   const rest = framer.takePending();
-  const isEvent = dataOf(rest) !== null || errorFieldOf(rest) !== null;
+  const isEvent = dataOf(rest) !== null || errorOutsideOfData(rest) !== null;
   return isEvent ? [Buffer.concat([rest, Buffer.from('\n\n')])] : [];
 }
 
@@ -315,6 +322,7 @@ export function createAssemblingReader(
   const framer = createFramer();
   const meter = new UsageMeter(false);
   const empty = format.createEmptyAnswer();
+  const isNotice = createNoticeFilter();
   const usual = assembly.addText === undefined ? null : createUsualText();
   let content = false;
   let output = 0;
@@ -342,7 +350,7 @@ export function createAssemblingReader(
 
   /** Null: the answer goes on. */
   function take(event: Buffer): Progress | null {
-    const each = judged(event, format);
+    const each = judged(event, format, isNotice);
     switch (each.kind) {
       case 'content':
       case 'nothing': {
@@ -357,6 +365,8 @@ export function createAssemblingReader(
       }
       case 'done':
         return ended();
+      case 'notice':
+        return null;
       case 'blank':
       case 'unreadable':
         break;

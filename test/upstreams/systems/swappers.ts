@@ -1,10 +1,30 @@
 import { openAi, refused } from '../refused.ts';
+import { DONE, part } from '../speech.ts';
 import type { System } from '../system.ts';
 
 const swapError = (message: string, type: string, code: string) => ({
   src: 'llama-swap',
   error: { message, type, param: null, code },
 });
+
+const notice = (text: string) => ({ choices: [{ delta: { reasoning_content: text } }] });
+
+/** In pieces of five characters at most; while it loads, a dot now and then and a remark. */
+const LOADING = [
+  '━━━━━',
+  '\n',
+  'llama',
+  '-swap',
+  '\n',
+  '.',
+  '\n',
+  'Done!',
+  '\n',
+  '━━━━━',
+  '\n',
+  ' ',
+  '\n',
+].map(notice);
 
 /** What holds several models, and loads them when they are asked for. */
 export const SWAPPERS: readonly System[] = [
@@ -48,6 +68,33 @@ export const SWAPPERS: readonly System[] = [
         404,
         swapError('no router for requested model', 'invalid_request_error', 'not_found'),
       ),
+    ],
+    oddities: [
+      {
+        // internal/router/loading.go, with `sendLoadingState`.
+        says: 'an answer behind its notices',
+        stream: [
+          ...LOADING,
+          part({ reasoning_content: 'Hm.' }),
+          part({ content: 'Pre' }, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Pre', reasoning: 'Hm.' },
+      },
+      {
+        says: 'an error behind its notices',
+        stream: [
+          ...LOADING,
+          JSON.stringify(
+            swapError(
+              'unspecific error: [m] upstream exited unexpectedly',
+              'server_error',
+              'internal_error',
+            ),
+          ),
+        ],
+        fate: { next: 'model_not_found' },
+      },
     ],
   },
   {

@@ -60,6 +60,33 @@ const isText = (value: unknown): boolean =>
   typeof value === 'number' ||
   ((typeof value === 'string' || Array.isArray(value)) && value.length > 0);
 
+/** What llama-swap's notices begin with. */
+const NOTICE = '━━━━━';
+
+/**
+ * Tells llama-swap's notices while it loads a model (`sendLoadingState`, on in its example configuration) from an
+ * answer: thoughts in chunks that name neither the answer nor the model (mostlygeek/llama-swap, internal/router/loading.go).
+ * The answer or an error follows in the same stream.
+ */
+export function createNoticeFilter(): (chunk: unknown) => boolean {
+  let isLoading = false;
+  return (chunk) => {
+    const text = namelessThought(chunk);
+    isLoading = text !== null && (isLoading || text.startsWith(NOTICE));
+    return isLoading;
+  };
+}
+
+function namelessThought(chunk: unknown): string | null {
+  const choices = listOf(only(chunk, 'choices'));
+  const text = choices.length === 1 ? only(only(choices[0], 'delta'), 'reasoning_content') : null;
+  return typeof text === 'string' ? text : null;
+}
+
+/** The member of an object that has no other. */
+const only = (value: unknown, name: string): unknown =>
+  isObject(value) && Object.keys(value).length === 1 ? value[name] : undefined;
+
 /** Whether a chunk completes a choice. */
 export function isLastChunk(value: unknown): boolean {
   if (!isObject(value)) return false;
