@@ -137,6 +137,7 @@ export interface AgentView {
     readonly url: string;
   };
   readonly registry: AgentMembership;
+  /** The engine in use; null if none was found. */
   readonly engine: AgentEngine | null;
   readonly engines: readonly AgentEngine[];
   /** Of all engines, loaded ones first. */

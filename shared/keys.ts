@@ -45,6 +45,7 @@ export interface KeyList {
   readonly unnamed: number;
 }
 
+/** The answer to `POST /api/v1/keys`. */
 export interface AddedKey {
   readonly name: string;
   readonly key: string;

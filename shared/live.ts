@@ -66,6 +66,7 @@ export interface RequestRow {
   readonly endpoint: string;
   readonly model: string | null;
   readonly stream: boolean;
+  /** Name of the API key that it was sent with; null without one. */
   readonly key: string | null;
   /** `broken`: the answer had begun and the upstream did not finish it. */
   readonly state: 'running' | 'done' | 'failed' | 'broken' | 'cancelled';

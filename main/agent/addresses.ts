@@ -24,6 +24,7 @@ export function agentUrl(host: string, port: number | null): string {
   return `http://${urlHost(outside ?? literal)}:${port}`;
 }
 
+/** All names that are accepted in a `Host` header. */
 export function namesOf(
   hostname: string,
   tailnet: Tailnet | null,

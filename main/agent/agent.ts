@@ -72,10 +72,12 @@ interface AgentSettings {
 export interface AgentDeps {
   readonly dataDirectory: string;
   readonly version: string;
+  /** As in `process.platform`. */
   readonly platform: string;
   readonly address: AgentAddress;
   /** Set by the owner; null: the agent searches for one. */
   readonly engineUrl: string | null;
+  /** Of the engine at `engineUrl`. */
   readonly engineApiKey: string | null;
   readonly registryUrl: string | null;
   /** Other gateways of the same pool. */
@@ -98,6 +100,7 @@ export interface AgentDeps {
   readonly hostActivity: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
+  /** In [0, 1). */
   readonly random: () => number;
   readonly log: Log;
   /** For tests; the engines' usual ports otherwise. */

@@ -88,6 +88,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     },
     /** Compares the record with the one last reported, and requests a heartbeat if the difference matters. */
     look,
+    /** The machine has woken from sleep: everything known may be wrong. */
     resumed,
     stop() {
       cancelTimer();

@@ -234,6 +234,7 @@ export function wattsIn({ gpus }: Pick<Telemetry, 'gpus'>): number | null {
   return totalWatts(gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null)));
 }
 
+/** Null if one is unknown. */
 function totalWatts(watts: readonly (number | null)[]): number | null {
   return watts.reduce((sum, each) => (sum === null || each === null ? null : sum + each), 0);
 }

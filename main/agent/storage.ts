@@ -94,6 +94,7 @@ function closeToOthers(path: string, platform: string): boolean {
 export interface AgentIdentity {
   /** As in `prv_0123…`. */
   readonly id: string;
+  /** The 32 raw bytes in base64url. */
   readonly publicKey: string;
   readonly privateKey: KeyObject;
 }
@@ -208,6 +209,7 @@ export function createEnrollmentFile(directory: string, clock: Clock, platform: 
   };
 }
 
+/** The SHA-256 of an enrolment token, in hex. */
 export function tokenDigest(token: string): string {
   return digestOf(token).toString('hex');
 }

@@ -16,6 +16,7 @@ interface Argument {
   readonly name: string;
   /** `any`: any number of words, including none. Left out: exactly one word. */
   readonly times?: 'optional' | 'any';
+  /** The only words that are allowed. */
   readonly choices?: readonly string[];
   /** Words that shells complete; others are allowed. */
   readonly known?: readonly string[];
@@ -32,6 +33,7 @@ export interface Option {
 export interface Input {
   readonly env: NodeJS.ProcessEnv;
   readonly dataDirectory: string;
+  /** In the order of the command's arguments. */
   readonly words: readonly string[];
   /** The given options by name; true for one that takes no value. */
   readonly options: Readonly<Record<string, string | true>>;

@@ -59,6 +59,7 @@ export async function runJoin(input: Input): Promise<CommandOutcome> {
 interface JoinArguments {
   readonly url: string;
   readonly token: string;
+  /** Continue over plain HTTP without asking. */
   readonly yes: boolean;
 }
 

@@ -87,6 +87,7 @@ function treeOf(path: string, text: string): object | null {
   return { [path.slice(0, dot)]: { [path.slice(dot + 1)]: value } };
 }
 
+/** The settings of a section, or one setting; null: all. */
 function chosen(view: View, filter: string | null): View {
   if (filter === null) return view;
   const sections = Object.entries(view).map(([section, settings]) => {

@@ -60,6 +60,7 @@ function isServing({ verdict }: Judgement): boolean {
 interface Status extends Pick<Snapshot, 'status' | 'judgement' | 'outcomes'> {
   readonly url: string;
   readonly baseUrl: string;
+  /** Null while the agent is switched off. */
   readonly agent: z.infer<typeof AGENT> | null;
 }
 

@@ -236,6 +236,7 @@ export function helpText(name: string | undefined): string {
 
 const text = (printed: string): Promise<CommandOutcome> => Promise.resolve(answer(null, printed));
 
+/** The text of `--help`: all commands. */
 export function generalHelp(commands: readonly Command[], version: string): string {
   const rows = commands.map((each): Row => [synopsis(each), each.summary]);
   return `switchyard ${version}: an LLM gateway for your own GPUs and hosted fallbacks

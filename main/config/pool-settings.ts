@@ -61,6 +61,7 @@ export const OTHER_REGISTRIES = setting(
   'Other gateways of the pool. If this machine’s gateway stops responding, the machine reports to the next one, and returns when the first recovers.',
 );
 
+/** What several gateways share, in section `gateway`. */
 export const POOL_SETTINGS = {
   databaseUrl: withPassword(
     atStart(

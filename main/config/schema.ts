@@ -58,6 +58,7 @@ const PROTOCOLS_MEANING = 'Whether this upstream serves /v1/responses and /v1/me
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
 const PREFILL_MEANING = 'How this upstream can be asked to continue a partial answer.';
 
+/** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
 function remote(prefix: string, address: string, timeoutMs: number, timeout = TIMEOUT) {
   return {
     baseUrl: optional(`${prefix}_BASE_URL`, kinds.httpUrl, address),
@@ -461,6 +462,7 @@ export function valueAt(config: Config, { section, key }: Entry): unknown {
   return values[section]?.[key];
 }
 
+/** Undefined resets to the default. */
 export interface SettingChange {
   readonly entry: Entry;
   readonly value: unknown;

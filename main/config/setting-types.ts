@@ -46,6 +46,7 @@ export interface Kind<T> {
   readonly schema: z.ZodType<T>;
   /** Converts text to a JSON value for `schema` to check; returns text that cannot be converted as it is. */
   readonly fromText: (text: string) => unknown;
+  /** For error messages: "a whole number from 1 to 5". */
   readonly allowed: string;
   /** Masks rejected text that may hold a secret. */
   readonly shown?: (text: string) => string;

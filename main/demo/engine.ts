@@ -284,6 +284,7 @@ export const DEMO_MODEL = 'demo-model';
 
 interface DemoChat {
   readonly stream: boolean;
+  /** The partial answer to continue, as with vLLM's `continue_final_message`; empty for a new answer. */
   readonly partial: string;
 }
 

@@ -33,6 +33,7 @@ interface ActionDeps {
   readonly onSettled: () => void;
 }
 
+/** Runs menu entries; a failure is shown in a message box. */
 export function createActions(deps: ActionDeps): (action: MenuAction) => void {
   const { electron, host, facts, logsDirectory, ownOrigin, window, loginItem, preferences } = deps;
 

@@ -34,12 +34,14 @@ export function parsePublicKey(text: string): PublicKey | null {
   };
 }
 
+/** The public key of a private one, in base64url. */
 export function publicKeyOf(privateKey: KeyObject): string {
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
   if (x === undefined) throw new TypeError('an agent signs with an ed25519 key');
   return x;
 }
 
+/** The provider id of a public key in base64url. */
 export function providerIdOf(publicKey: string): string {
   const digest = hash('sha256', Buffer.from(publicKey, 'base64url'), 'hex');
   return `prv_${digest.slice(0, 32)}`;

@@ -21,6 +21,7 @@ export const systemClock: Clock = {
 export interface DualTime {
   /** Monotonic milliseconds; they mean nothing to another process. */
   readonly ticks: number;
+  /** Wall-clock milliseconds since the epoch. */
   readonly wallMs: number;
 }
 

@@ -8,6 +8,7 @@ export function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
 
+/** Such as `ENOENT`; null if it has none. */
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code

@@ -124,6 +124,7 @@ function embeddedIpv4(address: string): string | null {
   return form === undefined || canonical === null ? null : ipv4At(groupsOf(canonical), form.group);
 }
 
+/** The eight groups of a canonical IPv6 address. */
 function groupsOf(canonical: string): readonly number[] {
   const [head = '', tail] = canonical.split('::');
   const before = head === '' ? [] : head.split(':');

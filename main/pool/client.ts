@@ -102,6 +102,7 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     gateway,
     status: (): PoolStatus => status,
     show: (figures: GatewayFigures) => requests.tell({ kind: 'figures', figures }),
+    /** `listener` gets the changes of all gateways. */
     onChanges: (listener: (changes: PoolChanges) => void) => void changeListeners.push(listener),
     /** Called when the database starts or stops answering, and regularly in between. */
     onStatus: (listener: (status: PoolStatus) => void) => void statusListeners.push(listener),

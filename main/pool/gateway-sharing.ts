@@ -125,6 +125,7 @@ function figuresOf({ running }: Pick<Stats, 'running'>): Readonly<Record<string,
 
 interface GatewaySharingDeps {
   readonly clock: Clock;
+  /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => Config;
   /** The same at all gateways of the pool. */

@@ -17,6 +17,7 @@ export interface PoolWorkerData {
   readonly gateway: GatewayInPool;
   /** Reveals gateways that have another secret, but not the secret. */
   readonly secretDigest: string;
+  /** Left out: `POOL_TIMES`. */
   readonly times?: PoolTimes;
 }
 
@@ -135,6 +136,7 @@ export interface SharedSkip {
 export interface SharedCircuit {
   /** An upstream has a different name at gateways where its address or key differs. */
   readonly name: string;
+  /** Null: closed. */
   readonly cooldown: {
     readonly leftMs: number;
     readonly openings: number;

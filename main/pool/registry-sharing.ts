@@ -26,6 +26,7 @@ interface SharingDeps {
   readonly pool: Pool;
   readonly store: Store;
   readonly addresses: () => readonly string[];
+  /** The gateway's own work, which the others are shown. */
   readonly load: () => Omit<GatewayFigures, 'machines' | 'verified'>;
 }
 

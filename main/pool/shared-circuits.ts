@@ -232,6 +232,7 @@ export type SharedCircuits = ReturnType<typeof createSharedCircuits>;
 
 interface SharedCircuitsDeps {
   readonly clock: Clock;
+  /** In [0, 1). */
   readonly random: () => number;
   /** Whether no other gateway can be asked, so that this one probes without a claim. */
   readonly isAlone: () => boolean;
@@ -365,6 +366,7 @@ function admitting(
 
 interface ClaimsDeps {
   readonly clock: Clock;
+  /** In [0, 1). */
   readonly random: () => number;
   /** Whether its probe could begin with the next request and none is running. */
   readonly isUnused: (id: string) => boolean;

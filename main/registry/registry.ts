@@ -248,6 +248,7 @@ const OWN_PROVIDER: Refusal = {
     'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
 };
 
+/** The owner's actions on providers; `gone` is called for one that was removed. */
 function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
   const { table, store, verifier, sharing } = parts;
   return {

@@ -79,6 +79,7 @@ export interface OwnerMode {
   readonly reasons: readonly string[];
 }
 
+/** The mode in this state while `inFlight` requests run. */
 export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): OwnerMode {
   const ending = inFlight > 0 ? 'draining' : 'paused';
   if (state.freed !== null) {

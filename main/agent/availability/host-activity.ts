@@ -61,16 +61,19 @@ async function isMacOnBattery(edges: ToolEdges, signal: AbortSignal): Promise<bo
   return asked.kind === 'output' ? parsePmset(asked.text) : null;
 }
 
+/** Milliseconds since the last input by keyboard, mouse or trackpad. */
 async function macIdleMs(edges: ToolEdges, signal: AbortSignal): Promise<number | null> {
   const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
   return asked.kind === 'output' ? parseHidIdleMs(asked.text) : null;
 }
 
+/** Reads the first line of `pmset -g batt`; null if it names no source. */
 export function parsePmset(text: string): boolean | null {
   const source = /drawing from '([^']+)'/.exec(text)?.[1] ?? null;
   return source === null ? null : source !== 'AC Power';
 }
 
+/** Reads `HIDIdleTime`, in nanoseconds, from the output of ioreg for IOHIDSystem. */
 export function parseHidIdleMs(text: string): number | null {
   const nanoseconds = numberOf(/"HIDIdleTime" = (\d+)/.exec(text)?.[1] ?? null);
   return nanoseconds === null ? null : nanoseconds / NANOSECONDS_PER_MS;
@@ -85,6 +88,7 @@ const LIST = ['list-sessions', '--no-legend', '--no-pager'];
 const PROPERTIES = ['Type', 'Class', 'State', 'IdleHint', 'IdleSinceHint'];
 const SHOW = ['show-session', '--no-pager', ...PROPERTIES.map((name) => `--property=${name}`)];
 
+/** Milliseconds since the last user input: from logind or, without it, from the terminals, as `w` does. */
 async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promise<number | null> {
   const listed = await runFirst(LOGINCTL, LIST, edges, signal);
   if (listed.kind === 'missing' || listed.kind === 'failed') return terminalsIdleMs(edges);

@@ -16,6 +16,7 @@ export interface ExpectedAgent {
   /** Null if it has no key yet. */
   readonly privateKey: KeyObject | null;
   readonly id: string | null;
+  /** The token of the gateway that it has joined; null if that is the gateway of this process. */
   readonly gatewayToken: string | null;
   /** Null if that is the gateway of this process. */
   readonly registryUrl: string | null;
@@ -27,6 +28,7 @@ export interface ExpectedAgent {
 
 interface AgentFound {
   readonly entries: readonly DoctorEntry[];
+  /** Where the agent answers correctly; null if it does not. */
   readonly origin: string | null;
 }
 
@@ -237,6 +239,7 @@ interface Probe {
   readonly path: string;
   readonly gatewayToken?: string | null;
   readonly authorization?: string | null;
+  /** Null for a GET. */
   readonly json: unknown;
 }
 

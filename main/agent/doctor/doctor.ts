@@ -90,9 +90,11 @@ function placeOf(
 
 interface EngineSearch extends Partial<EnginePlace> {
   readonly pinned: EnginePlace['pinned'];
+  /** Ports of this program, which are never tried as an engine's. */
   readonly ownPorts: readonly number[];
 }
 
+/** The engine that the agent would serve; null if there is none. */
 interface EngineSearchResult {
   readonly entry: DoctorEntry;
   readonly engine: { readonly view: EngineView; readonly address: EngineAddress } | null;

@@ -46,6 +46,7 @@ export function createEngineTable() {
         known.set(key, missed(before, look, ticks));
       }
     },
+    /** Drops engines that have been gone for `FORGET_MS`. */
     forgetGone(ticks: number) {
       for (const [key, { goneAt }] of known) {
         if (goneAt !== null && ticks - goneAt >= FORGET_MS) known.delete(key);

@@ -94,6 +94,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     },
     /** Resolves once every address has been tried, whatever was found. */
     looked: () => looked,
+    /** The engine that is served; null if none was found. */
     engine: () => table.served()?.view ?? null,
     /** All engines found, the served one first. */
     engines: () => table.views(),

@@ -15,6 +15,7 @@ interface HeartbeatDeps {
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
   readonly clock: Clock;
+  /** In [0, 1). */
   readonly random: () => number;
   /** Called for each heartbeat except the goodbye. */
   readonly onOutcome: (outcome: BeatOutcome) => void;
@@ -120,6 +121,7 @@ interface Pace {
   readonly heartbeatMs: number;
   /** Consecutive failures, the last one included. */
   readonly failures: number;
+  /** In [0, 1). */
   readonly random: number;
 }
 

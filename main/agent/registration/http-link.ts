@@ -248,6 +248,7 @@ export function createPoolLink(deps: PoolLinkDeps): RegistryLink {
     return link;
   }
 
+  /** All addresses, in the order in which they are tried now. */
   function addresses(): readonly string[] {
     const named = [...others, ...(pool?.registries ?? [])].map(registryOrigin);
     const all = [...new Set([home, ...named.filter((each) => each !== null)])];

@@ -30,6 +30,7 @@ export interface RegistrationView {
   readonly kind: 'own' | 'joined' | 'none';
   readonly url: string | null;
   readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
+  /** Milliseconds since the epoch. */
   readonly lastAcceptedAt: number | null;
   readonly standing: RegistryView | null;
   /** The last problem, human-readable; null once it is solved. */

@@ -8,6 +8,7 @@ import { memberOf, numberOf, parseJson } from '../../platform/json.ts';
 
 interface AnswerCount {
   readonly tokens: number;
+  /** Null if it could not be measured. */
   readonly decodeTps: number | null;
 }
 

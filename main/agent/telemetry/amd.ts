@@ -250,6 +250,7 @@ interface AmdName {
   readonly name: string;
 }
 
+/** Reads `amd-smi static --asic --bus --json`. */
 function parseAmdSmiStatic(text: string): readonly AmdName[] {
   return amdSmiCards(text).flatMap((card) => {
     const gpu = numberOf(memberOf(card, 'gpu'));

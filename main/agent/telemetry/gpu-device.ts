@@ -9,6 +9,7 @@ export interface GpuDevice {
   /** In the form of `parsePciAddress`. */
   readonly pciAddress: string | null;
   readonly name: string | null;
+  /** MiB, as all drivers report it. */
   readonly memoryTotalMb: number | null;
   readonly memoryUsedMb: number | null;
   readonly memoryFreeMb: number | null;

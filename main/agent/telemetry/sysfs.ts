@@ -27,6 +27,7 @@ export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<
   return cards;
 }
 
+/** Null if the file cannot be read or holds no number. */
 export async function fileNumber(files: KernelFiles, path: string): Promise<number | null> {
   const text = await files.text(path);
   return text === null ? null : numberOf(text);

@@ -27,6 +27,7 @@ export interface Telemetry {
   readonly machineModel: string | null;
   readonly hostname: string;
   readonly platform: string;
+  /** Bytes. */
   readonly memoryBytes: number;
   readonly tailnet: Tailnet | null;
   readonly problems: readonly Problem[];
@@ -41,6 +42,7 @@ interface TelemetryOptions extends ToolWorld {
   readonly intervalMs?: number;
   /** Runs one of our files as a process that can be killed; by default, under plain Node. */
   readonly startHelper?: StartTool | undefined;
+  /** For tests. */
   readonly startTool?: StartTool;
 }
 

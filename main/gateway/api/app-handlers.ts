@@ -40,6 +40,7 @@ interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
   readonly windows: Pick<Windows, 'windowAt'>;
   readonly keys: Pick<NamedKeys, 'list'>;
   readonly summary: () => ProvidersSummary;
+  /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
   readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string; readonly command: string };
@@ -250,6 +251,7 @@ interface Known {
   /** Names of models that upstreams list. */
   readonly listed: readonly string[];
   readonly aliases: readonly string[];
+  /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
 }
 

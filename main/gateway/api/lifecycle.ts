@@ -103,6 +103,7 @@ export function createLifecycle(
       log('info', 'started', { url: urlsOf(bound.listening).url });
       return { ok: true };
     },
+    /** Refuses new requests, and ends running ones after `graceMs`. */
     async stop(graceMs: number): Promise<void> {
       stopping = true;
       for (const stream of streams) stream.end();

@@ -15,6 +15,7 @@ export interface Identity {
   readonly authorization: string | null;
   /** The gateway's own secret that was sent; null if none was. */
   readonly key: string | null;
+  /** The name of the key in records; null without a key, or for a control secret. */
   readonly keyName: string | null;
 }
 

@@ -276,6 +276,7 @@ export interface Conditions {
   readonly now: DualTime;
   /** The current ones: a changed setting applies from the next result on, never to a running cool-down. */
   readonly limits: Limits;
+  /** In [0, 1). */
   readonly random: number;
 }
 

@@ -129,6 +129,7 @@ export interface Circuits {
 
 export interface CircuitsDeps {
   readonly clock: Clock;
+  /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => { readonly circuit: Limits };
   /** Windows; they are notified of each change while any is open. */

@@ -23,6 +23,7 @@ export interface RequestedExclusion {
 /** The longest exclusion: even what only a person can fix is tried again after it. */
 export const MAX_EXCLUSION_MS = 600_000;
 
+/** The exclusion that a failure calls for; null when none. */
 export function exclusionFor({
   reason,
   retryAfterMs,

@@ -28,6 +28,7 @@ interface OpenCircuit {
   failedAt: number;
   /** It hung although it passed its checks, or before the first: passed checks do not count until one fails. */
   isDoubted: boolean;
+  /** Null before the first check. */
   lastPassed: boolean | null;
   /** Serial of the scheduled or running check: the result of an earlier one is dropped. */
   serial: number;

@@ -50,6 +50,7 @@ export interface GatewayError extends HttpError {
   readonly code: UpstreamErrorCode | RequestErrorCode | ProviderErrorCode;
 }
 
+/** A parameter, or field of the body, that cannot be used; `rule` as in "must be …". */
 export function invalidParam(param: string, rule: string): GatewayError {
   return { status: 400, code: 'invalid_request', param, message: `'${param}' ${rule}.` };
 }

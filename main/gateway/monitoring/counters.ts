@@ -85,6 +85,7 @@ export function createStats() {
 }
 
 export interface Latency {
+  /** Time-decayed mean in milliseconds; null before the first sample. */
   readonly ewmaMs: number | null;
   readonly samples: number;
 }
@@ -333,6 +334,7 @@ export function createTraffic() {
       hedgesWon,
       hedgesLost,
       resumes,
+      /** What the tokens of `local` would have cost, in billionths of the currency. */
       savedNano,
       /** What their electricity was and cost, as far as it is known. */
       energyMj,

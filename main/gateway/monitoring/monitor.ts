@@ -53,6 +53,7 @@ export interface MonitorDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly log: Log;
+  /** In [0, 1). */
   readonly random: () => number;
   readonly pickLocal: () => LocalChoice;
   readonly providers: () => ProvidersKnown;

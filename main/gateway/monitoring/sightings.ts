@@ -44,6 +44,7 @@ const OWN_FAILED_INTERVAL_MS = 5000;
 interface CheckResult {
   /** Milliseconds since the epoch, like all times in this file. */
   readonly at: number;
+  /** Null if it answered. */
   readonly failure: string | null;
   /** Whether it answered with a completion, not only with a list of models. */
   readonly isTest: boolean;
@@ -201,6 +202,7 @@ function unknown(since: number): CheckState {
 }
 
 export interface TestResult extends Pick<TestOutcome, 'isCompletion'> {
+  /** Why it failed; null if it did not. */
   readonly failure: string | null;
 }
 
@@ -272,6 +274,7 @@ export interface Setback {
   readonly by: 'request' | 'check';
 }
 
+/** How the last request or test failed; null if it did not. */
 function failureOf(health: HealthRecord, { since, setback }: CheckFacts): Setback | null {
   const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
   const failedAt = after(since, lastFailAt);
@@ -281,6 +284,7 @@ function failureOf(health: HealthRecord, { since, setback }: CheckFacts): Setbac
   return { at: failedAt, reason: lastError?.split(': ', 1)[0] ?? '', by: 'request' };
 }
 
+/** `at` if it is later than `since`, otherwise 0. */
 function after(since: number, at: number | null): number {
   return at !== null && at > since ? at : 0;
 }

@@ -36,6 +36,7 @@ import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts'
 export interface CallDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
+  /** In [0, 1). */
   readonly random: () => number;
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;

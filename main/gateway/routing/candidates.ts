@@ -88,6 +88,7 @@ export function remoteCandidate(
   return single(id, () => remoteCall(form, upstream));
 }
 
+/** Which of the machines of `local` may be called. */
 export type MachineFilter = (target: LocalTarget) => boolean;
 
 export function localCandidate(

@@ -35,6 +35,7 @@ export type HealthCheckResult =
   /** This gateway had no descriptor left for a connection. */
   | { readonly kind: 'not_asked' };
 
+/** Null if there is nothing to ask. */
 export type CheckHealth = (id: string) => Promise<HealthCheckResult> | null;
 
 /** An upstream that refuses the key is up: the circuit is about whether it answers. Null: nothing was learned. */
@@ -109,6 +110,7 @@ const UNCLEAR: HealthCheckResult = { kind: 'unclear' };
 const NOT_ASKED: HealthCheckResult = { kind: 'not_asked' };
 const failed = (reason: FallbackReason): HealthCheckResult => ({ kind: 'failed', reason });
 
+/** Null if the route does not exist. */
 function resultIn(result: FetchResult, isOwn: boolean): HealthCheckResult | null {
   if (result.kind === 'exhausted') return NOT_ASKED;
   if (result.kind !== 'response' && result.kind !== 'too_large') {

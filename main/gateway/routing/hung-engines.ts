@@ -95,6 +95,7 @@ export type WedgeWatch = ReturnType<typeof createWedgeWatch>;
 export interface WedgeWatchDeps {
   readonly clock: Clock;
   readonly isOn: () => boolean;
+  /** A request that costs nothing; null if there is none to send. */
   readonly check: () => Promise<HealthCheckResult> | null;
 }
 

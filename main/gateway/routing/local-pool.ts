@@ -28,6 +28,7 @@ export interface CallablePool {
 
 export interface BalancingDeps {
   readonly circuits: Circuits;
+  /** In [0, 1). */
   readonly random: () => number;
   readonly inFlightAt: (id: string) => number;
   /** Whether one of this gateway's is for the model. */
@@ -302,6 +303,7 @@ export function poolExclusion(targets: Targets, exclusionOf: ExclusionOf): Skipp
     : skipped('local', first);
 }
 
+/** As in `forcible`. */
 function mayBeForced({ reason }: Excluded): boolean {
   return reason === 'circuit_open' || reason === 'busy';
 }

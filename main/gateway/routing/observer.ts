@@ -22,6 +22,7 @@ export interface AttemptStart {
 
 export interface AttemptEnd {
   readonly reason: FallbackReason | null;
+  /** The failure in words that may be shown. */
   readonly error: string | null;
   readonly circuit: CircuitState;
   /** For the registry, which looks at a machine that fails several requests in a row. */
@@ -29,6 +30,7 @@ export interface AttemptEnd {
   readonly endedAt: DualTime;
   /** From the last call to the end of a served attempt; null for others. */
   readonly latencyMs: number | null;
+  /** Null if nothing was used, as far as is known. */
   readonly tokens: Tokens | null;
   /** What the machine did not spend on reading, as the beginning was in its cache; null where its speed is not known. */
   readonly readingSavedMs: number | null;

@@ -220,6 +220,7 @@ export function createPredictions(clock: Clock) {
       const machine = known.get(id);
       if (machine !== undefined) known.set(id, { ...machine, freshAt: clock.ticks() });
     },
+    /** Null below 20 samples. */
     at(id: string, promptBytes: number): Prediction | null {
       const machine = known.get(id);
       const prediction = machine === undefined ? null : predict(machine.record, promptBytes);
@@ -246,6 +247,7 @@ export function createPredictions(clock: Clock) {
           { ...record, heardWallMs: Math.max(0, clock.now() - (clock.ticks() - freshAt)) },
         ]),
       ),
+    /** Takes the result of `save`; anything else is ignored. */
     restore(saved: unknown) {
       for (const [id, each] of Object.entries(savedSchema.safeParse(saved).data ?? {})) {
         const { heardWallMs, ...record } = each;

@@ -11,6 +11,7 @@ import { isoTime } from '../../platform/dates.ts';
 
 export interface Preferred {
   readonly id: HostedId;
+  /** Milliseconds since the epoch. */
   readonly untilMs: number;
 }
 

@@ -33,6 +33,7 @@ interface Conversation {
   /** Shortest prefix first. */
   keys: readonly number[];
   session: number | null;
+  /** In clock ticks. */
   readAt: number;
 }
 

@@ -51,6 +51,7 @@ const ANY: CallFilter = () => true;
 export class Walk {
   readonly #request: RoutedRequest;
   readonly #deps: WalkDeps;
+  /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
   #state: WalkState = { kind: 'open' };
   #local: LocalState;

@@ -142,6 +142,7 @@ interface FixedEngineEdges {
 export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngineListeners) {
   let engine: LocalEngine | null = null;
   return {
+    /** Null while none is set. */
     target: (): LocalTarget | null => engine?.target() ?? null,
     /** A model of it has answered. */
     used: (model: string) => engine?.used(model),
@@ -218,6 +219,7 @@ function createReader(
   };
 }
 
+/** Null if the body is not an OpenAI model list. */
 function listedModels(body: Buffer): ListedModels | null {
   const listed = parseModelList(body);
   if (listed === null) return null;

@@ -15,6 +15,7 @@ export interface ListedModel {
 const MAX_MODELS = 5000;
 const MODEL_ID = /^[^\p{Cc}\p{Zl}\p{Zp}]{1,200}$/u;
 
+/** Null if the body is not a list of models. */
 export function parseModelList(body: Buffer): readonly ListedModel[] | null {
   const list = parseJson(body.toString('utf8'));
   const data: unknown = isObject(list) ? list['data'] : list;

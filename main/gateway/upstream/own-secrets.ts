@@ -97,6 +97,7 @@ export function withoutKeys(inner: Exchange, keys: readonly Buffer[]): Exchange 
   return outer;
 }
 
+/** The same bytes where they hold none of `keys`. */
 export function keysCovered(bytes: Buffer, keys: readonly Buffer[]): Buffer {
   let covered = bytes;
   for (const key of keys) {

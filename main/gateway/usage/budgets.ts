@@ -59,7 +59,9 @@ export function createBudgets(
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
+    /** Two upstreams have changed places. */
     swap: (a: UpstreamId, b: UpstreamId) => sums.swap(a, b),
+    /** Whether a budget that `config` sets for the upstream is used up. */
     isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
     of: (id: UpstreamId) => budgetsOf(id),
     /** The budget with the largest share spent; null if none is set. */
@@ -86,6 +88,7 @@ export interface KeyLimitAt {
   readonly period: Period;
   readonly limit: number;
   readonly used: number;
+  /** When it resets, in wall-clock milliseconds. */
   readonly until: number;
 }
 
@@ -96,6 +99,7 @@ export function createKeyLimits(
   { keyRequests, keyTokens }: UsageBefore,
   deps: {
     readonly clock: Clock;
+    /** Null if the key has no limit. */
     readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
     readonly log: Log;
   },

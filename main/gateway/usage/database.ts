@@ -9,6 +9,7 @@ export type OpenedUsage =
   | {
       readonly kind: 'open';
       readonly db: Database;
+      /** For people; null if there is none. */
       readonly warning: string | null;
     }
   | { readonly kind: 'unusable'; readonly message: string };

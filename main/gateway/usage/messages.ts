@@ -113,6 +113,7 @@ export interface HistoryRows {
 export interface UsageReads {
   history(query: HistoryQuery): HistoryRows;
   requests(wanted: RequestsWanted): RequestPage;
+  /** Null if it is not stored. */
   request(id: string): RequestRow | null;
   /** What apps asked for in the 30 days before `nowMs`. */
   asked(nowMs: number): readonly AskedAt[];
@@ -126,6 +127,7 @@ export type UsageQuestion<Of extends ReadName = ReadName> = {
 
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }
+  /** Two upstreams have changed places, and what is stored goes with them. */
   | { readonly kind: 'swap'; readonly upstreams: readonly [string, string] }
   | { readonly kind: 'question'; readonly id: number; readonly question: UsageQuestion }
   | { readonly kind: 'close' };
@@ -133,12 +135,14 @@ export type UsageMessage =
 export type UsageReply =
   | {
       readonly kind: 'opened';
+      /** For people; null if there is none. */
       readonly warning: string | null;
       /** The newest requests, newest first, as JSON. */
       readonly rows: readonly string[];
       readonly before: UsageBefore;
     }
   | { readonly kind: 'unusable'; readonly message: string }
+  /** Why the write failed; null if it succeeded. */
   | { readonly kind: 'written'; readonly problem: string | null }
   /** Null if it cannot be read. */
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown };

@@ -184,6 +184,7 @@ export function createUsageQueries(db: Database) {
 
   return {
     write: (each: UsageWrite) => write.immediate(each),
+    /** Stores the usage of each of two upstreams as the other's. */
     swap: (a: string, b: string) => swap.immediate(a, b),
     history: ({ span, from, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
       points: points
@@ -257,6 +258,7 @@ export function queryOf(range: HistoryRange, now: number): HistoryQuery {
 /** Callers choose model names, so there may be any number; a longer list to choose from helps nobody. */
 const MAX_VALUES = 200;
 
+/** The requested page of `rows`, which are requests that have ended, newest first. */
 export function pageOf(
   rows: readonly RequestRow[],
   { filter, by, before, limit }: RequestsWanted,

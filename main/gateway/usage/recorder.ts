@@ -23,6 +23,7 @@ import type { ProviderEnergy } from '#shared/provider.ts';
 
 /** One call of an upstream that has ended. */
 export interface EndedCall {
+  /** In wall-clock milliseconds. */
   readonly atMs: number;
   readonly upstream: UpstreamId;
   readonly provider: string | null;
@@ -105,6 +106,7 @@ export function createUsageRecorder(
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
+    /** `atMs`: the time of the end, in wall-clock milliseconds. */
     requestEnded(row: RequestRow, outcome: Outcome | null, atMs: number) {
       if (!store.isKept) return;
       const fallbacks = Number(outcome === 'fell-back');
@@ -114,6 +116,7 @@ export function createUsageRecorder(
       const named = askedOf(row, atMs);
       if (named !== null) asked.add(named);
     },
+    /** Two upstreams have changed places: what each has used and spent goes with it. */
     swap(a: UpstreamId, b: UpstreamId) {
       write();
       store.swap(a, b);
@@ -132,6 +135,7 @@ export function createUsageRecorder(
       write();
       return store.requests(wanted);
     },
+    /** The names that apps asked for in 30 days. */
     async asked() {
       write();
       return { names: (await store.asked(clock.now())) ?? [], problem: store.problem };
@@ -325,6 +329,7 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
   return [...byTime.values()];
 }
 
+/** What a token of a model takes on a machine; null while unknown. */
 export type JoulesPerToken = (provider: string, model: string) => number | null;
 
 /** Before these, the first seconds of a measurement would decide. */

@@ -24,12 +24,14 @@ type Reads = {
 /** Stores usage across restarts. */
 export interface UsageStore extends Reads {
   readonly rows: readonly string[];
+  /** The sums of the current day and month at the start. */
   readonly before: UsageBefore;
   /** False if nothing is ever stored: then nothing needs to be counted. */
   readonly isKept: boolean;
   /** Why nothing is stored; null while it is. */
   readonly problem: string | null;
   write(write: UsageWrite): void;
+  /** Stores the usage of each of two upstreams as the other's. */
   swap(a: string, b: string): void;
   close(): Promise<void>;
 }

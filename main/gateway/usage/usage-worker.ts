@@ -77,6 +77,7 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
 
 type ReadQueries = Pick<UsageQueries, 'history' | 'rows' | 'row' | 'asked'>;
 
+/** Null if the database cannot be read. */
 async function answerTo(question: UsageQuestion, queries: ReadQueries): Promise<unknown> {
   try {
     return await read(question, queries);

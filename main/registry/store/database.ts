@@ -218,6 +218,7 @@ export const MIGRATIONS: readonly string[] = [
 
 export type Writer = ReturnType<typeof createWriter>;
 
+/** `path` is the file of `db`. */
 export function createWriter(db: Database, path: string) {
   const apply = createApply(db);
   const applyAll = db.transaction((requests: readonly WriteRequest[]) => {

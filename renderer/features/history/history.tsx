@@ -378,6 +378,7 @@ interface FigureTableProps {
 
 interface FigureRow {
   readonly key: string;
+  /** Address of the requests that it sums up. */
   readonly hash?: string;
   readonly cells: readonly string[];
 }

@@ -14,6 +14,7 @@ import { gatewayOf, joinNoteOf, JoinWarning, lineWith, validityText } from './jo
 import { namesOf, providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface AddMachineProps {
+  /** Null until it has been read. */
   readonly list: Machines | null;
   readonly serverNow: number;
   readonly onClose: () => void;

@@ -65,6 +65,7 @@ export function Provider({ id }: ProviderProps) {
 interface MachineProps extends ProviderProps {
   readonly provider: ProviderRecord;
   readonly history: ProviderDetail['history'];
+  /** Null until it has been read. */
   readonly note: ProviderDetail['note'] | null;
   readonly serverNow: number;
   readonly again: () => void;

@@ -403,6 +403,7 @@ interface Preset {
   readonly name: string;
   /** Null: it runs on the user's own machine, whose address is entered. */
   readonly baseUrl: string | null;
+  /** An example address; empty if the address is known. */
   readonly example: string;
   readonly key: 'needed' | 'optional';
   /** The page on which a key is created; empty for programs. */

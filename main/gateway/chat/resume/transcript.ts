@@ -258,11 +258,13 @@ function addCall(draft: Draft, piece: Delta): void {
   else known.arguments += json;
 }
 
+/** The `delta` of a chunk's choice. */
 export type Delta = Readonly<Record<string, unknown>>;
 
 /** Content of a delta that is neither text nor a call of a tool, and cannot be resumed from its middle. */
 type BeyondText = 'function_call' | 'refusal' | 'audio' | 'content_parts';
 
+/** The text of a delta; empty without one. */
 export function contentOf(delta: Delta): string {
   const { content } = delta;
   return typeof content === 'string' ? content : '';
