@@ -254,7 +254,7 @@ class Relay implements ResponseListener {
     const frames = this.#framer.push(chunk);
     if (frames === null || hasData(frames)) this.#flow.came();
     if (frames !== null) this.#take(frames);
-    if (this.#framer.pendingBytes() > MAX_EVENT_BYTES) {
+    if (this.#framer.pendingBytes > MAX_EVENT_BYTES) {
       this.#exchange.abort();
       this.#break('upstream_bad_response', 'an event is too large');
     }
@@ -303,7 +303,7 @@ class Relay implements ResponseListener {
     }
     switch (sight.kind) {
       case 'going':
-        if (this.#watch.finished()) this.#flow.awaitEnd();
+        if (this.#watch.isFinished) this.#flow.awaitEnd();
         break;
       case 'done':
         if (sight.last !== null) this.#plan.onLast?.(sight.last);
@@ -324,14 +324,14 @@ class Relay implements ResponseListener {
   /** A spliced stream was searched before its events were changed. */
   #metered(frames: Frames): Frames {
     const { splice, meter } = this.#plan;
-    const mayTell = this.#isFirst || this.#watch.mayTellUsage();
+    const mayTell = this.#isFirst || this.#watch.mayTellUsage;
     this.#isFirst = false;
     return splice === null && mayTell ? meter.take(frames) : frames;
   }
 
   /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
   #endWithoutDone(detail: string, code: UpstreamErrorCode = 'upstream_bad_response'): void {
-    if (this.#watch.finished()) this.#complete(DONE_EVENT);
+    if (this.#watch.isFinished) this.#complete(DONE_EVENT);
     else this.#break(code, detail);
   }
 

@@ -4,7 +4,7 @@ import type { TokenCount } from './messages/count-tokens.ts';
 import type { ProtocolTranslation } from './translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
 import type { Assembly } from './assembly.ts';
-import type { EmptyAnswer, Substance } from './chat/content.ts';
+import type { Substance } from './chat/content.ts';
 import { type Member, isText } from './json-members.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 
@@ -78,11 +78,8 @@ export interface AnswerFormat {
 }
 
 export interface StreamFormat {
+  /** Judges the parsed data of an event. */
   readonly judge: (value: unknown) => Substance;
-  /** Whether the parsed data of an event completes the answer. */
-  readonly isLastChunk: (chunk: unknown) => boolean;
-  /** Judges an answer without content; null where the end of an answer is content itself. */
-  readonly createEmptyAnswer: () => EmptyAnswer | null;
   /** Finds the end and the errors of a stream with this many choices. */
   readonly createWatch: (choices: number) => StreamWatch;
   /** Builds a whole answer from a stream; null if it cannot be done. */

@@ -1,4 +1,4 @@
-import { isObject, listOf, parseJson, writeJson } from '../../platform/json.ts';
+import { isObject, listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
 import {
   type ApiEndpoint,
   pathsOf,
@@ -15,8 +15,7 @@ import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
 import { createMemberScan, createNoScan, TEXT, LIST } from './answer-scan.ts';
-import { CONTENT, type End, NOTHING, type Substance, endOf, isLastChunk } from './chat/content.ts';
-import { errorIn, wordsOnly } from './upstream-error.ts';
+import { type End, type Substance, endOf, substanceOf } from './chat/content.ts';
 import type { Assembly } from './assembly.ts';
 import { isText, type Member, smallValueOf, smallValuesOf } from './json-members.ts';
 
@@ -75,7 +74,6 @@ export const COMPLETIONS: ApiEndpoint = {
     stream: {
       ...CHAT_STREAM,
       judge,
-      createEmptyAnswer: () => null,
       createAssembly: createTextAssembly,
       asEvents,
     },
@@ -106,10 +104,10 @@ function promptCount(bytes: Buffer, members: readonly Member[]): number {
 
 /** An editor's completion may rightly be empty, so a finish reason is content as well. */
 function judge(value: unknown): Substance {
-  const error = errorIn(value);
-  if (error !== null) return { kind: 'error', error };
-  if (!isObject(value)) return { kind: 'error', error: wordsOnly('not a JSON object') };
-  return listOf(value['choices']).some(hasText) || isLastChunk(value) ? CONTENT : NOTHING;
+  const substance = substanceOf(value);
+  if (substance.kind === 'error') return substance;
+  const isContent = substance.finish !== null || listOf(memberOf(value, 'choices')).some(hasText);
+  return { ...substance, kind: isContent ? 'content' : 'nothing' };
 }
 
 function hasText(choice: unknown): boolean {

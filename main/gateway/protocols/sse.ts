@@ -27,7 +27,7 @@ export interface Framer {
   /** Null while no event is complete. */
   push(chunk: Buffer): Frames | null;
   /** Length of the incomplete event. */
-  pendingBytes(): number;
+  readonly pendingBytes: number;
   /** Removes and returns the incomplete event. */
   takePending(): Buffer;
 }
@@ -45,7 +45,7 @@ class EventFramer implements Framer {
   #start: Buffer | null = EMPTY;
   /** The incomplete event, copied, so that one-byte pieces take no more memory than their bytes. */
   #buffer = EMPTY;
-  #pending = 0;
+  pendingBytes = 0;
   #atLineStart = true;
   /** The previous byte if it ended a line, otherwise 0. */
   #lineEnd = 0;
@@ -62,22 +62,18 @@ class EventFramer implements Framer {
     }
     // Most pieces are one whole event, with nothing to split or join.
     const whole = last === chunk.length ? chunk : chunk.subarray(0, last);
-    const shift = this.#pending;
+    const shift = this.pendingBytes;
     const bytes = shift === 0 ? whole : Buffer.concat([this.#buffer.subarray(0, shift), whole]);
-    this.#pending = 0;
+    this.pendingBytes = 0;
     if (this.#buffer.length > MAX_IDLE_BUFFER_BYTES) this.#buffer = EMPTY;
     if (last < chunk.length) this.#append(chunk.subarray(last));
     return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
   }
 
-  pendingBytes(): number {
-    return this.#pending;
-  }
-
   takePending(): Buffer {
-    const rest = this.#buffer.subarray(0, this.#pending);
+    const rest = this.#buffer.subarray(0, this.pendingBytes);
     this.#buffer = EMPTY;
-    this.#pending = 0;
+    this.pendingBytes = 0;
     return rest;
   }
 
@@ -92,14 +88,14 @@ class EventFramer implements Framer {
   }
 
   #append(piece: Buffer): void {
-    const length = this.#pending + piece.length;
+    const length = this.pendingBytes + piece.length;
     if (length > this.#buffer.length) {
       const grown = Buffer.allocUnsafeSlow(Math.max(MIN_BUFFER_BYTES, length * 2));
-      this.#buffer.copy(grown, 0, 0, this.#pending);
+      this.#buffer.copy(grown, 0, 0, this.pendingBytes);
       this.#buffer = grown;
     }
-    piece.copy(this.#buffer, this.#pending);
-    this.#pending = length;
+    piece.copy(this.#buffer, this.pendingBytes);
+    this.pendingBytes = length;
   }
 
   #findEnds(chunk: Buffer): number[] | null {

@@ -1,5 +1,5 @@
 import { isObject, isHeavyJson, parseJson, writeJson, listOf } from '../../platform/json.ts';
-import { createChunkRepair } from './chat/repair.ts';
+import { ChunkRepair } from './chat/repair.ts';
 import {
   describedError,
   errorIn,
@@ -20,8 +20,7 @@ import type { Span } from './json-members.ts';
 
 export type Sight =
   | { readonly kind: 'going' }
-  /** The answer is whole: its last event is among those taken. */
-  /** `last`: the event with the whole answer, of protocols that have one. */
+  /** The answer is whole: its last event is among those taken. `last`: the event with all of it; null without one. */
   | { readonly kind: 'done'; readonly last: Buffer | null }
   /** `[DONE]`, which is not among the events taken, without a finish reason for each choice. */
   | { readonly kind: 'unfinished' }
@@ -38,9 +37,9 @@ export interface StreamWatch {
   /** `chunks`: of the events at the beginning, what was parsed and judged already; undefined for each that was not. */
   take(frames: Frames, chunks?: readonly unknown[]): WatchedFrames;
   /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
-  finished(): boolean;
+  readonly isFinished: boolean;
   /** Whether the events last taken, or later ones, may report the usage. */
-  mayTellUsage(): boolean;
+  readonly mayTellUsage: boolean;
 }
 
 const DONE = Buffer.from('[DONE]');
@@ -69,9 +68,10 @@ export function createStreamWatch(choices: number): StreamWatch {
 
 class Watch implements StreamWatch {
   readonly #choices: number;
-  readonly #repair = createChunkRepair();
-  /** Choices that have their finish reason. */
-  #finished = 0;
+  readonly #repair = new ChunkRepair();
+  isFinished = false;
+  /** It comes with the finish reason or after it, so no other event is searched for it. */
+  mayTellUsage = false;
   /** Of the last parsed chunk of text: its first four bytes, its last two, and where its text begins. */
   #head = 0;
   #tail = 0;
@@ -85,15 +85,6 @@ class Watch implements StreamWatch {
 
   take(frames: Frames, chunks: readonly unknown[] = []): WatchedFrames {
     return this.#isUsual(frames) ? { frames, sight: GOING } : this.#inspect(frames, chunks);
-  }
-
-  finished(): boolean {
-    return this.#finished >= this.#choices;
-  }
-
-  /** It comes with the finish reason or after it, so no other event is searched for it. */
-  mayTellUsage(): boolean {
-    return this.#finished > 0;
   }
 
   #isUsual({ bytes, ends }: Frames): boolean {
@@ -167,12 +158,14 @@ class Watch implements StreamWatch {
   }
 
   #repaired(event: Buffer, chunk: Readonly<Record<string, unknown>>): SeenEvent {
+    const before = this.#repair.finished;
     const repaired = this.#repair.take(chunk);
-    // Kept here, as it is asked for with each event.
-    this.#finished = this.#repair.finished();
+    const { finished } = this.#repair;
+    this.mayTellUsage = finished > 0;
+    this.isFinished = finished >= this.#choices;
     switch (repaired.kind) {
       case 'same':
-        return { event, sight: GOING, isUsual: !tellsEnd(chunk) };
+        return { event, sight: GOING, isUsual: finished === before };
       case 'changed': {
         const json = writeJson(repaired.chunk);
         return json === null
@@ -188,7 +181,7 @@ class Watch implements StreamWatch {
 
   /** A list of prompts may be too long to be counted: then only `[DONE]` tells that all of them are finished. */
   #isWhole(): boolean {
-    return this.finished() || (this.#choices === Infinity && this.#finished > 0);
+    return this.isFinished || (this.#choices === Infinity && this.mayTellUsage);
   }
 
   #learn(event: Buffer): void {
@@ -303,10 +296,6 @@ function frameAround(event: Buffer, { start, end }: Span): ChunkFrame | null {
 /** As much as `data: {"`, and as the name before a text. */
 const BEGIN_BYTES = 8;
 const NAME_BYTES = 12;
-
-/** Whether a choice of the chunk has its finish reason. */
-const tellsEnd = ({ choices }: Readonly<Record<string, unknown>>): boolean =>
-  listOf(choices).some((choice) => isObject(choice) && (choice['finish_reason'] ?? null) !== null);
 
 /** Whether events may be compared with this one, whose `text` is whole: an end would stand behind the text. */
 function mayRepeat(event: Buffer, { start, end }: Span): boolean {

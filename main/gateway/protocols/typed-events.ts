@@ -1,6 +1,6 @@
 import { isObject, memberOf, parseJson } from '../../platform/json.ts';
-import { CONTENT, NOTHING, type Substance } from './chat/content.ts';
-import { describedError, errorIn, type UpstreamError, wordsOnly } from './upstream-error.ts';
+import { failedWith, type Substance } from './chat/content.ts';
+import { describedError, errorIn, type UpstreamError } from './upstream-error.ts';
 import { smallValueOf, topLevelMembers } from './json-members.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 import { GOING, type Sight, type StreamWatch, type WatchedFrames } from './stream-inspector.ts';
@@ -54,8 +54,8 @@ export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepai
       return ended === null || ended.sight === GOING ? { frames, sight } : ended;
     },
     // Without its last event an answer is not whole: it carries the result.
-    finished: () => false,
-    mayTellUsage: () => true,
+    isFinished: false,
+    mayTellUsage: true,
   };
 }
 
@@ -108,15 +108,18 @@ function typeOf(event: Buffer): string | null {
 
 export function judgeTyped(
   value: unknown,
-  { failed }: TypedEnds,
+  { done, failed }: TypedEnds,
   hasContent: (type: string, value: Readonly<Record<string, unknown>>) => boolean,
 ): Substance {
   const error = errorIn(value);
   if (error !== null) return { kind: 'error', error };
-  if (!isObject(value)) return { kind: 'error', error: wordsOnly('not a JSON object') };
+  if (!isObject(value)) return failedWith('not a JSON object');
   const { type } = value;
-  if (typeof type !== 'string')
-    return { kind: 'error', error: wordsOnly('an event of no known type') };
+  if (typeof type !== 'string') return failedWith('an event of no known type');
   if (failed.includes(type)) return { kind: 'error', error: errorOfTyped(value) };
-  return hasContent(type, value) ? CONTENT : NOTHING;
+  return {
+    kind: hasContent(type, value) ? 'content' : 'nothing',
+    finish: done.includes(type) ? 'stop' : null,
+    outputTokens: null,
+  };
 }

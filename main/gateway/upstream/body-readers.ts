@@ -1,7 +1,13 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
-import { createNoticeFilter, type EmptyAnswer } from '../protocols/chat/content.ts';
+import {
+  createEmptyAnswer,
+  createNoticeFilter,
+  type EmptyAnswer,
+  type AnswerPart,
+  substanceOf,
+} from '../protocols/chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
@@ -165,10 +171,9 @@ const bad = (detail: string): Fault => ({ kind: 'bad', detail });
 const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
-const EMPTY = bad('an answer without content');
 
 type Judged =
-  | { readonly kind: 'content' | 'nothing'; readonly chunk: unknown }
+  | { readonly kind: 'chunk'; readonly chunk: unknown; readonly part: AnswerPart }
   | { readonly kind: 'blank' | 'done' | 'unreadable' | 'notice' }
   | Fault;
 
@@ -183,7 +188,6 @@ function judged(
     return error === null ? { kind: 'blank' } : { kind: 'error', error };
   }
   if (data === '[DONE]') return { kind: 'done' };
-  const isError = isNamedError(event);
   const chunk = parseJson(data);
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
   if (chunk === undefined || chunk === null)
@@ -191,9 +195,8 @@ function judged(
   if (isNotice(chunk)) return { kind: 'notice' };
   const substance = judge(chunk);
   if (substance.kind === 'error') return substance;
-  return isError
-    ? { kind: 'error', error: describedError(chunk) }
-    : { kind: substance.kind, chunk };
+  if (isNamedError(event)) return { kind: 'error', error: describedError(chunk) };
+  return { kind: 'chunk', chunk, part: substance };
 }
 
 /** Parsed, an event can take twenty times its bytes; most streams have content in the second. */
@@ -213,7 +216,7 @@ export function createStreamReader(
   const ends: number[] = [];
   const chunks: unknown[] = [];
   const meter = new UsageMeter(false);
-  const empty = format.createEmptyAnswer();
+  const empty = createEmptyAnswer();
   const isNotice = createNoticeFilter();
 
   function hold(events: readonly Buffer[]): void {
@@ -228,10 +231,10 @@ export function createStreamReader(
     return { kind: 'commit', held: { bytes: held.take(), ends }, chunks, framer };
   }
 
-  function isStart(event: Extract<Judged, { readonly chunk: unknown }>): boolean {
-    if (event.kind === 'content') return true;
-    empty?.add(event.chunk);
-    return (mode === 'rest' && format.isLastChunk(event.chunk)) || empty?.isRight() === true;
+  function isStart(part: AnswerPart): boolean {
+    if (part.kind === 'content') return true;
+    empty.add(part);
+    return (mode === 'rest' && part.finish !== null) || empty.isRight();
   }
 
   function read(events: readonly Buffer[]): Progress {
@@ -241,11 +244,10 @@ export function createStreamReader(
       const each = judged(event, format, isNotice);
       const isKept = each.kind !== 'unreadable' && each.kind !== 'notice';
       if (isKept && chunks.length < MAX_KEPT_CHUNKS)
-        chunks.push('chunk' in each ? each.chunk : undefined);
+        chunks.push(each.kind === 'chunk' ? each.chunk : undefined);
       switch (each.kind) {
-        case 'content':
-        case 'nothing':
-          if (isStart(each)) return commit(events.slice(index));
+        case 'chunk':
+          if (isStart(each.part)) return commit(events.slice(index));
           break;
         case 'done':
           return ended() ?? commit(events.slice(index));
@@ -284,16 +286,16 @@ export function createStreamReader(
 
 /** Why an answer without content is none; null if it is one. */
 function faultOf(
-  empty: EmptyAnswer | null,
+  empty: EmptyAnswer,
   followsToolResult: () => boolean,
   detail: string,
 ): Fault | null {
-  switch (empty?.verdict(followsToolResult)) {
+  switch (empty.verdict(followsToolResult)) {
     case 'right':
       return null;
     case 'wrong':
-      return EMPTY;
-    default:
+      return bad('an answer without content');
+    case 'unfinished':
       return bad(detail);
   }
 }
@@ -301,7 +303,7 @@ function faultOf(
 /** Reads the events that `chunk` completes. */
 function readFrames(framer: Framer, chunk: Buffer, read: (frames: Frames) => Progress): Progress {
   const frames = framer.push(chunk);
-  if (framer.pendingBytes() > MAX_EVENT_BYTES) return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
+  if (framer.pendingBytes > MAX_EVENT_BYTES) return bad(`an event over ${MAX_EVENT_BYTES} bytes`);
   return frames === null ? MORE : read(frames);
 }
 
@@ -321,7 +323,7 @@ export function createAssemblingReader(
   const { maxHeldBytes } = format;
   const framer = createFramer();
   const meter = new UsageMeter(false);
-  const empty = format.createEmptyAnswer();
+  const empty = createEmptyAnswer();
   const isNotice = createNoticeFilter();
   const usual = assembly.addText === undefined ? null : createUsualText();
   let content = false;
@@ -352,13 +354,13 @@ export function createAssemblingReader(
   function take(event: Buffer): Progress | null {
     const each = judged(event, format, isNotice);
     switch (each.kind) {
-      case 'content':
-      case 'nothing': {
-        usual?.learn(event, each.chunk);
-        content ||= each.kind === 'content';
-        if (each.kind === 'content') output += 1;
-        assembly.add(each.chunk);
-        if (!content) empty?.add(each.chunk);
+      case 'chunk': {
+        const { chunk, part } = each;
+        usual?.learn(event, chunk);
+        content ||= part.kind === 'content';
+        if (part.kind === 'content') output += 1;
+        assembly.add(chunk);
+        if (!content) empty.add(part);
         const problem = assembly.problem();
         if (problem !== null) return bad(problem);
         break;
@@ -431,11 +433,10 @@ export function createAnswerReader(
 
   /** Small, as there is no content in it. */
   function withoutContent(body: Buffer): Progress {
-    const value = parseJson(body.toString('utf8'));
-    const error = errorIn(value);
-    if (error !== null) return { kind: 'error', error };
-    const empty = format.stream?.createEmptyAnswer() ?? null;
-    empty?.add(value);
+    const substance = substanceOf(parseJson(body.toString('utf8')));
+    if (substance.kind === 'error') return substance;
+    const empty = createEmptyAnswer();
+    empty.add(substance);
     return faultOf(empty, followsToolResult, 'an answer without content') ?? answer(body);
   }
 

@@ -11,7 +11,7 @@ function watched(choices: number, ...events: readonly string[]) {
   const taken = watch.take(frames);
   expect(taken.frames.ends.at(-1) ?? 0).toBe(taken.frames.bytes.length);
   const { sight } = taken;
-  return { text: taken.frames.bytes.toString(), sight: sight.kind, finished: watch.finished() };
+  return { text: taken.frames.bytes.toString(), sight: sight.kind, finished: watch.isFinished };
 }
 
 const A = chunk({ content: 'a' });

@@ -135,7 +135,7 @@ const PART_BYTES = 128 * 1024;
 function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotResumable> {
   const framer = createFramer();
   const frames = framer.push(Buffer.concat(sent));
-  if (framer.pendingBytes() > 0) return notResumable('unreadable');
+  if (framer.pendingBytes > 0) return notResumable('unreadable');
   const draft: Draft = {
     head: null,
     content: '',

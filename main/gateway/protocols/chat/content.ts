@@ -2,14 +2,16 @@ import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import { type UpstreamError, errorIn, wordsOnly } from '../upstream-error.ts';
 
 /** What an event, or a whole answer, brings. */
-export type Substance =
-  | { readonly kind: 'content' }
-  /** Well-formed without content: a role, a finish reason, usage. */
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'error'; readonly error: UpstreamError };
+export type Substance = AnswerPart | { readonly kind: 'error'; readonly error: UpstreamError };
 
-export const CONTENT: Substance = { kind: 'content' };
-export const NOTHING: Substance = { kind: 'nothing' };
+export interface AnswerPart {
+  /** `nothing`: well-formed without content: a role, a finish reason, usage. */
+  readonly kind: 'content' | 'nothing';
+  /** Why the answer, or a choice of it, ends with this part; null if it goes on. */
+  readonly finish: Finish | null;
+  /** How many tokens the answer has; null if it does not tell. */
+  readonly outputTokens: number | null;
+}
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -23,19 +25,30 @@ const TEXT_FIELDS: readonly string[] = [
   'refusal',
 ];
 
-const NOT_AN_OBJECT: Substance = { kind: 'error', error: wordsOnly('not a JSON object') };
-
 /** Judges a chunk of a stream (`choices[].delta`) or a whole answer (`choices[].message`). */
 export function substanceOf(value: unknown): Substance {
   const error = errorIn(value);
   if (error !== null) return { kind: 'error', error };
-  if (!isObject(value)) return NOT_AN_OBJECT;
-  const choices = listOf(value['choices']).filter(isObject);
-  // Some engines end with this after a crash or a filter of their own; it is no answer.
-  const broken = choices.find((choice) => endOf(choice['finish_reason']) === 'broken');
-  if (broken !== undefined) return { kind: 'error', error: wordsOnly(brokenOff(broken)) };
-  return choices.some(hasContent) ? CONTENT : NOTHING;
+  if (!isObject(value)) return failedWith('not a JSON object');
+  let isContent = false;
+  let finish: Finish | null = null;
+  for (const choice of listOf(value['choices'])) {
+    if (!isObject(choice)) continue;
+    const end = endOf(choice['finish_reason']);
+    // Some engines end with this after a crash or a filter of their own; it is no answer.
+    if (end === 'broken') return failedWith(brokenOff(choice));
+    finish = end ?? finish;
+    isContent ||= hasContent(choice);
+  }
+  const tokens = memberOf(value['usage'], 'completion_tokens');
+  const outputTokens = typeof tokens === 'number' ? tokens : null;
+  return { kind: isContent ? 'content' : 'nothing', finish, outputTokens };
 }
+
+export const failedWith = (message: string): Substance => ({
+  kind: 'error',
+  error: wordsOnly(message),
+});
 
 export const brokenOff = (choice: unknown): string =>
   `The upstream broke off its answer: ${String(memberOf(choice, 'finish_reason'))}.`;
@@ -86,15 +99,6 @@ function namelessThought(chunk: unknown): string | null {
 /** The member of an object that has no other. */
 const only = (value: unknown, name: string): unknown =>
   isObject(value) && Object.keys(value).length === 1 ? value[name] : undefined;
-
-/** Whether a chunk completes a choice. */
-export function isLastChunk(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  return listOf(value['choices']).some((choice) => {
-    const end = isObject(choice) ? endOf(choice['finish_reason']) : null;
-    return end !== null && end !== 'broken';
-  });
-}
 
 /** Why an answer ended, as chat completions name it. */
 export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
@@ -163,15 +167,9 @@ export function createEmptyAnswer() {
   }
 
   return {
-    /** Takes a chunk, or a whole answer. */
-    add(value: unknown) {
-      if (!isObject(value)) return;
-      for (const choice of listOf(value['choices'])) {
-        const end = endOf(memberOf(choice, 'finish_reason'));
-        if (end !== null && end !== 'broken') finish = end;
-      }
-      const output = memberOf(value, 'usage', 'completion_tokens');
-      if (typeof output === 'number') tokens = output;
+    add(part: AnswerPart) {
+      finish = part.finish ?? finish;
+      tokens = part.outputTokens ?? tokens;
     },
     /** Whether it is known to be right before its end. */
     isRight,

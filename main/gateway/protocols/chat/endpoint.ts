@@ -3,7 +3,7 @@ import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { createAnswerScan } from '../answer-scan.ts';
 import { answerAsChunk, createAssembly } from '../assembly.ts';
-import { createEmptyAnswer, isLastChunk, substanceOf } from './content.ts';
+import { substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
 import {
   type ApiEndpoint,
@@ -24,8 +24,6 @@ import { createStreamWatch } from '../stream-inspector.ts';
 
 export const CHAT_STREAM: StreamFormat = {
   judge: substanceOf,
-  isLastChunk,
-  createEmptyAnswer,
   createWatch: createStreamWatch,
   createAssembly,
   asksForUsage: true,

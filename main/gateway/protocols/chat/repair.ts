@@ -41,46 +41,41 @@ interface Choice {
  * later piece, arguments as an object or none at all, a repeated id or name, which clients append; finish reasons
  * that are none, unknown or said twice; an empty role; a digit as a number.
  */
-export function createChunkRepair() {
-  const choices = new Map<unknown, Choice>();
-  let finished = 0;
+export class ChunkRepair {
+  /** How many choices have their finish reason. */
+  finished = 0;
+  readonly #choices = new Map<unknown, Choice>();
 
-  function at(index: unknown): Choice {
-    const known = choices.get(index);
-    if (known !== undefined) return known;
-    const choice = { order: null, calls: [], isFinished: false };
-    choices.set(index, choice);
-    return choice;
+  take(chunk: Json): Repaired {
+    const before = listOf(chunk['choices']);
+    if (this.#choices.size + before.length > MAX_CHOICES)
+      return { kind: 'broken', detail: TOO_MANY };
+    // Written only from the first change on.
+    let after: unknown[] | null = null;
+    for (let index = 0; index < before.length; index += 1) {
+      const given = before[index];
+      const fixed = isObject(given) ? this.#repaired(given) : given;
+      if (typeof fixed === 'string') return { kind: 'broken', detail: fixed };
+      if (fixed !== given || fixed === null) after ??= before.slice(0, index);
+      if (fixed !== null) after?.push(fixed);
+    }
+    if (after === null) return SAME;
+    if (after.length === 0 && !isObject(chunk['usage'])) return DROPPED;
+    return { kind: 'changed', chunk: { ...chunk, choices: after } };
   }
 
-  function repaired(given: Json): Json | string | null {
-    const choice = at(given['index'] ?? 0);
+  #repaired(given: Json): Json | string | null {
+    const index = given['index'] ?? 0;
+    let choice = this.#choices.get(index);
+    if (choice === undefined) {
+      choice = { order: null, calls: [], isFinished: false };
+      this.#choices.set(index, choice);
+    }
     const wasFinished = choice.isFinished;
     const fixed = repairedChoice(given, choice);
-    if (choice.isFinished && !wasFinished) finished += 1;
+    if (choice.isFinished && !wasFinished) this.finished += 1;
     return fixed;
   }
-
-  return {
-    take(chunk: Json): Repaired {
-      const before = listOf(chunk['choices']);
-      if (choices.size + before.length > MAX_CHOICES) return { kind: 'broken', detail: TOO_MANY };
-      // Written only from the first change on.
-      let after: unknown[] | null = null;
-      for (let index = 0; index < before.length; index += 1) {
-        const given = before[index];
-        const fixed = isObject(given) ? repaired(given) : given;
-        if (typeof fixed === 'string') return { kind: 'broken', detail: fixed };
-        if (fixed !== given || fixed === null) after ??= before.slice(0, index);
-        if (fixed !== null) after?.push(fixed);
-      }
-      if (after === null) return SAME;
-      if (after.length === 0 && !isObject(chunk['usage'])) return DROPPED;
-      return { kind: 'changed', chunk: { ...chunk, choices: after } };
-    },
-    /** How many choices have their finish reason. */
-    finished: () => finished,
-  };
 }
 
 /** The choice itself where nothing was wrong; null if nothing is left of it; a text if the answer is broken. */
@@ -94,7 +89,7 @@ function repairedChoice(given: Json, choice: Choice): Json | string | null {
   if (typeof said === 'string') return said;
   choice.isFinished ||= isLast;
   if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
-  const finish = isRepeated ? null : finishAfter(reason, choice.order);
+  const finish = isLast ? finishAfter(reason, choice.order) : null;
   return said === delta && (reason ?? null) === finish
     ? given
     : { ...given, delta: said, finish_reason: finish };
@@ -201,7 +196,7 @@ function withoutArguments({ calls }: Choice): readonly Json[] {
     .map(([index]) => ({ index, function: { arguments: '{}' } }));
 }
 
-/** As `createChunkRepair`, for a whole answer; the same object if nothing was wrong with it. */
+/** As `ChunkRepair`, for a whole answer; the same object if nothing was wrong with it. */
 export function repairedAnswer(answer: Json): Json {
   const before = listOf(answer['choices']);
   const after = before.map((choice) => (isObject(choice) ? repairedWhole(choice) : choice));

@@ -40,8 +40,6 @@ export const MESSAGES: ApiEndpoint = {
     repaired: repairedMessage,
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
-      isLastChunk: (chunk) => isObject(chunk) && chunk['type'] === 'message_stop',
-      createEmptyAnswer: () => null,
       createWatch: () => createTypedWatch(ENDS, createMessageRepair()),
       createAssembly: createMessageAssembly,
       asksForUsage: false,

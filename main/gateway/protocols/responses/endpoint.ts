@@ -40,8 +40,6 @@ export const RESPONSES: ApiEndpoint = {
     createScan: () => createMemberScan({ output: ANY_LIST }),
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
-      isLastChunk: (chunk) => isObject(chunk) && ENDS.done.includes(String(chunk['type'])),
-      createEmptyAnswer: () => null,
       createWatch: () => createTypedWatch(ENDS, createResponseRepair()),
       createAssembly: createResponseAssembly,
       asksForUsage: false,

@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  createChunkRepair,
-  repairedAnswer,
-} from '../../../../main/gateway/protocols/chat/repair.ts';
+import { ChunkRepair, repairedAnswer } from '../../../../main/gateway/protocols/chat/repair.ts';
 
 const fn = (name: string, args: unknown = '{}') => ({ name, arguments: args });
 const answer = (message: object, finish_reason: unknown = 'stop') => ({
@@ -68,7 +65,7 @@ const calls = (...tool_calls: object[]) => chunk({ tool_calls });
 
 /** Each chunk as the caller gets it; null for one that is dropped. */
 function repaired(...chunks: readonly object[]): unknown[] {
-  const repair = createChunkRepair();
+  const repair = new ChunkRepair();
   return chunks.map((each) => {
     const taken = repair.take(each as Record<string, unknown>);
     switch (taken.kind) {
@@ -85,7 +82,7 @@ function repaired(...chunks: readonly object[]): unknown[] {
 }
 
 test('chunks that follow the format are not repaired', () => {
-  const repair = createChunkRepair();
+  const repair = new ChunkRepair();
   const right = [
     chunk({ role: 'assistant', content: '' }),
     chunk({ content: 'a' }, { finish_reason: null }),
@@ -96,7 +93,7 @@ test('chunks that follow the format are not repaired', () => {
     { choices: [], usage: {} },
   ];
   expect(right.map((each) => repair.take(each).kind)).toEqual(right.map(() => 'same'));
-  expect(repair.finished()).toBe(1);
+  expect(repair.finished).toBe(1);
 });
 
 test('arguments of two tool calls that nothing tells apart break the answer off', () => {
