@@ -180,6 +180,28 @@ describe('an upstream’s own refusal', () => {
     },
   );
 
+  test.each([
+    // llama.cpp, tools/server
+    ['a code of numbers', TOO_LONG, 'maximum context length is 8'],
+    [
+      'no code',
+      '{"error":"the input length exceeds the context length"}',
+      'the input length exceeds the context length',
+    ],
+    ['words alone', 'maximum context length is 8', 'maximum context length is 8'],
+  ])(
+    'a refusal of a long prompt with %s tells a caller of the Responses API the code by which agents shorten it',
+    async (_says, body, message) => {
+      const gateway = await startHosted(json(400, body));
+      const { status, text } = await startCall(`${gateway.url}/v1/responses`, { input: 'hi' })
+        .answer;
+      expect(status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({
+        error: { message, code: 'context_length_exceeded' },
+      });
+    },
+  );
+
   test('a refusal after failures names them, but not itself', async () => {
     const gateway = await startHosted(error(503), json(422, '{"detail":"no"}'));
     expect(await chat(gateway.url)).toMatchObject({

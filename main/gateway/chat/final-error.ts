@@ -19,8 +19,15 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 
 type Asked = Pick<ChatCall, 'request' | 'chatForm'>;
 
+/** The response of the upstream with this outcome. */
+export interface PassedOn {
+  readonly kind: 'passed';
+  readonly outcome: Failed;
+  readonly response: ErrorResponse;
+}
+
 export type FinalResponse =
-  | { readonly kind: 'passed'; readonly outcome: Failed; readonly response: ErrorResponse }
+  | PassedOn
   | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
@@ -88,7 +95,7 @@ const NO_MACHINE =
   ' Run "switchyard doctor" on the machine that should serve local: it says what is wrong and what to do.';
 
 /** Clients shorten their conversation by this code, as by that of the upstreams themselves. */
-const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;
+export const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;
 
 function tooLong(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
   const others = outcomes.filter((outcome) => reasonOf(outcome) !== 'context_length');

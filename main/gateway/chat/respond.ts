@@ -1,7 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { anthropicErrorType } from '#shared/errors.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import { isObject, parseJson } from '../../platform/json.ts';
+import type { FailureReason } from '#shared/reasons.ts';
+import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
@@ -13,9 +14,8 @@ import type { Walk } from '../routing/walk.ts';
 import type { AnswerSeen, BytesSeen } from '../upstream/exchange.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
-import type { ErrorResponse } from '../upstream/failure.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
-import { finalResponse } from './final-error.ts';
+import { finalResponse, type PassedOn, TOO_LONG } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
 import { keepItems, record, relayToEnd } from './stream.ts';
@@ -88,18 +88,20 @@ function sendFinalResponse(
       break;
     case 'passed':
       answering(final.response.status);
-      sendPassed(final.response, res, headers, context.call.request.endpoint);
+      sendPassed(final, res, headers, context.call.request.endpoint);
   }
   context.observer.ended(final.kind === 'answer' ? 'done' : 'failed');
 }
 
 function sendPassed(
-  { status, headers: upstreamHeaders, body }: ErrorResponse,
+  { response, outcome }: PassedOn,
   res: ServerResponse,
   headers: OutgoingHttpHeaders,
   endpoint: ApiEndpoint,
 ): void {
-  const told = { status, body, type: passedType(upstreamHeaders) };
+  const { status, headers: upstreamHeaders, body } = response;
+  const { reason } = outcome.failure;
+  const told = { status, body, type: passedType(upstreamHeaders), reason };
   const own = inShape(errorShapeFor(res.req), told, endpoint);
   const all = { ...callerHeaders(upstreamHeaders), ...headers, 'content-type': own.type };
   sendBody(res, status, own.body, all);
@@ -109,6 +111,7 @@ interface PassedError {
   readonly status: number;
   readonly body: Buffer;
   readonly type: string;
+  readonly reason: FailureReason;
 }
 
 /** Puts an error into the shape in which the caller's clients look for its message; what has it stays as it came. */
@@ -127,12 +130,19 @@ function asAnthropic(parsed: unknown, passed: PassedError): PassedError {
   return withJson(passed, { type: 'error', error, request_id: null });
 }
 
-/** FastAPI's `detail`, Mistral's and Cohere's `message`, Google's arrays: OpenAI's clients would say "no body". */
+/**
+ * FastAPI's `detail`, Mistral's and Cohere's `message`, Google's arrays: OpenAI's clients would say "no body". Codex 0.171
+ * shortens its conversation by one code alone; llama.cpp says 400 in its place.
+ */
 function asOpenAi(parsed: unknown, passed: PassedError): PassedError {
-  const isForeign = isObject(parsed) ? (parsed['error'] ?? null) === null : Array.isArray(parsed);
-  const { message, type, code, param } = readErrorBody(passed.body);
-  if (!isForeign || message === '') return passed;
-  return withJson(passed, { error: { message, type: type ?? 'upstream_error', code, param } });
+  const told = memberOf(parsed, 'error') ?? null;
+  const isForeign = told === null && (isObject(parsed) || Array.isArray(parsed));
+  const { message, type, code: own, param } = readErrorBody(passed.body);
+  const code = passed.reason === 'context_length' ? TOO_LONG.code : own;
+  if (message === '' || (!isForeign && code === own)) return passed;
+  const known = isObject(told) && !isTooDeep(told) ? told : {};
+  const error = { message, type: type ?? 'upstream_error', param, ...known, code };
+  return withJson(passed, { error });
 }
 
 function withJson(passed: PassedError, error: object): PassedError {
