@@ -30,17 +30,21 @@ export function substanceOf(value: unknown): Substance {
   const error = errorIn(value);
   if (error !== null) return { kind: 'error', error };
   if (!isObject(value)) return NOT_AN_OBJECT;
-  const choices = listOf(value['choices']).filter(isObject);
-  // Some engines end with this after a crash or a filter of their own; it is no answer.
-  const broken = choices.find((choice) => endOf(choice['finish_reason']) === 'broken');
+  const choices = listOf(value['choices']);
+  const broken = choices.find(isBroken);
   if (broken !== undefined) return { kind: 'error', error: wordsOnly(brokenOff(broken)) };
   return choices.some(hasContent) ? CONTENT : NOTHING;
 }
 
+/** Some engines end with this after a crash or a filter of their own; it is no answer. */
+const isBroken = (choice: unknown): boolean =>
+  isObject(choice) && endOf(choice['finish_reason']) === 'broken';
+
 export const brokenOff = (choice: unknown): string =>
   `The upstream broke off its answer: ${String(memberOf(choice, 'finish_reason'))}.`;
 
-function hasContent(choice: Json): boolean {
+function hasContent(choice: unknown): boolean {
+  if (!isObject(choice)) return false;
   const said = choice['delta'] ?? choice['message'];
   return isObject(said) && isFilled(said);
 }
