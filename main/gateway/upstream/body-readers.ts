@@ -3,6 +3,7 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
 import { createNoticeFilter, type EmptyAnswer } from '../protocols/chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
+import type { AnswerScan } from '../protocols/answer-scan.ts';
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
 import {
@@ -162,10 +163,12 @@ const COMMENTS: Progress = { kind: 'more', brought: 'nothing' };
 const CONTENT: Progress = { kind: 'more', brought: 'content' };
 const FINISH: Progress = { kind: 'more', brought: 'finish' };
 const bad = (detail: string): Fault => ({ kind: 'bad', detail });
+const faultBy = (error: UpstreamError | null): Fault | null => error && { kind: 'error', error };
 const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
 const EMPTY = bad('an answer without content');
+const NO_ANSWER = bad('an error instead of an answer');
 
 type Judged =
   | { readonly kind: 'content' | 'nothing'; readonly chunk: unknown }
@@ -178,12 +181,8 @@ function judged(
   isNotice: (chunk: unknown) => boolean,
 ): Judged {
   const data = dataOf(event)?.trim() ?? '';
-  if (data === '') {
-    const error = errorOutsideOfData(event);
-    return error === null ? { kind: 'blank' } : { kind: 'error', error };
-  }
+  if (data === '') return faultBy(errorOutsideOfData(event)) ?? { kind: 'blank' };
   if (data === '[DONE]') return { kind: 'done' };
-  const isError = isNamedError(event);
   const chunk = parseJson(data);
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
   if (chunk === undefined || chunk === null)
@@ -191,7 +190,7 @@ function judged(
   if (isNotice(chunk)) return { kind: 'notice' };
   const substance = judge(chunk);
   if (substance.kind === 'error') return substance;
-  return isError
+  return isNamedError(event)
     ? { kind: 'error', error: describedError(chunk) }
     : { kind: substance.kind, chunk };
 }
@@ -439,22 +438,19 @@ export function createAnswerReader(
     return faultOf(empty, followsToolResult, 'an answer without content') ?? answer(body);
   }
 
-  const whole = createWholeReader(MAX_ANSWER_BYTES, (body) => {
+  return createWholeReader(MAX_ANSWER_BYTES, scan, (body) => {
     if (body.length === 0) return bad('an empty body');
-    switch (scan.substance()) {
+    switch (scan.substance(body)) {
       case null:
         return NOT_JSON;
       case 'content':
         return answer(body);
       case 'nothing':
         return withoutContent(body);
-      case 'error': {
-        const error = errorIn(parseJson(body.toString('utf8')));
-        return error === null ? bad('an error instead of an answer') : { kind: 'error', error };
-      }
+      case 'error':
+        return faultBy(errorIn(parseJson(body.toString('utf8')))) ?? NO_ANSWER;
     }
   });
-  return { ...whole, push: (chunk) => (scan.push(chunk) ? whole.push(chunk) : NOT_JSON) };
 }
 
 /** For an answer that is not JSON: its first byte is content. */
@@ -479,16 +475,21 @@ function asEvent(body: Buffer): Progress {
 }
 
 export function createErrorReader(): BodyReader {
-  return createWholeReader(MAX_ERROR_BYTES, wholeOf);
+  return createWholeReader(MAX_ERROR_BYTES, null, wholeOf);
 }
 
-function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
+function createWholeReader(
+  maxBytes: number,
+  scan: Pick<AnswerScan, 'push'> | null,
+  judge: (body: Buffer) => Progress,
+): BodyReader {
   const gathered = new ByteBuffer();
   let whole: Buffer | null = null;
   return {
     push(chunk) {
       gathered.add(chunk);
-      return gathered.length > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
+      if (gathered.length > maxBytes) return bad(`a body over ${maxBytes} bytes`);
+      return scan?.push(chunk, gathered) === false ? NOT_JSON : MORE;
     },
     end: () => judge((whole = gathered.take())),
     spent() {
