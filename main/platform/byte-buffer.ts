@@ -36,11 +36,16 @@ export class ByteBuffer {
   }
 
   copy(): Buffer {
-    return Buffer.from(this.#bytes());
+    return Buffer.from(this.view());
+  }
+
+  /** The bytes so far; not to be used after the next `add`. */
+  view(): Buffer {
+    return this.#only ?? this.#buffer?.subarray(0, this.#length) ?? Buffer.alloc(0);
   }
 
   take(): Buffer {
-    const bytes = this.#bytes();
+    const bytes = this.view();
     this.clear();
     return bytes;
   }
@@ -49,10 +54,6 @@ export class ByteBuffer {
     this.#only = null;
     this.#buffer = null;
     this.#length = 0;
-  }
-
-  #bytes(): Buffer {
-    return this.#only ?? this.#buffer?.subarray(0, this.#length) ?? Buffer.alloc(0);
   }
 
   #withRoom(length: number): Buffer<ArrayBuffer> {

@@ -79,6 +79,17 @@ test.each(STREAMS.slice(0, 4))(
   },
 );
 
+test.each([0xfff, 0x1000, 0x4000, 0x4001])(
+  'a stream of %d bytes in one piece arrives unchanged',
+  async (bytes) => {
+    const rest = chunk({ content: '' }) + STOP + DONE;
+    const text = chunk({ content: 'x'.repeat(bytes - rest.length) }) + STOP + DONE;
+    const gateway = await startOne(sse(text));
+    expect(text).toHaveLength(bytes);
+    expect((await chatStream(gateway.url)).text).toBe(text);
+  },
+);
+
 test('an event of 1 MB arrives unchanged', async () => {
   const event = chunk({ content: 'x'.repeat(1024 * 1024) });
   const gateway = await startOne(sse(event, event, STOP, DONE));

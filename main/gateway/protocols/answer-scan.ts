@@ -1,14 +1,14 @@
-import { ByteBuffer } from '../../platform/byte-buffer.ts';
+import type { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 import { parseJson } from '../../platform/json.ts';
 import { substanceOf, type Substance } from './chat/content.ts';
 
 /** Judges a whole answer of any size while it arrives. */
 export interface AnswerScan {
-  /** False once the body is not JSON. */
-  push(piece: Buffer): boolean;
-  /** As `substanceOf` judges the parsed answer; null if it is not JSON. Asked at the end. */
-  substance(): Substance['kind'] | null;
+  /** False once the body is not JSON. `body`: all of it that has come, this piece included. */
+  push(piece: Buffer, body: ByteBuffer): boolean;
+  /** As `substanceOf` judges the parsed answer, its whole body; null if it is not JSON. Asked at the end. */
+  substance(body: Buffer): Substance['kind'] | null;
   /** The answer, where it was small enough to be parsed for that; else undefined. */
   value?(): unknown;
 }
@@ -18,29 +18,24 @@ const MAX_PARSED_BYTES = 64 * 1024;
 
 /** For chat completions. One too long to be parsed has content, unless it has no choices. */
 export function createAnswerScan(): AnswerScan {
-  const gathered = new ByteBuffer();
   let scan: AnswerScan | null = null;
   let answer: unknown;
   return {
-    push(piece) {
-      if (scan !== null) return scan.push(piece);
-      if (gathered.length === 0 && piece[0] === LESS_THAN) return false;
-      gathered.add(piece);
-      if (gathered.length <= MAX_PARSED_BYTES) return true;
+    push(piece, body) {
+      if (scan !== null) return scan.push(piece, body);
+      if (body.length <= MAX_PARSED_BYTES) return true;
       scan = createMemberScan({ choices: LIST });
-      return scan.push(gathered.take());
+      return scan.push(body.view(), body);
     },
-    substance() {
-      if (scan !== null) return scan.substance();
-      answer = parseJson(gathered.take().toString('utf8'));
+    substance(body) {
+      if (scan !== null) return scan.substance(body);
+      answer = parseJson(body.toString('utf8'));
       return answer === undefined ? null : substanceOf(answer).kind;
     },
     value: () => answer,
   };
 }
 
-/** Of a page in place of an answer. */
-const LESS_THAN = 0x3c;
 const OPEN_BRACE = 0x7b;
 const LETTER_F = 0x66;
 const LETTER_N = 0x6e;

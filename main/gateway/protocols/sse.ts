@@ -4,6 +4,12 @@ export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 /** Ends the stream of a chat completion. */
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
+/**
+ * For what follows the finish reasons: usage and `[DONE]`, which some hosts never send on a connection that they
+ * never close (maximhq/bifrost#6784, musistudio/claude-code-router#1271).
+ */
+export const MAX_END_MS = 10_000;
+
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;

@@ -143,6 +143,7 @@ class Watch implements StreamWatch {
   }
 
   #see(event: Buffer): SeenEvent {
+    if (this.#isSame(event, 0, event.length)) return passing(event);
     const data = dataOf(event)?.trim();
     if (data === '[DONE]') return this.#isWhole() ? { event, sight: DONE_SEEN } : UNFINISHED_SEEN;
     if (data === undefined) {

@@ -45,12 +45,13 @@ const NOTHING_SAID: UpstreamError = {
  */
 export function errorIn(value: unknown): UpstreamError | null {
   const holder = holderIn(value);
-  if (!isObject(holder)) return null;
-  const failed = [holder, ...listOf(holder['choices'])].filter(isObject).find(isError);
+  if (isError(holder)) return described(holder);
+  const failed = listOf(memberOf(holder, 'choices')).find(isError);
   return failed === undefined ? null : described(failed);
 }
 
-function isError(value: Json): boolean {
+function isError(value: unknown): value is Json {
+  if (!isObject(value)) return false;
   const { error, base_resp: base } = value;
   if (error !== undefined && error !== null && error !== false) return true;
   // vLLM up to 0.9, and Mistral; a host behind Hermes (NousResearch/hermes-agent#65643).

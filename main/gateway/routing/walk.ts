@@ -59,7 +59,7 @@ export class Walk {
   #steps: readonly Step[];
   /** How many of them `next` has come to. Those beyond are not reported. */
   #reached = 0;
-  readonly #calledMachines = new Set<string>();
+  readonly #calledMachines: string[] = [];
   /** When `local` was first called, in clock ticks. */
   #localSince: number | null = null;
   #localSpentMs = 0;
@@ -224,7 +224,7 @@ export class Walk {
 
   #begun(turn: Turn): Turn {
     if (turn.step.upstream === 'local') this.#localSince ??= turn.at;
-    if (turn.call.provider !== null) this.#calledMachines.add(turn.call.provider);
+    if (turn.call.provider !== null) this.#calledMachines.push(turn.call.provider);
     return turn;
   }
 
@@ -256,7 +256,7 @@ export class Walk {
     // A refusal is an answer: for a second opinion no excluded upstream is called.
     if (this.#state.kind !== 'open' || this.#refusedBy !== null) return [];
     const outcomes = [...this.outcomes(null)];
-    if (this.#calledMachines.size > 0) {
+    if (this.#calledMachines.length > 0) {
       const local = this.#uncalledLocal();
       if (local.kind === 'pool') outcomes.push(local.pool.exclusion());
     }
@@ -269,8 +269,8 @@ export class Walk {
 
   /** Null: all of them. */
   #mayCallMachine(): ((target: LocalTarget) => boolean) | null {
-    if (this.#calledMachines.size === 0) return null;
-    return ({ provider }) => provider === null || !this.#calledMachines.has(provider);
+    if (this.#calledMachines.length === 0) return null;
+    return ({ provider }) => provider === null || !this.#calledMachines.includes(provider);
   }
 
   #candidateAt(id: UpstreamId): Candidate {

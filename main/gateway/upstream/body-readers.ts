@@ -9,6 +9,7 @@ import {
   substanceOf,
 } from '../protocols/chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
+import type { AnswerScan } from '../protocols/answer-scan.ts';
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
 import {
@@ -74,12 +75,6 @@ export function isAssembling(progress: Progress): boolean {
   if (progress.kind !== 'more') return false;
   return progress.brought === 'content' || progress.brought === 'finish';
 }
-
-/**
- * For what follows the finish reasons: usage and `[DONE]`, which some hosts never send on a connection that they
- * never close (maximhq/bifrost#6784, musistudio/claude-code-router#1271).
- */
-export const MAX_END_MS = 10_000;
 
 /** Reads a body up to the point where it may be sent to the caller. */
 export interface BodyReader {
@@ -168,6 +163,7 @@ const COMMENTS: Progress = { kind: 'more', brought: 'nothing' };
 const CONTENT: Progress = { kind: 'more', brought: 'content' };
 const FINISH: Progress = { kind: 'more', brought: 'finish' };
 const bad = (detail: string): Fault => ({ kind: 'bad', detail });
+const faultBy = (error: UpstreamError | null): Fault | null => error && { kind: 'error', error };
 const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
 const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
@@ -183,10 +179,7 @@ function judged(
   isNotice: (chunk: unknown) => boolean,
 ): Judged {
   const data = dataOf(event)?.trim() ?? '';
-  if (data === '') {
-    const error = errorOutsideOfData(event);
-    return error === null ? { kind: 'blank' } : { kind: 'error', error };
-  }
+  if (data === '') return faultBy(errorOutsideOfData(event)) ?? { kind: 'blank' };
   if (data === '[DONE]') return { kind: 'done' };
   const chunk = parseJson(data);
   // An event too heavy to be parsed cannot be dropped either: it may be the answer.
@@ -440,22 +433,21 @@ export function createAnswerReader(
     return faultOf(empty, followsToolResult, 'an answer without content') ?? answer(body);
   }
 
-  const whole = createWholeReader(MAX_ANSWER_BYTES, (body) => {
+  return createWholeReader(MAX_ANSWER_BYTES, scan, (body) => {
     if (body.length === 0) return bad('an empty body');
-    switch (scan.substance()) {
+    switch (scan.substance(body)) {
       case null:
         return NOT_JSON;
       case 'content':
         return answer(body);
       case 'nothing':
         return withoutContent(body);
-      case 'error': {
-        const error = errorIn(parseJson(body.toString('utf8')));
-        return error === null ? bad('an error instead of an answer') : { kind: 'error', error };
-      }
+      case 'error':
+        return (
+          faultBy(errorIn(parseJson(body.toString('utf8')))) ?? bad('an error instead of an answer')
+        );
     }
   });
-  return { ...whole, push: (chunk) => (scan.push(chunk) ? whole.push(chunk) : NOT_JSON) };
 }
 
 /** For an answer that is not JSON: its first byte is content. */
@@ -480,16 +472,21 @@ function asEvent(body: Buffer): Progress {
 }
 
 export function createErrorReader(): BodyReader {
-  return createWholeReader(MAX_ERROR_BYTES, wholeOf);
+  return createWholeReader(MAX_ERROR_BYTES, null, wholeOf);
 }
 
-function createWholeReader(maxBytes: number, judge: (body: Buffer) => Progress): BodyReader {
+function createWholeReader(
+  maxBytes: number,
+  scan: Pick<AnswerScan, 'push'> | null,
+  judge: (body: Buffer) => Progress,
+): BodyReader {
   const gathered = new ByteBuffer();
   let whole: Buffer | null = null;
   return {
     push(chunk) {
       gathered.add(chunk);
-      return gathered.length > maxBytes ? bad(`a body over ${maxBytes} bytes`) : MORE;
+      if (gathered.length > maxBytes) return bad(`a body over ${maxBytes} bytes`);
+      return scan?.push(chunk, gathered) === false ? NOT_JSON : MORE;
     },
     end: () => judge((whole = gathered.take())),
     spent() {

@@ -16,7 +16,6 @@ import {
   type CommittedStart,
   createErrorReader,
   isAssembling,
-  MAX_END_MS,
   type Progress,
   readerFor,
 } from './body-readers.ts';
@@ -30,6 +29,7 @@ import type { UpstreamCall } from './call.ts';
 import type { Unanswered } from './failure.ts';
 import { inTrace } from './headers.ts';
 import { withoutKeys } from './own-secrets.ts';
+import { MAX_END_MS } from '../protocols/sse.ts';
 import type { Spent } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 

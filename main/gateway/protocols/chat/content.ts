@@ -53,7 +53,8 @@ export const failedWith = (message: string): Substance => ({
 export const brokenOff = (choice: unknown): string =>
   `The upstream broke off its answer: ${String(memberOf(choice, 'finish_reason'))}.`;
 
-function hasContent(choice: Json): boolean {
+function hasContent(choice: unknown): boolean {
+  if (!isObject(choice)) return false;
   const said = choice['delta'] ?? choice['message'];
   return isObject(said) && isFilled(said);
 }
