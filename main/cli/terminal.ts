@@ -20,13 +20,14 @@ export function printError(text: string): void {
 
 /**
  * Exits quietly when the reader of the output is gone, as in `switchyard logs | head`. A gateway in the foreground
- * keeps running, because its output is not its purpose.
+ * keeps running, because its output is not its purpose: also where that goes to a full disk or a closed terminal.
  */
 export function ignoreClosedOutput(isGateway: boolean): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (isGateway) return;
       if (error.code !== 'EPIPE') throw error;
-      if (!isGateway) process.exit(0);
+      process.exit(0);
     });
   }
 }

@@ -136,7 +136,8 @@ function readJson(file: string): ReadResult {
   const text = readTextFile(file);
   if (text === null) return { kind: 'absent' };
   try {
-    const value: unknown = JSON.parse(text);
+    // Windows' editors begin a file with a byte order mark.
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     if (isTree(value)) return { kind: 'object', tree: value };
     return { kind: 'unreadable', problem: 'it is not an object of sections' };
   } catch {

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RelaunchOptions } from 'electron';
-import { homeDirectory, readTextFile, replaceFile } from '../platform/files.ts';
-import { HIDDEN_SWITCH } from './login-item.ts';
+import { homeDirectory, replaceFile } from '../platform/files.ts';
+import { HIDDEN_SWITCH, textOf } from './login-item.ts';
 
 /** Followed by `--` and the arguments of the command `switchyard`. */
 const CLI_SWITCH = '--cli';
@@ -78,7 +78,7 @@ export function createTerminalCommand(deps: TerminalCommandDeps): TerminalComman
   const text = isWindows ? windowsScript(words) : unixScript(words);
   return {
     file,
-    isOn: () => readTextFile(file) === text,
+    isOn: () => textOf(file) === text,
     set(isOn) {
       if (!isOn) {
         rmSync(file, { force: true });

@@ -67,7 +67,7 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
 const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 
 /** Null if the file is missing or unreadable. */
-function textOf(path: string): string | null {
+export function textOf(path: string): string | null {
   try {
     return readTextFile(path);
   } catch {

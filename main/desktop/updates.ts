@@ -90,7 +90,11 @@ export function createUpdates(deps: UpdateDeps) {
   }
 
   function use(step: (updater: UpdaterApi) => Promise<unknown>): void {
-    loading ??= load();
+    loading ??= load().catch((error: unknown) => {
+      // The next check loads it again.
+      loading = null;
+      throw error;
+    });
     loading.then(step).catch(fail);
   }
 

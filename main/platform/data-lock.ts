@@ -45,7 +45,11 @@ export function claimDataDirectory(directory: string, nowMs: number): Claim {
   const lock: DataLock = {
     listensAt: record,
     release() {
-      rmSync(join(directory, OWNER_FILE), { force: true });
+      try {
+        rmSync(join(directory, OWNER_FILE), { force: true });
+      } catch {
+        // The directory is read-only by now: without the lock the file counts for nothing.
+      }
       if (held.kind === 'held') held.close();
     },
   };

@@ -116,6 +116,8 @@ export function fileSink(directory: string): LogOptions['write'] {
       stream = open(path);
       bytes = lines.length;
     }
+    // An error has ended it; the disk may have space again.
+    if (stream.destroyed) stream = open(path);
     stream.write(lines);
   };
   return inBatches({ write, writeAtExit: (lines) => appendFileSync(path, lines, { mode: 0o600 }) });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
-import { isForgotten } from './provider-table.ts';
+import { isForgotten, type TableEntry } from './provider-table.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
 /** How soon silence shows in the history and the window; routing checks silence itself. */
@@ -24,11 +24,17 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
     return { kind: 'provider_removed', id };
   }
 
+  /** By both clocks: the wall clock may have been far ahead before the restart, and the machine's report be older. */
+  function isTooLongSilent(entry: TableEntry): boolean {
+    const { lastHeartbeatAt, enrolledAt } = entry.stored;
+    const byWallMs = clock.now() - (lastHeartbeatAt ?? enrolledAt);
+    return isForgotten(table.silentMs(entry)) && isForgotten(byWallMs);
+  }
+
   function sweep(): void {
     const changes: StoreChange[] = [];
     for (const entry of table.all()) {
-      const silentMs = table.silentMs(entry);
-      if (isForgotten(silentMs) && !entry.isOwn && sharing.isSweeper()) {
+      if (isTooLongSilent(entry) && !entry.isOwn && sharing.isSweeper()) {
         changes.push(forget(entry.id));
         continue;
       }

@@ -14,7 +14,7 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
 import { own, sayHere, startOwned } from '../support/owned-gateway.ts';
-import { PROGRAM, startCli, startProgram } from '../support/process.ts';
+import { asVariables, PROGRAM, spawnProgram, startCli, startProgram } from '../support/process.ts';
 import { type MachineGiven, machineAt, startTier } from '../support/tier.ts';
 import { startHost } from '../support/two-hosts.ts';
 import { recordOf } from '../registry/world.ts';
@@ -414,5 +414,24 @@ test.runIf(HAS_TERMINAL)(
     expect(await seen('status', { NO_COLOR: '1' })).not.toContain(red);
     const erased = 'Waiting for the first token 0 s\r\u001B[K';
     expect(await seen('chat Hello.')).toContain(erased);
+  },
+);
+
+test.runIf(process.platform === 'linux')(
+  'a gateway whose log goes to a full disk keeps running, and stops with success',
+  async () => {
+    const settings = {
+      DATA_DIR: temporaryDirectory(),
+      PORT: '0',
+      LOG_TO: 'stderr',
+      AGENT: 'false',
+    };
+    const line = ['sh', '-c', 'exec "$@" 2>/dev/full', 'sh', process.execPath, PROGRAM];
+    const cli = spawnProgram(line, { PATH: process.env['PATH'], ...asVariables(settings) });
+    const url = await cli.printed(/Dashboard: (\S+?)\/#/);
+    // Each of these is a line of the log.
+    for (let each = 0; each < 3; each += 1) await postJson(`${url}/v1/chat/completions`, {});
+    cli.kill('SIGTERM');
+    expect(await cli.ended).toMatchObject({ code: 0 });
   },
 );

@@ -108,6 +108,14 @@ test('settings and secrets are read as one', () => {
   expect(readSettings(directory, NOW).tree).toEqual({ hosted_a: { model: 'm', apiKey: 'k' } });
 });
 
+test('a settings file with a byte order mark, as Windows writes it, is read', () => {
+  const { tree, warnings } = readSettings(
+    directoryWith('\uFEFF{"circuit":{"failThreshold":7}}'),
+    NOW,
+  );
+  expect([tree, warnings]).toEqual([{ circuit: { failThreshold: 7 } }, []]);
+});
+
 test('a setting of a newer version is no reason to set a file aside', () => {
   const text = '{"circuit":{"newKey":"x"},"newSection":{"a":1},"routing":{"hedge":null}}';
   expect(readSettings(directoryWith(text), NOW).warnings).toEqual([]);

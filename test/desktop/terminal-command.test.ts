@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -47,6 +47,12 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
     const env = { HOME: temporaryDirectory() };
     commandFor({ env, execPath: '/old/Switchyard' }).set(true);
     expect(commandFor({ env }).isOn()).toBe(false);
+  });
+
+  test('the command for terminals is off where something unreadable has its place', () => {
+    const command = commandFor();
+    mkdirSync(command.file, { recursive: true });
+    expect(command.isOn()).toBe(false);
   });
 
   test('the command for terminals runs the AppImage, not the mount that it runs from', () => {

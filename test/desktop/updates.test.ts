@@ -57,6 +57,19 @@ describe('updates', () => {
     expect(() => tray().menu.item('Check for updates')).toThrow('no menu item');
   });
 
+  test('an updater that could not be loaded once is loaded again by the next check', async () => {
+    const updater = new FakeUpdater();
+    let loads = 0;
+    const load = () => {
+      loads += 1;
+      return loads === 1 ? Promise.reject(new Error('EMFILE')) : Promise.resolve(updater);
+    };
+    const { click } = await started('install', { updater: { means: 'install', load } });
+    await click('Check for updates');
+    await click('Check for updates (last time: EMFILE)');
+    expect([loads, updater.calls]).toEqual([2, ['look']]);
+  });
+
   test('updates are looked for once a day, and none is downloaded or installed unasked', async () => {
     const { updater, clock } = await started();
     clock.advance(60_000);

@@ -162,3 +162,21 @@ describe('an agent whose engine is gone', () => {
     expect(local.calls).toHaveLength(1);
   });
 });
+
+test.each([
+  [
+    'LiteLLM',
+    error(429, 'Budget has been exceeded! Current cost: 0.2, Max budget: 0.1', 'budget_exceeded'),
+  ],
+  ['LocalAI', error(429, 'Request quota exceeded for all models: 5/5 requests in 1h window')],
+])(
+  'a budget of one caller at %s, used up, takes local from no other caller',
+  async (_name, used) => {
+    const local = await startUpstream(used, answers('hi'));
+    const hosted = await startUpstream(answers('spilled'));
+    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+    const ask = (key: string) => chat(gateway.url, HELLO, { authorization: `Bearer ${key}` });
+    expect(await ask('spent')).toMatchObject({ upstream: 'hosted_a', reason: 'local=http_429' });
+    expect(await ask('other')).toMatchObject({ upstream: 'local', reason: 'none' });
+  },
+);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
@@ -70,6 +70,32 @@ test('the log file is for its owner, is appended to, and two of 5 MB are kept', 
   await expect.poll(() => readFileSync(logFile(directory), 'utf8')).toContain('the last line\n');
   expect(readdirSync(directory).toSorted()).toEqual(['switchyard.log', 'switchyard.log.1']);
 });
+
+/** How many descriptors of this process lead to the device that is always full. */
+const openFull = () =>
+  readdirSync('/proc/self/fd').filter((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`) === '/dev/full';
+    } catch {
+      return false;
+    }
+  }).length;
+
+test.runIf(process.platform === 'linux')(
+  'a log file goes on once a disk that was full has space again',
+  async () => {
+    const directory = temporaryDirectory();
+    const file = logFile(directory);
+    symlinkSync('/dev/full', file);
+    const write = fileSink(directory);
+    await expect.poll(openFull).toBe(1);
+    write('lost\n');
+    await expect.poll(openFull).toBe(0);
+    rmSync(file);
+    write('kept\n');
+    await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toBe('kept\n');
+  },
+);
 
 test('a log reader that stops reading costs at most a megabyte, and later lines are lost', () => {
   const stalled = new PassThrough({ highWaterMark: 1 });

@@ -181,6 +181,15 @@ describe('restarts of the registry', () => {
     expect(after.registry.targets()).toHaveLength(1);
   });
 
+  test('a start with a clock that was far ahead makes no later start forget a machine', async () => {
+    const before = await withMachine();
+    const ahead = await restart(before, 365 * DAY_MS);
+    ahead.clock.advance(20_000);
+    const after = await restart(ahead, -365 * DAY_MS);
+    after.clock.advance(5000);
+    expect(after.registry.get(before.agent.id)).not.toBeNull();
+  });
+
   test('a restart repeats nothing in the history', async () => {
     const before = await withMachine();
     const after = await restart(before, HOUR_MS);

@@ -99,6 +99,8 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
   let problems: readonly AgentProblem[] = [];
   let toLoad: readonly HeldModel[] = [];
   let waiting = 0;
+  /** When an engine last refused to unload an idle model. */
+  let refusedTicks = -Infinity;
   const path = join(deps.dataDirectory, FILE);
   const file = createStateFile(path, () => ({ version: 1, toLoad }), deps);
 
@@ -134,8 +136,13 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
   function idleNow() {
     const limitMs = deps.idleUnloadMs();
     if (limitMs === null || deps.inFlight() > 0) return [];
+    if (clock.ticks() - refusedTicks < limitMs) return [];
     const rule = { limitMs, nowTicks: clock.ticks(), lastEndedTicks: deps.lastEndedTicks() };
     return idleModels(engines.reachable(), residency, rule);
+  }
+
+  async function unloadIdle(idle: readonly ModelPlace[]): Promise<void> {
+    if (!(await work.unloadIdle(idle))) refusedTicks = clock.ticks();
   }
 
   /** Starts what is wanted now; call it whenever that may have changed. */
@@ -156,7 +163,7 @@ export function createMemoryKeeper(deps: MemoryKeeperDeps) {
       return;
     }
     const idle = idleNow();
-    if (idle.length > 0) void inTurn(() => work.unloadIdle(idle));
+    if (idle.length > 0) void inTurn(() => unloadIdle(idle));
   }
 
   return {
@@ -319,11 +326,16 @@ function createMemoryWork(held: MemoryHolder, deps: MemoryDeps) {
       return { kind: 'done' };
     },
 
-    async unloadIdle(places: readonly ModelPlace[]): Promise<void> {
+    /** Whether no engine refused. */
+    async unloadIdle(places: readonly ModelPlace[]): Promise<boolean> {
+      let isDone = true;
       for (const { engine, model } of places) {
-        if (isFreeWanted() || deps.inFlight() > 0) return;
-        await whileQuiet({ kind: 'unloading', model }, () => tell(engine, 'unload', model));
+        if (isFreeWanted() || deps.inFlight() > 0) break;
+        const closed = { kind: 'unloading', model } as const;
+        const told = await whileQuiet(closed, () => tell(engine, 'unload', model));
+        if (told?.kind === 'failed') isDone = false;
       }
+      return isDone;
     },
   };
 }

@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { kill as signalProcess } from 'node:process';
+import type { Readable } from 'node:stream';
 import { withTimeout } from '../../platform/async.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { codeOf, nameOf } from '../../platform/errors.ts';
 import { excerpt } from '#shared/visible.ts';
 import type { FailedPoll } from './poll.ts';
 
@@ -67,12 +69,19 @@ export function createStartTool({ env, platform }: ToolWorld): StartTool {
   const toolEnv = toolEnvironment(env);
   const isGroup = platform !== 'win32';
   return (command, args, onData) => {
-    const child = spawn(command, args, {
-      env: toolEnv,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: isGroup,
-      windowsHide: true,
-    });
+    let child: ChildProcessByStdio<null, Readable, Readable>;
+    try {
+      child = spawn(command, args, {
+        env: toolEnv,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: isGroup,
+        windowsHide: true,
+      });
+    } catch (error) {
+      // Node throws what it does not expect, such as ENOMEM, ELOOP, ETXTBSY, and UNKNOWN on Windows.
+      const detail = codeOf(error) ?? nameOf(error);
+      return { ended: Promise.resolve({ kind: 'unstartable', detail }), kill() {} };
+    }
     const { pid } = child;
     let stderr = '';
     let hasExited = false;

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../platform/clock.ts';
+import { messageOf } from '../../platform/errors.ts';
 
 interface ServiceNotifierDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -43,10 +44,15 @@ function watchdogMs(env: ServiceNotifierDeps['env'], pid: number): number {
 export function notifySystemd(env: NodeJS.ProcessEnv, onError: (why: string) => void) {
   return (state: string) => {
     const { NOTIFY_SOCKET, PATH } = env;
-    spawn('systemd-notify', [state], { env: { NOTIFY_SOCKET, PATH }, stdio: 'ignore' })
-      .on('error', (error) => onError(error.message))
-      .on('exit', (code) => {
-        if (code !== 0) onError(`systemd-notify ended with ${code ?? 'a signal'}`);
-      });
+    try {
+      spawn('systemd-notify', [state], { env: { NOTIFY_SOCKET, PATH }, stdio: 'ignore' })
+        .on('error', (error) => onError(error.message))
+        .on('exit', (code) => {
+          if (code !== 0) onError(`systemd-notify ended with ${code ?? 'a signal'}`);
+        });
+    } catch (error) {
+      // Node throws what it does not expect, such as ENOMEM.
+      onError(messageOf(error));
+    }
   };
 }

@@ -5,7 +5,14 @@ import type { UpstreamErrorCode } from '../http/errors.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { durationMs, readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import { type Meaning, meaningOf, saysBusy, saysLoading, saysModel } from './refusals.ts';
+import {
+  type Meaning,
+  meaningOf,
+  saysBusy,
+  saysLoading,
+  saysModel,
+  saysOwnBudget,
+} from './refusals.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';
@@ -210,6 +217,8 @@ function judge(facts: ErrorFacts): Judgement {
 
 function ofAccount(facts: ErrorFacts): Judgement | null {
   const { status, meaning, upstream, agentRefusedUs, error } = facts;
+  // `local` is sent the caller's own key, so it must not be left out for all.
+  if (upstream === 'local' && saysOwnBudget(error)) return ELSEWHERE;
   if (meaning === 'quota' || (status === 402 && meaning !== 'request_too_large')) return QUOTA;
   // Ollama, for a model of its cloud that its owner has no plan for or did not sign in for: no matter of the caller's.
   if (status === 403 && meaning === 'model_not_found') return null;

@@ -437,6 +437,16 @@ export function saysBusy({ codes, message }: UpstreamError): boolean {
   return BUSY.test(message) || codes.some((code) => BUSY.test(code));
 }
 
+/**
+ * Whether what is used up is the caller's own: a LiteLLM key's budget (proxy/auth/auth_checks.py), a LocalAI user's quota
+ * (core/http/auth/quota.go). Other callers are served.
+ */
+export function saysOwnBudget({ codes, message }: UpstreamError): boolean {
+  return (
+    codes.includes('budget_exceeded') || /\b(request|token) quota exceeded for /i.test(message)
+  );
+}
+
 /** Busy because it is starting up. */
 export function saysLoading({ message }: Pick<UpstreamError, 'message'>): boolean {
   return LOADING.test(message);

@@ -81,10 +81,10 @@ export function askedQueries(db: Database) {
   );
   const all = db.prepare<object, AskedAt>(
     `WITH frequent AS (
-       SELECT name FROM asked WHERE day >= @from GROUP BY 1
+       SELECT name FROM asked WHERE day BETWEEN @from AND @to GROUP BY 1
        ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_NAMES})
      SELECT name, upstream, provider, model, sum(calls) AS calls, max(lastAt) AS lastAt
-     FROM asked WHERE day >= @from AND name IN (SELECT name FROM frequent)
+     FROM asked WHERE day BETWEEN @from AND @to AND name IN (SELECT name FROM frequent)
      GROUP BY 1, 2, 3, 4 ORDER BY sum(calls) DESC, 1`,
   );
   const dropOld = db.prepare('DELETE FROM asked WHERE day < ?');
@@ -97,7 +97,7 @@ export function askedQueries(db: Database) {
       for (const each of asked) add.run({ ...each, day: dayOf(each.lastAt) });
     },
     /** The most frequent first. */
-    all: (nowMs: number) => all.all({ from: fromOf(nowMs) }),
+    all: (nowMs: number) => all.all({ from: fromOf(nowMs), to: nowMs }),
     prune(nowMs: number): void {
       dropOld.run(fromOf(nowMs));
       dropMany.run();

@@ -41,6 +41,7 @@ export type UsageSpan = (typeof SPANS)[number];
 export interface HistoryQuery {
   readonly span: UsageSpan;
   readonly from: number;
+  readonly to: number;
   readonly stepMs: number;
   /** Rows are summed over steps of this length. */
   readonly groupMs: number;

@@ -53,6 +53,8 @@ const MAX_MODELS = 5;
 const COLUMNS = FIGURE_NAMES.join(', ');
 const SUMS = FIGURE_NAMES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ');
 const MACHINE_SUMS = MACHINE_FIGURES.map((name) => `sum(${name}) AS ${name}`).join(', ');
+/** What a clock that was ahead has stored is no part of the past. */
+const WITHIN = 'span = @span AND at BETWEEN @from AND @to';
 const VALUES = FIGURE_NAMES.map((name) => `@${name}`).join(', ');
 const ADDED = FIGURE_NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(', ');
 
@@ -84,14 +86,14 @@ function requestQueries(db: Database) {
 function machineQuery(db: Database) {
   const machines = db.prepare<object, MachineRow>(
     `WITH busiest AS (
-       SELECT provider FROM usage WHERE span = @span AND at >= @from AND provider <> ''
+       SELECT provider FROM usage WHERE ${WITHIN} AND provider <> ''
        GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_MACHINES})
      SELECT at - (at - @from) % @groupMs AS at,
        iif(provider IN (SELECT provider FROM busiest), provider, '') AS machine, ${MACHINE_SUMS}
-     FROM usage WHERE span = @span AND at >= @from AND provider <> ''
+     FROM usage WHERE ${WITHIN} AND provider <> ''
      GROUP BY 1, 2 ORDER BY 1, 2`,
   );
-  return (query: Pick<HistoryQuery, 'span' | 'from' | 'groupMs'>) =>
+  return (query: Pick<HistoryQuery, 'span' | 'from' | 'to' | 'groupMs'>) =>
     machines.all(query).map(({ at, machine, ...figures }) => ({ at, provider: machine, figures }));
 }
 
@@ -99,14 +101,14 @@ function machineQuery(db: Database) {
 function modelQuery(db: Database) {
   const models = db.prepare<object, ModelRow>(
     `WITH busiest AS (
-       SELECT model FROM usage WHERE span = @span AND at >= @from AND upstream <> '' AND model <> ''
+       SELECT model FROM usage WHERE ${WITHIN} AND upstream <> '' AND model <> ''
        GROUP BY 1 HAVING sum(calls - failures) > 0 ORDER BY sum(calls - failures) DESC, 1 LIMIT ${MAX_MODELS})
      SELECT at - (at - @from) % @groupMs AS at,
        iif(model IN (SELECT model FROM busiest), model, '') AS name, sum(calls - failures) AS answers
-     FROM usage WHERE span = @span AND at >= @from AND upstream <> ''
+     FROM usage WHERE ${WITHIN} AND upstream <> ''
      GROUP BY 1, 2 HAVING sum(calls - failures) > 0 ORDER BY 1, 2`,
   );
-  return (query: Pick<HistoryQuery, 'span' | 'from' | 'groupMs'>) =>
+  return (query: Pick<HistoryQuery, 'span' | 'from' | 'to' | 'groupMs'>) =>
     models.all(query).map(({ at, name, answers }) => ({ at, model: name, answers }));
 }
 
@@ -120,22 +122,23 @@ export function createUsageQueries(db: Database) {
   const asked = askedQueries(db);
   const points = db.prepare<object, PlaceRow<'at' | 'upstream'>>(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
-     WHERE span = @span AND at >= @from AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
+     WHERE ${WITHIN} AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   const machines = machineQuery(db);
   const models = modelQuery(db);
   const parts = db.prepare<object, PlaceRow<'upstream' | 'provider' | 'model'>>(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
-     WHERE span = @span AND at >= @from AND upstream <> '' GROUP BY 1, 2, 3
+     WHERE ${WITHIN} AND upstream <> '' GROUP BY 1, 2, 3
      ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
   );
   const keys = db.prepare<object, PlaceRow<'key'>>(
     `SELECT key, ${SUMS} FROM usage
-     WHERE span = @span AND at >= @from AND key <> '' GROUP BY 1
+     WHERE ${WITHIN} AND key <> '' GROUP BY 1
      ORDER BY sum(inputTokens + outputTokens) DESC, sum(calls) DESC LIMIT ${MAX_PARTS}`,
   );
-  const since = db.prepare<[number], UsageFigures>(
-    `SELECT ${SUMS} FROM usage WHERE span = 'day' AND at >= ? AND upstream = '' AND key = ''`,
+  const since = db.prepare<object, UsageFigures>(
+    `SELECT ${SUMS} FROM usage
+     WHERE span = 'day' AND at BETWEEN @from AND @to AND upstream = '' AND key = ''`,
   );
   // By what is stored and not by the clock, which may be wrong at the start.
   const sumsOfDays = (name: 'upstream' | 'key', sum: string) =>
@@ -174,30 +177,38 @@ export function createUsageQueries(db: Database) {
     move.run(b, aside);
   });
 
+  const dayBefore = db
+    .prepare<[], number>(
+      "SELECT DISTINCT at FROM usage WHERE span = 'day' ORDER BY at DESC LIMIT 1 OFFSET 1",
+    )
+    .pluck();
+
   const prune = db.transaction((nowMs: number) => {
+    // A clock that is far ahead would delete everything, so the last day stored must have one shortly before it.
+    const believedMs = Math.min(nowMs, (dayBefore.get() ?? 0) + 2 * DAY_MS);
     for (const [span, keptMs] of Object.entries(KEPT_MS)) {
-      dropOld.run(span, nowMs - keptMs);
+      dropOld.run(span, believedMs - keptMs);
       dropMany.run({ span });
     }
-    asked.prune(nowMs);
+    asked.prune(believedMs);
   });
 
   return {
     write: (each: UsageWrite) => write.immediate(each),
     /** Stores the usage of each of two upstreams as the other's. */
     swap: (a: string, b: string) => swap.immediate(a, b),
-    history: ({ span, from, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
+    history: ({ span, from, to, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
       points: points
-        .all({ span, from, groupMs })
+        .all({ span, from, to, groupMs })
         .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
-      machines: machines({ span, from, groupMs }),
-      models: models({ span, from, groupMs }),
-      parts: parts.all({ span, from }).map(({ upstream, provider, model, ...figures }) => {
+      machines: machines({ span, from, to, groupMs }),
+      models: models({ span, from, to, groupMs }),
+      parts: parts.all({ span, from, to }).map(({ upstream, provider, model, ...figures }) => {
         return { upstream, provider, model, figures };
       }),
-      keys: keys.all({ span, from }).map(({ key, ...figures }) => ({ key, figures })),
-      today: since.get(dayFrom) ?? NO_USAGE,
-      thisMonth: since.get(monthFrom) ?? NO_USAGE,
+      keys: keys.all({ span, from, to }).map(({ key, ...figures }) => ({ key, figures })),
+      today: since.get({ from: dayFrom, to }) ?? NO_USAGE,
+      thisMonth: since.get({ from: monthFrom, to }) ?? NO_USAGE,
     }),
     /** Newest first, as JSON. */
     rows: requests.rows,
@@ -252,7 +263,7 @@ const STEPS: Readonly<Record<HistoryRange, Steps>> = {
 
 export function queryOf(range: HistoryRange, now: number): HistoryQuery {
   const { from, ...steps } = STEPS[range];
-  return { ...steps, from: from(now), dayFrom: dayOf(now), monthFrom: monthOf(now) };
+  return { ...steps, from: from(now), to: now, dayFrom: dayOf(now), monthFrom: monthOf(now) };
 }
 
 /** Callers choose model names, so there may be any number; a longer list to choose from helps nobody. */

@@ -37,7 +37,8 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   }
 
   function pruneHourly(now: number): void {
-    if (now - prunedAt < HOUR_MS) return;
+    // The clock may have been set back.
+    if (Math.abs(now - prunedAt) < HOUR_MS) return;
     prunedAt = now;
     queries.prune(now);
   }

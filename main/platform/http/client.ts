@@ -7,6 +7,9 @@ import type { Exchange, HttpClient, HttpRequest, ResponseListener } from './type
 /** For a connection attempt: a machine that is switched off does not even refuse it. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
+/** With this many, those without a connection are forgotten: machines change their addresses. */
+const MAX_ORIGINS = 1000;
+
 interface ClientEdges {
   readonly clock: Clock;
   /** Called for an origin that has sent bytes nobody asked for, at most once in ten minutes. */
@@ -33,10 +36,15 @@ export function createHttpClient({
   function originAt(url: string): PlainOrigin {
     let origin = origins.get(url);
     if (origin === undefined) {
+      if (origins.size >= MAX_ORIGINS) forgetUnconnected();
       origin = parseOrigin(url, distrust);
       origins.set(url, origin);
     }
     return origin;
+  }
+
+  function forgetUnconnected(): void {
+    for (const [url, { open }] of origins) if (open.size === 0) origins.delete(url);
   }
 
   return {

@@ -9,9 +9,10 @@ async function startWith(
   kind: EngineKind,
   held: readonly string[],
   given: Parameters<typeof startAgent>[0] = {},
+  script = SCRIPTS[kind] ?? (() => null),
 ) {
   const engine = await startScripted(
-    SCRIPTS[kind] ?? (() => null),
+    script,
     held,
     kind === 'mlx' ? { server: 'BaseHTTP/0.6 Python/3.12.7' } : {},
   );
@@ -220,6 +221,23 @@ test('a model that nobody uses is unloaded where the engine does not do it itsel
   await swap.wait(until(() => swap.mode() === 'on'));
   ollama.clock.advance(120_000);
   expect([...ollama.engine.loaded]).toEqual(['small']);
+});
+
+test('an engine that refuses to unload an idle model keeps serving, and is asked again an idle time later', async () => {
+  const given = { memory: { idleUnloadMin: 0.5 } };
+  const swap = SCRIPTS['llama-swap'];
+  const refused = { status: 500, body: { error: 'no' } };
+  const { engine, clock, mode, wait } = await startWith(
+    'llama-swap',
+    ['small'],
+    given,
+    (asked, loaded) => (asked.path.includes('unload') ? refused : (swap?.(asked, loaded) ?? null)),
+  );
+  await wait(until(() => engine.orders.length > 0));
+  await until(() => mode() === 'on');
+  clock.advance(20_000);
+  expect([mode(), engine.orders.length]).toEqual(['on', 1]);
+  await wait(until(() => engine.orders.length === 2));
 });
 
 describe('requests that run meanwhile', () => {

@@ -1,3 +1,5 @@
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
 import { createLibrary, machineModel } from '../../../main/agent/telemetry/systeminformation.ts';
@@ -14,6 +16,7 @@ import {
 } from '../../../main/agent/telemetry/tool-process.ts';
 import { until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
 import { fileTree, HANGS, isAlive, prints, stubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
 
@@ -219,14 +222,18 @@ test.each([
   expect(result).toEqual(expected);
 });
 
-test('a file that may not be run is a failure, returned as a value', async () => {
-  const root = fileTree({ '/tool': 'text' });
+test.each([
+  ['file that may not be run', 'EACCES', (root: string) => writeFileSync(join(root, 'tool'), '')],
+  ['link to itself', 'ELOOP', (root: string) => symlinkSync('tool', join(root, 'tool'))],
+])('a tool that is a %s is a failure, returned as a value', async (_what, code, install) => {
+  const root = temporaryDirectory();
+  install(root);
   const startTool = createStartTool({ env: { PATH: root }, platform: process.platform });
   const call = { command: 'tool', args: [], timeoutMs: 1000, maxBytes: 1000 };
   const result = await runTool(call, { startTool, clock: createManualClock() }, never);
   expect(result).toEqual({
     kind: 'failed',
-    detail: 'it cannot be started: EACCES',
+    detail: `it cannot be started: ${code}`,
     text: '',
   });
 });

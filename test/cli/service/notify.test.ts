@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createNotifier } from '../../../main/cli/service/notify.ts';
+import { createNotifier, notifySystemd } from '../../../main/cli/service/notify.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { startProgram } from '../../support/process.ts';
@@ -48,6 +48,19 @@ test('no notification is sent outside systemd', () => {
   notifier.stopping();
   expect(sent).toEqual([]);
 });
+
+test.runIf(process.platform !== 'win32')(
+  'a systemd-notify that cannot be started is reported, whether Node tells of it or throws',
+  async () => {
+    const [empty, looped] = [temporaryDirectory(), temporaryDirectory()];
+    symlinkSync('systemd-notify', join(looped, 'systemd-notify'));
+    for (const PATH of [empty, looped]) {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      notifySystemd({ PATH, NOTIFY_SOCKET: '/run/notify' }, resolve)('READY=1');
+      expect(await promise).toMatch(/^spawn .*E(NOENT|LOOP)$/);
+    }
+  },
+);
 
 test.runIf(process.platform !== 'win32')(
   'a gateway tells systemd that it is ready once it serves, and that it stops',

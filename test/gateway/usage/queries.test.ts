@@ -108,3 +108,43 @@ test('the five models that answered most are told over time, and all other answe
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   expect(sum(byModel)).toBe(sum(byUpstream));
 });
+
+const DAY_MS = 24 * 3_600_000;
+const YEAR_MS = 365 * DAY_MS;
+
+test('a clock that is ten years ahead for a day deletes nothing and adds nothing to the days before', () => {
+  const queries = open();
+  const writeAt = (at: number, name: string) => {
+    const all = { at, upstream: '', provider: '', model: '', key: '' };
+    const increments = [
+      { place: all, figures: { ...NO_USAGE, calls: 1 } },
+      { place: { ...all, upstream: 'hosted_a' }, figures: { ...NO_USAGE, spentNano: 5 } },
+    ];
+    const asked = [{ name, upstream: 'local', provider: '', model: 'q', calls: 1, lastAt: at }];
+    queries.write({ nowMs: at, rows: [], asked, increments });
+    queries.prune(at);
+  };
+  writeAt(NOW - DAY_MS, 'yesterday');
+  writeAt(NOW, 'today');
+  queries.prune(NOW + 10 * YEAR_MS);
+  writeAt(NOW + 10 * YEAR_MS, 'ahead');
+  queries.prune(NOW);
+  expect(queries.before().spent).toHaveLength(3);
+  const { today, thisMonth, points } = queries.history(queryOf('day', NOW));
+  expect([today.calls, thisMonth.calls]).toEqual([1, 2]);
+  expect(points.map(({ at }) => at)).toEqual([NOW, NOW]);
+  expect(queries.asked(NOW).map(({ name }) => name)).toEqual(['today', 'yesterday']);
+});
+
+test('usage that is too old is deleted once the day after it is stored too', () => {
+  const queries = open();
+  const writeAt = (at: number) => {
+    const place = { at, upstream: '', provider: '', model: '', key: '' };
+    const figures = { ...NO_USAGE, calls: 1 };
+    queries.write({ nowMs: at, rows: [], asked: [], increments: [{ place, figures }] });
+    queries.prune(at);
+    return queries.history({ ...queryOf('month', at), from: 0 }).points.length;
+  };
+  const days = [NOW - 3 * YEAR_MS, NOW - DAY_MS, NOW].map(writeAt);
+  expect(days).toEqual([1, 2, 2]);
+});

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import {
   afterAll,
@@ -436,4 +438,26 @@ test('a caller that pauses in a turn that has taken its share is not woken by th
   expect(heard.text.length).toBe(taken);
   heard.exchange.resume();
   expect(await heard.end).toBeNull();
+});
+
+/** After a garbage collection. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+test('a client keeps nothing of origins that it has no connection to', async () => {
+  // One refused address in many spellings, a hundred at a time.
+  const meet = async (from: number, to: number) => {
+    for (let first = from; first < to; first += 100) {
+      const each = Array.from({ length: 100 }, (_, n) => send(`${REFUSED_URL}?${first + n}`).end);
+      await Promise.all(each);
+    }
+    await nextTurn();
+  };
+  await meet(0, 1500);
+  const atFirst = heapUsed();
+  await meet(1500, 7500);
+  expect(heapUsed() - atFirst).toBeLessThan(1024 * 1024);
 });
