@@ -103,4 +103,19 @@ describe('a 429', () => {
       }),
     );
   });
+
+  test('a 429 of a busy local does not count as a rate limit', async () => {
+    const local = await startUpstream(error(429, 'queue full'));
+    const a = await startUpstream(limited('20'));
+    const gateway = await startGateway(at({ local: local.url, hosted_a: a.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status: 503,
+        code: 'upstream_rate_limited',
+        reason: 'local=busy; hosted_a=rate_limited',
+        last: ['hosted_a', 'rate_limited (HTTP 429)'],
+        retryAfter: '20',
+      }),
+    );
+  });
 });
