@@ -9,7 +9,7 @@ import { ProjectSequencer } from './test/support/sequencer.ts';
 /** Tests of pages in Chromium. */
 const WINDOW = [
   'test/e2e/*window*.test.ts',
-  'test/renderer/{agent-panel,owner-rules,requests-window}.test.ts',
+  'test/renderer/{agent-panel,owner-rules-window,requests-window}.test.ts',
   'test/desktop/electron-smoke.test.ts',
 ];
 
@@ -43,7 +43,7 @@ if (llamaServer() === null) {
 }
 
 /** Tests of the window's code, of which some is JSX. */
-const RENDERER = ['test/renderer/**/*.test.ts', 'test/platform/visible.test.ts'];
+const RENDERER = ['test/renderer/**/*.test.ts'];
 
 /** All other tests: a file that no list names is found here. */
 const UNIT = ['test/**/*.test.ts'];
@@ -88,7 +88,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     projects: [
       // In this order, so that no long file is left when the others are done.
-      project('window', WINDOW, { globalSetup: BUILT, isOfJsx: true, retry: 1 }),
+      project('window', WINDOW, { globalSetup: BUILT, retry: 1 }),
       project('e2e', E2E, { exclude: WINDOW, globalSetup: BUILT, retry: 1 }),
       ...(hasClients ? [project('clients', CLIENTS)] : []),
       project('engine', ENGINE),

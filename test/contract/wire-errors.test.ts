@@ -21,11 +21,6 @@ test('a request head that is too large is answered with 431', async () => {
   expect(await exchange(url, head)).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('a caller that sends no HTTP gets a 400 and a closed connection', async () => {
-  const { url } = await startGateway({});
-  expect(await exchange(url, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
-});
-
 test.each(['::1', '[::1]'])('the setting HOST=%s binds the IPv6 loopback', async (host) => {
   const { url } = await startGateway({ HOST: host });
   expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);

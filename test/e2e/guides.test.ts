@@ -2,9 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { bearer, send } from '../support/http.ts';
 import { PROGRAM, type RunningCli, startCli } from '../support/process.ts';
 import { agentAddress, pathWithCard, soon } from '../support/two-hosts.ts';
 import {
@@ -42,7 +40,7 @@ const listModels: Upstream['answerGet'] = ({ path, res }) => {
   res.end(JSON.stringify(isList ? { object: 'list', data } : {}));
 };
 
-/** Everything that a reader of a page has: engines, a hosted API, a terminal, another machine. */
+/** Everything that a reader of a page has, with an engine that is set as after the quick start: engines, a hosted API, a terminal, another machine. */
 class Reader {
   readonly #own = temporaryDirectory();
   readonly #other = temporaryDirectory();
@@ -57,39 +55,32 @@ class Reader {
   readonly #hosted: Upstream;
   readonly #rented: Upstream;
 
-  private constructor(engine: Upstream, hosted: Upstream, rented: Upstream) {
+  readonly #hasAgent: boolean;
+
+  private constructor(
+    { engine, hosted, rented }: Readonly<Record<'engine' | 'hosted' | 'rented', Upstream>>,
+    hasAgent: boolean,
+  ) {
     [this.#engine, this.#hosted, this.#rented] = [engine, hosted, rented];
+    this.#hasAgent = hasAgent;
     const shim = join(this.#desk, 'switchyard');
     writeFileSync(shim, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, PROGRAM)}" "$@"\n`);
     chmodSync(shim, 0o755);
+    const settings = JSON.stringify({ local: { baseUrl: engine.url } });
+    writeFileSync(join(this.#own, 'settings.json'), settings);
     this.#path = `${this.#desk}${delimiter}${pathWithCard()}`;
   }
 
-  static async arrive(): Promise<Reader> {
+  /** `hasAgent`: an agent costs as much to start as its gateway, and few pages use the reader's own. */
+  static async arrive(hasAgent: boolean): Promise<Reader> {
     const start = async (name: string) => {
       const upstream = await startUpstream(chatOnly(answers(`Hello from ${name}.`)));
       upstream.answerGet = listModels;
       return upstream;
     };
-    return new Reader(
-      await start('the engine'),
-      await start('the hosted API'),
-      await start('the rented GPU'),
-    );
-  }
-
-  /** Has a gateway whose engine is set, as after the quick start. */
-  async settleIn(): Promise<void> {
-    await this.#start({});
-    const saved = await send(`${this.#url}/api/v1/settings`, {
-      method: 'PATCH',
-      headers: {
-        'content-type': 'application/json',
-        ...bearer(readControlToken(this.#own) ?? ''),
-      },
-      body: JSON.stringify({ local: { baseUrl: this.#engine.url } }),
-    });
-    if (saved.status !== 200) throw new Error(saved.text);
+    const engine = await start('the engine');
+    const hosted = await start('the hosted API');
+    return new Reader({ engine, hosted, rented: await start('the rented GPU') }, hasAgent);
   }
 
   /** Does what a block says; gives the lines that it should print and does not, or null where it cannot be done here. */
@@ -115,12 +106,13 @@ class Reader {
 
   /** `isOther`: on the other machine. */
   async #do({ language, code, printed }: Block, isOther: boolean): Promise<readonly string[]> {
+    const isStart = /^(SWITCHYARD_\w+=\S+ )*switchyard start$/.test(code.trim());
+    // A page that starts its own needs no other before.
+    if (!isStart && this.#running === null) await this.#start({});
     const text = this.#placed(code);
-    const started = /^(?<variables>(?:SWITCHYARD_\w+=\S+ )*)switchyard start$/.exec(text.trim());
-    this.#lastOutput =
-      started === null
-        ? await this.#type(language, text, isOther)
-        : await this.#start(variablesOf(started.groups?.['variables'] ?? ''), isOther);
+    this.#lastOutput = isStart
+      ? await this.#start(variablesOf(text), isOther)
+      : await this.#type(language, text, isOther);
     const lines = printed.map((line) => this.#placed(line));
     return missingLines(lines, this.#lastOutput);
   }
@@ -142,7 +134,8 @@ class Reader {
 
   /** Starts the gateway, in place of one that runs; `isOther` starts another machine as well. */
   async #start(settings: Readonly<Record<string, string>>, isOther = false): Promise<string> {
-    const agent = { AGENT: 'true', AGENT_HOST: agentAddress() };
+    const hasAgent = isOther || this.#hasAgent;
+    const agent = hasAgent ? { AGENT: 'true', AGENT_HOST: agentAddress() } : {};
     const DATA_DIR = isOther ? this.#other : this.#own;
     const own = { DATA_DIR, PORT: '0', ...agent, ...settings };
     if (isOther) return startCli(own).printed(/Dashboard: [^]*/);
@@ -184,6 +177,8 @@ class Reader {
   }
 }
 
+const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+
 const variablesOf = (text: string) =>
   Object.fromEntries(
     [...text.matchAll(/SWITCHYARD_(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
@@ -196,7 +191,7 @@ interface Outcome extends Block {
 
 /** Runs the blocks of a page; those that did not print what it says. */
 async function followPage(reader: Reader, page: string): Promise<readonly Outcome[]> {
-  const blocks = blocksOf(readFileSync(join(ROOT, page), 'utf8'));
+  const blocks = blocksOf(textOf(page));
   const notes = blocks.map(({ note }) => note).filter((note) => note !== '');
   expect(notes.filter((note) => !/^(no-test|after|on|soon|stopped): \S/.test(note))).toEqual([]);
   const languages = blocks.map(({ language }) => language);
@@ -256,7 +251,7 @@ const asPattern = (line: string) =>
 
 /** Whether a page leaves a gateway as it was: one serves all of these. */
 const onlyCalls = (page: string) =>
-  blocksOf(readFileSync(join(ROOT, page), 'utf8')).every(
+  blocksOf(textOf(page)).every(
     ({ note, language, code }) =>
       note.startsWith('no-test') ||
       (note === '' && (language !== 'sh' || !/switchyard|POST/i.test(code))),
@@ -265,14 +260,12 @@ const onlyCalls = (page: string) =>
 test.each(PAGES.filter((page) => !onlyCalls(page)))(
   'the commands of %s run, and print what it says',
   async (page) => {
-    const reader = await Reader.arrive();
-    await reader.settleIn();
+    const reader = await Reader.arrive(/switchyard (free|resume|load)/.test(textOf(page)));
     expect(await followPage(reader, page)).toEqual([]);
   },
 );
 
 test('the commands of pages that only call the gateway run, and print what they say', async () => {
-  const reader = await Reader.arrive();
-  await reader.settleIn();
+  const reader = await Reader.arrive(false);
   for (const page of PAGES.filter(onlyCalls)) expect(await followPage(reader, page)).toEqual([]);
 });

@@ -1,29 +1,25 @@
-import { expect, test } from 'vitest';
-import { chat, chatStream } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
-import { startGateway } from '../support/gateway.ts';
-import { answers, error, startUpstream } from '../support/upstream.ts';
+import { describe, expect, test } from 'vitest';
+import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  answers,
+  chunk,
+  DONE,
+  error,
+  hang,
+  ROLE,
+  type Script,
+  stall,
+  startUpstream,
+  STOP,
+  type Upstream,
+} from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
+import { inFlight } from '../support/report.ts';
 
 const DEAD = error(503, 'out of order');
-
-test('failThreshold failures in a row open the circuit, and the upstream is skipped from then on', async () => {
-  const local = await startUpstream(DEAD);
-  const hosted = await startUpstream(answers('hi'));
-  const gateway = await startGateway({
-    ...at({ local: local.url, hosted_a: hosted.url }),
-    FAIL_THRESHOLD: '2',
-  });
-  const reasons: string[] = [];
-  for (let n = 0; n < 4; n += 1) reasons.push((await chat(gateway.url)).reason);
-  expect(reasons).toEqual([
-    'local=http_503',
-    'local=http_503',
-    'local=circuit_open',
-    'local=circuit_open',
-  ]);
-  expect(local.calls).toHaveLength(2);
-});
 
 test('requests for a hundred seconds spend on a dead local its threshold and one quick probe in 15 s at most', async () => {
   const clock = createManualClock();
@@ -39,23 +35,6 @@ test('requests for a hundred seconds spend on a dead local its threshold and one
   expect(local.calls.length).toBeLessThanOrEqual(5 + 6);
 });
 
-test('the upstream whose cool-down ends first is called where all circuits are open', async () => {
-  const clock = createManualClock();
-  const a = await startUpstream(DEAD, answers('back'));
-  const b = await startUpstream(DEAD);
-  const gateway = await startGateway(
-    { ...at({ hosted_a: a.url, hosted_b: b.url }), FAIL_THRESHOLD: '1' },
-    clock,
-  );
-  expect((await chat(gateway.url)).status).toBe(503);
-  const answer = await chat(gateway.url);
-  expect(answer).toMatchObject({
-    status: 200,
-    upstream: 'hosted_a',
-    reason: 'hosted_b=circuit_open',
-  });
-});
-
 test('a caller gets a 429 with the smallest Retry-After where all upstreams are rate limited, and none is called', async () => {
   const a = await startUpstream(error(429, 'no', null, { 'retry-after': '40' }));
   const b = await startUpstream(error(429, 'no', null, { 'retry-after': '20' }));
@@ -65,4 +44,168 @@ test('a caller gets a 429 with the smallest Retry-After where all upstreams are 
   expect(answer.status).toBe(429);
   expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(20);
   expect([a.calls.length, b.calls.length]).toEqual([1, 1]);
+});
+
+const MINUTE_MS = 60_000;
+
+const circuitOf = (gateway: TestGateway) =>
+  gateway.host.snapshot().status.circuits['hosted_a'] ?? { open: null, cooldownRemainingMs: null };
+
+/** A gateway whose first upstream has failed once, which opened its circuit. */
+async function startOpened(settings: Readonly<Record<string, string>> = {}) {
+  const clock = createManualClock();
+  const a = await startUpstream(DEAD);
+  const b = await startUpstream(answers('from b'));
+  const gateway = await startGateway(
+    { ...at({ hosted_a: a.url, hosted_b: b.url }), FAIL_THRESHOLD: '1', ...settings },
+    clock,
+  );
+  await chat(gateway.url);
+  expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: MINUTE_MS });
+  return { clock, a, b, gateway };
+}
+
+/** Holds that no probe is out and that the next request is let in as one. */
+async function expectFree(gateway: TestGateway, upstream: Upstream): Promise<void> {
+  expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: 0, fails: 1 });
+  upstream.script = answers('from a');
+  expect((await chat(gateway.url, { ...HELLO, model: 'm2' })).upstream).toBe('hosted_a');
+  expect(circuitOf(gateway)).toMatchObject({ open: false });
+}
+
+describe('after the cool-down', () => {
+  test('one request after the cool-down is the probe, and all others skip the upstream at once', async () => {
+    const { clock, a, gateway } = await startOpened();
+    clock.advance(MINUTE_MS - 1);
+    expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
+    clock.advance(1);
+    a.script = hang;
+    const probe = chat(gateway.url);
+    const call = await a.call(2);
+    const others = await Promise.all(Array.from({ length: 20 }, () => chat(gateway.url)));
+    for (const other of others) {
+      expect(other).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=circuit_open' });
+    }
+    expect(a.calls).toHaveLength(2);
+    a.script = answers('from a');
+    await answers('from the probe')(call);
+    expect((await probe).text).toContain('probe');
+    const after = await Promise.all(Array.from({ length: 5 }, () => chat(gateway.url)));
+    expect(new Set(after.map(({ upstream }) => upstream))).toEqual(new Set(['hosted_a']));
+  });
+
+  test('a probe that streams closes the circuit at its end, not at its beginning', async () => {
+    const { clock, a, gateway } = await startOpened();
+    clock.advance(MINUTE_MS);
+    a.script = stall(ROLE, chunk({ content: 'a' }));
+    const probe = startChat(gateway.url, { ...HELLO, stream: true });
+    await probe.received('"a"');
+    expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
+    const { res } = await a.call(2);
+    res.end(STOP + DONE);
+    await probe.answer;
+    expect(circuitOf(gateway)).toMatchObject({ open: false });
+  });
+
+  test('a probe whose caller leaves frees its place for the next request', async () => {
+    const { clock, a, gateway } = await startOpened();
+    clock.advance(MINUTE_MS);
+    a.script = hang;
+    const probe = startChat(gateway.url);
+    const { gone } = await a.call(2);
+    probe.leave();
+    await gone;
+    await expect.poll(() => inFlight(gateway)).toBe(0);
+    await expectFree(gateway, a);
+  });
+
+  test('a reset while the probe is running closes the circuit, and the probe no longer counts', async () => {
+    const { clock, a, gateway } = await startOpened();
+    clock.advance(MINUTE_MS);
+    a.script = hang;
+    const probe = chat(gateway.url);
+    const call = await a.call(2);
+    await fetch(`${gateway.url}/api/v1/circuits/hosted_a/reset`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${readControlToken(gateway.dataDirectory)}` },
+    });
+    await DEAD(call);
+    expect((await probe).reason).toBe('hosted_a=http_503');
+    expect(circuitOf(gateway)).toMatchObject({ open: false, consecutiveFails: 0, fails: 2 });
+  });
+});
+
+test('a probe that fails after a silence longer than the hedge delay doubles the cool-down', async () => {
+  const { clock, a, gateway } = await startOpened({ HEALTH_CHECKS: 'false', HEDGE: 'off' });
+  a.script = hang;
+  clock.advance(MINUTE_MS);
+  const pending = chat(gateway.url);
+  const call = await a.call(2);
+  clock.advance(5000);
+  await DEAD(call);
+  expect((await pending).reason).toBe('hosted_a=http_503');
+  expect(circuitOf(gateway).cooldownRemainingMs).toBe(2 * MINUTE_MS);
+});
+
+const A = chunk({ content: 'a' });
+
+const STREAM = { ...HELLO, stream: true };
+
+test('a silence after content counts as a failure in the circuit', async () => {
+  const clock = createManualClock();
+  const upstream = await startUpstream(stall(ROLE, A));
+  const gateway = await startGateway(at({ hosted_a: upstream.url }), clock);
+  const pending = startChat(gateway.url, STREAM);
+  await pending.received('"a"');
+  clock.advance(30_000);
+  await pending.answer;
+  expect(circuitOf(gateway)).toMatchObject({ fails: 1, successes: 0, consecutiveFails: 1 });
+});
+
+/** First content after `ms`, which pass as the upstream is asked. */
+const after =
+  (ms: number, clock: ManualClock, script: Script): Script =>
+  (call) => {
+    clock.advance(ms);
+    return script(call);
+  };
+
+describe('first content after the threshold', () => {
+  const slowAnswers = (clock: ManualClock, ms: number) => after(ms, clock, answers('hi'));
+
+  test.each([true, false])(
+    'a first content after the threshold counts as a success and as slow (stream: %s)',
+    async (stream) => {
+      const clock = createManualClock();
+      const upstream = await startUpstream(slowAnswers(clock, 5001), slowAnswers(clock, 5000));
+      const gateway = await startGateway(at({ hosted_a: upstream.url }), clock);
+      await chat(gateway.url, { ...HELLO, stream });
+      expect(circuitOf(gateway)).toMatchObject({
+        fails: 0,
+        successes: 1,
+        consecutiveFails: 0,
+        consecutiveSlow: 1,
+        lastTtftMs: 5001,
+      });
+      await chat(gateway.url, { ...HELLO, stream });
+      expect(circuitOf(gateway)).toMatchObject({
+        consecutiveSlow: 0,
+        lastTtftMs: 5000,
+      });
+    },
+  );
+
+  test('a late first content is measured from the second try, not from the first', async () => {
+    const clock = createManualClock();
+    const upstream = await startUpstream(
+      after(4950, clock, error(500)),
+      after(100, clock, answers('hi')),
+    );
+    const gateway = await startGateway(at({ hosted_a: upstream.url }), clock);
+    const answer = chat(gateway.url, STREAM);
+    clock.advance(await clock.timer(50, 200));
+    await answer;
+    expect(circuitOf(gateway)).toMatchObject({ consecutiveSlow: 0, lastTtftMs: 100 });
+  });
 });

@@ -100,14 +100,6 @@ describe('waiting for a local that has room again in 2 seconds', () => {
     });
   });
 
-  test('a local that refuses again after the wait is left, as it is waited for once', async () => {
-    const scene = await startScene({ local: limitedFor('1'), hosted_a: answers('paid') });
-    const pending = chatStream(scene.url);
-    scene.clock.advance(await scene.clock.timer(1000, 1000));
-    expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'local=rate_limited' });
-    expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 1 });
-  });
-
   test('a full local is called in the end where all other upstreams have failed meanwhile', async () => {
     const scene = await startScene(
       { local: [limitedFor('2'), answers('x')], hosted_a: error(503) },
@@ -120,18 +112,6 @@ describe('waiting for a local that has room again in 2 seconds', () => {
       upstream: 'local',
       reason: 'hosted_a=http_503',
     });
-  });
-
-  test('a full local is waited for also by requests that come while it is still out', async () => {
-    const scene = await startScene({ local: limitedFor('1') });
-    const first = chatStream(scene.url);
-    scene.clock.advance(await scene.clock.timer(1000, 1000));
-    expect(await first).toMatchObject({ status: 429, reason: 'local=rate_limited' });
-    scene.up.local.script = answers('x');
-    scene.clock.advance(400);
-    const second = chatStream(scene.url);
-    scene.clock.advance(await scene.clock.timer(600, 600));
-    expect(await second).toMatchObject(SERVED);
   });
 });
 

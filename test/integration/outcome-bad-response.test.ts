@@ -145,6 +145,8 @@ describe.each([
       }),
     );
     expect(only.calls).toHaveLength(1);
+    const { circuits } = gateway.host.snapshot().status;
+    expect(circuits[upstream]).toMatchObject({ fails: 1, successes: 0 });
   });
 });
 

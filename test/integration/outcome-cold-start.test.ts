@@ -93,18 +93,6 @@ describe('an ondemand that is starting', () => {
     expect(await answer).toMatchObject({ status: 504, reason: 'ondemand=timeout' });
   });
 
-  test('an ondemand that is starting is not skipped for it by the next request', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(error(503), answers('awake'));
-    const gateway = await startGateway(
-      // Too short for a single poll.
-      { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '900' },
-      clock,
-    );
-    expect(await chat(gateway.url)).toMatchObject({ status: 504 });
-    expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'ondemand' });
-  });
-
   test('an ondemand that refuses after its start is left for that reason', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(503), error(401));
@@ -132,20 +120,6 @@ describe('an ondemand that is starting', () => {
 });
 
 describe('an ondemand that refuses connections', () => {
-  test('an ondemand that refuses connections and was never reached is unreachable at once', async () => {
-    const url = REFUSED_URL;
-    // The clock stands still: nothing is waited for.
-    const gateway = await startGateway(at({ ondemand: url }), createManualClock());
-    expect(wordOf(await chat(gateway.url))).toEqual(
-      worded({
-        status: 502,
-        code: 'upstream_unreachable',
-        last: ['ondemand', `unreachable (ECONNREFUSED ${new URL(url).host})`],
-      }),
-    );
-    expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
-  });
-
   test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(answers('here'));
@@ -174,11 +148,4 @@ describe('an ondemand that refuses connections', () => {
     expect(await answer).toMatchObject({ upstream: 'ondemand', reason: 'local=unreachable' });
     expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
   });
-});
-
-test('a 503 of a hosted upstream is not polled, as hosted upstreams do not start', async () => {
-  const hosted = await startUpstream(error(503), answers('never'));
-  const gateway = await startGateway(at({ hosted_a: hosted.url }), createManualClock());
-  expect(await chat(gateway.url)).toMatchObject({ status: 503 });
-  expect(hosted.calls).toHaveLength(1);
 });

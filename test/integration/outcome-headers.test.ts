@@ -60,21 +60,6 @@ describe('the headers of the caller', () => {
     },
   );
 
-  test.each([
-    ['local', 'Bearer of-the-caller'],
-    ['hosted_a', 'Bearer sk-hosted'],
-    ['ondemand', 'Bearer sk-ondemand'],
-  ] as const)('%s gets %s as Authorization', async (upstream, expected) => {
-    const only = await startUpstream(answers('hi'));
-    const gateway = await startGateway({
-      ...at({ [upstream]: only.url }),
-      HOSTED_A_API_KEY: 'sk-hosted',
-      ONDEMAND_API_KEY: 'sk-ondemand',
-    });
-    await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
-    expect(only.calls[0]?.headers.authorization).toBe(expected);
-  });
-
   test.each(['hosted_a', 'ondemand'] as const)(
     '%s without a key gets no Authorization, and never the one for local',
     async (upstream) => {
@@ -120,50 +105,6 @@ test.each([
   const { headers, headerNames } = await only.call(1);
   expect(headers).toMatchObject({ 'x-title': 'switchyard', 'user-agent': 'own', 'api-key': 'k' });
   expect(headerNames.filter((name) => name === 'user-agent')).toHaveLength(1);
-});
-
-describe('a key of the gateway', () => {
-  const KEY = 'a-key-of-the-gateway-itself';
-
-  test.each(TIERS)(
-    'a key of the gateway that is sent as Authorization never reaches %s',
-    async (upstream) => {
-      const only = await startUpstream(answers('hi'));
-      const gateway = await startGateway({ ...at({ [upstream]: only.url }), API_KEYS: KEY });
-      expect((await chat(gateway.url, HELLO, { authorization: `Bearer ${KEY}` })).status).toBe(200);
-      expect(only.calls[0]?.headerNames).not.toContain('authorization');
-    },
-  );
-
-  test('a key of the gateway that is sent as X-Gateway-Key leaves Authorization to local', async () => {
-    const local = await startUpstream(error(503));
-    const hosted = await startUpstream(answers('hi'));
-    const gateway = await startGateway({
-      ...at({ local: local.url, hosted_a: hosted.url }),
-      API_KEYS: KEY,
-    });
-    await chat(gateway.url, HELLO, { 'x-gateway-key': KEY, authorization: 'Bearer for-local' });
-    expect(local.calls[0]?.headers.authorization).toBe('Bearer for-local');
-    expect(local.calls[0]?.headerNames).not.toContain('x-gateway-key');
-    expect(hosted.calls[0]?.headerNames).not.toContain('authorization');
-    expect(hosted.calls[0]?.headerNames).not.toContain('x-gateway-key');
-  });
-
-  test.each([
-    ['none came', {}, 'missing_api_key'],
-    ['a wrong one came', { authorization: 'Bearer wrong' }, 'invalid_api_key'],
-    ['a wrong X-Gateway-Key came', { 'x-gateway-key': 'wrong' }, 'invalid_api_key'],
-  ])(
-    'a request is refused and no upstream called where a key of the gateway is needed and %s',
-    async (_says, headers, code) => {
-      const local = await startUpstream(answers('never'));
-      const gateway = await startGateway({ ...at({ local: local.url }), API_KEYS: KEY });
-      const answer = await chat(gateway.url, HELLO, headers);
-      expect(answer).toMatchObject({ status: 401, upstream: 'none', reason: 'none' });
-      expect(JSON.parse(answer.text)).toMatchObject({ error: { code }, src: 'gateway' });
-      expect(local.calls).toHaveLength(0);
-    },
-  );
 });
 
 describe('the headers of an upstream', () => {

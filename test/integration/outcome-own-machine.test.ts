@@ -106,26 +106,6 @@ describe('a refused credential', () => {
   test.each([
     ['hosted_a', 401],
     ['hosted_a', 403],
-    ['hosted_b', 401],
-    ['hosted_c', 403],
-  ] as const)(
-    'a gateway’s credential that %s refuses (%i) falls back to ondemand',
-    async (upstream, status) => {
-      const hosted = await startUpstream(error(status, 'Incorrect API key provided'));
-      const machine = await startUpstream(answers('from ondemand'));
-      const gateway = await startGateway(at({ [upstream]: hosted.url, ondemand: machine.url }));
-      expect(await chat(gateway.url)).toMatchObject({
-        status: 200,
-        upstream: 'ondemand',
-        reason: `${upstream}=credentials`,
-      });
-      expect(hosted.calls).toHaveLength(1);
-    },
-  );
-
-  test.each([
-    ['hosted_a', 401],
-    ['hosted_a', 403],
     ['ondemand', 401],
     ['ondemand', 403],
   ] as const)(

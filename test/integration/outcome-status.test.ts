@@ -1,14 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
-import { OWN_CREDENTIAL, STATUS_ROWS, TOO_LONG, UNEXPLAINED } from './status-rows.ts';
+import { NEUTRAL, OWN_CREDENTIAL, STATUS_ROWS, TOO_LONG, UNEXPLAINED } from './status-rows.ts';
 
 /** One case for each upstream that a row holds for. */
 function each<Row extends { readonly of: readonly UpstreamId[] }>(rows: readonly Row[]) {
   return rows.flatMap((row) => row.of.map((upstream) => ({ ...row, upstream })));
+}
+
+/** Failures and successes that count in the circuit of an upstream. */
+function marksOf({ host }: TestGateway, upstream: UpstreamId) {
+  const { fails, successes } = host.snapshot().status.circuits[upstream] ?? {};
+  return [fails, successes];
 }
 
 /** Who is asked after an upstream that is not the last. */
@@ -57,6 +63,7 @@ describe('an error status that falls back', () => {
         }),
       );
       expect(only.calls).toHaveLength(calls);
+      expect(marksOf(gateway, upstream)).toEqual(NEUTRAL.has(reason) ? [0, 0] : [calls, 0]);
     },
   );
 });
@@ -119,6 +126,7 @@ describe('an unexplained refusal', () => {
       expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
       expect(answer.headers).toMatchObject(asItCame);
       expect(only.calls).toHaveLength(1);
+      expect(marksOf(gateway, upstream)).toEqual([0, 0]);
     },
   );
 });
@@ -136,6 +144,7 @@ test.each(each(OWN_CREDENTIAL))(
     expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
     expect(answer.headers).toMatchObject(asItCame);
     expect([first.calls.length, other.calls.length, other.gets.length]).toEqual([1, 0, 0]);
+    expect(marksOf(gateway, upstream)).toEqual([0, 0]);
   },
 );
 
@@ -161,6 +170,7 @@ describe('a prompt that is too long', () => {
       const answer = await chat(gateway.url);
       expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
       expect(only.calls).toHaveLength(1);
+      expect(marksOf(gateway, upstream)).toEqual([0, 0]);
     },
   );
 });

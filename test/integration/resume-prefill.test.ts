@@ -10,7 +10,6 @@ import {
   startHandover,
   TEXT,
   told,
-  WORDS,
 } from '../support/handover.ts';
 import { counted } from '../support/report.ts';
 import { heard } from '../support/resume.ts';
@@ -68,12 +67,8 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
     });
 
-    test.each<[name: string, said: readonly string[]]>([
-      ['word by word', WORDS],
-      ['in one piece', [TEXT]],
-      ['letter by letter', TEXT.split('')],
-    ])('an upstream that begins the answer again, %s, is skipped', async (_name, said) => {
-      const scripts = [cut(...BEGUN), sse(...told('b', said)), goesOn('c')];
+    test('an upstream that begins the answer again is skipped', async () => {
+      const scripts = [cut(...BEGUN), sse(...told('b')), goesOn('c')];
       const { b, c, gateway } = await startHandover(scripts, settings);
       expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
       expect([b.calls.length, c.calls.length]).toEqual([1, 1]);

@@ -172,6 +172,16 @@ export const STATUS_ROWS: readonly StatusRow[] = [
   })),
 ];
 
+/** Reasons that say nothing about the health of an upstream: its circuit does not count them. */
+export const NEUTRAL: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'quota',
+  'model_not_found',
+  'http_409',
+  'http_423',
+  'http_425',
+]);
+
 /** A 4xx that goes to the caller as it is; its bytes are odd on purpose. */
 export interface PassedRow {
   readonly says: string;

@@ -9,7 +9,6 @@ import {
   chunk,
   completion,
   DONE,
-  error,
   hang,
   json,
   ROLE,
@@ -180,37 +179,6 @@ test('a whole answer is limited by the timeout in all, however steadily it comes
     clock.advance(1000);
   }
   expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
-});
-
-describe('the same-upstream retry', () => {
-  test('a same-upstream retry has only what the first try left of the timeout', async () => {
-    const { a, b, clock, gateway } = await startPair(hang);
-    const pending = startChat(gateway.url, STREAM);
-    void error(500)(await a.call(1));
-    await turns(gateway);
-    expect(a.calls).toHaveLength(1);
-    clock.advance(125);
-    await a.call(2);
-    clock.advance(8000 - 125 - 1);
-    await turns(gateway);
-    expect(b.calls).toHaveLength(0);
-    clock.advance(1);
-    expect(await pending.answer).toMatchObject({
-      upstream: 'hosted_b',
-      reason: 'hosted_a=timeout',
-    });
-  });
-
-  test('a same-upstream retry does not begin when its pause would outlast the timeout', async () => {
-    const { a, clock, gateway } = await startPair(hang);
-    const pending = startChat(gateway.url, STREAM);
-    const call = await a.call(1);
-    clock.advance(7900);
-    void error(500)(call);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=http_500' });
-    expect(a.calls).toHaveLength(1);
-  });
 });
 
 test('a JSON answer that came whole needs no more time', async () => {

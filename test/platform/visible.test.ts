@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { parseVisible, visible } from '#shared/visible.ts';
 import { callRunning } from '../../main/cli/running-app.ts';
 import { createLog, fileSink } from '../../main/platform/log.ts';
-import { answerOf, refusalOf } from '../../renderer/api/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { startStandIn } from '../support/owned-gateway.ts';
 
@@ -31,13 +30,6 @@ test.each([
   ],
 ])('JSON for people is read with its hidden characters as their codes: %s', (_how, json) => {
   expect(parseVisible(json)).toEqual({ names: [SEEN], n: 1 });
-});
-
-test('the window shows no hidden character of an answer or a refusal', async () => {
-  const answer = await answerOf(new Response(JSON.stringify({ host: NAME })));
-  expect(answer).toEqual({ ok: true, value: { host: SEEN } });
-  const error = JSON.stringify({ error: { message: NAME } });
-  expect((await refusalOf(new Response(error, { status: 400 }))).message).toBe(SEEN);
 });
 
 test('the command line prints no hidden character of a gateway’s answer', async () => {

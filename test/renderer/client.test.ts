@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createClient, refusalOf } from '../../renderer/api/client.ts';
+import { answerOf, createClient, refusalOf } from '../../renderer/api/client.ts';
 
 interface Call {
   readonly path: string;
@@ -76,4 +76,13 @@ test('an error without a readable body has its status as the message', async () 
     message: 'The gateway answered 502.',
     param: null,
   });
+});
+
+test('the window shows no hidden character of an answer or a refusal', async () => {
+  // Turns the direction of what follows.
+  const [name, seen] = ['exe\u202Egnp', 'exe⟨U+202E⟩gnp'];
+  const answer = await answerOf(Response.json({ host: name }));
+  expect(answer).toEqual({ ok: true, value: { host: seen } });
+  const error = Response.json({ error: { message: name } }, { status: 400 });
+  expect((await refusalOf(error)).message).toBe(seen);
 });

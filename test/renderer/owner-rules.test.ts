@@ -1,133 +1,40 @@
-import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
-import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
+import { expect, test } from 'vitest';
 import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
-import type { Host } from '../../main/app/app.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
 import {
   limitOf,
   RULE_ROWS,
   ruleShown,
 } from '../../renderer/features/this-machine/owner-rules.tsx';
-import { axeViolations } from '../support/browser.ts';
-import { openPage } from '../support/page.ts';
-import { startWindowHost } from '../support/window-host.ts';
 import { owner } from './agent-builders.ts';
 
-/** A gateway whose machine tells what it runs on, and nothing else. */
-function startMachine(environment: Readonly<Record<string, string>> = {}): Promise<Host> {
-  const hostActivity: HostActivity = {
-    userIdleMs: () => Promise.resolve(null),
-    isOnBattery: () => Promise.resolve(true),
-  };
-  const engine = { SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1' };
-  return startWindowHost({ ...engine, ...environment }, { hostActivity });
-}
-
-async function openRules(link: string) {
-  const page = await openPage(link);
-  await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  const rules = page.getByRole('region', { name: 'Automatic pause' });
-  await rules.waitFor();
-  return { page, rules };
-}
-
-/** The pill beside the machine's name. */
-const standing = (page: Page, word: string) =>
-  page.getByRole('heading', { name: `This machine ${word}` });
-
-test('an owner rule takes effect as soon as it is switched, and says what it did', async () => {
-  const { page, rules } = await openRules((await startMachine()).controlLink());
-  const battery = rules.getByLabel('Pause on battery');
-  expect(await battery.isChecked()).toBe(false);
-  await battery.check();
-  await standing(page, 'held back').waitFor();
-  await page.getByText('This machine runs on battery.').waitFor();
-  expect(await axeViolations(page)).toEqual([]);
-  await page.reload();
-  expect(await battery.isChecked()).toBe(true);
-  await battery.uncheck();
-  await standing(page, 'held back').waitFor({ state: 'detached' });
+test('every owner rule of the agent has words and a setting of its own, and no other rule has', () => {
+  expect(RULE_ROWS.map(({ key }) => key)).toEqual([
+    ...OWNER_RULE_KEYS,
+    // They go with rules, and can always be judged.
+    'freeMemory',
+    'idleUnloadMin',
+  ]);
+  const paths = ENTRIES.map(({ path }) => path);
+  expect(paths).toEqual(expect.arrayContaining(OWNER_RULE_KEYS.map((key) => `agent.${key}`)));
+  const config = SETTINGS.agent;
+  for (const { key, off } of OWNER_RULES) expect(config[key].fallback).toBe(off);
 });
 
-test('a temperature is entered next to its switch, and a wrong one is explained', async () => {
-  const host = await startMachine();
-  const { page, rules } = await openRules(host.controlLink());
-  const limit = rules.getByLabel('Limit in °C');
-  expect(await limit.isDisabled()).toBe(true);
-  await rules.getByLabel('Pause at a GPU temperature').check();
-  await expect.poll(() => limit.isEnabled()).toBe(true);
-  expect(await limit.inputValue()).toBe('80');
-  await limit.fill('200');
-  await limit.press('Enter');
-  await rules.getByRole('alert').getByText('a whole number from 30 to 120').waitFor();
-  expect(await limit.getAttribute('aria-invalid')).toBe('true');
-  expect(await limit.inputValue()).toBe('80');
-  await limit.fill('72');
-  await limit.blur();
-  await rules.getByText('a whole number').waitFor({ state: 'detached' });
-  await page.getByRole('link', { name: 'Settings' }).click();
-  await page.evaluate(() => void (location.hash = '#/settings/agent'));
-  const field = page.getByRole('form', { name: 'This machine' }).getByLabel('Pause at a GPU');
-  expect(await field.inputValue()).toBe('72');
-});
+test.each(RULE_ROWS.filter(({ key }) => OWNER_RULE_KEYS.some((rule) => rule === key)))(
+  'the rule $key is said to have no effect only where it cannot be judged',
+  (row) => {
+    const { key } = row;
+    const judged = owner('on', 'on');
+    expect(ruleShown(judged, row, true)).toMatchObject({ ineffective: null, isHeld: false });
+    const unjudgeable = { ...judged, unjudgeable: [key], heldRules: [key] };
+    const off = ruleShown(unjudgeable, row, false);
+    expect(off).toMatchObject({ isHeld: true, row });
+    expect(off.ineffective).toMatch(/^It would have no effect here: .+\.$/);
+    expect(ruleShown(unjudgeable, row, true).ineffective).toMatch(/^It has no effect here: /);
+  },
+);
 
-test('an owner rule that this machine cannot judge says so before it is switched', async () => {
-  const { rules } = await openRules((await startMachine()).controlLink());
-  await rules
-    .getByText('It would have no effect here: this machine does not report when')
-    .waitFor();
-  await rules.getByLabel('Pause while in use').check();
-  const ineffective = rules.getByText('It has no effect here: this machine does not report when');
-  await expect.poll(() => ineffective.count()).toBe(1);
-});
-
-test('an owner rule that the environment sets is shown as such and cannot be switched', async () => {
-  const host = await startMachine({ SWITCHYARD_AGENT_YIELD_TO_OTHERS: 'true' });
-  const { rules } = await openRules(host.controlLink());
-  const rule = rules.getByLabel('Pause while another program has the GPU');
-  expect([await rule.isChecked(), await rule.isDisabled()]).toEqual([true, true]);
-  await rules.getByText('SWITCHYARD_AGENT_YIELD_TO_OTHERS').waitFor();
-});
-
-test('a reader sees the owner rules and cannot switch them', async () => {
-  const host = await startMachine();
-  const { rules } = await openRules(new URL(host.controlLink()).origin);
-  expect(await rules.getByRole('checkbox').count()).toBe(6);
-  for (const each of await rules.getByRole('checkbox').all()) {
-    expect(await each.isDisabled()).toBe(true);
-  }
-});
-
-describe('the words of an owner rule', () => {
-  test('every owner rule of the agent has words and a setting of its own, and no other rule has', () => {
-    expect(RULE_ROWS.map(({ key }) => key)).toEqual([
-      ...OWNER_RULE_KEYS,
-      // They go with rules, and can always be judged.
-      'freeMemory',
-      'idleUnloadMin',
-    ]);
-    const paths = ENTRIES.map(({ path }) => path);
-    expect(paths).toEqual(expect.arrayContaining(OWNER_RULE_KEYS.map((key) => `agent.${key}`)));
-    const config = SETTINGS.agent;
-    for (const { key, off } of OWNER_RULES) expect(config[key].fallback).toBe(off);
-  });
-
-  test.each(RULE_ROWS.filter(({ key }) => OWNER_RULE_KEYS.some((rule) => rule === key)))(
-    'the rule $key is said to have no effect only where it cannot be judged',
-    (row) => {
-      const { key } = row;
-      const judged = owner('on', 'on');
-      expect(ruleShown(judged, row, true)).toMatchObject({ ineffective: null, isHeld: false });
-      const unjudgeable = { ...judged, unjudgeable: [key], heldRules: [key] };
-      const off = ruleShown(unjudgeable, row, false);
-      expect(off).toMatchObject({ isHeld: true, row });
-      expect(off.ineffective).toMatch(/^It would have no effect here: .+\.$/);
-      expect(ruleShown(unjudgeable, row, true).ineffective).toMatch(/^It has no effect here: /);
-    },
-  );
-
-  test('a limit of an owner rule that is no number goes to the gateway as it was entered', () => {
-    expect([' 72 ', '72.5', 'hot', '7e1'].map(limitOf)).toEqual([72, 72.5, 'hot', '7e1']);
-  });
+test('a limit of an owner rule that is no number goes to the gateway as it was entered', () => {
+  expect([' 72 ', '72.5', 'hot', '7e1'].map(limitOf)).toEqual([72, 72.5, 'hot', '7e1']);
 });
