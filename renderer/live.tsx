@@ -46,7 +46,8 @@ export function Live(props: LiveProps) {
   const conversation = useConversation(switchyard.sendChat);
   const now = useNow(data, frozenAt);
   const list = upstreamList(data, now);
-  const headline = headlineAt(list, data, frozenAt);
+  const isDemo = data.app.demo !== undefined;
+  const headline = frozenAt === null ? headlineOf(list, isDemo) : UNREACHABLE;
   useTitle(headline);
   return (
     <WindowContext value={{ ...switchyard, data, now, frozenAt, control, settings }}>
@@ -68,9 +69,7 @@ export function Live(props: LiveProps) {
         <Requests details={details} filter={route.filter} by={route.by} onSelect={select} />
       )}
       {route.page === 'models' && <Models />}
-      {route.page === 'history' && (
-        <History range={route.range} stack={route.stack ?? 'upstream'} />
-      )}
+      {route.page === 'history' && <History range={route.range} stack={route.stack} />}
       {route.page === 'settings' && (
         <>
           <Settings
@@ -88,14 +87,6 @@ export function Live(props: LiveProps) {
       )}
     </WindowContext>
   );
-}
-
-function headlineAt(
-  list: ReturnType<typeof upstreamList>,
-  { app }: LiveData,
-  frozenAt: number | null,
-): ReturnType<typeof headlineOf> {
-  return frozenAt === null ? headlineOf(list, app.demo !== undefined) : UNREACHABLE;
 }
 
 /** The machine to return to in the list; null once another page is opened. */

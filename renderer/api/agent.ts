@@ -7,7 +7,6 @@ export type AgentState =
   /** Switched off by its owner; the message says how to switch it on. */
   | { readonly kind: 'off'; readonly message: string };
 
-/** The agent of the gateway's machine, read and controlled by the page. */
 export function createAgent({ call, act }: Pick<Caller, 'call' | 'act'>) {
   let last: AgentState | null = null;
   return {

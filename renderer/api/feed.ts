@@ -1,7 +1,7 @@
 import type { LiveEvent } from '#shared/live.ts';
 import { parseVisible } from '#shared/visible.ts';
 import type { Client } from './client.ts';
-import { createSseReader } from './sse.ts';
+import { readEvents } from './sse.ts';
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
@@ -60,15 +60,12 @@ async function readOnce(
     });
     if (response.status === 401) return 'locked';
     if (!response.ok || !response.body) return 'ended';
-    const push = createSseReader((data) => onEvent(parseVisible(data) as LiveEvent));
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return 'ended';
+    const onData = (data: string) => onEvent(parseVisible(data) as LiveEvent);
+    await readEvents(response.body, onData, () => {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => attempt.abort(), SILENCE_MS);
-      push(value);
-    }
+    });
+    return 'ended';
   } catch {
     return 'ended';
   } finally {

@@ -18,9 +18,7 @@ export function formatDuration(ms: number): string {
 }
 
 /** Time left, rounded up, so that it reads `1 s` until it is over. */
-export function formatCountdown(ms: number): string {
-  return formatSeconds(Math.ceil(ms / 1000));
-}
+export const formatCountdown = (ms: number): string => formatSeconds(Math.ceil(ms / 1000));
 
 /** A configured duration: `250 ms`, `2.5 s`, `8 s`, `1 min`, `1 h 30 min`. */
 export function formatSpan(ms: number): string {
@@ -30,9 +28,7 @@ export function formatSpan(ms: number): string {
 }
 
 /** `1,204`. */
-export function formatCount(count: number): string {
-  return COUNT.format(count);
-}
+export const formatCount = (count: number): string => COUNT.format(count);
 
 /** `1,204`, from ten thousand on `12.4k`, for places of fixed width. */
 export function formatCompact(count: number): string {
@@ -40,14 +36,10 @@ export function formatCompact(count: number): string {
 }
 
 /** Memory, in powers of 1,024 as the makers of GPUs count it: `512 MB`, `18.6 GB`, `140 GB`. */
-export function formatMemory(bytes: number): string {
-  return formatSize(bytes, 1024);
-}
+export const formatMemory = (bytes: number): string => formatSize(bytes, 1024);
 
 /** A file, in powers of 1,000 as the lists of models count them: `270 MB`, `4.9 GB`. */
-export function formatFileSize(bytes: number): string {
-  return formatSize(bytes, 1000);
-}
+export const formatFileSize = (bytes: number): string => formatSize(bytes, 1000);
 
 /** Below one GB in MB, and what is there is never zero. */
 function formatSize(bytes: number, base: number): string {
@@ -66,14 +58,10 @@ export function formatMemoryOf(usedBytes: number, totalBytes: number): string {
 }
 
 /** Wall-clock time of day, `14:31:07`. */
-export function formatClock(epochMs: number): string {
-  return CLOCK.format(epochMs);
-}
+export const formatClock = (epochMs: number): string => CLOCK.format(epochMs);
 
 /** A day without a time, from ISO 8601: `2 Jul 2026`. */
-export function formatDate(isoDay: string): string {
-  return DATE.format(Date.parse(isoDay));
-}
+export const formatDate = (isoDay: string): string => DATE.format(Date.parse(isoDay));
 
 /** Time of day, with the date if it is not today: `18 Nov, 14:31:07`. */
 export function formatMoment(epochMs: number, nowMs: number): string {
@@ -109,9 +97,7 @@ export function counted(count: number, forms: Forms): string {
 }
 
 /** `Groq, OpenAI and OpenRouter`. */
-export function formatList(names: readonly string[]): string {
-  return LIST.format(names);
-}
+export const formatList = (names: readonly string[]): string => LIST.format(names);
 
 function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
@@ -120,6 +106,4 @@ function formatSeconds(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${pad(Math.floor(seconds / 60) % 60)} min`;
 }
 
-function pad(value: number): string {
-  return String(value).padStart(2, '0');
-}
+const pad = (value: number): string => String(value).padStart(2, '0');

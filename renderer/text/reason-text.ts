@@ -16,6 +16,4 @@ export function predicateText(reason: string): string {
 }
 
 /** The reason at the start of a circuit's last error, such as `unreachable: ECONNREFUSED …`. */
-export function reasonOf(lastError: string): string {
-  return lastError.split(': ', 1)[0] ?? lastError;
-}
+export const reasonOf = (lastError: string): string => lastError.split(': ', 1)[0] ?? lastError;

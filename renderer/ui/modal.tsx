@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import { t } from '../text/t.ts';
-import { Button } from './button.tsx';
+import { Button } from './buttons.tsx';
 
 interface ModalProps {
   readonly title: ReactNode;

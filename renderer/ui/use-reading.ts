@@ -76,7 +76,6 @@ interface WatchEdges {
   readonly longestMs?: number;
 }
 
-/** Controls the repeated reading of a resource. */
 interface Watch {
   /** The resource has changed: read it soon. */
   readonly changed: () => void;

@@ -1,7 +1,7 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import { Fragment, memo, type ReactNode } from 'react';
 import { t } from '../../text/t.ts';
-import { CopyButton } from '../../ui/copy-button.tsx';
+import { CopyButton } from '../../ui/buttons.tsx';
 
 /**
  * Text of a model, with Markdown shown. The library only reads: every element is made here, so that HTML in the text

@@ -7,7 +7,6 @@ export const STACKS = ['upstream', 'model'] as const;
 
 export type Stack = (typeof STACKS)[number];
 
-/** What one chart shows of a step. */
 export interface Measure {
   readonly id: keyof typeof t.history.measures;
   /** Null if a step has no value. */
@@ -22,31 +21,13 @@ export const MEASURES: readonly Measure[] = [
   { id: 'first', of: firstTokenMs, text: formatDuration },
   { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
   { id: 'reused', of: ({ cachedTokens }) => cachedTokens, text: formatCompact },
-  {
-    id: 'output',
-    of: ({ outputTokens }) => outputTokens,
-    text: formatCompact,
-  },
-  {
-    id: 'speed',
-    of: tokensPerSecond,
-    text: rateText,
-  },
+  { id: 'output', of: ({ outputTokens }) => outputTokens, text: formatCompact },
+  { id: 'speed', of: tokensPerSecond, text: rateText },
 ];
 
 /** Mean time to first token in milliseconds; null without a measurement. */
-export function firstTokenMs({
-  firstTokenMs: sum,
-  firstTokens,
-}: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>): number | null {
-  return firstTokens === 0 ? null : sum / firstTokens;
-}
-
-export function readTokens({
-  inputTokens,
-  cachedTokens,
-}: Pick<UsageFigures, 'inputTokens' | 'cachedTokens'>): number {
-  return Math.max(0, inputTokens - cachedTokens);
+export function firstTokenMs(of: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>) {
+  return of.firstTokens === 0 ? null : of.firstTokenMs / of.firstTokens;
 }
 
 export function tokensPerSecond({ timedTokens, outputMs }: UsageFigures): number | null {
@@ -68,10 +49,9 @@ export interface Bar {
 }
 
 /** Steps without a value have no bar. */
-export function barsOf(report: HistoryReport, { of }: Pick<Measure, 'of'>) {
+export function barsOf(report: HistoryReport, of: Measure['of']): readonly Bar[] {
   const values = valuesOf(report.points, of);
-  const max = Math.max(0, ...values.map(({ value }) => value));
-  return { bars: barsUpTo(report, values, max), max };
+  return barsUpTo(report, values, Math.max(0, ...values.map(({ value }) => value)));
 }
 
 interface ValueAt {
@@ -163,6 +143,4 @@ export function netSavedNano({ savedNano, energyNano }: UsageFigures): number {
 
 const MJ_PER_KWH = 3_600_000_000;
 
-export function kwhOf({ energyMj }: UsageFigures): number {
-  return energyMj / MJ_PER_KWH;
-}
+export const kwhOf = ({ energyMj }: UsageFigures): number => energyMj / MJ_PER_KWH;

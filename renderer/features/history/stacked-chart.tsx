@@ -9,7 +9,6 @@ import { Plot } from './plot.tsx';
 
 const words = t.history;
 
-/** A part of each bar. */
 interface Layer {
   /** Decides the colour. */
   readonly id: string;

@@ -9,8 +9,8 @@ import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatCompact, formatCount, formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
+import { Button } from '../../ui/buttons.tsx';
+import { Fact, StateWord } from '../../ui/facts.tsx';
 import { type Flow, isLasting, type UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
@@ -66,20 +66,12 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
         <SetHint {...{ onSetUp }} id={report.id} label={report.label} wants={condition.wants} />
       ) : (
         <dl className="figures">
-          <Figure label={words.inFlight} value={formatCount(inFlight)} />
-          <Figure
+          <Fact label={words.inFlight} value={formatCount(inFlight)} />
+          <Fact
             label={words.firstToken}
             value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
           />
-          <Figure
-            label={words.answered}
-            value={
-              tally.asked === 0
-                ? '–'
-                : words.answeredOf(formatCompact(tally.answered), formatCompact(tally.asked))
-            }
-            note={words.extraCalls(tally.retries, tally.polls)}
-          />
+          <Fact label={words.answered} value={<Answered {...tally} />} />
         </dl>
       )}
       {children}
@@ -87,21 +79,13 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
   );
 }
 
-interface FigureProps {
-  readonly label: string;
-  readonly value: string;
-  readonly note?: string | null;
-}
-
-function Figure({ label, value, note = null }: FigureProps) {
+function Answered({ asked, answered, retries, polls }: UpstreamTally) {
+  const extra = words.extraCalls(retries, polls);
   return (
-    <div>
-      <dt>{label}</dt>
-      <dd>
-        {value}
-        {note !== null && <span className="figure-note"> {note}</span>}
-      </dd>
-    </div>
+    <>
+      {asked === 0 ? '–' : words.answeredOf(formatCompact(answered), formatCompact(asked))}
+      {extra !== null && <span className="figure-note"> {extra}</span>}
+    </>
   );
 }
 
@@ -113,38 +97,33 @@ interface SetHintProps {
 }
 
 function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
-  if (id === 'ondemand' && onSetUp !== null) {
-    return (
-      <p className="set-hint">
+  return (
+    <p className="set-hint">
+      {onSetUp !== null && id === 'ondemand' ? (
         <a className="button" href={hashOf({ page: 'settings', section: id })}>
           {words.setUp(label)}
         </a>
-      </p>
-    );
-  }
-  if (onSetUp !== null && wants !== 'key') {
-    return (
-      <p className="set-hint">
+      ) : onSetUp !== null && wants !== 'key' ? (
         <Button onClick={onSetUp}>{words.setUp(label)}</Button>
-      </p>
-    );
-  }
-  if (wants === 'engine') {
-    return <p className="set-hint">{words.startEngine}</p>;
-  }
-  return (
-    <p className="set-hint">
-      {words.set(
-        <code>
-          {variableFor(id, wants).map((part) => (
-            <Fragment key={part}>
-              {part}
-              <wbr />
-            </Fragment>
-          ))}
-        </code>,
+      ) : wants === 'engine' ? (
+        words.startEngine
+      ) : (
+        words.set(<Variable parts={variableFor(id, wants)} />)
       )}
     </p>
+  );
+}
+
+function Variable({ parts }: { readonly parts: readonly string[] }) {
+  return (
+    <code>
+      {parts.map((part) => (
+        <Fragment key={part}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </code>
   );
 }
 
@@ -156,7 +135,6 @@ function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[
 
 interface UpstreamWords extends StateText {
   readonly tone: Tone;
-  /** The text after the state's word. */
   readonly detail: string | null;
 }
 

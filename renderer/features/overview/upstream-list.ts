@@ -86,9 +86,7 @@ function serverOf(verdict: Verdict) {
 }
 
 /** True while no upstream is set up at all. */
-export function isUnconfigured({ verdict }: UpstreamList): boolean {
-  return verdict.kind === 'bare';
-}
+export const isUnconfigured = ({ verdict }: UpstreamList): boolean => verdict.kind === 'bare';
 
 /** Whether the upstream has been seen to answer: only then is its rail green. */
 export function isSure({ condition }: UpstreamView): boolean {
@@ -110,9 +108,7 @@ export function firstBack({ upstreams }: UpstreamList) {
 const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
 
 /** True for an exclusion that only a person can end; the others expire. */
-export function isLasting(reason: string): boolean {
-  return PERMANENT.has(reason);
-}
+export const isLasting = (reason: string): boolean => PERMANENT.has(reason);
 
 function flowAt(index: number, end: number, condition: Condition): Flow {
   if (index > end) return 'none';

@@ -6,9 +6,8 @@ import type { Refusal } from '../../api/client.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
@@ -24,7 +23,6 @@ import {
   type UpstreamView,
 } from './upstream-list.ts';
 
-/** The track: the apps, then the upstreams in routing order. */
 export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   const { data, control, actions } = useWindow();
   const [settingUp, setUp] = useState<UpstreamId | null>(null);
@@ -63,7 +61,9 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
                   offered={actionsAt(upstream, data, actions)}
                   order={orderAction(upstream, list, actions)}
                 >
-                  {upstream.condition.kind !== 'missing' && <TestButton id={id} label={label} />}
+                  {upstream.condition.kind !== 'missing' && (
+                    <TestButton id={id}>{t.setup.test.test(label)}</TestButton>
+                  )}
                 </UpstreamActions>
                 {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
               </UpstreamCard>
@@ -136,7 +136,6 @@ interface UpstreamActionsProps {
   readonly children: ReactNode;
 }
 
-/** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
 function UpstreamActions({ label, offered, order, children }: UpstreamActionsProps) {
   const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
 
@@ -195,7 +194,6 @@ interface FaultSwitchProps {
   readonly fault: DemoFault;
 }
 
-/** Chooses what a demo upstream does. */
 function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
   const { control, actions } = useWindow();
   const { shown, error, choose } = useOptimisticValue(fault, (next: DemoFault) =>

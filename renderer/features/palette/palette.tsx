@@ -16,7 +16,7 @@ import { sectionsOf } from '../settings/settings-table.ts';
 import { ownMachine } from '../this-machine/agent-engine.ts';
 import { JOIN } from '../this-machine/join-gateway.tsx';
 import { modeActions } from '../this-machine/this-machine.tsx';
-import { testWords } from '../setup/upstream-test.tsx';
+import { endOf, testWords } from '../setup/upstream-test.tsx';
 
 interface PaletteProps {
   readonly list: UpstreamList;
@@ -122,7 +122,6 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
   );
 }
 
-/** What tells an entry from others: its own note, or of what kind it is. */
 const noteOf = ({ note, group }: Entry): string => note || words.groups[group];
 
 function pages(): readonly Entry[] {
@@ -227,14 +226,8 @@ function upstreamsOf({ data }: WindowContent): readonly Entry[] {
   }));
 }
 
-/** The result of a test in one line. */
 async function tested(test: ReturnType<WindowContent['actions']['testUpstream']>): Promise<string> {
-  const answer = await test;
-  const { word, detail } = testWords(
-    answer.ok
-      ? { kind: 'ended', result: answer.value }
-      : { kind: 'refused', message: answer.refusal.message },
-  );
+  const { word, detail } = testWords(endOf(await test));
   return `${word} ${detail}`;
 }
 
@@ -261,7 +254,6 @@ function settingsOf({ settings, data }: WindowContent): readonly Entry[] {
   );
 }
 
-/** Something the palette can go to or do. */
 interface Entry {
   readonly id: string;
   readonly group: 'page' | 'action' | 'upstream' | 'machine' | 'setting';

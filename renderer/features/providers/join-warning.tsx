@@ -1,4 +1,3 @@
-import { assertNever } from '#shared/assert.ts';
 import { hashOf } from '../../route.ts';
 import { formatSpan } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
@@ -15,26 +14,17 @@ export function JoinWarning({ note, certain }: JoinWarningProps) {
   if (note === null) return null;
   return (
     <div className="notice">
-      <Warning note={note} certain={certain} />
-    </div>
-  );
-}
-
-function Warning({ note, certain }: JoinWarningProps & { readonly note: JoinNote }) {
-  switch (note) {
-    case 'here-only':
-      return (
+      {note === 'plain-http' ? (
+        <p>{words.plainHttp}</p>
+      ) : (
         <p>
           <strong>{certain ? words.hereOnly : words.mustReach}</strong>{' '}
           {certain ? words.hereOnlyText : words.mustReachText}{' '}
           <a href={hashOf({ page: 'settings', section: 'sharing' })}>{words.share}</a>
         </p>
-      );
-    case 'plain-http':
-      return <p>{words.plainHttp}</p>;
-    default:
-      return assertNever(note, 'note');
-  }
+      )}
+    </div>
+  );
 }
 
 type JoinNote = 'here-only' | 'plain-http';
@@ -51,8 +41,6 @@ export function joinNoteOf(url: string): JoinNote | null {
 export function gatewayOf(join: string): string | null {
   return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
 }
-
-export const lineWith = (line: string, token: string) => line.replace('<token>', token);
 
 /** How long the line stays valid; null once it has expired. */
 export function validityText(expiresAt: string, serverNow: number): string | null {

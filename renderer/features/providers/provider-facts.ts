@@ -109,9 +109,7 @@ export function networkFacts(provider: Provider, serverNow: number): readonly Fa
 
 const formatGb = (gb: number): string => formatMemory(gb * 1024 ** 3);
 
-function gbOr(gb: number | null): string {
-  return gb === null ? UNKNOWN : formatGb(gb);
-}
+const gbOr = (gb: number | null): string => (gb === null ? UNKNOWN : formatGb(gb));
 
 function unitOr(value: number | null, unit: string): string {
   return value === null ? UNKNOWN : words.unit(speedText(value), unit);

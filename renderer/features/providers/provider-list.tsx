@@ -92,7 +92,6 @@ function idAt(lines: readonly ListLine[], index: number, from: number): string |
   return line?.kind === 'machine' ? line.entry.provider.id : null;
 }
 
-/** Returns the focus to the row of the machine whose page was open. */
 function useReturn(list: { readonly current: HTMLElement | null }, opened: string | null): void {
   const from = useRef(opened);
   useEffect(() => {
@@ -107,7 +106,6 @@ interface ProviderRowProps {
   readonly serverNow: number;
 }
 
-/** A machine's row, which is a link as a whole. */
 const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: ProviderRowProps) {
   const { provider, standing, note, isHere } = entry;
   const { tone, means, what } = providerWords(standing, serverNow);

@@ -1,4 +1,3 @@
-import { assertNever } from '#shared/assert.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { distinctNames } from '#shared/machine-names.ts';
@@ -48,12 +47,7 @@ export interface ProviderEntry {
   readonly isHere: boolean;
 }
 
-const UNVERIFIED: ReadonlySet<StandingKind> = new Set([
-  'check-failed',
-  'wavering',
-  'verifying',
-  'pending',
-]);
+const UNVERIFIED = new Set<StandingKind>(['check-failed', 'wavering', 'verifying', 'pending']);
 
 /** A machine's standing; `circuit` is its circuit in routing, `isDirect` whether Local calls its engine directly. */
 export function standingOf(
@@ -83,10 +77,8 @@ function verdict({ verification, status, engine_health }: Provider): Standing | 
   const out = verification.status === 'failed' || verification.status === 'verifying';
   const health = failed.find(({ name }) => name === CHECKS.health);
   if (out && health) {
-    return {
-      kind: 'unreachable',
-      entries: health.entries.filter(({ error }) => error !== CHECK_MISSING),
-    };
+    const entries = health.entries.filter(({ error }) => error !== CHECK_MISSING);
+    return { kind: 'unreachable', entries };
   }
   if (engine_health.status === 'loading') return { kind: 'loading' };
   if (status === 'degraded' || engine_health.status !== 'ok') {
@@ -149,9 +141,7 @@ const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
 
 const ORDER = Object.keys(GROUP_OF);
 
-export function groupOf(kind: StandingKind): ProviderGroup {
-  return GROUP_OF[kind];
-}
+export const groupOf = (kind: StandingKind): ProviderGroup => GROUP_OF[kind];
 
 /** Place of a standing within its group. */
 export function rankOf(kind: StandingKind): number {
@@ -166,7 +156,6 @@ export interface CheckGroup {
   readonly entries: readonly Check[];
 }
 
-/** Groups the entries by check, in their original order. */
 export function checkGroups(checks: readonly Check[]): readonly CheckGroup[] {
   const byName = Map.groupBy(checks, ({ name }) => name);
   return [...byName].map(([name, entries]) => ({ name, entries, outcome: outcomeOf(entries) }));
@@ -187,9 +176,7 @@ export function checkTodo(name: string): string {
   return t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
 }
 
-export function checkTitle(name: string): string {
-  return t.providers.checks.names[name] ?? name;
-}
+export const checkTitle = (name: string): string => t.providers.checks.names[name] ?? name;
 
 /** A machine's standing in words, without ticking figures. */
 interface ProviderWords extends StateText {
@@ -206,43 +193,71 @@ const SHOWN_ADDRESSES = 2;
 const says = t.providers.says;
 const states = t.machineStates;
 
-/** The words for a standing. */
 export function providerWords(standing: Standing, serverNow: number): ProviderWords {
+  const { kind } = standing;
+  return { tone: TONES[kind], ...states[kind], ...whatOf(standing, serverNow) };
+}
+
+const TONES: Readonly<Record<StandingKind, Tone>> = {
+  stopped: 'grey',
+  silent: 'red',
+  paused: 'grey',
+  unreachable: 'red',
+  'engine-down': 'red',
+  'check-failed': 'red',
+  loading: 'blue',
+  draining: 'grey',
+  verifying: 'blue',
+  pending: 'blue',
+  resting: 'amber',
+  wavering: 'amber',
+  direct: 'green',
+  serving: 'green',
+  idle: 'green',
+};
+
+type Told = Pick<ProviderWords, 'what' | 'todo'>;
+
+function whatOf(standing: Standing, serverNow: number): Told {
   switch (standing.kind) {
     case 'stopped':
-      return say('grey', states.stopped, says.stopped(at(standing.since, serverNow)));
+      return say(says.stopped(says.at(formatMoment(standing.since, serverNow))));
     case 'silent':
-      return silentWords(standing.since, serverNow);
-    case 'paused':
-      return say('grey', states.paused, says.paused);
-    case 'unreachable':
-      return unreachableWords(standing.entries);
-    case 'engine-down':
-      return engineWords(standing);
+      return say(says.silent(formatMoment(standing.since, serverNow)), says.silentTodo);
+    case 'unreachable': {
+      const shown = standing.entries.slice(0, SHOWN_ADDRESSES).map(failureText);
+      const more = standing.entries.length - SHOWN_ADDRESSES;
+      return say(says.unreachable(shown, more), checkTodo(CHECKS.health));
+    }
+    case 'engine-down': {
+      const { status, code } = standing;
+      const said = NO_NEWS.has(status) ? '' : status;
+      const what = status === 'unresponsive' ? says.engineSilent : says.engineDown(code, said);
+      return say(what, checkTodo(CHECKS.engineHealth));
+    }
     case 'check-failed':
-      return checkWords('red', states['check-failed'], standing.failed);
-    case 'loading':
-      return say('blue', states.loading, says.loading);
-    case 'draining':
-      return say('grey', states.draining, says.draining);
-    case 'verifying':
-      return say('blue', states.verifying);
-    case 'pending':
-      return say('blue', states.pending, pendingText(standing.reason));
-    case 'resting':
-      return restingWords(standing);
+      return checkWords(standing.failed);
     case 'wavering':
-      return checkWords('amber', states.wavering, standing.failed);
-    case 'direct':
-      return say('green', states.direct, says.direct);
-    case 'serving':
-      return say('green', states.serving);
-    case 'idle':
-      return say('green', states.idle);
+      return checkWords(standing.failed, says.grace);
+    case 'pending':
+      return say(pendingText(standing.reason));
+    case 'resting': {
+      const { fails, lastError } = standing;
+      const reason = lastError === null ? null : reasonText(reasonOf(lastError));
+      return say(says.resting(fails, reason), says.restingTodo);
+    }
     default:
-      return assertNever(standing, 'standing');
+      return say(SAID[standing.kind] ?? null);
   }
 }
+
+/** Of those that always say the same. */
+const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
+  paused: says.paused,
+  loading: says.loading,
+  draining: says.draining,
+  direct: says.direct,
+};
 
 /** A machine's own name: its host's, or if it has none what it is. */
 export function providerName({ host, chip }: Pick<Provider, 'host' | 'chip'>): string {
@@ -265,41 +280,11 @@ function failureText(check: Check): string {
   return address === null ? error : says.failure(address, error);
 }
 
-function silentWords(since: number, serverNow: number): ProviderWords {
-  return say('red', states.silent, says.silent(formatMoment(since, serverNow)), says.silentTodo);
-}
-
-function unreachableWords(entries: readonly Check[]): ProviderWords {
-  const shown = entries.slice(0, SHOWN_ADDRESSES).map(failureText);
-  return say(
-    'red',
-    states.unreachable,
-    says.unreachable(shown, entries.length - SHOWN_ADDRESSES),
-    checkTodo(CHECKS.health),
-  );
-}
-
-function engineWords({ status, code }: Extract<Standing, { kind: 'engine-down' }>): ProviderWords {
-  const said = NO_NEWS.has(status) ? '' : status;
-  const what = status === 'unresponsive' ? says.engineSilent : says.engineDown(code, said);
-  return say('red', states['engine-down'], what, checkTodo(CHECKS.engineHealth));
-}
-
-function checkWords(
-  tone: Tone,
-  state: StateText,
-  [first, ...others]: readonly CheckGroup[],
-): ProviderWords {
-  if (!first) return say(tone, state, says.unverified, says.verifyAgain);
+function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): Told {
+  if (!first) return say(says.unverified, says.verifyAgain);
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
   const what = says.checkFailed(checkTitle(first.name), errors, others.length);
-  const grace = tone === 'amber' ? says.grace : '';
-  return say(tone, state, what + grace, checkTodo(first.name));
-}
-
-function restingWords({ fails, lastError }: Extract<Standing, { kind: 'resting' }>): ProviderWords {
-  const reason = lastError === null ? null : reasonText(reasonOf(lastError));
-  return say('amber', states.resting, says.resting(fails, reason), says.restingTodo);
+  return say(what + grace, checkTodo(first.name));
 }
 
 function pendingText(reason: string): string {
@@ -309,15 +294,4 @@ function pendingText(reason: string): string {
   return reason === '' ? says.pending : says.pendingBecause(reason);
 }
 
-function at(epochMs: number, serverNow: number): string {
-  return says.at(formatMoment(epochMs, serverNow));
-}
-
-function say(
-  tone: Tone,
-  state: StateText,
-  what: string | null = null,
-  todo: string | null = null,
-): ProviderWords {
-  return { tone, ...state, what, todo };
-}
+const say = (what: string | null, todo: string | null = null): Told => ({ what, todo });

@@ -5,7 +5,6 @@ import type { UpstreamReport } from '#shared/status.ts';
 import { t } from '../../text/t.ts';
 import type { LiveData } from '../../api/live-data.ts';
 
-/** Display names by the id of an upstream or a machine. */
 export type Labels = ReadonlyMap<string, string>;
 
 export function labelsOf(
@@ -16,7 +15,6 @@ export function labelsOf(
   return new Map([...named, ...distinctNames(machines)]);
 }
 
-/** The names known from the feed. */
 export function feedLabels({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels {
   return labelsOf(status.upstreams, machinesIn(requests));
 }
@@ -40,7 +38,6 @@ export function nameOf(
   return provider !== null && isOneOfMany ? placeName(upstream, provider, labels) : label;
 }
 
-/** The upstream of an attempt, always with its machine. */
 export function wholeNameOf({ upstream, provider }: AttemptRow, _: RequestRow, labels: Labels) {
   return placeName(upstream, provider, labels);
 }

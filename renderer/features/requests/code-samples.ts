@@ -24,7 +24,6 @@ export function codeSamples(asked: SampleRequest): Readonly<Record<Language, str
   };
 }
 
-/** How an endpoint is called by the SDK of its API. */
 interface Call {
   readonly sdk: 'openai' | 'anthropic';
   readonly method: string;

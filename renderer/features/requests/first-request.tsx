@@ -1,7 +1,7 @@
 import type { UpstreamReport } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
+import { CodeLine } from '../../ui/buttons.tsx';
 import { useWindow } from '../../window-context.ts';
 import { CodeSample } from './code-sample.tsx';
 

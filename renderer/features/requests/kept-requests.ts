@@ -52,7 +52,6 @@ export function useKeptRequests(api: Requests, { filter, by, feed, revision }: K
     );
   }, [api, query, kept]);
 
-  /** Reads a page of older requests, if there are any. */
   const readOlderSoon = useCallback(() => void readOlder(), [readOlder]);
   return { kept: state.query === query ? kept : NOTHING_READ, readOlder: readOlderSoon };
 }

@@ -17,7 +17,6 @@ interface OutcomeWords {
 
 const { outcome, who } = t.requests;
 
-/** The words for a request's state, `elapsedMs` after its start. */
 export function outcomeWords(row: RequestRow, elapsedMs: number): OutcomeWords {
   switch (row.state) {
     case 'running':

@@ -14,7 +14,6 @@ export function isHidden({ secret, kind, value }: Field): boolean {
   return kind === 'address' && typeof value === 'string' && value.includes('…');
 }
 
-/** The current text of a field, entered or saved. */
 export function textOf(field: Field, draft: Draft | undefined): string {
   const { value } = field;
   if (typeof draft === 'string') return draft;
@@ -43,7 +42,6 @@ function isAsSaved(field: Field, draft: Draft): boolean {
   return draft === textOf(field, undefined);
 }
 
-/** Removes the drafts of a section after they were saved or discarded. */
 export function withoutSection(drafts: Drafts, { id }: Section): Drafts {
   return Object.fromEntries(Object.entries(drafts).filter(([path]) => !path.startsWith(`${id}.`)));
 }

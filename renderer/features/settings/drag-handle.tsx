@@ -1,7 +1,7 @@
 import { type PointerEvent, useEffect, useState } from 'react';
 import { HOSTED_IDS, type HostedId, isHostedId, type UpstreamId } from '#shared/ids.ts';
 import { t } from '../../text/t.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { isEmptyPlace, type Placed, whyFixed } from './upstream-place.tsx';
 
@@ -120,7 +120,6 @@ async function swapAlong(
 
 const sectionOf = (id: HostedId) => document.getElementById(`section-${id}`);
 
-/** The section follows the pointer, and a line shows where it would go. */
 function useShownDrag(id: HostedId, drag: Drag | null): void {
   useEffect(() => {
     const own = sectionOf(id);

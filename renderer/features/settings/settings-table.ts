@@ -16,7 +16,6 @@ export interface Field extends Omit<SettingView, 'choices'> {
   readonly choices: readonly Choice[];
 }
 
-/** Settings that are saved together. */
 export interface Section {
   readonly id: string;
   readonly upstream: UpstreamId | null;
@@ -53,12 +52,10 @@ const ESSENTIALS = ['label', 'baseUrl', 'apiKey', 'model', 'priceInput', 'priceO
 const GROUPS = {
   connection: ['models', 'headers', 'timeoutMs'],
   price: ['priceCached', 'budgetDay', 'budgetMonth'],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
-
-type FieldGroupName = keyof typeof GROUPS | 'advanced';
+};
 
 interface FieldGroup {
-  readonly name: FieldGroupName;
+  readonly name: keyof typeof GROUPS | 'advanced';
   readonly fields: readonly Field[];
 }
 

@@ -4,9 +4,7 @@ import type { AgentState } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
 
 /** An engine's display name; an unknown kind is returned unchanged. */
-export function engineName(kind: string): string {
-  return t.thisMachine.engines[kind] ?? kind;
-}
+export const engineName = (kind: string): string => t.thisMachine.engines[kind] ?? kind;
 
 export function engineHealthText({ status, code }: AgentEngine['health']): string {
   const { health } = t.thisMachine;

@@ -91,7 +91,6 @@ export const settings = {
   test: 'Test',
 };
 
-/** The keys that apps call with. */
 export const keys = {
   title: 'Keys for apps',
   text: 'Named keys show which app made a request. Once a key exists, every app needs one: enter it where the app asks for an API key.',
