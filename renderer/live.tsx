@@ -95,7 +95,6 @@ function openedBy(route: Route, opened: string | null): string | null {
   return route.page === 'providers' ? opened : null;
 }
 
-/** Shows the headline in the tab's title. */
 function useTitle({ lead, subject, rest }: HeadlineText): void {
   const title = t.shell.pageTitle(`${lead}${subject}${rest}`);
   useEffect(() => {

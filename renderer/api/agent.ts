@@ -1,7 +1,6 @@
 import type { AgentView, OwnerChoice, DoctorReport } from '#shared/agent.ts';
 import { type Answer, type Caller, jsonBody } from './client.ts';
 
-/** The agent of the gateway's machine, or the reason why there is none. */
 export type AgentState =
   | { readonly kind: 'on'; readonly view: AgentView }
   /** Switched off by its owner; the message says how to switch it on. */

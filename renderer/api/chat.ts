@@ -14,7 +14,6 @@ interface ChatCall {
   readonly messages: readonly ChatMessage[];
 }
 
-/** Who answered and why others did not, from the response headers. */
 export interface ChatRoute {
   readonly requestId: string | null;
   readonly upstream: string | null;

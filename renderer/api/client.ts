@@ -87,9 +87,11 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
   };
 }
 
-export function jsonBody(method: 'POST' | 'PUT' | 'PATCH', body: unknown): RequestInit {
-  return { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-}
+export const jsonBody = (method: 'POST' | 'PUT' | 'PATCH', body: unknown): RequestInit => ({
+  method,
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(body),
+});
 
 export interface Refusal {
   readonly message: string;
@@ -141,7 +143,6 @@ export function createCaller(client: Pick<Client, 'request'>, answered: () => vo
   async function call<T>(path: string, init?: RequestInit): Promise<Answer<T>> {
     return answerOf<T>(await send(path, init));
   }
-  /** A call of whose answer one part is of interest. */
   async function part<Whole, Name extends keyof Whole>(
     name: Name,
     path: string,

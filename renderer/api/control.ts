@@ -54,7 +54,6 @@ export function createControl(
         `/api/v1/upstreams/${id}/models`,
         jsonBody('POST', source),
       ),
-    /** Lists the models that apps may name, over all upstreams. */
     readModels: async () =>
       partOf(
         await part<{ readonly data: readonly { readonly id: string }[] }, 'data'>(
@@ -95,7 +94,6 @@ function createKeys({ call, act }: Pick<Caller, 'call' | 'act'>) {
 
 const SHARING = '/api/v1/sharing';
 
-/** The addresses at which the gateway listens. */
 function createSharing({ call, part }: Pick<Caller, 'call' | 'part'>) {
   return {
     read: () => call<Sharing>(SHARING),

@@ -12,7 +12,6 @@ type FeedEnd = 'locked' | 'ended';
 
 interface FeedListener {
   onEvent: (event: LiveEvent) => void;
-  /** The connection was lost; reconnecting. */
   onLost: () => void;
   /** The gateway requires a key that the page does not have. */
   onLocked: () => void;
@@ -26,11 +25,9 @@ interface FeedEdges {
 }
 
 /** Pause in milliseconds before reconnection number `failures`, counted from 1. */
-export function reconnectDelay(failures: number): number {
-  return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
-}
+export const reconnectDelay = (failures: number): number =>
+  Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
 
-/** Follows the event feed until the signal aborts, and reconnects with growing pauses. */
 export async function followFeed(edges: FeedEdges, listener: FeedListener): Promise<void> {
   let failures = 0;
   while (!edges.signal.aborted) {

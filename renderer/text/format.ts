@@ -31,9 +31,8 @@ export function formatSpan(ms: number): string {
 export const formatCount = (count: number): string => COUNT.format(count);
 
 /** `1,204`, from ten thousand on `12.4k`, for places of fixed width. */
-export function formatCompact(count: number): string {
-  return count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
-}
+export const formatCompact = (count: number): string =>
+  count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
 
 /** Memory, in powers of 1,024 as the makers of GPUs count it: `512 MB`, `18.6 GB`, `140 GB`. */
 export const formatMemory = (bytes: number): string => formatSize(bytes, 1024);
@@ -70,9 +69,8 @@ export function formatMoment(epochMs: number, nowMs: number): string {
 }
 
 /** The same to the minute: `18 Nov, 14:30`. */
-export function formatMinute(epochMs: number, nowMs: number): string {
-  return formatMoment(epochMs, nowMs).replace(/:\d\d$/, '');
-}
+export const formatMinute = (epochMs: number, nowMs: number): string =>
+  formatMoment(epochMs, nowMs).replace(/:\d\d$/, '');
 
 /** An age in one unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
 export function formatAge(ms: number): string {
@@ -86,15 +84,12 @@ export function formatAge(ms: number): string {
 /** A noun's plural forms; English has two. */
 export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
 
-/** The form of a noun for a number. */
-export function formFor(count: number, forms: Forms): string {
-  return forms[PLURAL.select(count)] ?? forms.other;
-}
+export const formFor = (count: number, forms: Forms): string =>
+  forms[PLURAL.select(count)] ?? forms.other;
 
 /** `1 request`, `1,204 requests`. */
-export function counted(count: number, forms: Forms): string {
-  return `${formatCount(count)} ${formFor(count, forms)}`;
-}
+export const counted = (count: number, forms: Forms): string =>
+  `${formatCount(count)} ${formFor(count, forms)}`;
 
 /** `Groq, OpenAI and OpenRouter`. */
 export const formatList = (names: readonly string[]): string => LIST.format(names);

@@ -8,7 +8,6 @@ export function reasonText(reason: string): string {
   return t.reasons.reasons[reason] ?? reason;
 }
 
-/** A reason as a predicate that follows the upstream's name. */
 export function predicateText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
   if (status !== undefined) return t.reasons.answeredStatus(status);

@@ -17,7 +17,6 @@ export function ControlButton(props: ComponentProps<'button'>) {
 /** Id of the note, which describes every element that is disabled without control. */
 export const READ_ONLY_NOTE = 'read-only-note';
 
-/** Says why nothing can be changed here, and how to get control. */
 export function ReadOnlyNote() {
   const { command, demo } = useWindow().data.app;
   return (
@@ -37,7 +36,6 @@ interface CopyButtonProps {
 const SHOWN_MS = 1_600;
 const SPOKEN = { copied: t.shell.copy.copied, refused: t.shell.copy.refusedAloud } as const;
 
-/** Copies text and confirms it in place of its label. */
 export function CopyButton({ text, what, isNamed = false }: CopyButtonProps) {
   const [result, setResult] = useState<'copied' | 'refused' | null>(null);
   useEffect(() => {

@@ -5,7 +5,6 @@ import { Button } from './buttons.tsx';
 interface ModalProps {
   readonly title: ReactNode;
   readonly closing?: string;
-  /** Buttons beside the one that closes it. */
   readonly nav?: ReactNode;
   readonly onClose: () => void;
   readonly onKeyDown?: (event: KeyboardEvent) => void;

@@ -77,7 +77,6 @@ interface WatchEdges {
 }
 
 interface Watch {
-  /** The resource has changed: read it soon. */
   readonly changed: () => void;
   /** Read it now, because the user is waiting. */
   readonly again: () => void;

@@ -9,7 +9,6 @@ import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 
 interface AboutProps {
-  /** The section named in the address; the tray's menu links to this one. */
   readonly opened: string | null;
 }
 

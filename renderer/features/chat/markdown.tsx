@@ -11,9 +11,8 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
   return <div className="markdown">{blocks(lexer(text))}</div>;
 });
 
-function blocks(tokens: readonly Token[]): ReactNode {
-  return tokens.map((token, at) => <Fragment key={at}>{blockOf(token)}</Fragment>);
-}
+const blocks = (tokens: readonly Token[]): ReactNode =>
+  tokens.map((token, at) => <Fragment key={at}>{blockOf(token)}</Fragment>);
 
 function blockOf(token: Token): ReactNode {
   switch (token.type) {
@@ -89,9 +88,8 @@ function Table({ header, rows, align }: Pick<Tokens.Table, 'header' | 'rows' | '
   );
 }
 
-function inline(tokens: readonly Token[] = []): ReactNode {
-  return tokens.map((token, at) => <Fragment key={at}>{inlineOf(token)}</Fragment>);
-}
+const inline = (tokens: readonly Token[] = []): ReactNode =>
+  tokens.map((token, at) => <Fragment key={at}>{inlineOf(token)}</Fragment>);
 
 function inlineOf(token: Token): ReactNode {
   switch (token.type) {

@@ -2,7 +2,6 @@ import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts
 import { formatCompact, formatDuration } from '../../text/format.ts';
 import type { t } from '../../text/t.ts';
 
-/** By what answers are stacked. */
 export const STACKS = ['upstream', 'model'] as const;
 
 export type Stack = (typeof STACKS)[number];
@@ -14,6 +13,17 @@ export interface Measure {
   readonly text: (value: number) => string;
 }
 
+/** Mean time to first token in milliseconds; null without a measurement. */
+export const firstTokenMs = (of: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>) =>
+  of.firstTokens === 0 ? null : of.firstTokenMs / of.firstTokens;
+
+export const tokensPerSecond = ({ timedTokens, outputMs }: UsageFigures): number | null =>
+  outputMs === 0 ? null : (1000 * timedTokens) / outputMs;
+
+/** Tokens per second: `8.4`, `228`. */
+export const rateText = (value: number): string =>
+  value > 0 && value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
+
 export const MEASURES: readonly Measure[] = [
   { id: 'requests', of: ({ calls }) => calls, text: formatCompact },
   { id: 'fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
@@ -24,20 +34,6 @@ export const MEASURES: readonly Measure[] = [
   { id: 'output', of: ({ outputTokens }) => outputTokens, text: formatCompact },
   { id: 'speed', of: tokensPerSecond, text: rateText },
 ];
-
-/** Mean time to first token in milliseconds; null without a measurement. */
-export function firstTokenMs(of: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>) {
-  return of.firstTokens === 0 ? null : of.firstTokenMs / of.firstTokens;
-}
-
-export function tokensPerSecond({ timedTokens, outputMs }: UsageFigures): number | null {
-  return outputMs === 0 ? null : (1000 * timedTokens) / outputMs;
-}
-
-/** Tokens per second: `8.4`, `228`. */
-export function rateText(value: number): string {
-  return value > 0 && value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
-}
 
 export interface Bar {
   readonly at: number;
@@ -137,9 +133,8 @@ export function moneyText(nano: number, currency: string): string {
 const LEAST_SHOWN = 0.0001;
 
 /** What local answers saved, less their electricity as far as it is known; negative if they cost more. */
-export function netSavedNano({ savedNano, energyNano }: UsageFigures): number {
-  return savedNano - energyNano;
-}
+export const netSavedNano = ({ savedNano, energyNano }: UsageFigures): number =>
+  savedNano - energyNano;
 
 const MJ_PER_KWH = 3_600_000_000;
 

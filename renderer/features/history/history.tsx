@@ -212,9 +212,8 @@ function FirstTokens() {
 }
 
 /** The requests have a chart of their own; what has no values, such as speeds of whole answers, has none. */
-function isDrawn({ id, of }: Measure, { points }: HistoryReport): boolean {
-  return id !== 'requests' && valuesOf(points, of).length > 0;
-}
+const isDrawn = ({ id, of }: Measure, { points }: HistoryReport): boolean =>
+  id !== 'requests' && valuesOf(points, of).length > 0;
 
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
   const values = valuesOf(report.points, measure.of);
@@ -257,7 +256,6 @@ function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
   return value;
 }
 
-/** The same figures by who answered, by who asked, and step by step. */
 function Tables({ report, nameOf }: TablesProps) {
   const { parts, keys, points } = report;
   const stepColumns = Object.fromEntries(MEASURES.map(({ id }) => [id, words.measures[id]]));
@@ -325,9 +323,8 @@ function partRows(report: HistoryReport, nameOf: TablesProps['nameOf']): readonl
   });
 }
 
-function countCells({ calls, failures, inputTokens, cachedTokens, outputTokens }: UsageFigures) {
-  return [calls, failures, inputTokens, cachedTokens, outputTokens].map(formatCount);
-}
+const countCells = ({ calls, failures, inputTokens, cachedTokens, outputTokens }: UsageFigures) =>
+  [calls, failures, inputTokens, cachedTokens, outputTokens].map(formatCount);
 
 /** Whether anything has a price: without one, costs are unknown and not zero. */
 function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
@@ -348,22 +345,19 @@ function moneyCells(figures: UsageFigures, report: HistoryReport) {
   return [moneyText(figures.spentNano, currency), moneyText(netSavedNano(figures), currency)];
 }
 
-function orNoValue(value: number | null, text: (value: number) => string): string {
-  return value === null ? words.noValue : text(value);
-}
+const orNoValue = (value: number | null, text: (value: number) => string): string =>
+  value === null ? words.noValue : text(value);
 
 interface FigureTableProps {
   readonly label: string;
   readonly columns: Readonly<Record<string, string>>;
   /** The first cell is the head of its row. */
   readonly rows: readonly FigureRow[];
-  /** Whether the label stands above it. */
   readonly isTitled?: boolean;
 }
 
 interface FigureRow {
   readonly key: string;
-  /** Address of the requests that it sums up. */
   readonly hash?: string;
   readonly cells: readonly string[];
 }

@@ -128,9 +128,7 @@ export function upstreamSeries(
   });
 }
 
-export function machineSeries(
-  report: Pick<HistoryReport, 'machines' | 'names'>,
-): readonly Series[] {
+export function machineSeries(report: Pick<HistoryReport, 'machines' | 'names'>) {
   const nameOf = machineNames(report);
   return report.machines.map(({ provider, points }) => ({
     id: provider ?? '',
@@ -151,7 +149,6 @@ interface SeriesRow {
   /** All rows of a measure have the same scale. */
   readonly bars: readonly Bar[];
   readonly total: string;
-  /** A description of the bars for screen readers. */
   readonly label: string;
 }
 
@@ -182,7 +179,6 @@ function sumOf(all: readonly MachineFigures[]): MachineFigures {
   return Object.fromEntries(sums) as MachineFigures;
 }
 
-/** The value of each row in one step, as text. */
 export function rowTextAt(
   report: HistoryReport,
   { bars }: Pick<SeriesRow, 'bars'>,

@@ -10,7 +10,6 @@ import { Plot } from './plot.tsx';
 const words = t.history;
 
 interface Layer {
-  /** Decides the colour. */
   readonly id: string;
   readonly name: string;
   /** The requests that it counts; null if no page shows just them. */

@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
 import { distinctNames } from '#shared/machine-names.ts';
 import { formatAge, formatCount } from '../../text/format.ts';
@@ -6,6 +5,7 @@ import { t } from '../../text/t.ts';
 import { Unreadable } from '../../ui/facts.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import type { SettingView } from '#shared/settings.ts';
@@ -13,7 +13,6 @@ import { type Labels, placeName } from '../requests/attempt-names.ts';
 
 const words = t.models;
 
-/** The names that apps asked for, where they went, and an alias for each. */
 export function Models() {
   const { readAskedModels, data, frozenAt, control } = useWindow();
   const { totalRequests } = data.status.stats;
@@ -44,7 +43,7 @@ function Asked(props: {
 }) {
   const { asked, message, again } = props;
   const { settings, actions } = useWindow();
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   // As far as this window may read them.
   const setting =
     settings.kind === 'read' ? (settings.view['routing']?.['modelAliases'] ?? null) : null;
@@ -54,8 +53,7 @@ function Asked(props: {
 
   const map = async (name: string, model: string | null): Promise<void> => {
     const modelAliases = withAlias(pairs, name, model);
-    const refused = await actions.saveSettings({ routing: { modelAliases } });
-    setRefusal(refused?.message ?? null);
+    await attempt(actions.saveSettings({ routing: { modelAliases } }));
     again();
   };
 
@@ -64,7 +62,7 @@ function Asked(props: {
       {problem !== null && <p className="models-note">{problem}</p>}
       {isHeld && <p className="models-note">{words.held(setting.env)}</p>}
       <div className="models-error">
-        <ErrorText text={refusal ?? message} />
+        <ErrorText text={error ?? message} />
       </div>
       {names.length === 0 && problem === null && <p className="models-note">{words.empty}</p>}
       {names.length > 0 && (

@@ -24,7 +24,6 @@ const STEPS: readonly {
   { name: 'heal', faults: {} },
 ];
 
-/** Says that this is the demo, and shows in a minute what a gateway does. */
 export function DemoTour({ faults }: { readonly faults: Readonly<Record<UpstreamId, DemoFault>> }) {
   const { actions } = useWindow();
   const [error, setError] = useState<string | null>(null);

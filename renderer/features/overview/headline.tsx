@@ -75,7 +75,6 @@ export interface HeadlineText {
   /** Lines shown if there are no problems, or nobody answers. */
   readonly details: readonly string[];
   readonly problems: readonly Problem[];
-  /** Nobody is known to answer. */
   readonly isStuck: boolean;
 }
 
@@ -255,9 +254,8 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
 const isTold = (reason: string, isStuck: boolean): boolean =>
   reason === 'budget' || isLasting(reason) || isStuck;
 
-function becauseOf({ circuit: { lastError } }: UpstreamReport): string {
-  return lastError === null ? '' : problemWords.because(reasonText(reasonOf(lastError)));
-}
+const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
+  lastError === null ? '' : problemWords.because(reasonText(reasonOf(lastError)));
 
 function nearBudget(report: UpstreamReport): Problem | null {
   const { label, budget } = report;
@@ -326,7 +324,6 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
   }
 }
 
-/** What ends a problem, or shows where to end it. */
 type Remedy =
   | { readonly kind: 'settings'; readonly section: string; readonly word: string }
   | { readonly kind: 'machines' }

@@ -24,7 +24,6 @@ export interface UpstreamView {
 /** The five upstreams in the order in which requests try them. */
 export interface UpstreamList {
   readonly upstreams: readonly UpstreamView[];
-  /** What the next request will meet. */
   readonly verdict: Verdict;
   /** The upstream that the next request is expected to end at; null if there is none. */
   readonly server: UpstreamView | null;
@@ -85,13 +84,11 @@ function serverOf(verdict: Verdict) {
   }
 }
 
-/** True while no upstream is set up at all. */
 export const isUnconfigured = ({ verdict }: UpstreamList): boolean => verdict.kind === 'bare';
 
 /** Whether the upstream has been seen to answer: only then is its rail green. */
-export function isSure({ condition }: UpstreamView): boolean {
-  return condition.kind !== 'untested' && isSound(condition);
-}
+export const isSure = ({ condition }: UpstreamView): boolean =>
+  condition.kind !== 'untested' && isSound(condition);
 
 /** The first upstream that is called again after a time; null if no end is known, or only a person can end it. */
 export function firstBack({ upstreams }: UpstreamList) {

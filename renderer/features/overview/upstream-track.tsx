@@ -8,7 +8,7 @@ import type { LiveData } from '../../api/live-data.ts';
 import { t } from '../../text/t.ts';
 import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
-import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
+import { useAttempt, useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/upstream-test.tsx';
@@ -95,7 +95,6 @@ function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Contro
   ];
 }
 
-/** What changes its place in the order for an hour, or ends that. */
 function orderAction(
   upstream: UpstreamView,
   list: UpstreamList,
@@ -137,17 +136,15 @@ interface UpstreamActionsProps {
 }
 
 function UpstreamActions({ label, offered, order, children }: UpstreamActionsProps) {
-  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+  const [said, setSaid] = useState('');
+  const { error, attempt } = useAttempt();
 
   const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
     const name = button.closest('.upstream-card')?.querySelector('h3');
-    const refusal = await action.run();
-    setOutcome({
-      said: refusal ? '' : t.overview.track.done(label, action.done),
-      error: refusal?.message ?? null,
-    });
+    const isDone = await attempt(action.run());
+    setSaid(isDone ? t.overview.track.done(label, action.done) : '');
     // The button disappears on success, so the focus moves to the upstream's name.
-    if (!refusal) name?.focus({ preventScroll: true });
+    if (isDone) name?.focus({ preventScroll: true });
   };
 
   const buttonOf = (action: UpstreamAction) => (
@@ -171,16 +168,15 @@ function UpstreamActions({ label, offered, order, children }: UpstreamActionsPro
           {buttonOf(order)}
         </p>
       )}
-      <output className="unseen">{outcome?.said ?? ''}</output>
-      <ErrorText text={outcome?.error ?? null} />
+      <output className="unseen">{said}</output>
+      <ErrorText text={error} />
     </div>
   );
 }
 
 /** True if a reset would change something: the upstream is skipped, or close to it. */
-export function isResettable({ circuit, skips }: UpstreamReport): boolean {
-  return circuit.open || skips.length > 0 || circuit.consecutiveFails > 0;
-}
+export const isResettable = ({ circuit, skips }: UpstreamReport): boolean =>
+  circuit.open || skips.length > 0 || circuit.consecutiveFails > 0;
 
 /** True if a warm-up can be started; it costs money, so not in zero-spend mode. */
 export function isWarmable({ report, condition }: UpstreamView, status: StatusReport): boolean {

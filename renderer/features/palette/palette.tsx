@@ -26,7 +26,6 @@ interface PaletteProps {
 
 const words = t.palette;
 
-/** Finds pages, upstreams, machines, settings and actions by what is typed. */
 export function Palette({ list, onNewChat, onClose }: PaletteProps) {
   const content = useWindow();
   const { value: machines } = useReading(
@@ -134,9 +133,13 @@ function pages(): readonly Entry[] {
   }));
 }
 
-function action(name: string, text: string, to: Entry['to']): Entry {
-  return { id: `action-${name}`, group: 'action', text, note: '', to };
-}
+const action = (name: string, text: string, to: Entry['to']): Entry => ({
+  id: `action-${name}`,
+  group: 'action',
+  text,
+  note: '',
+  to,
+});
 
 const said = async (act: Promise<{ readonly message: string } | null>, done: string = words.done) =>
   (await act)?.message ?? done;
@@ -191,26 +194,28 @@ function actionsOf(
     ...list.upstreams.flatMap((view) => {
       const { id, label } = view.report;
       const isTestable = view.condition.kind !== 'missing' && !(zero && id !== 'local');
+      const offered = (
+        isOffered: boolean,
+        name: string,
+        text: string,
+        to: () => Promise<string>,
+      ) => (isOffered ? [action(name, text, to)] : []);
       return [
-        ...(isTestable
-          ? [action(`test-${id}`, words.test(label), () => tested(actions.testUpstream(id)))]
-          : []),
-        ...(isResettable(view.report)
-          ? [action(`reset-${id}`, words.reset(label), () => said(actions.resetCircuit(id)))]
-          : []),
-        ...(view.preferredMs === null
-          ? []
-          : [
-              action('end-preference', words.endPreference(label), () =>
-                said(actions.prefer(null)),
-              ),
-            ]),
+        ...offered(isTestable, `test-${id}`, words.test(label), () =>
+          tested(actions.testUpstream(id)),
+        ),
+        ...offered(isResettable(view.report), `reset-${id}`, words.reset(label), () =>
+          said(actions.resetCircuit(id)),
+        ),
+        ...offered(view.preferredMs !== null, 'end-preference', words.endPreference(label), () =>
+          said(actions.prefer(null)),
+        ),
         ...(isHostedId(id) && isPreferable(view, list)
           ? [action(`prefer-${id}`, words.prefer(label), () => said(actions.prefer(id)))]
           : []),
-        ...(isWarmable(view, data.status)
-          ? [action('warm', words.warmUp(label), () => said(actions.warmUp()))]
-          : []),
+        ...offered(isWarmable(view, data.status), 'warm', words.warmUp(label), () =>
+          said(actions.warmUp()),
+        ),
       ];
     }),
   ];

@@ -38,9 +38,8 @@ export function joinNoteOf(url: string): JoinNote | null {
 }
 
 /** The gateway's address in a join command; the first if it names several. */
-export function gatewayOf(join: string): string | null {
-  return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
-}
+export const gatewayOf = (join: string): string | null =>
+  /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
 
 /** How long the line stays valid; null once it has expired. */
 export function validityText(expiresAt: string, serverNow: number): string | null {
@@ -48,9 +47,8 @@ export function validityText(expiresAt: string, serverNow: number): string | nul
   return leftMs > 0 ? formatSpan(Math.ceil(leftMs / 1000) * 1000) : null;
 }
 
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
-}
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 
 /** Whether a host is in a tailnet, which encrypts: its names, and 100.64.0.0/10. */
 function isTailnet(hostname: string): boolean {

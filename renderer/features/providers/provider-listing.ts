@@ -19,7 +19,6 @@ import {
 
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
-/** Two machines that stand out, if they are in the list. */
 interface Marked {
   /** The one whose engine Local calls directly. */
   readonly directId: string | null;
@@ -71,9 +70,8 @@ export function matchesText(
     .every((word) => words.includes(word));
 }
 
-export function matchesGroup({ standing }: ProviderEntry, filter: ProviderFilter): boolean {
-  return filter === 'all' || groupOf(standing.kind) === filter;
-}
+export const matchesGroup = ({ standing }: ProviderEntry, filter: ProviderFilter): boolean =>
+  filter === 'all' || groupOf(standing.kind) === filter;
 
 export type ListLine =
   | { readonly kind: 'group'; readonly group: ProviderGroup; readonly count: number }
@@ -102,11 +100,9 @@ export function summaryOf(entries: readonly ProviderEntry[]): string {
   });
 }
 
-/** A column of the list of machines, by which the list can be sorted. */
 interface ProviderColumn {
   readonly title: string;
   readonly sort: string;
-  /** Texts around the value. */
   readonly before?: string;
   readonly after?: string;
   /** Text before the value for screen readers, which do not read the title. */

@@ -13,7 +13,6 @@ export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 
 /** A machine's state for the page, in order of precedence: causes that keep it from serving come first. */
 type Standing =
-  /** Its agent signed off. */
   | { readonly kind: 'stopped'; readonly since: number }
   /** Its heartbeats stopped without a goodbye. */
   | { readonly kind: 'silent'; readonly since: number }
@@ -37,7 +36,6 @@ type Standing =
 
 export type StandingKind = Standing['kind'];
 
-/** A machine with its standing and its owner's note. */
 export interface ProviderEntry {
   readonly provider: Provider;
   readonly standing: Standing;
@@ -60,9 +58,8 @@ export function standingOf(
 }
 
 /** True while a machine that failed verification is being verified again. */
-export function isRechecked({ verification }: Provider, { kind }: Standing): boolean {
-  return verification.status === 'verifying' && kind !== 'verifying' && kind !== 'direct';
-}
+export const isRechecked = ({ verification }: Provider, { kind }: Standing): boolean =>
+  verification.status === 'verifying' && kind !== 'verifying' && kind !== 'direct';
 
 function ownWord({ status, raw, last_heartbeat }: Provider): Standing | null {
   const since = Date.parse(last_heartbeat);
@@ -106,9 +103,8 @@ function inUse(provider: Provider, circuit: ProviderCircuit | undefined): Standi
   return { kind: status === 'idle' ? 'idle' : 'serving' };
 }
 
-function failedGroups(checks: readonly Check[]): readonly CheckGroup[] {
-  return checkGroups(checks).filter(({ outcome }) => outcome === 'failed');
-}
+const failedGroups = (checks: readonly Check[]): readonly CheckGroup[] =>
+  checkGroups(checks).filter(({ outcome }) => outcome === 'failed');
 
 /** The groups in the order of the list: those that need attention first. */
 export const PROVIDER_GROUPS = ['attention', 'arriving', 'ready', 'resting'] as const;
@@ -143,10 +139,8 @@ const ORDER = Object.keys(GROUP_OF);
 
 export const groupOf = (kind: StandingKind): ProviderGroup => GROUP_OF[kind];
 
-/** Place of a standing within its group. */
-export function rankOf(kind: StandingKind): number {
-  return kind === 'idle' ? rankOf('serving') : ORDER.indexOf(kind);
-}
+export const rankOf = (kind: StandingKind): number =>
+  kind === 'idle' ? rankOf('serving') : ORDER.indexOf(kind);
 
 /** All entries of one check: a network check has one per address. */
 export interface CheckGroup {
@@ -172,9 +166,8 @@ export function addressOf({ detail }: Check): string | null {
   return url?.[1] ?? null;
 }
 
-export function checkTodo(name: string): string {
-  return t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
-}
+export const checkTodo = (name: string): string =>
+  t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
 
 export const checkTitle = (name: string): string => t.providers.checks.names[name] ?? name;
 
@@ -251,7 +244,6 @@ function whatOf(standing: Standing, serverNow: number): Told {
   }
 }
 
-/** Of those that always say the same. */
 const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
   paused: says.paused,
   loading: says.loading,
@@ -260,9 +252,8 @@ const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
 };
 
 /** A machine's own name: its host's, or if it has none what it is. */
-export function providerName({ host, chip }: Pick<Provider, 'host' | 'chip'>): string {
-  return host.hostname.trim() || chip?.trim() || t.providers.unnamed;
-}
+export const providerName = ({ host, chip }: Pick<Provider, 'host' | 'chip'>): string =>
+  host.hostname.trim() || chip?.trim() || t.providers.unnamed;
 
 /** The names of all machines by their ids, the owner's first; two of one name are told apart. */
 export function namesOf({

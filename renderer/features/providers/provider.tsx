@@ -17,6 +17,7 @@ import { ErrorText } from '../../ui/fields.tsx';
 import { ConfirmDialog } from '../../ui/modal.tsx';
 import { StateWord, Unreadable } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import { directMachine, ownMachine } from '../this-machine/agent-engine.ts';
 import { ProviderPanels } from './provider-panels.tsx';
@@ -166,7 +167,7 @@ const noteWords = t.providers.note;
 function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
   const { control } = useWindow();
   const [draft, setDraft] = useState(note);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const id = useId();
   const isChanged = draft.name !== note.name || draft.note !== note.note;
   const field = (key: keyof ProviderNote) => ({
@@ -184,7 +185,7 @@ function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
       aria-label={noteWords.title}
       onSubmit={(event) => {
         event.preventDefault();
-        void onSave(draft).then((refusal) => setError(refusal?.message ?? null));
+        void attempt(onSave(draft));
       }}
     >
       <label htmlFor={`${id}-name`}>{noteWords.name}</label>
@@ -211,18 +212,15 @@ const actionWords = t.providers.actions;
 function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsProps) {
   const { registry } = useWindow();
   const [asking, setAsking] = useState(false);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
 
   const verify = async (): Promise<void> => {
-    const refusal = await registry.verify(id);
-    setError(refusal?.message ?? null);
-    if (!refusal) onVerifying();
+    if (await attempt(registry.verify(id))) onVerifying();
   };
   const remove = async (): Promise<void> => {
-    const refusal = await registry.remove(id);
+    const isRemoved = await attempt(registry.remove(id));
     setAsking(false);
-    setError(refusal?.message ?? null);
-    if (!refusal) location.assign(LIST);
+    if (isRemoved) location.assign(LIST);
   };
 
   return (

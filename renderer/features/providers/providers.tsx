@@ -31,7 +31,6 @@ interface ProvidersProps {
   readonly dialog: Extract<Route, { page: 'providers' }>['dialog'];
   readonly view: ProvidersView;
   readonly onView: (view: ProvidersView) => void;
-  /** The machine whose page was open last. */
   readonly opened: string | null;
 }
 
@@ -88,7 +87,6 @@ export const ADD = hashOf({ page: 'providers', filter: 'all', dialog: 'add' });
 interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView' | 'opened'> {
   readonly entries: readonly ProviderEntry[];
   readonly serverNow: number;
-  /** Number of machines beyond those that were read. */
   readonly unread: number;
 }
 

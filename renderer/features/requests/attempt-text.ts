@@ -7,16 +7,14 @@ import { brokenBefore } from './waterfall-model.ts';
 
 const { causes, results } = t.attempts;
 
-/** True for an attempt that delivered text to the caller. */
 export function gaveContent(attempt: AttemptRow, row: RequestRow): boolean {
   const { firstContentMs, reason } = attempt;
   return firstContentMs !== null && reason !== OUTRUN && !hasDiverged(attempt, row);
 }
 
 /** True for a resume whose text did not match the partial answer. */
-export function hasDiverged({ cause, endMs, reason }: AttemptRow, { state }: RequestRow): boolean {
-  return cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
-}
+export const hasDiverged = ({ cause, endMs, reason }: AttemptRow, { state }: RequestRow): boolean =>
+  cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
 
 /** The slow call that was hedged; null if it was not kept. */
 export function hedgedCall(hedge: AttemptRow, { attempts }: RequestRow): AttemptRow | null {

@@ -29,7 +29,6 @@ interface Call {
   readonly method: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly canStream: boolean;
-  /** Shows an event of a stream, and a whole answer, by language. */
   readonly shows: Readonly<
     Record<'python' | 'typescript', readonly [event: string, whole: string]>
   >;

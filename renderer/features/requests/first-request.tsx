@@ -34,6 +34,5 @@ export function FirstRequest({ heading: Heading }: { readonly heading: 'h2' | 'h
 }
 
 /** A model that is there; null if none is known. */
-export function servedModel(upstreams: readonly UpstreamReport[]): string | null {
-  return upstreams.find(({ healthy, model }) => healthy && model !== '')?.model ?? null;
-}
+export const servedModel = (upstreams: readonly UpstreamReport[]): string | null =>
+  upstreams.find(({ healthy, model }) => healthy && model !== '')?.model ?? null;

@@ -21,12 +21,10 @@ import { causeText, circuitText, resultText, skippedUpstreams, usageText } from 
 interface OpenRequestProps {
   readonly labels: Labels;
   readonly details: OpenDetails;
-  /** The list from which the request was opened, newest first. */
   readonly rows: readonly RequestRow[];
   readonly onEnd?: () => void;
 }
 
-/** The details of the open request, if any, updated while it runs. */
 export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) {
   const { data, now, requests } = useWindow();
   const { id } = details;

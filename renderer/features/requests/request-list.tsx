@@ -20,11 +20,9 @@ interface RequestListProps {
   readonly isHeld: boolean;
   readonly labels: Labels;
   readonly onSelect: (row: RequestRow) => void;
-  /** Called when the end of the list is near. */
   readonly onEnd?: (() => void) | undefined;
 }
 
-/** Distance from the end at which older rows are read. */
 const ROWS_AHEAD = 50;
 
 /** Requests on a common time axis, newest first; holds still while it is used. */
@@ -115,7 +113,6 @@ interface RequestLineProps {
   readonly row: RequestRow;
   readonly index: number;
   readonly count: number;
-  /** True for the one row of the list that Tab stops at. */
   readonly isActive: boolean;
   readonly labels: Labels;
   readonly elapsedMs: number;

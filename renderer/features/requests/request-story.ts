@@ -90,10 +90,8 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   ];
 }
 
-/** Whether the clause of a hedge already says that the upstream was called. */
-function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean {
-  return hedge.cause === 'hedge' && hedgedCall(hedge, row) === slow;
-}
+const isBeside = (hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean =>
+  hedge.cause === 'hedge' && hedgedCall(hedge, row) === slow;
 
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
@@ -101,9 +99,12 @@ function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   return isWaitedFor ? words.isSlow(name) : words.clause(name, predicateText(OUTRUN));
 }
 
-function aside(atMs: number, text: string): Clause {
-  return { atMs, isAnswer: false, isFallback: false, text };
-}
+const aside = (atMs: number, text: string): Clause => ({
+  atMs,
+  isAnswer: false,
+  isFallback: false,
+  text,
+});
 
 function answerText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs } = attempt;

@@ -19,18 +19,15 @@ interface Stretch {
   readonly to: number;
 }
 
-/** The narrowest visible segment. */
 const MIN_PERCENT = 1.4;
 /** Longer than the usual pause between two tokens. */
 const SILENT_FROM_MS = 2_000;
 const SKIPS: ReadonlySet<string> = new Set(SKIP_REASONS);
 
-/** True when the upstream was passed over rather than called. */
 export const isSkip = ({ reason }: AttemptRow): boolean => reason !== null && SKIPS.has(reason);
 
-export function drawnOf({ attempts }: RequestRow): readonly AttemptRow[] {
-  return attempts.filter((attempt) => !isSkip(attempt));
-}
+export const drawnOf = ({ attempts }: RequestRow): readonly AttemptRow[] =>
+  attempts.filter((attempt) => !isSkip(attempt));
 
 /** How long a started answer has been silent, or was before its end, in milliseconds; 0 below two seconds. */
 export function silentMsOf(attempt: AttemptRow, elapsedMs: number): number {
@@ -143,6 +140,5 @@ const SPAN = Math.log1p(END_MS / KNEE_MS);
 export const AXIS_TICKS_MS = [0, 1_000, 5_000, 30_000, 120_000] as const;
 
 /** Position on the axis in percent of its width; everything beyond three minutes is at the end. */
-export function axisPercent(ms: number): number {
-  return (100 * Math.log1p(Math.min(Math.max(ms, 0), END_MS) / KNEE_MS)) / SPAN;
-}
+export const axisPercent = (ms: number): number =>
+  (100 * Math.log1p(Math.min(Math.max(ms, 0), END_MS) / KNEE_MS)) / SPAN;

@@ -63,9 +63,7 @@ export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
   );
 }
 
-/** An event at one moment, drawn as a shape on its attempt's lane. */
 interface Mark {
-  /** A hedged call, an answer handed over to another upstream, or the predicted time of the first token. */
   readonly kind: 'hedge' | 'handover' | 'predicted';
   readonly attempt: number;
   readonly lane: Lane;
@@ -128,9 +126,11 @@ export function notesOf(
   );
 }
 
-function note(text: string, place: Omit<Note, 'text' | 'about'>, about: Note['about']): Note {
-  return { text, ...place, about };
-}
+const note = (text: string, place: Omit<Note, 'text' | 'about'>, about: Note['about']): Note => ({
+  text,
+  ...place,
+  about,
+});
 
 interface Gap {
   readonly before: Span | null;

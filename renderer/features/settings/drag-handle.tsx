@@ -6,10 +6,8 @@ import { useWindow } from '../../window-context.ts';
 import { isEmptyPlace, type Placed, whyFixed } from './upstream-place.tsx';
 
 interface Drag {
-  /** Where the pointer took hold, and where it is. */
   readonly fromY: number;
   readonly y: number;
-  /** The place that it would be dropped at. */
   readonly to: number;
 }
 

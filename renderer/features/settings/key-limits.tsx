@@ -13,6 +13,7 @@ import { t } from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 
 const words = t.keys.limits;
 
@@ -54,12 +55,10 @@ export function KeyLimitDialog(props: {
 }) {
   const { named, onSave, onClose } = props;
   const [draft, setDraft] = useState(draftOf(named.limits));
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const id = useId();
   const save = async (): Promise<void> => {
-    const refusal = await onSave(named.name, changeOf(draft));
-    if (refusal === null) onClose();
-    else setError(refusal.message);
+    if (await attempt(onSave(named.name, changeOf(draft)))) onClose();
   };
   return (
     <Modal title={words.title(named.name)} onClose={onClose}>

@@ -201,9 +201,8 @@ export function placeholderOf(field: Field, draft: Draft | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function defaultWords(field: Field): string {
-  return isNone(field.default) ? words.noDefault : words.default([field.default].flat().join(', '));
-}
+const defaultWords = (field: Field): string =>
+  isNone(field.default) ? words.noDefault : words.default([field.default].flat().join(', '));
 
 /** The unit after a number, with longer times and sizes also in a larger unit. */
 export function unitOf(field: Field, text: string): string {

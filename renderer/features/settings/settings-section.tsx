@@ -39,7 +39,6 @@ interface SettingsSectionProps {
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
 }
 
-/** Settings that are saved together; shows a summary while closed. */
 export function SettingsSection(props: SettingsSectionProps) {
   const { section, view, open, aimedAt, aimedField, query, drafts, onDrafts } = props;
   const { data, control, actions } = useWindow();

@@ -6,6 +6,7 @@ import { t } from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText, TextField } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import {
   engineHealthText,
@@ -30,7 +31,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
   const revision = data.providers.revision;
   const { value } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const [address, setAddress] = useState('');
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const test = useTest('local');
   const engines = value?.kind === 'on' ? value.view.engines : [];
   const ownUrl = value?.kind === 'on' ? (value.view.engine?.baseUrl ?? null) : null;
@@ -40,9 +41,8 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
 
   const put = async (baseUrl: string): Promise<void> => {
     test.clear();
-    const refusal = await actions.saveSettings({ local: { baseUrl } });
-    setError(refusal?.message ?? null);
-    if (refusal === null && (await test.run())) onWorks?.();
+    const isSaved = await attempt(actions.saveSettings({ local: { baseUrl } }));
+    if (isSaved && (await test.run())) onWorks?.();
   };
 
   return (

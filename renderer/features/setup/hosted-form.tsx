@@ -16,7 +16,6 @@ const TYPING_MS = 350;
 
 const words = t.setup.hosted;
 
-/** As they stand in this form. */
 const FIELD_LABELS = {
   baseUrl: words.baseUrl,
   apiKey: words.key,
@@ -44,7 +43,6 @@ export function HostedForm({
   const test = useTest(id);
   const typed = preset?.baseUrl ?? completeBaseUrl(address);
   const isAsking = typed !== '' && (apiKey !== '' || isKeyless(preset));
-  /** How often the list was asked for again. */
   const [asked, setAsked] = useState(0);
   const list = useModels(id, isAsking ? { baseUrl: typed, apiKey, asked } : null, actions);
   const baseUrl = list?.baseUrl ?? typed;
@@ -130,9 +128,8 @@ export function HostedForm({
 const isKeyless = (preset: Preset | null) => preset?.key === 'optional';
 
 /** The only model of a list; empty if there are none or several. */
-function onlyIn(list: ModelList | null): string {
-  return list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
-}
+const onlyIn = (list: ModelList | null): string =>
+  list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
 
 interface AccessFieldsProps {
   readonly preset: Preset;
@@ -235,9 +232,8 @@ export function savedListPrice(settings: SettingsState, id: string): ListPrice |
 }
 
 /** List prices are in dollars; the owner may count in another currency. */
-function isInDollars(settings: SettingsState): boolean {
-  return settings.kind === 'read' && settings.view['gateway']?.['currency']?.value === 'USD';
-}
+const isInDollars = (settings: SettingsState): boolean =>
+  settings.kind === 'read' && settings.view['gateway']?.['currency']?.value === 'USD';
 
 /** Text that is no number is sent as it is, and the gateway says what is allowed. */
 function amountOf(text: string): number | string {
@@ -304,7 +300,6 @@ interface ModelFieldProps {
   readonly onAgain: () => void;
 }
 
-/** More than one sees at a glance. */
 const SEARCHED_FROM = 20;
 
 function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
@@ -352,7 +347,6 @@ function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
   );
 }
 
-/** A service or a program with an OpenAI-compatible API. */
 interface Preset {
   readonly name: string;
   /** Null: it runs on the user's own machine, whose address is entered. */
@@ -365,6 +359,22 @@ interface Preset {
 }
 
 const { onAnother, other } = t.setup.hosted;
+
+const service = (name: string, baseUrl: string, keysAt: string): Preset => ({
+  name,
+  baseUrl,
+  example: '',
+  key: 'needed',
+  keysAt,
+});
+
+const program = (name: string, example: string): Preset => ({
+  name,
+  baseUrl: null,
+  example,
+  key: 'optional',
+  keysAt: '',
+});
 
 export const PRESETS: readonly Preset[] = [
   service('OpenAI', 'https://api.openai.com/v1', 'platform.openai.com/api-keys'),
@@ -379,14 +389,6 @@ export const PRESETS: readonly Preset[] = [
   program(onAnother('vLLM'), 'http://192.168.1.20:8000/v1'),
   program(other, 'https://api.example.com/v1'),
 ];
-
-function service(name: string, baseUrl: string, keysAt: string): Preset {
-  return { name, baseUrl, example: '', key: 'needed', keysAt };
-}
-
-function program(name: string, example: string): Preset {
-  return { name, baseUrl: null, example, key: 'optional', keysAt: '' };
-}
 
 /** Engines on another machine of one's own have no price. */
 const isPaid = ({ name, key }: Preset): boolean => key === 'needed' || name === other;

@@ -15,7 +15,6 @@ interface TestButtonProps {
   readonly children: ReactNode;
 }
 
-/** Makes one real call to the upstream and shows the result. */
 export function TestButton({ id, ...button }: TestButtonProps) {
   const { state, run } = useTest(id);
   const isRunning = state?.kind === 'running';
@@ -40,7 +39,6 @@ export function costHint(id: UpstreamId): string {
 interface TestResultProps {
   readonly state: TestState | null;
   readonly isBrief?: boolean;
-  /** Tests again what has failed. */
   readonly onAgain?: () => Promise<void>;
 }
 

@@ -180,7 +180,6 @@ export function modelGroups(models: readonly AgentModel[]) {
   };
 }
 
-/** What is known of a model, in words; nothing where it is unknown. */
 export function modelDetail(model: AgentModel, nowMs: number): string {
   const { engine, use, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
   const parts = [

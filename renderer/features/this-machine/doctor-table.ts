@@ -15,7 +15,6 @@ export interface DoctorRow {
   readonly name: string;
   readonly here: Side;
   readonly gateway: Side;
-  /** The usual cause when the two sides disagree. */
   readonly note: string | null;
 }
 
@@ -48,9 +47,8 @@ export function doctorTable(
 
 type Sides = Omit<DoctorRow, 'note'>;
 
-function isOnlyHere({ here, gateway }: Sides): boolean {
-  return here.outcome === 'passed' && gateway.outcome === 'failed';
-}
+const isOnlyHere = ({ here, gateway }: Sides): boolean =>
+  here.outcome === 'passed' && gateway.outcome === 'failed';
 
 /**
  * `isOwn`: the gateway runs on this machine. `isCutOff`: the gateway cannot reach an agent that answers locally.

@@ -3,6 +3,7 @@ import type { AgentModel, AgentView } from '#shared/agent.ts';
 import { t } from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { modelDetail, modelGroups } from './agent-status-text.ts';
 
@@ -18,16 +19,14 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
   const titleId = useId();
   const { agent } = useWindow();
   const [pending, setPending] = useState<string | null>(null);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const isMoving = pending !== null || isBetween(view.memory.state);
 
   const order = async (name: string, send: () => ReturnType<typeof agent.free>) => {
     if (isMoving) return;
     setPending(name);
-    setError(null);
-    const refusal = await send();
+    await attempt(send());
     setPending(null);
-    setError(refusal?.message ?? null);
     onTaken();
   };
   const change = ({ id, loaded }: AgentModel) => {

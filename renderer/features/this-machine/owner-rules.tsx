@@ -6,7 +6,6 @@ import { READ_ONLY_NOTE } from '../../ui/buttons.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 
-/** The owner's rules; each is saved as soon as it is switched. */
 export function OwnerRules({ view }: { readonly view: AgentView }) {
   const titleId = useId();
   const { rules } = view.owner;
@@ -144,7 +143,6 @@ interface RuleRow {
   readonly key: RuleKey;
   readonly label: string;
   readonly hint: string;
-  /** Why the rule has no effect on a machine that does not report its signal. */
   readonly unsupported: string;
 }
 

@@ -7,6 +7,7 @@ import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { Facts, StateWord, Unreadable } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
@@ -164,16 +165,17 @@ function ModeActions({
 }: Pick<MachineProps, 'view' | 'onTaken'> & { readonly children: ReactNode }) {
   const { agent } = useWindow();
   const [isBusy, setBusy] = useState(false);
-  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+  const [said, setSaid] = useState('');
+  const { error, attempt } = useAttempt();
   const note = modeNote(view);
 
   const choose = async ({ choice, done }: ModeAction): Promise<void> => {
     if (isBusy) return;
     setBusy(true);
-    const refusal = await agent.setMode(choice);
+    const isDone = await attempt(agent.setMode(choice));
     setBusy(false);
-    setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
-    if (!refusal) onTaken();
+    setSaid(isDone ? done : '');
+    if (isDone) onTaken();
   };
 
   return (
@@ -190,8 +192,8 @@ function ModeActions({
       ))}
       {children}
       {note !== null && <p className="quiet">{note}</p>}
-      <output className="unseen">{outcome?.said ?? ''}</output>
-      <ErrorText text={outcome?.error ?? null} />
+      <output className="unseen">{said}</output>
+      <ErrorText text={error} />
     </div>
   );
 }
@@ -268,13 +270,12 @@ function EngineOffer({ address }: { readonly address: string }) {
   const { data, actions } = useWindow();
   const localUrl = localUrlOf(data.status);
   const place = useRef<HTMLDivElement>(null);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
 
   const put = async (): Promise<void> => {
-    const refusal = await actions.saveSettings({ local: { baseUrl: address } });
-    setError(refusal?.message ?? null);
     // The button disappears once the gateway reports the change.
-    if (!refusal) place.current?.focus();
+    if (await attempt(actions.saveSettings({ local: { baseUrl: address } })))
+      place.current?.focus();
   };
 
   return (

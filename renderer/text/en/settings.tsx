@@ -2,7 +2,6 @@ import type { ReactNode } from 'react';
 import { counted, formatCount, formatDate } from '../format.ts';
 import { FAILURES, MACHINES, KEYS } from './nouns.ts';
 
-/** The settings page; the descriptions of settings come from the gateway. */
 export const settings = {
   title: 'Settings',
   text: 'Changes apply immediately unless noted. Values set by environment variables must be changed there.',

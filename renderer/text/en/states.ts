@@ -120,7 +120,6 @@ export const machineStates = {
   idle: { word: 'ready', means: 'It is verified and waiting for requests.' },
 } satisfies Record<string, StateText>;
 
-/** The states of the gateway's own machine, in addition to those of any machine. */
 export const agentStates = {
   off: { word: 'switched off', means: 'No agent runs on this machine: it is not shared.' },
   stopping: { word: 'stopping', means: 'Its agent is shutting down.' },
