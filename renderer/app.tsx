@@ -5,12 +5,11 @@ import { Locked } from './locked.tsx';
 import { hashOf, type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
 import { t } from './text/t.ts';
-import { Button } from './ui/button.tsx';
+import { Button } from './ui/buttons.tsx';
 import { Header } from './ui/header.tsx';
 import { Shortcuts, usePaletteKey } from './ui/shortcuts.tsx';
 import { useScroll } from './ui/use-scroll.ts';
 
-/** The whole page: connecting, locked or live. */
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { subscribe, getState } = switchyard.store;
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);

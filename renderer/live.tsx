@@ -46,7 +46,8 @@ export function Live(props: LiveProps) {
   const conversation = useConversation(switchyard.sendChat);
   const now = useNow(data, frozenAt);
   const list = upstreamList(data, now);
-  const headline = headlineAt(list, data, frozenAt);
+  const isDemo = data.app.demo !== undefined;
+  const headline = frozenAt === null ? headlineOf(list, isDemo) : UNREACHABLE;
   useTitle(headline);
   return (
     <WindowContext value={{ ...switchyard, data, now, frozenAt, control, settings }}>
@@ -68,9 +69,7 @@ export function Live(props: LiveProps) {
         <Requests details={details} filter={route.filter} by={route.by} onSelect={select} />
       )}
       {route.page === 'models' && <Models />}
-      {route.page === 'history' && (
-        <History range={route.range} stack={route.stack ?? 'upstream'} />
-      )}
+      {route.page === 'history' && <History range={route.range} stack={route.stack} />}
       {route.page === 'settings' && (
         <>
           <Settings
@@ -90,21 +89,12 @@ export function Live(props: LiveProps) {
   );
 }
 
-function headlineAt(
-  list: ReturnType<typeof upstreamList>,
-  { app }: LiveData,
-  frozenAt: number | null,
-): ReturnType<typeof headlineOf> {
-  return frozenAt === null ? headlineOf(list, app.demo !== undefined) : UNREACHABLE;
-}
-
 /** The machine to return to in the list; null once another page is opened. */
 function openedBy(route: Route, opened: string | null): string | null {
   if (route.page === 'provider') return route.id;
   return route.page === 'providers' ? opened : null;
 }
 
-/** Shows the headline in the tab's title. */
 function useTitle({ lead, subject, rest }: HeadlineText): void {
   const title = t.shell.pageTitle(`${lead}${subject}${rest}`);
   useEffect(() => {

@@ -1,8 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { t } from './text/t.ts';
-import { Button } from './ui/button.tsx';
-import { CodeLine } from './ui/code-line.tsx';
-import { ErrorText } from './ui/error-text.tsx';
+import { Button, CodeLine } from './ui/buttons.tsx';
+import { ErrorText } from './ui/fields.tsx';
 import { Logo } from './ui/header.tsx';
 
 interface LockedProps {

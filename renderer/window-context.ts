@@ -3,7 +3,6 @@ import type { LiveData } from './api/live-data.ts';
 import type { Switchyard } from './api/switchyard.ts';
 import type { SettingsState } from './api/window-state.ts';
 
-/** What the pages show, and the gateway's interface by which they read more and act. */
 export interface WindowContent extends Omit<Switchyard, 'store'> {
   readonly data: LiveData;
   /** Page time, updated only while something on screen counts. */

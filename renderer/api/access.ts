@@ -1,4 +1,4 @@
-import { type Caller, type Client, partOf } from './client.ts';
+import type { Caller, Client } from './client.ts';
 
 export interface RememberedBrowser {
   readonly id: string;
@@ -21,22 +21,16 @@ export type Access = ReturnType<typeof createAccess>;
 
 export function createAccess(
   client: Pick<Client, 'remember'>,
-  { call, act }: Caller,
+  { call, part, act }: Caller,
   answered: () => void,
 ) {
   /** Null if the log is not written to a file. */
-  const logs = async () =>
-    partOf(
-      await call<{ readonly lines: readonly string[] | null }>('/api/v1/logs'),
-      ({ lines }) => lines,
-    );
+  const logs = () =>
+    part<{ readonly lines: readonly string[] | null }, 'lines'>('lines', '/api/v1/logs');
   return {
     about: () => call<AboutGateway>('/api/v1/about'),
-    browsers: async () =>
-      partOf(
-        await call<{ readonly data: readonly RememberedBrowser[] }>('/api/v1/browsers'),
-        ({ data }) => data,
-      ),
+    browsers: () =>
+      part<{ readonly data: readonly RememberedBrowser[] }, 'data'>('data', '/api/v1/browsers'),
     /** Resolves with an error message, or null. */
     remember: async (name: string): Promise<string | null> => {
       const problem = await client.remember(name);
@@ -47,15 +41,14 @@ export function createAccess(
     logs,
     /** Everything for a bug report; secrets are masked by the gateway. */
     diagnostics: async (): Promise<Blob> => {
-      const read = DIAGNOSTICS.map(async (part) => {
-        const answer = await call(`/api/v1/${part}`);
-        return [part, answer.ok ? answer.value : answer.refusal.message] as const;
+      const reading = [
+        ...DIAGNOSTICS.map((name) => ({ name, answer: call(`/api/v1/${name}`) })),
+        { name: 'log', answer: logs() },
+      ].map(async ({ name, answer: asked }) => {
+        const answer = await asked;
+        return [name, answer.ok ? answer.value : answer.refusal.message];
       });
-      const log = await logs();
-      const parts = [
-        ...(await Promise.all(read)),
-        ['log', log.ok ? log.value : log.refusal.message] as const,
-      ];
+      const parts = await Promise.all(reading);
       const text = JSON.stringify(Object.fromEntries(parts), null, 2);
       return new Blob([`${text}\n`], { type: 'application/json' });
     },

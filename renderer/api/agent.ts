@@ -1,13 +1,11 @@
 import type { AgentView, OwnerChoice, DoctorReport } from '#shared/agent.ts';
 import { type Answer, type Caller, jsonBody } from './client.ts';
 
-/** The agent of the gateway's machine, or the reason why there is none. */
 export type AgentState =
   | { readonly kind: 'on'; readonly view: AgentView }
   /** Switched off by its owner; the message says how to switch it on. */
   | { readonly kind: 'off'; readonly message: string };
 
-/** The agent of the gateway's machine, read and controlled by the page. */
 export function createAgent({ call, act }: Pick<Caller, 'call' | 'act'>) {
   let last: AgentState | null = null;
   return {

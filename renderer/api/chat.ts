@@ -1,7 +1,7 @@
 import { visible } from '#shared/visible.ts';
 import { t } from '../text/t.ts';
-import { type Client, NO_ANSWER, refusalOf } from './client.ts';
-import { createSseReader } from './sse.ts';
+import { type Client, jsonBody, NO_ANSWER, refusalOf } from './client.ts';
+import { readEvents } from './sse.ts';
 
 export interface ChatMessage {
   readonly role: 'user' | 'assistant';
@@ -14,7 +14,6 @@ interface ChatCall {
   readonly messages: readonly ChatMessage[];
 }
 
-/** Who answered and why others did not, from the response headers. */
 export interface ChatRoute {
   readonly requestId: string | null;
   readonly upstream: string | null;
@@ -33,7 +32,6 @@ export type ChatEnd =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Sends a chat completion and streams its answer. Failures are values. */
 export type SendChat = (
   call: ChatCall,
   onEvent: (event: ChatEvent) => void,
@@ -45,15 +43,9 @@ const BROKEN: ChatEnd = { kind: 'failed', message: t.chat.brokeOff };
 export function createChat({ request }: Pick<Client, 'request'>): SendChat {
   return async ({ model, messages }, onEvent, signal) => {
     const asked = { messages, stream: true, stream_options: { include_usage: true } };
-    const body = JSON.stringify(model === null ? asked : { model, ...asked });
-    const headers = { 'Content-Type': 'application/json' };
+    const init = jsonBody('POST', model === null ? asked : { model, ...asked });
     try {
-      const response = await request('/v1/chat/completions', {
-        method: 'POST',
-        headers,
-        body,
-        signal,
-      });
+      const response = await request('/v1/chat/completions', { ...init, signal });
       onEvent({ kind: 'route', route: routeIn(response.headers) });
       if (!response.ok) return { kind: 'failed', message: (await refusalOf(response)).message };
       if (response.body === null) return BROKEN;
@@ -79,7 +71,7 @@ async function readAnswer(
   onEvent: (event: ChatEvent) => void,
 ): Promise<ChatEnd> {
   let end: ChatEnd = BROKEN;
-  const push = createSseReader((data) => {
+  await readEvents(body, (data) => {
     if (data === '[DONE]') {
       if (end === BROKEN) end = { kind: 'done' };
       return;
@@ -87,21 +79,13 @@ async function readAnswer(
     const error = readChunk(data, onEvent);
     if (error !== null) end = { kind: 'failed', message: error };
   });
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return end;
-    push(value);
-  }
+  return end;
 }
 
 interface Chunk {
   readonly model?: unknown;
   readonly error?: { readonly message?: unknown } | null;
-  readonly usage?: {
-    readonly prompt_tokens?: unknown;
-    readonly completion_tokens?: unknown;
-  } | null;
+  readonly usage?: Readonly<Partial<Record<'prompt_tokens' | 'completion_tokens', unknown>>> | null;
   readonly choices?: readonly { readonly delta?: Readonly<Record<string, unknown>> }[];
 }
 

@@ -5,7 +5,6 @@ const TOKEN_KEY = 'switchyard.session';
 const BROWSER_KEY = 'switchyard.browser';
 const API_KEY = 'switchyard.key';
 
-/** The client's dependencies; tests pass in their own. */
 interface ClientEdges {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
   /** Cleared when the tab is closed. */
@@ -88,9 +87,11 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
   };
 }
 
-export function jsonBody(method: 'POST' | 'PUT' | 'PATCH', body: unknown): RequestInit {
-  return { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-}
+export const jsonBody = (method: 'POST' | 'PUT' | 'PATCH', body: unknown): RequestInit => ({
+  method,
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(body),
+});
 
 export interface Refusal {
   readonly message: string;
@@ -100,10 +101,7 @@ export interface Refusal {
   readonly code?: string;
 }
 
-export const NO_ANSWER: Refusal = {
-  message: t.shell.errors.noAnswer,
-  param: null,
-};
+export const NO_ANSWER: Refusal = { message: t.shell.errors.noAnswer, param: null };
 
 /** The server's error message for a refused call, otherwise its status. */
 export async function refusalOf(response: Response): Promise<Refusal> {
@@ -112,9 +110,7 @@ export async function refusalOf(response: Response): Promise<Refusal> {
     const { error } = parseVisible(await response.text()) as {
       readonly error?: Readonly<Partial<Record<'message' | 'param' | 'code', unknown>>>;
     };
-    const message = error?.message;
-    const param = error?.param;
-    const code = error?.code;
+    const { message, param, code } = error ?? {};
     return {
       message: typeof message === 'string' && message !== '' ? message : fallback,
       param: typeof param === 'string' ? param : null,
@@ -147,12 +143,19 @@ export function createCaller(client: Pick<Client, 'request'>, answered: () => vo
   async function call<T>(path: string, init?: RequestInit): Promise<Answer<T>> {
     return answerOf<T>(await send(path, init));
   }
+  async function part<Whole, Name extends keyof Whole>(
+    name: Name,
+    path: string,
+    init?: RequestInit,
+  ): Promise<Answer<Whole[Name]>> {
+    return partOf(await call<Whole>(path, init), (whole) => whole[name]);
+  }
   /** A call whose only result is success or a refusal. */
   async function act(path: string, init: RequestInit): Promise<Refusal | null> {
     const answer = await call(path, init);
     return answer.ok ? null : answer.refusal;
   }
-  return { send, call, act };
+  return { send, call, part, act };
 }
 
 /** Reads a response to its end; its shape is the gateway's word. */

@@ -17,7 +17,7 @@ export type Control = ReturnType<typeof createControl>;
 
 export function createControl(
   { hasSession }: Pick<Client, 'hasSession'>,
-  { call, act }: Caller,
+  { call, part, act }: Caller,
   onSettings: (settings: SettingsState) => void,
 ) {
   let saves = 0;
@@ -31,7 +31,7 @@ export function createControl(
 
   return {
     keys: createKeys({ call, act }),
-    sharing: createSharing({ call }),
+    sharing: createSharing({ call, part }),
     setFault: (id: UpstreamId, fault: DemoFault) =>
       act(`/api/v1/demo/faults/${id}`, jsonBody('PUT', { fault })),
     setTraffic: (on: boolean) => act('/api/v1/demo/traffic', jsonBody('PUT', { on })),
@@ -48,18 +48,19 @@ export function createControl(
     testUpstream: (id: UpstreamId) =>
       call<UpstreamTest>(`/api/v1/upstreams/${id}/test`, { method: 'POST' }),
     /** Lists the models at an address, with a key that need not be saved. */
-    listModels: async (id: UpstreamId, source: ModelSource) => {
-      const path = `/api/v1/upstreams/${id}/models`;
-      return partOf(
-        await call<{ readonly models: readonly string[] }>(path, jsonBody('POST', source)),
-        ({ models }) => models,
-      );
-    },
-    /** Lists the models that apps may name, over all upstreams. */
+    listModels: (id: UpstreamId, source: ModelSource) =>
+      part<{ readonly models: readonly string[] }, 'models'>(
+        'models',
+        `/api/v1/upstreams/${id}/models`,
+        jsonBody('POST', source),
+      ),
     readModels: async () =>
       partOf(
-        await call<{ readonly data: readonly { readonly id: string }[] }>('/v1/models'),
-        ({ data }): readonly string[] => data.map(({ id }) => id),
+        await part<{ readonly data: readonly { readonly id: string }[] }, 'data'>(
+          'data',
+          '/v1/models',
+        ),
+        (models): readonly string[] => models.map(({ id }) => id),
       ),
     /** Does nothing without a session. */
     readSettings: async (): Promise<void> => {
@@ -93,15 +94,11 @@ function createKeys({ call, act }: Pick<Caller, 'call' | 'act'>) {
 
 const SHARING = '/api/v1/sharing';
 
-/** The addresses at which the gateway listens. */
-function createSharing({ call }: Pick<Caller, 'call'>) {
+function createSharing({ call, part }: Pick<Caller, 'call' | 'part'>) {
   return {
     read: () => call<Sharing>(SHARING),
-    newLink: async () =>
-      partOf(
-        await call<{ readonly link: string }>('/api/v1/sessions/codes', { method: 'POST' }),
-        ({ link }) => link,
-      ),
+    newLink: () =>
+      part<{ readonly link: string }, 'link'>('link', '/api/v1/sessions/codes', { method: 'POST' }),
     change: (host: string) => call<SharingChanged>(SHARING, jsonBody('PUT', { host })),
   };
 }

@@ -1,7 +1,7 @@
 import type { LiveEvent } from '#shared/live.ts';
 import { parseVisible } from '#shared/visible.ts';
 import type { Client } from './client.ts';
-import { createSseReader } from './sse.ts';
+import { readEvents } from './sse.ts';
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
@@ -12,7 +12,6 @@ type FeedEnd = 'locked' | 'ended';
 
 interface FeedListener {
   onEvent: (event: LiveEvent) => void;
-  /** The connection was lost; reconnecting. */
   onLost: () => void;
   /** The gateway requires a key that the page does not have. */
   onLocked: () => void;
@@ -26,11 +25,9 @@ interface FeedEdges {
 }
 
 /** Pause in milliseconds before reconnection number `failures`, counted from 1. */
-export function reconnectDelay(failures: number): number {
-  return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
-}
+export const reconnectDelay = (failures: number): number =>
+  Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
 
-/** Follows the event feed until the signal aborts, and reconnects with growing pauses. */
 export async function followFeed(edges: FeedEdges, listener: FeedListener): Promise<void> {
   let failures = 0;
   while (!edges.signal.aborted) {
@@ -60,15 +57,12 @@ async function readOnce(
     });
     if (response.status === 401) return 'locked';
     if (!response.ok || !response.body) return 'ended';
-    const push = createSseReader((data) => onEvent(parseVisible(data) as LiveEvent));
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return 'ended';
+    const onData = (data: string) => onEvent(parseVisible(data) as LiveEvent);
+    await readEvents(response.body, onData, () => {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => attempt.abort(), SILENCE_MS);
-      push(value);
-    }
+    });
+    return 'ended';
   } catch {
     return 'ended';
   } finally {

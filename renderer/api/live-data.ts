@@ -10,7 +10,7 @@ export interface LiveData extends Omit<LiveSnapshot, 'kind'> {
   readonly skewMs: number;
 }
 
-/** Applies one event; a delta before the first snapshot is dropped. */
+/** A delta before the first snapshot is dropped. */
 export function applyEvent(data: LiveData | null, event: LiveEvent, now: number): LiveData | null {
   if (event.kind === 'snapshot') return fromSnapshot(event, now);
   return data && applyDelta(data, event, now);

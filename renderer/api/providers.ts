@@ -19,7 +19,6 @@ export interface ProviderDetail {
   readonly history: readonly ProviderEvent[] | null;
 }
 
-/** The registry, read and changed by the page. */
 export function createProviders({ send, call, act }: Caller) {
   const machines = createMachineReader({ send });
   return {
@@ -51,16 +50,13 @@ export function createProviders({ send, call, act }: Caller) {
   };
 }
 
-function pathOf(id: string): string {
-  return `${ROOT}/${encodeURIComponent(id)}`;
-}
+const pathOf = (id: string): string => `${ROOT}/${encodeURIComponent(id)}`;
 
 /** Machines per request: parsing more would delay a frame. */
 const PAGE = 1_000;
 /** Limit on the machines read; the page says so if there are more. */
 const MAX_MACHINES = 10_000;
 
-/** The machines with their owner's notes. */
 export interface Machines extends Pick<ProviderList, 'count' | 'data'>, ProviderNotes {}
 
 interface Page {

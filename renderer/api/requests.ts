@@ -7,7 +7,6 @@ export const REQUESTS_PER_PAGE = 200;
 
 const ROOT = '/api/v1/requests';
 
-/** The requests that the gateway keeps, which are more than its feed shows. */
 export type Requests = ReturnType<typeof createRequests>;
 
 export function createRequests({ call }: Pick<Caller, 'call'>) {
@@ -21,6 +20,5 @@ export function createRequests({ call }: Pick<Caller, 'call'>) {
   };
 }
 
-export function queryOf(filter: RequestFilter, by: Narrowing): string {
-  return new URLSearchParams({ outcome: filter, ...by }).toString();
-}
+export const queryOf = (filter: RequestFilter, by: Narrowing): string =>
+  new URLSearchParams({ outcome: filter, ...by }).toString();

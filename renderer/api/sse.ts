@@ -25,3 +25,19 @@ export function createSseReader(onData: (data: string) => void): (chunk: string)
     }
   };
 }
+
+/** Reads a body to its end; `onChunk` is called before the events of each chunk. */
+export async function readEvents(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onData: (data: string) => void,
+  onChunk?: () => void,
+): Promise<void> {
+  const push = createSseReader(onData);
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    onChunk?.();
+    push(value);
+  }
+}

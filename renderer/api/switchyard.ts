@@ -10,7 +10,6 @@ import { createProviders } from './providers.ts';
 import { createRequests } from './requests.ts';
 import { INITIAL_STATE, reduceWindow } from './window-state.ts';
 
-/** The page's connection to its gateway: its state and the available actions. */
 export type Switchyard = ReturnType<typeof connectSwitchyard>;
 
 /** Redeems the code in the address, if any, and follows the feed as long as the page is open. */

@@ -24,7 +24,6 @@ export interface WindowState {
   readonly settings: SettingsState;
 }
 
-/** Everything that can happen to the page. */
 export type WindowAction =
   | { readonly kind: 'event'; readonly event: LiveEvent; readonly now: number }
   | { readonly kind: 'lost'; readonly now: number }

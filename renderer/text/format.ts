@@ -18,9 +18,7 @@ export function formatDuration(ms: number): string {
 }
 
 /** Time left, rounded up, so that it reads `1 s` until it is over. */
-export function formatCountdown(ms: number): string {
-  return formatSeconds(Math.ceil(ms / 1000));
-}
+export const formatCountdown = (ms: number): string => formatSeconds(Math.ceil(ms / 1000));
 
 /** A configured duration: `250 ms`, `2.5 s`, `8 s`, `1 min`, `1 h 30 min`. */
 export function formatSpan(ms: number): string {
@@ -30,24 +28,17 @@ export function formatSpan(ms: number): string {
 }
 
 /** `1,204`. */
-export function formatCount(count: number): string {
-  return COUNT.format(count);
-}
+export const formatCount = (count: number): string => COUNT.format(count);
 
 /** `1,204`, from ten thousand on `12.4k`, for places of fixed width. */
-export function formatCompact(count: number): string {
-  return count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
-}
+export const formatCompact = (count: number): string =>
+  count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
 
 /** Memory, in powers of 1,024 as the makers of GPUs count it: `512 MB`, `18.6 GB`, `140 GB`. */
-export function formatMemory(bytes: number): string {
-  return formatSize(bytes, 1024);
-}
+export const formatMemory = (bytes: number): string => formatSize(bytes, 1024);
 
 /** A file, in powers of 1,000 as the lists of models count them: `270 MB`, `4.9 GB`. */
-export function formatFileSize(bytes: number): string {
-  return formatSize(bytes, 1000);
-}
+export const formatFileSize = (bytes: number): string => formatSize(bytes, 1000);
 
 /** Below one GB in MB, and what is there is never zero. */
 function formatSize(bytes: number, base: number): string {
@@ -66,14 +57,10 @@ export function formatMemoryOf(usedBytes: number, totalBytes: number): string {
 }
 
 /** Wall-clock time of day, `14:31:07`. */
-export function formatClock(epochMs: number): string {
-  return CLOCK.format(epochMs);
-}
+export const formatClock = (epochMs: number): string => CLOCK.format(epochMs);
 
 /** A day without a time, from ISO 8601: `2 Jul 2026`. */
-export function formatDate(isoDay: string): string {
-  return DATE.format(Date.parse(isoDay));
-}
+export const formatDate = (isoDay: string): string => DATE.format(Date.parse(isoDay));
 
 /** Time of day, with the date if it is not today: `18 Nov, 14:31:07`. */
 export function formatMoment(epochMs: number, nowMs: number): string {
@@ -82,9 +69,8 @@ export function formatMoment(epochMs: number, nowMs: number): string {
 }
 
 /** The same to the minute: `18 Nov, 14:30`. */
-export function formatMinute(epochMs: number, nowMs: number): string {
-  return formatMoment(epochMs, nowMs).replace(/:\d\d$/, '');
-}
+export const formatMinute = (epochMs: number, nowMs: number): string =>
+  formatMoment(epochMs, nowMs).replace(/:\d\d$/, '');
 
 /** An age in one unit: `4 s ago`, `3 min ago`, `2 h ago`, `5 d ago`. */
 export function formatAge(ms: number): string {
@@ -98,20 +84,15 @@ export function formatAge(ms: number): string {
 /** A noun's plural forms; English has two. */
 export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>;
 
-/** The form of a noun for a number. */
-export function formFor(count: number, forms: Forms): string {
-  return forms[PLURAL.select(count)] ?? forms.other;
-}
+export const formFor = (count: number, forms: Forms): string =>
+  forms[PLURAL.select(count)] ?? forms.other;
 
 /** `1 request`, `1,204 requests`. */
-export function counted(count: number, forms: Forms): string {
-  return `${formatCount(count)} ${formFor(count, forms)}`;
-}
+export const counted = (count: number, forms: Forms): string =>
+  `${formatCount(count)} ${formFor(count, forms)}`;
 
 /** `Groq, OpenAI and OpenRouter`. */
-export function formatList(names: readonly string[]): string {
-  return LIST.format(names);
-}
+export const formatList = (names: readonly string[]): string => LIST.format(names);
 
 function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
@@ -120,6 +101,4 @@ function formatSeconds(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${pad(Math.floor(seconds / 60) % 60)} min`;
 }
 
-function pad(value: number): string {
-  return String(value).padStart(2, '0');
-}
+const pad = (value: number): string => String(value).padStart(2, '0');

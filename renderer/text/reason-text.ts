@@ -8,7 +8,6 @@ export function reasonText(reason: string): string {
   return t.reasons.reasons[reason] ?? reason;
 }
 
-/** A reason as a predicate that follows the upstream's name. */
 export function predicateText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
   if (status !== undefined) return t.reasons.answeredStatus(status);
@@ -16,6 +15,4 @@ export function predicateText(reason: string): string {
 }
 
 /** The reason at the start of a circuit's last error, such as `unreachable: ECONNREFUSED …`. */
-export function reasonOf(lastError: string): string {
-  return lastError.split(': ', 1)[0] ?? lastError;
-}
+export const reasonOf = (lastError: string): string => lastError.split(': ', 1)[0] ?? lastError;

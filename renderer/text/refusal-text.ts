@@ -10,7 +10,6 @@ export function refusalText({ message, param }: Refusal, labels: FieldLabels): s
   return plainText(label === undefined ? message : message.replaceAll(`'${param}'`, `“${label}”`));
 }
 
-/** System errors in words. */
 export function plainText(message: string): string {
   return message
     .replaceAll(/\b(?:connect )?ECONNREFUSED (\[.*?\]:\d+|[\w.-]+:\d+)/g, (_, at: string) =>

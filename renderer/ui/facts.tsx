@@ -1,14 +1,18 @@
+import { type ReactNode, useId } from 'react';
+import type { StateText } from '../text/en/states.ts';
+import { t } from '../text/t.ts';
+import { Button } from './buttons.tsx';
+
 export interface FactText {
   readonly label: string;
   readonly value: string;
 }
 
-interface FactProps extends FactText {
+interface FactProps extends Readonly<Record<keyof FactText, ReactNode>> {
   /** True if the entry takes a whole line. */
   readonly isWide?: boolean;
 }
 
-/** One entry of a list of facts (`dl`). */
 export function Fact({ label, value, isWide = false }: FactProps) {
   return (
     <div data-wide={isWide || undefined}>
@@ -28,5 +32,41 @@ export function Facts({ facts }: { readonly facts: readonly FactText[] }) {
         <Fact key={fact.label} {...fact} isWide={fact.value.length > WIDE} />
       ))}
     </dl>
+  );
+}
+
+/** A state in a word, with its meaning on hover and focus; Escape hides it. */
+export function StateWord({ word, means }: StateText) {
+  const id = useId();
+  return (
+    <span className="explained">
+      <button
+        type="button"
+        className="pill"
+        aria-describedby={id}
+        onKeyDown={({ key, currentTarget }) => key === 'Escape' && currentTarget.blur()}
+      >
+        {word}
+      </button>
+      <span role="tooltip" className="explanation" id={id}>
+        {means}
+      </span>
+    </span>
+  );
+}
+
+interface UnreadableProps {
+  readonly what: string;
+  readonly message: string;
+  readonly onRetry: () => void;
+}
+
+export function Unreadable({ what, message, onRetry }: UnreadableProps) {
+  return (
+    <section className="panel empty" role="alert">
+      <h2>{t.shell.unreadable(what)}</h2>
+      <p>{message}</p>
+      <Button onClick={onRetry}>{t.shell.tryAgain}</Button>
+    </section>
   );
 }

@@ -1,6 +1,6 @@
 import { type Route, TABS } from '../route.ts';
 import { t } from '../text/t.ts';
-import { CopyButton } from './copy-button.tsx';
+import { CopyButton } from './buttons.tsx';
 
 const IS_MAC = /Mac OS X/.test(navigator.userAgent);
 

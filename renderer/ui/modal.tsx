@@ -1,11 +1,10 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import { t } from '../text/t.ts';
-import { Button } from './button.tsx';
+import { Button } from './buttons.tsx';
 
 interface ModalProps {
   readonly title: ReactNode;
   readonly closing?: string;
-  /** Buttons beside the one that closes it. */
   readonly nav?: ReactNode;
   readonly onClose: () => void;
   readonly onKeyDown?: (event: KeyboardEvent) => void;

@@ -24,15 +24,14 @@ const ROWS = [
   { keys: [HELP_KEY], text: keyboard.help },
 ];
 
-/** The keys of the window, and the sheet that lists them. */
 export function Shortcuts() {
   const [isOpen, setIsOpen] = useState(false);
-  useShortcut(HELP_KEY, () => setIsOpen(true));
+  useShortcuts({
+    ...Object.fromEntries(GO.map(({ key, hash }) => [key, () => void (location.hash = hash)])),
+    [HELP_KEY]: () => setIsOpen(true),
+  });
   return (
     <>
-      {GO.map(({ key, hash }) => (
-        <Go key={key} letter={key} hash={hash} />
-      ))}
       {isOpen && (
         <Modal title={keyboard.title} onClose={() => setIsOpen(false)}>
           <dl className="shortcuts">
@@ -53,17 +52,11 @@ export function Shortcuts() {
   );
 }
 
-function Go({ letter, hash }: { readonly letter: string; readonly hash: string }) {
-  useShortcut(letter, () => {
-    location.hash = hash;
-  });
-  return null;
-}
-
-/** Calls `run` when a key is pressed without modifiers, outside fields and dialogs. */
-export function useShortcut(key: string, run: () => void): void {
+/** Each is called when its key is pressed without modifiers, outside fields and dialogs. */
+export function useShortcuts(runs: Readonly<Record<string, () => void>>): void {
   useKeyDown((event) => {
-    if (event.key !== key || event.ctrlKey || event.metaKey || event.altKey) return;
+    const run = runs[event.key];
+    if (run === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.defaultPrevented || isTyping(event.target)) return;
     event.preventDefault();
     run();

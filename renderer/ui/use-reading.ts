@@ -76,9 +76,7 @@ interface WatchEdges {
   readonly longestMs?: number;
 }
 
-/** Controls the repeated reading of a resource. */
 interface Watch {
-  /** The resource has changed: read it soon. */
   readonly changed: () => void;
   /** Read it now, because the user is waiting. */
   readonly again: () => void;

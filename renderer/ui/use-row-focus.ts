@@ -1,6 +1,5 @@
 import { type RefObject, useLayoutEffect, useRef } from 'react';
 
-/** Moves the focus between the rows of a list by keyboard; `onMove` makes a row the one that Tab stops at. */
 export function useRowFocus(
   list: RefObject<HTMLElement | null>,
   { active, count, onMove }: Moves,

@@ -8,7 +8,6 @@ const KEY = 'scroll';
  * filter or the details of a row, nothing moves.
  */
 export function useScroll(page: string): void {
-  /** By entry of the browser's history. */
   const left = useRef(new Map<number, number>());
   const entry = useRef(0);
   /** The entry whose page is shown: between `popstate` and `hashchange` still the one that is left. */

@@ -4,7 +4,6 @@ import { type RefObject, useLayoutEffect, useState } from 'react';
 const OVERSCAN = 6;
 
 interface Range {
-  /** The first row on screen. */
   readonly top: number;
   readonly first: number;
   /** Exclusive. */

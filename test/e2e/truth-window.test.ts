@@ -5,6 +5,8 @@ import { controlOf } from '../support/tier.ts';
 import { readFeed } from '../support/feed.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
+import { openWindow } from '../support/window-feed.ts';
+import { snapshot } from '../renderer/builders.ts';
 import { putCardOnPath } from '../support/two-hosts.ts';
 import { answers, error, startUpstream, type Upstream } from '../support/upstream.ts';
 import { startWindowHost } from '../support/window-host.ts';
@@ -75,4 +77,15 @@ test('a passed verification ends the cool-down, and the next request goes there'
   await post(`providers/${id}/verify`);
   await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
   expect(await chat(url)).toMatchObject({ status: 200, upstream: 'local' });
+});
+
+test('a page whose content cannot be read says so, offers to try again, and reads no longer', async () => {
+  const pages = { providers: 'The machines', history: 'The history', models: 'The models' };
+  for (const [hash, what] of Object.entries(pages)) {
+    // Only the feed is there.
+    const page = await openWindow(snapshot(), `#/${hash}`);
+    const alert = page.getByRole('alert').filter({ hasText: `${what} could not be read` });
+    await alert.getByRole('button', { name: 'Try again' }).waitFor();
+    expect(await page.getByText('Loading…').count()).toBe(0);
+  }
 });

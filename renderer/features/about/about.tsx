@@ -2,15 +2,13 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Access, RememberedBrowser } from '../../api/access.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { Button, CodeLine } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { Fact } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 
 interface AboutProps {
-  /** The section named in the address; the tray's menu links to this one. */
   readonly opened: string | null;
 }
 

@@ -7,9 +7,8 @@ import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { predicateText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy-button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { Button, CopyButton } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { namesOf } from '../providers/provider-standing.ts';
@@ -28,6 +27,10 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
   const rows = new Map(data.requests.map((row) => [row.id, row]));
   const waiting = waitingText(data, { labels, now, userAgent: navigator.userAgent });
   useEndInView(turns);
+  const startAfresh = (): void => {
+    conversation.clear();
+    input.current?.focus();
+  };
 
   return (
     <section className="chat" aria-labelledby="chat-title">
@@ -50,14 +53,7 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
             ))}
           </datalist>
         </label>
-        <Button
-          hidden={turns.length === 0}
-          disabled={isRunning}
-          onClick={() => {
-            conversation.clear();
-            input.current?.focus();
-          }}
-        >
+        <Button hidden={turns.length === 0} disabled={isRunning} onClick={startAfresh}>
           {t.chat.fresh}
         </Button>
       </header>
@@ -118,14 +114,13 @@ function waitingText(
   );
 }
 
-interface ComposerProps {
+function Composer({
+  input,
+  conversation: { isRunning, send, stop },
+}: {
   readonly input: RefObject<HTMLTextAreaElement | null>;
   readonly conversation: Conversation;
-}
-
-/** The message field; Enter sends, Shift+Enter starts a new line. */
-function Composer({ input, conversation }: ComposerProps) {
-  const { isRunning, send, stop } = conversation;
+}) {
   const [draft, setDraft] = useState('');
   useEffect(() => input.current?.focus(), [input]);
   const onSend = (): void => {
@@ -273,39 +268,34 @@ export function routeText({ route }: Pick<Turn, 'route'>, labels: Labels): strin
   const name = (id: string): string => labels.get(id) ?? id;
   const passed = parseFallbackReason(route.fallbackReason)
     .filter(({ reason }) => reason !== 'not_configured')
-    .map(({ upstream, reason }) => t.chat.passed(name(upstream), predicateText(reason)));
-  const served = route.upstream === null ? t.chat.noUpstream : name(route.upstream);
-  return passed.length === 0 ? served : t.chat.route(served, passed);
+    .map(({ upstream, reason }) => t.story.clause(name(upstream), predicateText(reason)));
+  return t.chat.route(route.upstream === null ? t.requests.who.none : name(route.upstream), passed);
 }
 
 /** The course of a request: `Local, then Hosted A: Local dropped the stream; Hosted A resumed the answer`. */
 function courseText(row: RequestRow, labels: Labels): string {
-  const who = whoOf(row, labels, wholeNameOf);
   const why = whyOf(row, labels);
-  if (why === null) return who;
-  return t.chat.course(who, why);
+  return t.chat.route(whoOf(row, labels, wholeNameOf), why === null ? [] : [why]);
 }
 
 /** Model, tokens, speed and time to first token, as far as known. */
 export function turnFacts(turn: Turn, row: RequestRow | null = null): readonly string[] {
-  const { model, endedAt } = turn;
   const firstTokenMs = row === null ? null : firstTokenMsOfRequest(row);
-  const tokens = tokensText(turn, row);
-  const first = firstTokenMs === null ? [] : [t.chat.firstToken(formatDuration(firstTokenMs))];
-  return [...(model === null ? [] : [model]), ...tokens, ...rateOf(turn, endedAt), ...first];
+  const first = firstTokenMs === null ? null : t.chat.firstToken(formatDuration(firstTokenMs));
+  const facts = [turn.model, tokensText(turn, row), rateText(turn), first];
+  return facts.filter((fact) => fact !== null);
 }
 
 /** As the gateway counted them; until it has, as the upstream reported them, or else one for each piece of text. */
-function tokensText({ usage, pieces }: Turn, row: RequestRow | null): readonly string[] {
-  if (row !== null && row.tokens !== null) return [t.usage.tokens(row.tokens)];
-  if (usage !== null) return [t.usage.tokens({ input: usage.prompt, output: usage.completion })];
-  return pieces === 0 ? [] : [t.chat.aboutTokens(pieces)];
+function tokensText({ usage, pieces }: Turn, row: RequestRow | null): string | null {
+  if (row !== null && row.tokens !== null) return t.usage.tokens(row.tokens);
+  if (usage !== null) return t.usage.tokens({ input: usage.prompt, output: usage.completion });
+  return pieces === 0 ? null : t.chat.aboutTokens(pieces);
 }
 
 /** Tokens per second from the first to the last; the wait for the first is shown separately. */
-function rateOf({ firstAt, usage, pieces }: Turn, endedAt: number | null): readonly string[] {
-  if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return [];
+function rateText({ firstAt, endedAt, usage, pieces }: Turn): string | null {
   const count = (usage?.completion ?? pieces) - 1;
-  if (count < 1) return [];
-  return [t.usage.rate((1000 * count) / (endedAt - firstAt))];
+  if (firstAt === null || endedAt === null || endedAt - firstAt < MIN_RATE_MS) return null;
+  return count < 1 ? null : t.usage.rate((1000 * count) / (endedAt - firstAt));
 }

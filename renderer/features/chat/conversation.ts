@@ -55,7 +55,6 @@ export function useConversation(sendChat: SendChat) {
     /** An empty name leaves the choice to the gateway. */
     choose: (name: string) => setModel(name === '' ? null : name),
     send: (question: string) => ask(turns, question),
-    /** Asks the last question again, in place of its answer. */
     again: async (): Promise<void> => {
       const last = turns.at(-1);
       if (last !== undefined && last.end !== null) await ask(turns.slice(0, -1), last.question);
@@ -115,9 +114,11 @@ export function withEvent(turn: Turn, event: ChatEvent, now: number): Turn {
   }
 }
 
-export function withEnd(turn: Turn, end: ChatEnd, now: number): Turn {
-  return { ...turn, end, endedAt: now };
-}
+export const withEnd = (turn: Turn, end: ChatEnd, now: number): Turn => ({
+  ...turn,
+  end,
+  endedAt: now,
+});
 
 /** The messages sent with the next question; turns without an answer are left out. */
 export function messagesOf(turns: readonly Turn[], question: string): readonly ChatMessage[] {

@@ -1,7 +1,7 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import { Fragment, memo, type ReactNode } from 'react';
 import { t } from '../../text/t.ts';
-import { CopyButton } from '../../ui/copy-button.tsx';
+import { CopyButton } from '../../ui/buttons.tsx';
 
 /**
  * Text of a model, with Markdown shown. The library only reads: every element is made here, so that HTML in the text
@@ -11,9 +11,8 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
   return <div className="markdown">{blocks(lexer(text))}</div>;
 });
 
-function blocks(tokens: readonly Token[]): ReactNode {
-  return tokens.map((token, at) => <Fragment key={at}>{blockOf(token)}</Fragment>);
-}
+const blocks = (tokens: readonly Token[]): ReactNode =>
+  tokens.map((token, at) => <Fragment key={at}>{blockOf(token)}</Fragment>);
 
 function blockOf(token: Token): ReactNode {
   switch (token.type) {
@@ -89,9 +88,8 @@ function Table({ header, rows, align }: Pick<Tokens.Table, 'header' | 'rows' | '
   );
 }
 
-function inline(tokens: readonly Token[] = []): ReactNode {
-  return tokens.map((token, at) => <Fragment key={at}>{inlineOf(token)}</Fragment>);
-}
+const inline = (tokens: readonly Token[] = []): ReactNode =>
+  tokens.map((token, at) => <Fragment key={at}>{inlineOf(token)}</Fragment>);
 
 function inlineOf(token: Token): ReactNode {
   switch (token.type) {

@@ -2,18 +2,27 @@ import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts
 import { formatCompact, formatDuration } from '../../text/format.ts';
 import type { t } from '../../text/t.ts';
 
-/** By what answers are stacked. */
 export const STACKS = ['upstream', 'model'] as const;
 
 export type Stack = (typeof STACKS)[number];
 
-/** What one chart shows of a step. */
 export interface Measure {
   readonly id: keyof typeof t.history.measures;
   /** Null if a step has no value. */
   readonly of: (figures: UsageFigures) => number | null;
   readonly text: (value: number) => string;
 }
+
+/** Mean time to first token in milliseconds; null without a measurement. */
+export const firstTokenMs = (of: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>) =>
+  of.firstTokens === 0 ? null : of.firstTokenMs / of.firstTokens;
+
+export const tokensPerSecond = ({ timedTokens, outputMs }: UsageFigures): number | null =>
+  outputMs === 0 ? null : (1000 * timedTokens) / outputMs;
+
+/** Tokens per second: `8.4`, `228`. */
+export const rateText = (value: number): string =>
+  value > 0 && value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
 
 export const MEASURES: readonly Measure[] = [
   { id: 'requests', of: ({ calls }) => calls, text: formatCompact },
@@ -22,41 +31,9 @@ export const MEASURES: readonly Measure[] = [
   { id: 'first', of: firstTokenMs, text: formatDuration },
   { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
   { id: 'reused', of: ({ cachedTokens }) => cachedTokens, text: formatCompact },
-  {
-    id: 'output',
-    of: ({ outputTokens }) => outputTokens,
-    text: formatCompact,
-  },
-  {
-    id: 'speed',
-    of: tokensPerSecond,
-    text: rateText,
-  },
+  { id: 'output', of: ({ outputTokens }) => outputTokens, text: formatCompact },
+  { id: 'speed', of: tokensPerSecond, text: rateText },
 ];
-
-/** Mean time to first token in milliseconds; null without a measurement. */
-export function firstTokenMs({
-  firstTokenMs: sum,
-  firstTokens,
-}: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>): number | null {
-  return firstTokens === 0 ? null : sum / firstTokens;
-}
-
-export function readTokens({
-  inputTokens,
-  cachedTokens,
-}: Pick<UsageFigures, 'inputTokens' | 'cachedTokens'>): number {
-  return Math.max(0, inputTokens - cachedTokens);
-}
-
-export function tokensPerSecond({ timedTokens, outputMs }: UsageFigures): number | null {
-  return outputMs === 0 ? null : (1000 * timedTokens) / outputMs;
-}
-
-/** Tokens per second: `8.4`, `228`. */
-export function rateText(value: number): string {
-  return value > 0 && value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
-}
 
 export interface Bar {
   readonly at: number;
@@ -68,10 +45,9 @@ export interface Bar {
 }
 
 /** Steps without a value have no bar. */
-export function barsOf(report: HistoryReport, { of }: Pick<Measure, 'of'>) {
+export function barsOf(report: HistoryReport, of: Measure['of']): readonly Bar[] {
   const values = valuesOf(report.points, of);
-  const max = Math.max(0, ...values.map(({ value }) => value));
-  return { bars: barsUpTo(report, values, max), max };
+  return barsUpTo(report, values, Math.max(0, ...values.map(({ value }) => value)));
 }
 
 interface ValueAt {
@@ -157,12 +133,9 @@ export function moneyText(nano: number, currency: string): string {
 const LEAST_SHOWN = 0.0001;
 
 /** What local answers saved, less their electricity as far as it is known; negative if they cost more. */
-export function netSavedNano({ savedNano, energyNano }: UsageFigures): number {
-  return savedNano - energyNano;
-}
+export const netSavedNano = ({ savedNano, energyNano }: UsageFigures): number =>
+  savedNano - energyNano;
 
 const MJ_PER_KWH = 3_600_000_000;
 
-export function kwhOf({ energyMj }: UsageFigures): number {
-  return energyMj / MJ_PER_KWH;
-}
+export const kwhOf = ({ energyMj }: UsageFigures): number => energyMj / MJ_PER_KWH;

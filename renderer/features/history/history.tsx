@@ -10,7 +10,7 @@ import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Fact } from '../../ui/facts.tsx';
+import { Fact, type FactText, Unreadable } from '../../ui/facts.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
@@ -37,38 +37,36 @@ import { StackedChart } from './stacked-chart.tsx';
 
 const words = t.history;
 
-const LONGEST_MS = 10_000;
+const READING_OPTIONS = { longestMs: 10_000 };
 
 /** The report of a range, read again with each request; without a range, of the one that shows most. */
-function useReport(
-  asked: HistoryRange | null,
-  readHistory: ReturnType<typeof useWindow>['readHistory'],
-  revision: number,
-) {
+function useReport(asked: HistoryRange | null) {
+  const { readHistory, data } = useWindow();
   const [best, setBest] = useState<HistoryRange | null>(null);
   const range = asked ?? best ?? 'day';
   const read = useCallback(() => readHistory(range), [readHistory, range]);
-  const { value, failure } = useReading(read, revision, null, { longestMs: LONGEST_MS });
+  const { totalRequests } = data.status.stats;
+  const { value, failure, again } = useReading(read, totalRequests, null, READING_OPTIONS);
   if (asked === null && best === null && value !== null) setBest(bestRange(value));
   // The previous report stays while the next is read, so that nothing closes or jumps.
   const isLate = value !== null && value.range !== range;
-  return { range, report: isLate && failure !== null ? null : value, isLate, failure };
+  return { range, report: isLate && failure !== null ? null : value, isLate, failure, again };
 }
 
 /** Usage over time; without a range, over the one that shows most. */
 export function History({
   range: asked,
-  stack,
+  stack = 'upstream',
 }: {
   readonly range: HistoryRange | null;
-  readonly stack: Stack;
+  readonly stack?: Stack | undefined;
 }) {
-  const { readHistory, data } = useWindow();
-  const { upstreams, stats } = data.status;
-  const { range, report, isLate, failure } = useReport(asked, readHistory, stats.totalRequests);
+  const { data, frozenAt } = useWindow();
+  const { range, report, isLate, failure, again } = useReport(asked);
   const charts = useRef<HTMLDivElement>(null);
   const drawn = useHeld(report, report?.range ?? range, useInUse(charts));
-  const nameOf = (id: string) => upstreams.find((each) => each.id === id)?.label ?? id;
+  const nameOf = (id: string) => data.status.upstreams.find((each) => each.id === id)?.label ?? id;
+  const isUnreadable = report === null && failure !== null && frozenAt === null;
   return (
     <>
       <div className="page-head">
@@ -85,23 +83,23 @@ export function History({
           ))}
         </nav>
       </div>
+      {isUnreadable && (
+        <Unreadable what={words.subject} message={failure.refusal.message} onRetry={again} />
+      )}
       <section
         className="panel usage-history"
         aria-labelledby="history-title"
         aria-busy={report === null || isLate}
+        hidden={isUnreadable}
       >
-        {failure !== null && <p className="history-note">{failure.refusal.message}</p>}
+        {report !== null && failure !== null && (
+          <p className="history-note">{failure.refusal.message}</p>
+        )}
         {report !== null && <Sums report={report} />}
         <div ref={charts} hidden={isEmpty(drawn)}>
           {drawn !== null && <Charts report={drawn} stack={stack} nameOf={nameOf} />}
         </div>
-        {report !== null && !isEmpty(report) && (
-          <>
-            {report.parts.length > 0 && <PartTable report={report} nameOf={nameOf} />}
-            {report.keys.length > 0 && <KeyTable report={report} />}
-            <StepTable report={report} />
-          </>
-        )}
+        {report !== null && !isEmpty(report) && <Tables report={report} nameOf={nameOf} />}
       </section>
     </>
   );
@@ -112,17 +110,19 @@ const isEmpty = (report: HistoryReport | null): boolean => (report?.points.lengt
 /** The sums of today and this month; if the range has nothing, what will be here. */
 function Sums({ report }: { readonly report: HistoryReport }) {
   const { problem, today, range } = report;
+  const facts = [
+    { label: words.sums.requests, value: formatCount(today.calls) },
+    { label: words.sums.tokens, value: formatCount(today.inputTokens + today.outputTokens) },
+    ...cacheSums(report),
+    ...moneySums(report),
+  ];
   return (
     <>
       {problem !== null && <p className="history-note">{problem}</p>}
       <dl className="history-sums">
-        <Fact label={words.sums.requests} value={formatCount(today.calls)} />
-        <Fact
-          label={words.sums.tokens}
-          value={formatCount(today.inputTokens + today.outputTokens)}
-        />
-        <CacheSums report={report} />
-        <MoneySums report={report} />
+        {facts.map((fact) => (
+          <Fact key={fact.label} {...fact} />
+        ))}
       </dl>
       {isEmpty(report) && (
         <div className="history-empty">
@@ -138,7 +138,43 @@ function Sums({ report }: { readonly report: HistoryReport }) {
   );
 }
 
-function Charts({ report, stack, nameOf }: PartTableProps & { readonly stack: Stack }) {
+/** What caches have saved, where any reports it. */
+function cacheSums({ thisMonth }: HistoryReport): readonly FactText[] {
+  const { cachedTokens, inputTokens, readingSavedMs } = thisMonth;
+  const reused = words.reusedOf(formatCompact(cachedTokens), formatCompact(inputTokens));
+  const saved = words.about(formatDuration(readingSavedMs));
+  return [
+    ...(cachedTokens > 0 ? [{ label: words.sums.reused, value: reused }] : []),
+    ...(readingSavedMs > 0 ? [{ label: words.sums.readingSaved, value: saved }] : []),
+  ];
+}
+
+/** What nobody has set a price for is left out: it is unknown, and not zero. */
+function moneySums(report: HistoryReport): readonly FactText[] {
+  const { today, thisMonth, currency } = report;
+  const money = (nano: number) => moneyText(nano, currency);
+  const { energyNano, energyMj } = thisMonth;
+  const kwh = words.kwh(kwhOf(thisMonth));
+  // Without an amount while no price is set.
+  const electricity = energyNano === 0 ? kwh : `${kwh}, ${money(energyNano)}`;
+  return [
+    ...(hasPrices(report)
+      ? [
+          { label: words.sums.spent, value: money(today.spentNano) },
+          { label: words.sums.spentThisMonth, value: money(thisMonth.spentNano) },
+          { label: words.sums.savedThisMonth, value: money(netSavedNano(thisMonth)) },
+        ]
+      : []),
+    ...(energyMj > 0 ? [{ label: words.sums.electricity, value: electricity }] : []),
+  ];
+}
+
+interface TablesProps {
+  readonly report: HistoryReport;
+  readonly nameOf: (upstream: string) => string;
+}
+
+function Charts({ report, stack, nameOf }: TablesProps & { readonly stack: Stack }) {
   return (
     <>
       <StackedChart report={report} stack={stack} nameOf={nameOf} />
@@ -162,49 +198,6 @@ function Charts({ report, stack, nameOf }: PartTableProps & { readonly stack: St
   );
 }
 
-/** What caches have saved, where any reports it. */
-function CacheSums({ report: { thisMonth } }: { readonly report: HistoryReport }) {
-  const { cachedTokens, inputTokens, readingSavedMs } = thisMonth;
-  return (
-    <>
-      {cachedTokens > 0 && (
-        <Fact
-          label={words.sums.reused}
-          value={words.reusedOf(formatCompact(cachedTokens), formatCompact(inputTokens))}
-        />
-      )}
-      {readingSavedMs > 0 && (
-        <Fact label={words.sums.readingSaved} value={words.about(formatDuration(readingSavedMs))} />
-      )}
-    </>
-  );
-}
-
-/** What nobody has set a price for is left out: it is unknown, and not zero. */
-function MoneySums({ report }: { readonly report: HistoryReport }) {
-  const { today, thisMonth, currency } = report;
-  return (
-    <>
-      {hasPrices(report) && (
-        <>
-          <Fact label={words.sums.spent} value={moneyText(today.spentNano, currency)} />
-          <Fact
-            label={words.sums.spentThisMonth}
-            value={moneyText(thisMonth.spentNano, currency)}
-          />
-          <Fact
-            label={words.sums.savedThisMonth}
-            value={moneyText(netSavedNano(thisMonth), currency)}
-          />
-        </>
-      )}
-      {thisMonth.energyMj > 0 && (
-        <Fact label={words.sums.electricity} value={electricityText(thisMonth, currency)} />
-      )}
-    </>
-  );
-}
-
 /** Half of the answers, and nineteen of twenty, began within these times; of the requests that this page has. */
 function FirstTokens() {
   const { data } = useWindow();
@@ -219,11 +212,9 @@ function FirstTokens() {
 }
 
 /** The requests have a chart of their own; what has no values, such as speeds of whole answers, has none. */
-function isDrawn({ id, of }: Measure, { points }: HistoryReport): boolean {
-  return id !== 'requests' && valuesOf(points, of).length > 0;
-}
+const isDrawn = ({ id, of }: Measure, { points }: HistoryReport): boolean =>
+  id !== 'requests' && valuesOf(points, of).length > 0;
 
-/** Bars over the range. */
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
   const values = valuesOf(report.points, measure.of);
   const peak = Math.max(0, ...values.map(({ value }) => value));
@@ -252,7 +243,6 @@ function Chart({ report, measure }: { readonly report: HistoryReport; readonly m
   );
 }
 
-/** The requests that a chart counts. */
 const LEADS_TO: Readonly<Partial<Record<Measure['id'], RequestFilter>>> = {
   fallbacks: 'fell-back',
   failures: 'failed',
@@ -266,11 +256,53 @@ function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
   return value;
 }
 
-function PartTable({ report, nameOf }: PartTableProps) {
+function Tables({ report, nameOf }: TablesProps) {
+  const { parts, keys, points } = report;
+  const stepColumns = Object.fromEntries(MEASURES.map(({ id }) => [id, words.measures[id]]));
+  return (
+    <>
+      {parts.length > 0 && (
+        <FigureTable
+          label={words.byUpstream}
+          columns={priced(words.columns, report)}
+          rows={partRows(report, nameOf)}
+          isTitled
+        />
+      )}
+      {keys.length > 0 && (
+        <FigureTable
+          label={words.byKey}
+          columns={priced(words.keyColumns, report)}
+          rows={keys.map(({ key, figures }) => ({
+            key,
+            hash: hashOf({ page: 'requests', filter: 'all', by: { key } }),
+            cells: [key, ...countCells(figures), ...moneyCells(figures, report)],
+          }))}
+          isTitled
+        />
+      )}
+      <details className="history-steps">
+        <summary>{words.asTable}</summary>
+        <FigureTable
+          label={words.stepByStep}
+          columns={{ from: words.from, ...stepColumns }}
+          rows={points.toReversed().map(({ at, figures }) => ({
+            key: String(at),
+            cells: [
+              stepText(report, at),
+              ...MEASURES.map(({ of, text }) => orNoValue(of(figures), text)),
+            ],
+          }))}
+        />
+      </details>
+    </>
+  );
+}
+
+function partRows(report: HistoryReport, nameOf: TablesProps['nameOf']): readonly FigureRow[] {
   const machineOf = machineNames(report);
-  const rows = report.parts.map(({ upstream, provider, model, figures }) => {
+  return report.parts.map(({ upstream, provider, model, figures }) => {
     const name = nameOf(upstream);
-    const head = provider === null ? name : t.usage.machineOf(name, machineOf(provider));
     const by = {
       upstream,
       ...(provider === null ? {} : { machine: provider }),
@@ -280,7 +312,7 @@ function PartTable({ report, nameOf }: PartTableProps) {
       hash: hashOf({ page: 'requests', filter: 'all', by }),
       key: `${upstream} ${provider} ${model}`,
       cells: [
-        head,
+        provider === null ? name : t.usage.machineOf(name, machineOf(provider)),
         model ?? words.noValue,
         ...countCells(figures),
         orNoValue(firstTokenMs(figures), formatDuration),
@@ -289,61 +321,10 @@ function PartTable({ report, nameOf }: PartTableProps) {
       ],
     };
   });
-  return (
-    <>
-      <h2 className="series-title">{words.byUpstream}</h2>
-      <FigureTable label={words.byUpstream} columns={priced(words.columns, report)} rows={rows} />
-    </>
-  );
 }
 
-interface PartTableProps {
-  readonly report: HistoryReport;
-  readonly nameOf: (upstream: string) => string;
-}
-
-function KeyTable({ report }: { readonly report: HistoryReport }) {
-  const rows = report.keys.map(({ key, figures }) => ({
-    key,
-    hash: hashOf({ page: 'requests', filter: 'all', by: { key } }),
-    cells: [key, ...countCells(figures), ...moneyCells(figures, report)],
-  }));
-  return (
-    <>
-      <h2 className="series-title">{words.byKey}</h2>
-      <FigureTable label={words.byKey} columns={priced(words.keyColumns, report)} rows={rows} />
-    </>
-  );
-}
-
-function StepTable({ report }: { readonly report: HistoryReport }) {
-  const rows = report.points.toReversed().map(({ at, figures }) => ({
-    key: String(at),
-    cells: [stepText(report, at), ...MEASURES.map(({ of, text }) => orNoValue(of(figures), text))],
-  }));
-  const columns = MEASURES.map(({ id }) => [id, words.measures[id]]);
-  return (
-    <details className="history-steps">
-      <summary>{words.asTable}</summary>
-      <FigureTable
-        label={words.stepByStep}
-        columns={{ from: words.from, ...Object.fromEntries(columns) }}
-        rows={rows}
-      />
-    </details>
-  );
-}
-
-function countCells({ calls, failures, inputTokens, cachedTokens, outputTokens }: UsageFigures) {
-  return [calls, failures, inputTokens, cachedTokens, outputTokens].map(formatCount);
-}
-
-/** Without an amount while no price is set. */
-function electricityText(figures: UsageFigures, currency: string): string {
-  const { energyNano } = figures;
-  const kwh = words.kwh(kwhOf(figures));
-  return energyNano === 0 ? kwh : `${kwh}, ${moneyText(energyNano, currency)}`;
-}
+const countCells = ({ calls, failures, inputTokens, cachedTokens, outputTokens }: UsageFigures) =>
+  [calls, failures, inputTokens, cachedTokens, outputTokens].map(formatCount);
 
 /** Whether anything has a price: without one, costs are unknown and not zero. */
 function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
@@ -364,61 +345,62 @@ function moneyCells(figures: UsageFigures, report: HistoryReport) {
   return [moneyText(figures.spentNano, currency), moneyText(netSavedNano(figures), currency)];
 }
 
-function orNoValue(value: number | null, text: (value: number) => string): string {
-  return value === null ? words.noValue : text(value);
-}
+const orNoValue = (value: number | null, text: (value: number) => string): string =>
+  value === null ? words.noValue : text(value);
 
 interface FigureTableProps {
   readonly label: string;
-  /** Titles by column, from left to right. */
   readonly columns: Readonly<Record<string, string>>;
   /** The first cell is the head of its row. */
   readonly rows: readonly FigureRow[];
+  readonly isTitled?: boolean;
 }
 
 interface FigureRow {
   readonly key: string;
-  /** Address of the requests that it sums up. */
   readonly hash?: string;
   readonly cells: readonly string[];
 }
 
-function FigureTable({ label, columns, rows }: FigureTableProps) {
+function FigureTable({ label, columns, rows, isTitled = false }: FigureTableProps) {
   const ids = Object.keys(columns);
   const classOf = (id: string | undefined) => (id === 'model' ? 'history-name' : undefined);
   return (
-    // A scrolling region without controls is reachable by keyboard (axe: scrollable-region-focusable).
-    <section className="history-scroll" {...FOCUSABLE} aria-label={label}>
-      <table>
-        <thead>
-          <tr>
-            {ids.map((id) => (
-              <th key={id} scope="col" className={classOf(id)}>
-                {columns[id]}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ key, hash, cells: [head, ...cells] }) => (
-            <tr key={key}>
-              <th scope="row" title={head}>
-                {hash === undefined ? head : <a href={hash}>{head}</a>}
-              </th>
-              {cells.map((cell, at) => (
-                <td
-                  key={ids[at + 1]}
-                  className={classOf(ids[at + 1])}
-                  title={classOf(ids[at + 1]) && cell}
-                >
-                  {cell}
-                </td>
+    <>
+      {isTitled && <h2 className="series-title">{label}</h2>}
+      {/* A scrolling region without controls is reachable by keyboard (axe: scrollable-region-focusable). */}
+      <section className="history-scroll" {...FOCUSABLE} aria-label={label}>
+        <table>
+          <thead>
+            <tr>
+              {ids.map((id) => (
+                <th key={id} scope="col" className={classOf(id)}>
+                  {columns[id]}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+          </thead>
+          <tbody>
+            {rows.map(({ key, hash, cells: [head, ...cells] }) => (
+              <tr key={key}>
+                <th scope="row" title={head}>
+                  {hash === undefined ? head : <a href={hash}>{head}</a>}
+                </th>
+                {cells.map((cell, at) => (
+                  <td
+                    key={ids[at + 1]}
+                    className={classOf(ids[at + 1])}
+                    title={classOf(ids[at + 1]) && cell}
+                  >
+                    {cell}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </>
   );
 }
 

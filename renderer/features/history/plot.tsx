@@ -8,16 +8,12 @@ const HEIGHT = 120;
 /** Width of a bar as a share of its step; the rest is the gap. */
 const BAR_SHARE = 0.8;
 
-/** Places values on a plot. */
 interface Scale {
   /** A bar from `x` on, both in shares of the width, that ends at the value `top`. */
-  readonly box: (
-    x: number,
-    width: number,
-    top: number,
-    value: number,
-  ) => Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
+  readonly box: (x: number, width: number, top: number, value: number) => Box;
 }
+
+type Box = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
 
 interface PlotProps {
   readonly report: HistoryReport;

@@ -8,7 +8,6 @@ import {
   type Bar,
   barsUpTo,
   firstTokenMs,
-  readTokens,
   stepCount,
   stepOf,
   stepText,
@@ -78,14 +77,12 @@ function SeriesChart({
   );
 }
 
-/** The calls of one upstream or machine over time. */
 interface Series {
   readonly id: string;
   readonly name: string;
   readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
 }
 
-/** The measure that is drawn for each series. */
 interface SeriesMeasure {
   readonly id: keyof typeof words.seriesMeasures;
   readonly of: (figures: MachineFigures) => number | null;
@@ -105,7 +102,11 @@ export const SERIES_MEASURES: readonly SeriesMeasure[] = [
 /** Drawn where something was found in a cache. */
 const CACHE_MEASURES: readonly SeriesMeasure[] = [
   { id: 'reused', of: ({ cachedTokens }) => cachedTokens, text: formatCompact },
-  { id: 'read', of: readTokens, text: formatCompact },
+  {
+    id: 'read',
+    of: ({ inputTokens, cachedTokens }) => Math.max(0, inputTokens - cachedTokens),
+    text: formatCompact,
+  },
 ];
 
 export function measuresOf(series: readonly Series[]): readonly SeriesMeasure[] {
@@ -127,9 +128,7 @@ export function upstreamSeries(
   });
 }
 
-export function machineSeries(
-  report: Pick<HistoryReport, 'machines' | 'names'>,
-): readonly Series[] {
+export function machineSeries(report: Pick<HistoryReport, 'machines' | 'names'>) {
   const nameOf = machineNames(report);
   return report.machines.map(({ provider, points }) => ({
     id: provider ?? '',
@@ -150,7 +149,6 @@ interface SeriesRow {
   /** All rows of a measure have the same scale. */
   readonly bars: readonly Bar[];
   readonly total: string;
-  /** A description of the bars for screen readers. */
   readonly label: string;
 }
 
@@ -174,19 +172,13 @@ export function seriesRows(
 }
 
 function sumOf(all: readonly MachineFigures[]): MachineFigures {
-  const sum = {
-    calls: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    cachedTokens: 0,
-    firstTokenMs: 0,
-    firstTokens: 0,
-  };
-  for (const figures of all) for (const name of MACHINE_FIGURES) sum[name] += figures[name];
-  return sum;
+  const sums = MACHINE_FIGURES.map((name) => [
+    name,
+    all.reduce((sum, figures) => sum + figures[name], 0),
+  ]);
+  return Object.fromEntries(sums) as MachineFigures;
 }
 
-/** The value of each row in one step, as text. */
 export function rowTextAt(
   report: HistoryReport,
   { bars }: Pick<SeriesRow, 'bars'>,

@@ -9,9 +9,7 @@ import { Plot } from './plot.tsx';
 
 const words = t.history;
 
-/** A part of each bar. */
 interface Layer {
-  /** Decides the colour. */
   readonly id: string;
   readonly name: string;
   /** The requests that it counts; null if no page shows just them. */

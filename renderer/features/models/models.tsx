@@ -1,34 +1,23 @@
-import { useState } from 'react';
 import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
-import { distinctNames, unknownMachine } from '#shared/machine-names.ts';
-import { counted, formatAge, formatCount } from '../../text/format.ts';
+import { distinctNames } from '#shared/machine-names.ts';
+import { formatAge, formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
+import { Unreadable } from '../../ui/facts.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
+import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import type { SettingView } from '#shared/settings.ts';
-import type { SettingsState } from '../../api/window-state.ts';
+import { type Labels, placeName } from '../requests/attempt-names.ts';
 
 const words = t.models;
 
-/** The names that apps asked for, where they went, and an alias for each. */
 export function Models() {
-  const { readAskedModels, data, settings, actions, control } = useWindow();
-  const reading = useReading(readAskedModels, data.status.stats.totalRequests, null);
-  const { value: asked, failure, again } = reading;
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const setting = aliasSetting(settings);
-  const problem = asked?.problem ?? null;
-  const isHeld = setting?.source === 'env';
-
-  const map = async (name: string, model: string | null): Promise<void> => {
-    const modelAliases = withAlias(aliasPairs(setting), name, model);
-    const refused = await actions.saveSettings({ routing: { modelAliases } });
-    setRefusal(refused?.message ?? null);
-    again();
-  };
-
+  const { readAskedModels, data, frozenAt, control } = useWindow();
+  const { totalRequests } = data.status.stats;
+  const { value: asked, failure, again } = useReading(readAskedModels, totalRequests, null);
+  const message = failure?.refusal.message ?? null;
   return (
     <>
       <div className="page-head">
@@ -38,25 +27,48 @@ export function Models() {
         </div>
         {!control && <ReadOnlyNote />}
       </div>
-      <section className="panel asked-models" aria-labelledby="models-title">
-        {problem !== null && <p className="models-note">{problem}</p>}
-        {isHeld && <p className="models-note">{words.held(setting.env)}</p>}
-        <div className="models-error">
-          <ErrorText text={refusal ?? failure?.refusal.message ?? null} />
-        </div>
-        {asked?.names.length === 0 && problem === null && (
-          <p className="models-note">{words.empty}</p>
-        )}
-        {asked !== null && asked.names.length > 0 && (
-          <AskedTable
-            asked={asked}
-            pairs={aliasPairs(setting)}
-            isHeld={isHeld}
-            onMap={(name, model) => void map(name, model)}
-          />
-        )}
-      </section>
+      {asked !== null && <Asked {...{ asked, again, message }} />}
+      {asked === null && message !== null && frozenAt === null && (
+        <Unreadable what={words.subject} message={message} onRetry={again} />
+      )}
     </>
+  );
+}
+
+/** `message`: why they could not be read again; null if they could. */
+function Asked(props: {
+  readonly asked: AskedModels;
+  readonly message: string | null;
+  readonly again: () => void;
+}) {
+  const { asked, message, again } = props;
+  const { settings, actions } = useWindow();
+  const { error, attempt } = useAttempt();
+  // As far as this window may read them.
+  const setting =
+    settings.kind === 'read' ? (settings.view['routing']?.['modelAliases'] ?? null) : null;
+  const pairs = aliasPairs(setting);
+  const { problem, names } = asked;
+  const isHeld = setting?.source === 'env';
+
+  const map = async (name: string, model: string | null): Promise<void> => {
+    const modelAliases = withAlias(pairs, name, model);
+    await attempt(actions.saveSettings({ routing: { modelAliases } }));
+    again();
+  };
+
+  return (
+    <section className="panel asked-models" aria-labelledby="models-title">
+      {problem !== null && <p className="models-note">{problem}</p>}
+      {isHeld && <p className="models-note">{words.held(setting.env)}</p>}
+      <div className="models-error">
+        <ErrorText text={error ?? message} />
+      </div>
+      {names.length === 0 && problem === null && <p className="models-note">{words.empty}</p>}
+      {names.length > 0 && (
+        <AskedTable {...{ asked, pairs, isHeld }} onMap={(name, model) => void map(name, model)} />
+      )}
+    </section>
   );
 }
 
@@ -97,7 +109,13 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
               {formatAge(Math.max(0, now - each.lastAt))}
             </td>
             <td data-label={went}>
-              <Destinations asked={each} machines={machines} />
+              <ul className="models-went">
+                {each.destinations.slice(0, MAX_SHOWN).map((to) => (
+                  <li key={`${to.upstream} ${to.provider} ${to.model}`}>
+                    <Destination {...{ to, machines }} isOnly={each.destinations.length === 1} />
+                  </li>
+                ))}
+              </ul>
             </td>
             <td data-label={map}>
               <AliasChoice asked={each} models={asked.models} {...{ pairs, isHeld, onMap }} />
@@ -112,7 +130,7 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
 /** More say nothing new. */
 const MAX_SHOWN = 4;
 
-function machinesOf({ names }: AskedModels): MachineLabels {
+function machinesOf({ names }: AskedModels): Labels {
   const named = names
     .flatMap(({ destinations }) => destinations)
     .flatMap(({ provider, machine }) =>
@@ -121,36 +139,15 @@ function machinesOf({ names }: AskedModels): MachineLabels {
   return distinctNames(Object.fromEntries(named));
 }
 
-type MachineLabels = ReadonlyMap<string, string>;
-
-interface DestinationsProps {
-  readonly asked: AskedModel;
-  readonly machines: MachineLabels;
-}
-
-function Destinations({ asked: { destinations }, machines }: DestinationsProps) {
-  return (
-    <ul className="models-went">
-      {destinations.slice(0, MAX_SHOWN).map((each) => (
-        <li key={`${each.upstream} ${each.provider} ${each.model}`}>
-          <Destination to={each} isOnly={destinations.length === 1} machines={machines} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 interface DestinationProps {
   readonly to: AskedDestination;
   readonly isOnly: boolean;
-  readonly machines: MachineLabels;
+  readonly machines: Labels;
 }
 
 function Destination({ to, isOnly, machines }: DestinationProps) {
   const { upstreams } = useWindow().data.status;
-  const share = isOnly ? null : (
-    <span className="quiet">{words.share(counted(to.calls, words.requests))}</span>
-  );
+  const share = isOnly ? null : <span className="quiet">{words.share(to.calls)}</span>;
   if (to.upstream === null) {
     return (
       <span data-tone="red" className="models-nowhere">
@@ -159,12 +156,8 @@ function Destination({ to, isOnly, machines }: DestinationProps) {
       </span>
     );
   }
-  const label = upstreams.find(({ id }) => id === to.upstream)?.label ?? to.upstream;
-  const { provider } = to;
-  const where =
-    provider === null
-      ? label
-      : t.usage.machineOf(label, machines.get(provider) ?? unknownMachine(provider));
+  const names = new Map([...upstreams.map(({ id, label }) => [id, label] as const), ...machines]);
+  const where = placeName(to.upstream, to.provider, names);
   return (
     <>
       {words.went(where, to.model ?? words.itsOwn)}
@@ -206,11 +199,6 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
   );
 }
 
-/** The owner's aliases, as far as this window may read them. */
-function aliasSetting(settings: SettingsState): SettingView | null {
-  return settings.kind === 'read' ? (settings.view['routing']?.['modelAliases'] ?? null) : null;
-}
-
 /** Each as `name=model`. */
 function aliasPairs(setting: SettingView | null): readonly string[] {
   const value = setting?.value;
@@ -234,6 +222,4 @@ function withAlias(
 }
 
 /** Whether a name can stand in the setting: it has no blank, comma or equals sign. */
-function canBeMapped(name: string): boolean {
-  return /^[^\s,=*]{1,200}$/.test(name);
-}
+const canBeMapped = (name: string): boolean => /^[^\s,=*]{1,200}$/.test(name);

@@ -4,10 +4,8 @@ import type { DemoFault } from '#shared/live.ts';
 import type { Control } from '../../api/control.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { ControlButton, READ_ONLY_NOTE } from '../../ui/buttons.tsx';
+import { ErrorText, Switch } from '../../ui/fields.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 
@@ -26,7 +24,6 @@ const STEPS: readonly {
   { name: 'heal', faults: {} },
 ];
 
-/** Says that this is the demo, and shows in a minute what a gateway does. */
 export function DemoTour({ faults }: { readonly faults: Readonly<Record<UpstreamId, DemoFault>> }) {
   const { actions } = useWindow();
   const [error, setError] = useState<string | null>(null);

@@ -9,9 +9,8 @@ import type { Absence } from '../../text/en/overview.tsx';
 import { t } from '../../text/t.ts';
 import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import { hashOf } from '../../route.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
+import { hashOf, type Route } from '../../route.ts';
+import { TestButton } from '../setup/upstream-test.tsx';
 
 interface HeadlineProps {
   readonly headline: HeadlineText;
@@ -20,8 +19,9 @@ interface HeadlineProps {
 }
 
 const LINES = 2;
+/** In characters: a name that fits a line of the smallest screen. */
+const SHORT = 18;
 
-/** The summary at the top of the overview; read aloud when it changes. */
 export function Headline({ headline, list, children }: HeadlineProps) {
   const { lead, subject, rest, tone, details, problems, isStuck } = headline;
   // Two lines are reserved below the headline, and the last one counts the problems that do not fit. Where nobody
@@ -34,7 +34,9 @@ export function Headline({ headline, list, children }: HeadlineProps) {
         <div aria-live="polite">
           <h1>
             {lead}
-            <span data-tone={tone}>{subject}</span>
+            <span data-tone={tone} data-short={subject.length < SHORT || undefined}>
+              {subject}
+            </span>
             {rest}
           </h1>
           {(problems.length === 0 || isStuck) && details.map((line) => <p key={line}>{line}</p>)}
@@ -73,7 +75,6 @@ export interface HeadlineText {
   /** Lines shown if there are no problems, or nobody answers. */
   readonly details: readonly string[];
   readonly problems: readonly Problem[];
-  /** Nobody is known to answer. */
   readonly isStuck: boolean;
 }
 
@@ -89,7 +90,6 @@ export const UNREACHABLE: HeadlineText = {
   isStuck: false,
 };
 
-/** The gateway's verdict in words, with what is wrong with each upstream. */
 export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
   const { upstreams, verdict } = list;
   const isStuck = verdict.kind === 'stuck';
@@ -113,9 +113,7 @@ function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   return [{ what: words.paidOff, todo: words.paidOffTodo, remedy }];
 }
 
-function isOff({ condition }: UpstreamView): boolean {
-  return condition.kind === 'zero-spend';
-}
+const isOff = ({ condition }: UpstreamView): boolean => condition.kind === 'zero-spend';
 
 type Sentence = Omit<HeadlineText, 'problems' | 'isStuck'>;
 
@@ -164,7 +162,9 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
     }
     default:
   }
-  const before = upstreams.slice(0, upstreams.indexOf(server)).filter(isSetUp);
+  const before = upstreams
+    .slice(0, upstreams.indexOf(server))
+    .filter(({ condition }) => condition.kind !== 'missing');
   const rest = words.servingRest(before.map(absenceOf));
   return say('green', { lead: words.serving, subject, rest }, ...details);
 }
@@ -195,10 +195,6 @@ function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): 
   );
 }
 
-function isSetUp({ condition }: UpstreamView): boolean {
-  return condition.kind !== 'missing';
-}
-
 interface Problem {
   readonly what: string;
   readonly todo: string;
@@ -209,75 +205,63 @@ interface Problem {
 const problemWords = t.overview.problems;
 const remedyWords = t.overview.remedies;
 
+const problem = (what: string, todo: string, remedy: Remedy): Problem => ({ what, todo, remedy });
+
 const MACHINES: Remedy = { kind: 'machines' };
 
-function settingsAt({ id }: UpstreamReport, word: string): Remedy {
-  return { kind: 'settings', section: id, word };
-}
+const settingsAt = ({ id }: UpstreamReport, word: string): Remedy => ({
+  kind: 'settings',
+  section: id,
+  word,
+});
+
+const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ kind: 'check', id, label });
 
 /**
  * An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. `isStuck`: nobody
  * answers, so that also what passes by itself is told.
  */
-function problemAt(upstream: UpstreamView, isStuck: boolean): Problem | null {
-  const { condition, report } = upstream;
-  const { label, circuit, id } = report;
-  const check: Remedy = { kind: 'check', id, label };
+function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Problem | null {
+  const { label, circuit } = report;
   switch (condition.kind) {
     case 'cooling':
-    case 'probe':
-      return condition.cause === 'slow'
-        ? {
-            what: problemWords.slow(label, circuit.consecutiveSlow),
-            todo: problemWords.checkUse,
-            remedy: check,
-          }
-        : {
-            what: problemWords.failed(label, circuit.consecutiveFails, becauseOf(report)),
-            ...repair(report),
-          };
+    case 'probe': {
+      if (condition.cause !== 'slow') {
+        const what = problemWords.failed(label, circuit.consecutiveFails, becauseOf(report));
+        return { what, ...repair(report) };
+      }
+      const what = problemWords.slow(label, circuit.consecutiveSlow);
+      return problem(what, problemWords.checkUse, checkOf(report));
+    }
     case 'failing':
       return { what: problemWords.failing(label, becauseOf(report)), ...repair(report) };
     case 'skipped':
-      if (condition.reason === 'budget') return budgetProblem(report);
-      return isLasting(condition.reason) || isStuck ? skipProblem(report, condition.reason) : null;
+      return isTold(condition.reason, isStuck) ? skipProblem(report, condition.reason) : null;
     case 'no-provider':
       return noProviderProblem(label, condition.cause, isStuck);
     case 'down':
       return downProblem(report, condition.reason);
-    case 'on-demand':
-      return condition.warmup === 'failed'
-        ? {
-            what: problemWords.notStarted(label),
-            todo: problemWords.notStartedTodo,
-            remedy: check,
-          }
-        : null;
+    case 'on-demand': {
+      const { notStarted, notStartedTodo } = problemWords;
+      const hasFailed = condition.warmup === 'failed';
+      return hasFailed ? problem(notStarted(label), notStartedTodo, checkOf(report)) : null;
+    }
     default:
       return nearBudget(report);
   }
 }
 
-function becauseOf({ circuit: { lastError } }: UpstreamReport): string {
-  return lastError === null ? '' : problemWords.because(reasonText(reasonOf(lastError)));
-}
+const isTold = (reason: string, isStuck: boolean): boolean =>
+  reason === 'budget' || isLasting(reason) || isStuck;
+
+const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
+  lastError === null ? '' : problemWords.because(reasonText(reasonOf(lastError)));
 
 function nearBudget(report: UpstreamReport): Problem | null {
   const { label, budget } = report;
   if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
-  return {
-    what: problemWords.nearBudget(label, budget.period),
-    todo: '',
-    remedy: settingsAt(report, remedyWords.raiseBudget),
-  };
-}
-
-function budgetProblem(report: UpstreamReport): Problem {
-  return {
-    what: problemWords.budget(report.label, report.budget?.period ?? 'day'),
-    todo: '',
-    remedy: settingsAt(report, remedyWords.raiseBudget),
-  };
+  const what = problemWords.nearBudget(label, budget.period);
+  return problem(what, '', settingsAt(report, remedyWords.raiseBudget));
 }
 
 function noProviderProblem(
@@ -285,80 +269,61 @@ function noProviderProblem(
   cause: NoProviderCause,
   isStuck: boolean,
 ): Problem | null {
-  const remedy = MACHINES;
-  switch (cause) {
-    case 'silent':
-      return { what: problemWords.silent(label), todo: problemWords.silentTodo, remedy };
-    case 'engine':
-      return { what: problemWords.engine(label), todo: problemWords.engineTodo, remedy };
-    case 'no-gpu':
-      return { what: problemWords.noGpu(label), todo: problemWords.noGpuTodo, remedy };
-    case 'failed':
-      return { what: problemWords.unverified(label), todo: problemWords.unverifiedTodo, remedy };
-    case 'paused':
-      // It is what the owner wanted, unless nobody else answers.
-      return isStuck
-        ? { what: problemWords.paused(label), todo: problemWords.pausedTodo, remedy }
-        : null;
-    case 'verifying':
-      return null;
-  }
+  // A pause is what the owner wanted, unless nobody else answers.
+  if (cause === 'verifying' || (cause === 'paused' && !isStuck)) return null;
+  const { what, todo } = problemWords.noProvider[cause];
+  return problem(what(label), todo, MACHINES);
 }
 
 function downProblem(report: UpstreamReport, reason: string): Problem {
-  const { label, baseUrl, id } = report;
+  const { label, id } = report;
   if (isLasting(reason)) return skipProblem(report, reason);
   const what = problemWords.down(label, reasonText(reason));
-  if (isPool(report)) return { what, todo: problemWords.seeMachines, remedy: MACHINES };
-  const place = baseUrl === null ? '' : problemWords.at(baseUrl);
-  const todo = id === 'local' ? problemWords.startOrCorrect(place) : problemWords.check(place);
-  return { what, todo, remedy: { kind: 'check', id, label } };
+  if (isPool(report)) return problem(what, problemWords.seeMachines, MACHINES);
+  const todo = id === 'local' ? problemWords.startOrCorrect : problemWords.check;
+  return problem(what, todo(placeOf(report)), checkOf(report));
 }
 
 /** Verified machines serve Local: which of them fails, and why, only their page tells. */
-function isPool({ id, baseUrl }: UpstreamReport): boolean {
-  return id === 'local' && baseUrl === null;
-}
+const isPool = ({ id, baseUrl }: UpstreamReport): boolean => id === 'local' && baseUrl === null;
+
+const placeOf = ({ baseUrl }: UpstreamReport): string =>
+  baseUrl === null ? '' : problemWords.at(baseUrl);
 
 function repair(report: UpstreamReport): Pick<Problem, 'todo' | 'remedy'> {
-  const { baseUrl, circuit, id, label } = report;
+  const { circuit, id } = report;
   if (isPool(report)) return { todo: problemWords.seeMachines, remedy: MACHINES };
-  const remedy: Remedy = { kind: 'check', id, label };
-  const place = baseUrl === null ? '' : problemWords.at(baseUrl);
-  if (id !== 'local') return { todo: problemWords.checkService(place), remedy };
   const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
-  const todo = isUnreachable ? problemWords.startEngine(place) : problemWords.checkEngine(place);
-  return { todo, remedy };
+  const engine = isUnreachable ? problemWords.startEngine : problemWords.checkEngine;
+  const todo = id === 'local' ? engine : problemWords.checkService;
+  return { todo: todo(placeOf(report)), remedy: checkOf(report) };
 }
 
 function skipProblem(report: UpstreamReport, reason: string): Problem {
-  const { label, model, id } = report;
-  const check: Remedy = { kind: 'check', id, label };
+  const { label, model, budget } = report;
+  const w = problemWords;
   switch (reason) {
+    case 'budget':
+      return problem(
+        w.budget(label, budget?.period ?? 'day'),
+        '',
+        settingsAt(report, remedyWords.raiseBudget),
+      );
     case 'credentials':
-      return {
-        what: problemWords.key(label),
-        todo: problemWords.keyTodo,
-        remedy: settingsAt(report, remedyWords.changeKey),
-      };
+      return problem(w.key(label), w.keyTodo, settingsAt(report, remedyWords.changeKey));
     case 'quota':
-      return { what: problemWords.quota(label), todo: problemWords.quotaTodo, remedy: check };
+      return problem(w.quota(label), w.quotaTodo, checkOf(report));
     case 'model_not_found':
-      return {
-        what: problemWords.model(label, model),
-        todo: problemWords.modelTodo,
-        remedy: settingsAt(report, remedyWords.changeModel),
-      };
+      return problem(
+        w.model(label, model),
+        w.modelTodo,
+        settingsAt(report, remedyWords.changeModel),
+      );
     default:
-      return {
-        what: problemWords.skipped(label, reasonText(reason)),
-        todo: problemWords.skippedTodo,
-        remedy: check,
-      };
+      return problem(w.skipped(label, reasonText(reason)), w.skippedTodo, checkOf(report));
   }
 }
 
-/** What ends a problem, or shows where to end it. */
 type Remedy =
   | { readonly kind: 'settings'; readonly section: string; readonly word: string }
   | { readonly kind: 'machines' }
@@ -366,43 +331,21 @@ type Remedy =
   | { readonly kind: 'check'; readonly id: UpstreamId; readonly label: string };
 
 function RemedyButton({ remedy }: { readonly remedy: Remedy }) {
-  switch (remedy.kind) {
-    case 'settings':
-      return (
-        <Link hash={hashOf({ page: 'settings', section: remedy.section })} text={remedy.word} />
-      );
-    case 'machines':
-      return (
-        <Link hash={hashOf({ page: 'providers', filter: 'all' })} text={remedyWords.machines} />
-      );
-    case 'check':
-      return <CheckButton id={remedy.id} label={remedy.label} />;
-  }
-}
-
-function Link({ hash, text }: { readonly hash: string; readonly text: string }) {
-  return (
-    <a className="button remedy" href={hash}>
-      {text}
-    </a>
-  );
-}
-
-function CheckButton({ id, label }: { readonly id: UpstreamId; readonly label: string }) {
-  const { state, run } = useTest(id);
-  const isRunning = state?.kind === 'running';
-  return (
-    <>
-      <ControlButton
-        className="button remedy"
-        title={costHint(id)}
-        aria-disabled={isRunning || undefined}
-        onClick={() => void (!isRunning && run())}
-      >
+  if (remedy.kind === 'check') {
+    return (
+      <TestButton id={remedy.id} className="button remedy">
         {remedyWords.check}
-        <span className="unseen"> {label}</span>
-      </ControlButton>{' '}
-      <TestResult state={state} isBrief />
-    </>
+        <span className="unseen"> {remedy.label}</span>
+      </TestButton>
+    );
+  }
+  const isSettings = remedy.kind === 'settings';
+  const to: Route = isSettings
+    ? { page: 'settings', section: remedy.section }
+    : { page: 'providers', filter: 'all' };
+  return (
+    <a className="button remedy" href={hashOf(to)}>
+      {isSettings ? remedy.word : remedyWords.machines}
+    </a>
   );
 }

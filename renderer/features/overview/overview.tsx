@@ -14,6 +14,7 @@ import { Pool } from './pool.tsx';
 import { isUnconfigured, type UpstreamList } from './upstream-list.ts';
 import { UpstreamTrack } from './upstream-track.tsx';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
+import { Fact } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { BarGraph } from '../history/plot.tsx';
 import { barsOf, moneyText, netSavedNano } from '../history/history-model.ts';
@@ -83,44 +84,27 @@ function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
   const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
     <dl className="counters">
-      <Counter label={labels.inFlight} value={formatCompact(inFlight)} />
-      {queued > 0 && <Counter label={labels.waiting} value={formatCompact(queued)} />}
-      <Counter label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
+      <Fact label={labels.inFlight} value={formatCompact(inFlight)} />
+      {queued > 0 && <Fact label={labels.waiting} value={formatCompact(queued)} />}
+      <Fact label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
       {OUTCOMES.map((outcome) => (
-        <Counter
+        <Fact
           key={outcome}
-          label={labels[outcome]}
+          label={<a href={hashOf({ page: 'requests', filter: outcome })}>{labels[outcome]}</a>}
           value={formatCompact(outcomes.ended[outcome])}
-          hash={hashOf({ page: 'requests', filter: outcome })}
         />
       ))}
     </dl>
   );
 }
 
-interface CounterProps {
-  readonly label: string;
-  readonly value: string;
-  /** Link to the list of the counted requests. */
-  readonly hash?: string;
-}
-
-function Counter({ label, value, hash }: CounterProps) {
-  return (
-    <div>
-      <dt>{hash === undefined ? label : <a href={hash}>{label}</a>}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
-
 const words = t.overview.today;
 
-interface Tile {
-  readonly label: string;
-  readonly of: (figures: UsageFigures) => number;
-  readonly text: (value: number) => string;
-}
+type Tile = readonly [
+  label: string,
+  of: (figures: UsageFigures) => number,
+  text: (value: number) => string,
+];
 
 const LONGEST_MS = 30_000;
 
@@ -139,12 +123,12 @@ function Today() {
         <a href={hashOf({ page: 'history', range: 'day' })}>{words.history}</a>
       </header>
       <dl>
-        {tilesOf(report).map((tile) => (
-          <div key={tile.label}>
-            <dt>{tile.label}</dt>
-            <dd>{tile.text(tile.of(report.today))}</dd>
+        {tilesOf(report).map(([label, of, text]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{text(of(report.today))}</dd>
             {/* The last 24 hours; the History view has the figures. */}
-            <BarGraph className="sparkline" bars={barsOf(report, tile).bars} />
+            <BarGraph className="sparkline" bars={barsOf(report, of)} />
           </div>
         ))}
       </dl>
@@ -153,23 +137,16 @@ function Today() {
 }
 
 /** The tiles; money only if an upstream has a price. */
-function tilesOf({
-  currency,
-  thisMonth: { spentNano, savedNano },
-}: HistoryReport): readonly Tile[] {
+function tilesOf({ currency, thisMonth }: HistoryReport): readonly Tile[] {
   const money = (value: number) => moneyText(value, currency);
   return [
-    { label: words.requests, of: ({ calls }) => calls, text: formatCompact },
-    {
-      label: words.tokens,
-      of: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
-      text: formatCompact,
-    },
-    ...(spentNano + savedNano === 0
+    [words.requests, ({ calls }) => calls, formatCompact],
+    [words.tokens, ({ inputTokens, outputTokens }) => inputTokens + outputTokens, formatCompact],
+    ...(thisMonth.spentNano + thisMonth.savedNano === 0
       ? []
-      : [
-          { label: words.spent, of: (at: UsageFigures) => at.spentNano, text: money },
-          { label: words.saved, of: netSavedNano, text: money },
-        ]),
+      : ([
+          [words.spent, ({ spentNano }) => spentNano, money],
+          [words.saved, netSavedNano, money],
+        ] as const satisfies readonly Tile[])),
   ];
 }

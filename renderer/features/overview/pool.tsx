@@ -2,20 +2,19 @@ import { SILENT_MS } from '#shared/pool.ts';
 import type { PoolReport } from '#shared/status.ts';
 import { formatAge, formatCompact, formatCount, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Fact } from '../../ui/facts.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
+import { Fact, StateWord } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
 
 const words = t.overview.pool;
 
 type Member = PoolReport['gateways'][number];
 
-/** The gateways of the pool, their totals, and this gateway's share. */
 export function Pool({ pool }: { readonly pool: PoolReport }) {
   // All gateways share the machines.
   const { providers: machines } = useWindow().data;
   const { gateways, problem, totals } = pool;
   const own = gateways.find(({ id }) => id === pool.gateway);
+  const inFlight = gateways.reduce((sum, each) => sum + each.in_flight, 0);
   return (
     <section className="pool panel" aria-labelledby="pool-title">
       <header className="panel-head">
@@ -35,14 +34,10 @@ export function Pool({ pool }: { readonly pool: PoolReport }) {
             value={words.verifiedOf(formatCount(machines.verified), formatCount(machines.count))}
           />
         )}
-        <Total
-          label={words.inFlight}
-          all={gateways.reduce((sum, each) => sum + each.in_flight, 0)}
-          own={own?.in_flight}
-        />
-        <Total label={words.requests} all={totals.requests} own={own?.requests} />
-        <Total label={words.answers} all={totals.answers} own={own?.answers} />
-        <Total label={words.tokens} all={totals.tokens} own={own?.tokens} />
+        <Fact label={words.inFlight} value={sumOf(inFlight, own?.in_flight)} />
+        <Fact label={words.requests} value={sumOf(totals.requests, own?.requests)} />
+        <Fact label={words.answers} value={sumOf(totals.answers, own?.answers)} />
+        <Fact label={words.tokens} value={sumOf(totals.tokens, own?.tokens)} />
       </dl>
       <ul className="pool-gateways">
         {gateways.map((each) => (
@@ -53,23 +48,12 @@ export function Pool({ pool }: { readonly pool: PoolReport }) {
   );
 }
 
-interface TotalProps {
-  readonly label: string;
-  readonly all: number;
-  readonly own: number | undefined;
-}
-
-function Total({ label, all, own }: TotalProps) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>
-        {formatCompact(all)}
-        {own !== undefined && <small>{words.own(formatCompact(own))}</small>}
-      </dd>
-    </div>
-  );
-}
+const sumOf = (all: number, own: number | undefined) => (
+  <>
+    {formatCompact(all)}
+    {own !== undefined && <small>{words.own(formatCompact(own))}</small>}
+  </>
+);
 
 function Gateway({ gateway, isOwn }: { readonly gateway: Member; readonly isOwn: boolean }) {
   const { now } = useWindow();

@@ -1,15 +1,13 @@
 import { useId } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import { t } from '../../text/t.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { ErrorText, Switch } from '../../ui/fields.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import type { UpstreamList } from './upstream-list.ts';
 
 const words = t.overview.rules;
 
-/** The two switches that concern all upstreams. */
 export function RoutingRules({ list }: { readonly list: UpstreamList }) {
   const { data } = useWindow();
   const { forceZero } = data.status;
@@ -48,7 +46,6 @@ function warmupHint(label: string, forceZero: boolean, on: boolean): string {
 
 interface RuleProps {
   readonly section: string;
-  /** The setting's key in its section. */
   readonly setting: string;
   readonly label: string;
   readonly on: boolean;

@@ -9,8 +9,8 @@ import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatCompact, formatCount, formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
+import { Button } from '../../ui/buttons.tsx';
+import { Fact, StateWord } from '../../ui/facts.tsx';
 import { type Flow, isLasting, type UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
@@ -66,20 +66,12 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
         <SetHint {...{ onSetUp }} id={report.id} label={report.label} wants={condition.wants} />
       ) : (
         <dl className="figures">
-          <Figure label={words.inFlight} value={formatCount(inFlight)} />
-          <Figure
+          <Fact label={words.inFlight} value={formatCount(inFlight)} />
+          <Fact
             label={words.firstToken}
             value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
           />
-          <Figure
-            label={words.answered}
-            value={
-              tally.asked === 0
-                ? '–'
-                : words.answeredOf(formatCompact(tally.answered), formatCompact(tally.asked))
-            }
-            note={words.extraCalls(tally.retries, tally.polls)}
-          />
+          <Fact label={words.answered} value={<Answered {...tally} />} />
         </dl>
       )}
       {children}
@@ -87,21 +79,13 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
   );
 }
 
-interface FigureProps {
-  readonly label: string;
-  readonly value: string;
-  readonly note?: string | null;
-}
-
-function Figure({ label, value, note = null }: FigureProps) {
+function Answered({ asked, answered, retries, polls }: UpstreamTally) {
+  const extra = words.extraCalls(retries, polls);
   return (
-    <div>
-      <dt>{label}</dt>
-      <dd>
-        {value}
-        {note !== null && <span className="figure-note"> {note}</span>}
-      </dd>
-    </div>
+    <>
+      {asked === 0 ? '–' : words.answeredOf(formatCompact(answered), formatCompact(asked))}
+      {extra !== null && <span className="figure-note"> {extra}</span>}
+    </>
   );
 }
 
@@ -113,38 +97,33 @@ interface SetHintProps {
 }
 
 function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
-  if (id === 'ondemand' && onSetUp !== null) {
-    return (
-      <p className="set-hint">
+  return (
+    <p className="set-hint">
+      {onSetUp !== null && id === 'ondemand' ? (
         <a className="button" href={hashOf({ page: 'settings', section: id })}>
           {words.setUp(label)}
         </a>
-      </p>
-    );
-  }
-  if (onSetUp !== null && wants !== 'key') {
-    return (
-      <p className="set-hint">
+      ) : onSetUp !== null && wants !== 'key' ? (
         <Button onClick={onSetUp}>{words.setUp(label)}</Button>
-      </p>
-    );
-  }
-  if (wants === 'engine') {
-    return <p className="set-hint">{words.startEngine}</p>;
-  }
-  return (
-    <p className="set-hint">
-      {words.set(
-        <code>
-          {variableFor(id, wants).map((part) => (
-            <Fragment key={part}>
-              {part}
-              <wbr />
-            </Fragment>
-          ))}
-        </code>,
+      ) : wants === 'engine' ? (
+        words.startEngine
+      ) : (
+        words.set(<Variable parts={variableFor(id, wants)} />)
       )}
     </p>
+  );
+}
+
+function Variable({ parts }: { readonly parts: readonly string[] }) {
+  return (
+    <code>
+      {parts.map((part) => (
+        <Fragment key={part}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </code>
   );
 }
 
@@ -156,7 +135,6 @@ function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[
 
 interface UpstreamWords extends StateText {
   readonly tone: Tone;
-  /** The text after the state's word. */
   readonly detail: string | null;
 }
 
@@ -220,11 +198,13 @@ type OnDemand = Extract<UpstreamView['condition'], { kind: 'on-demand' }>;
 function warmupWords({ warmup, startMs, usualMs }: OnDemand, serving: boolean): UpstreamWords {
   switch (warmup) {
     case 'ready':
-      return serving
-        ? say('green', states.serving, details.warm)
-        : say('blue', states.warm, details.ready);
-    case 'warming':
-      return say('blue', states.warming, startMs === null ? null : startText(startMs, usualMs));
+      if (serving) return say('green', states.serving, details.warm);
+      return say('blue', states.warm, details.ready);
+    case 'warming': {
+      const usual = usualMs === null ? null : formatCountdown(usualMs);
+      const start = startMs === null ? null : details.starting(formatCountdown(startMs), usual);
+      return say('blue', states.warming, start);
+    }
     case 'failed':
       return say('red', states.warmupFailed);
     case 'idle':
@@ -234,14 +214,11 @@ function warmupWords({ warmup, startMs, usualMs }: OnDemand, serving: boolean): 
   }
 }
 
-function startText(startMs: number, usualMs: number | null): string {
-  const usual = usualMs === null ? null : formatCountdown(usualMs);
-  return details.starting(formatCountdown(startMs), usual);
-}
-
-function say(tone: Tone, state: StateText, detail: string | null = null): UpstreamWords {
-  return { tone, ...state, detail };
-}
+const say = (tone: Tone, state: StateText, detail: string | null = null): UpstreamWords => ({
+  tone,
+  ...state,
+  detail,
+});
 
 interface BreakerProps {
   readonly condition: Condition;
@@ -251,7 +228,6 @@ interface BreakerProps {
 const RADIUS = 18;
 const ROUND = 2 * Math.PI * RADIUS;
 
-/** A breaker on the track, its state drawn as a shape; the words are next to it. */
 function Breaker({ condition, flow }: BreakerProps) {
   return (
     <svg className="breaker" data-kind={condition.kind} viewBox="0 0 72 72" aria-hidden="true">
@@ -265,29 +241,32 @@ function Breaker({ condition, flow }: BreakerProps) {
         <path className="bypass" d="M3 36C13 36 12 8 25 8H47C60 8 59 36 69 36" />
       )}
       <circle className="breaker-body" cx="36" cy="36" r={RADIUS} />
-      {condition.kind === 'cooling' && <CooldownRing share={condition.share} />}
+      {condition.kind === 'cooling' && (
+        <circle
+          className="cooldown-ring"
+          cx="36"
+          cy="36"
+          r={RADIUS}
+          transform="rotate(-90 36 36)"
+          strokeDasharray={`${(condition.share * ROUND).toFixed(1)} ${ROUND.toFixed(1)}`}
+        />
+      )}
       <Contact condition={condition} flow={flow} />
     </svg>
-  );
-}
-
-function CooldownRing({ share }: { readonly share: number }) {
-  return (
-    <circle
-      className="cooldown-ring"
-      cx="36"
-      cy="36"
-      r={RADIUS}
-      transform="rotate(-90 36 36)"
-      strokeDasharray={`${(share * ROUND).toFixed(1)} ${ROUND.toFixed(1)}`}
-    />
   );
 }
 
 /** Inside the ring: a bar (closed), a raised lever (open), a cross (excluded) or nothing. */
 function Contact({ condition, flow }: BreakerProps) {
   const { kind } = condition;
-  if (kind === 'cooling' || kind === 'probe') return <Lever up={kind === 'cooling'} />;
+  if (kind === 'cooling' || kind === 'probe') {
+    return (
+      <>
+        <path className="contact" d={kind === 'cooling' ? 'M27 39L41 27' : 'M27 38L43 32'} />
+        <circle className="contact-dot" cx="45" cy="39" r="2.2" />
+      </>
+    );
+  }
   if (kind === 'missing') {
     return (
       <path className="rail-piece" data-live={flow === 'through' || undefined} d="M18 36H54" />
@@ -320,12 +299,3 @@ const WARMUP_CONTACTS: Readonly<Record<WarmupState, string>> = {
   // A snowflake: available after a cold start.
   idle: 'M36 27V45M28.2 31.5L43.8 40.5M28.2 40.5L43.8 31.5',
 };
-
-function Lever({ up }: { readonly up: boolean }) {
-  return (
-    <>
-      <path className="contact" d={up ? 'M27 39L41 27' : 'M27 38L43 32'} />
-      <circle className="contact-dot" cx="45" cy="39" r="2.2" />
-    </>
-  );
-}

@@ -24,7 +24,6 @@ export interface UpstreamView {
 /** The five upstreams in the order in which requests try them. */
 export interface UpstreamList {
   readonly upstreams: readonly UpstreamView[];
-  /** What the next request will meet. */
   readonly verdict: Verdict;
   /** The upstream that the next request is expected to end at; null if there is none. */
   readonly server: UpstreamView | null;
@@ -85,15 +84,11 @@ function serverOf(verdict: Verdict) {
   }
 }
 
-/** True while no upstream is set up at all. */
-export function isUnconfigured({ verdict }: UpstreamList): boolean {
-  return verdict.kind === 'bare';
-}
+export const isUnconfigured = ({ verdict }: UpstreamList): boolean => verdict.kind === 'bare';
 
 /** Whether the upstream has been seen to answer: only then is its rail green. */
-export function isSure({ condition }: UpstreamView): boolean {
-  return condition.kind !== 'untested' && isSound(condition);
-}
+export const isSure = ({ condition }: UpstreamView): boolean =>
+  condition.kind !== 'untested' && isSound(condition);
 
 /** The first upstream that is called again after a time; null if no end is known, or only a person can end it. */
 export function firstBack({ upstreams }: UpstreamList) {
@@ -110,9 +105,7 @@ export function firstBack({ upstreams }: UpstreamList) {
 const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
 
 /** True for an exclusion that only a person can end; the others expire. */
-export function isLasting(reason: string): boolean {
-  return PERMANENT.has(reason);
-}
+export const isLasting = (reason: string): boolean => PERMANENT.has(reason);
 
 function flowAt(index: number, end: number, condition: Condition): Flow {
   if (index > end) return 'none';

@@ -6,10 +6,9 @@ import type { Refusal } from '../../api/client.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
+import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
+import { useAttempt, useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/upstream-test.tsx';
@@ -24,7 +23,6 @@ import {
   type UpstreamView,
 } from './upstream-list.ts';
 
-/** The track: the apps, then the upstreams in routing order. */
 export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   const { data, control, actions } = useWindow();
   const [settingUp, setUp] = useState<UpstreamId | null>(null);
@@ -63,7 +61,9 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
                   offered={actionsAt(upstream, data, actions)}
                   order={orderAction(upstream, list, actions)}
                 >
-                  {upstream.condition.kind !== 'missing' && <TestButton id={id} label={label} />}
+                  {upstream.condition.kind !== 'missing' && (
+                    <TestButton id={id}>{t.setup.test.test(label)}</TestButton>
+                  )}
                 </UpstreamActions>
                 {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
               </UpstreamCard>
@@ -95,7 +95,6 @@ function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Contro
   ];
 }
 
-/** What changes its place in the order for an hour, or ends that. */
 function orderAction(
   upstream: UpstreamView,
   list: UpstreamList,
@@ -136,19 +135,16 @@ interface UpstreamActionsProps {
   readonly children: ReactNode;
 }
 
-/** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
 function UpstreamActions({ label, offered, order, children }: UpstreamActionsProps) {
-  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+  const [said, setSaid] = useState('');
+  const { error, attempt } = useAttempt();
 
   const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
     const name = button.closest('.upstream-card')?.querySelector('h3');
-    const refusal = await action.run();
-    setOutcome({
-      said: refusal ? '' : t.overview.track.done(label, action.done),
-      error: refusal?.message ?? null,
-    });
+    const isDone = await attempt(action.run());
+    setSaid(isDone ? t.overview.track.done(label, action.done) : '');
     // The button disappears on success, so the focus moves to the upstream's name.
-    if (!refusal) name?.focus({ preventScroll: true });
+    if (isDone) name?.focus({ preventScroll: true });
   };
 
   const buttonOf = (action: UpstreamAction) => (
@@ -172,16 +168,15 @@ function UpstreamActions({ label, offered, order, children }: UpstreamActionsPro
           {buttonOf(order)}
         </p>
       )}
-      <output className="unseen">{outcome?.said ?? ''}</output>
-      <ErrorText text={outcome?.error ?? null} />
+      <output className="unseen">{said}</output>
+      <ErrorText text={error} />
     </div>
   );
 }
 
 /** True if a reset would change something: the upstream is skipped, or close to it. */
-export function isResettable({ circuit, skips }: UpstreamReport): boolean {
-  return circuit.open || skips.length > 0 || circuit.consecutiveFails > 0;
-}
+export const isResettable = ({ circuit, skips }: UpstreamReport): boolean =>
+  circuit.open || skips.length > 0 || circuit.consecutiveFails > 0;
 
 /** True if a warm-up can be started; it costs money, so not in zero-spend mode. */
 export function isWarmable({ report, condition }: UpstreamView, status: StatusReport): boolean {
@@ -195,7 +190,6 @@ interface FaultSwitchProps {
   readonly fault: DemoFault;
 }
 
-/** Chooses what a demo upstream does. */
 function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
   const { control, actions } = useWindow();
   const { shown, error, choose } = useOptimisticValue(fault, (next: DemoFault) =>

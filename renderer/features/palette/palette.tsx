@@ -16,7 +16,7 @@ import { sectionsOf } from '../settings/settings-table.ts';
 import { ownMachine } from '../this-machine/agent-engine.ts';
 import { JOIN } from '../this-machine/join-gateway.tsx';
 import { modeActions } from '../this-machine/this-machine.tsx';
-import { testWords } from '../setup/upstream-test.tsx';
+import { endOf, testWords } from '../setup/upstream-test.tsx';
 
 interface PaletteProps {
   readonly list: UpstreamList;
@@ -26,7 +26,6 @@ interface PaletteProps {
 
 const words = t.palette;
 
-/** Finds pages, upstreams, machines, settings and actions by what is typed. */
 export function Palette({ list, onNewChat, onClose }: PaletteProps) {
   const content = useWindow();
   const { value: machines } = useReading(
@@ -122,7 +121,6 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
   );
 }
 
-/** What tells an entry from others: its own note, or of what kind it is. */
 const noteOf = ({ note, group }: Entry): string => note || words.groups[group];
 
 function pages(): readonly Entry[] {
@@ -135,9 +133,13 @@ function pages(): readonly Entry[] {
   }));
 }
 
-function action(name: string, text: string, to: Entry['to']): Entry {
-  return { id: `action-${name}`, group: 'action', text, note: '', to };
-}
+const action = (name: string, text: string, to: Entry['to']): Entry => ({
+  id: `action-${name}`,
+  group: 'action',
+  text,
+  note: '',
+  to,
+});
 
 const said = async (act: Promise<{ readonly message: string } | null>, done: string = words.done) =>
   (await act)?.message ?? done;
@@ -192,26 +194,28 @@ function actionsOf(
     ...list.upstreams.flatMap((view) => {
       const { id, label } = view.report;
       const isTestable = view.condition.kind !== 'missing' && !(zero && id !== 'local');
+      const offered = (
+        isOffered: boolean,
+        name: string,
+        text: string,
+        to: () => Promise<string>,
+      ) => (isOffered ? [action(name, text, to)] : []);
       return [
-        ...(isTestable
-          ? [action(`test-${id}`, words.test(label), () => tested(actions.testUpstream(id)))]
-          : []),
-        ...(isResettable(view.report)
-          ? [action(`reset-${id}`, words.reset(label), () => said(actions.resetCircuit(id)))]
-          : []),
-        ...(view.preferredMs === null
-          ? []
-          : [
-              action('end-preference', words.endPreference(label), () =>
-                said(actions.prefer(null)),
-              ),
-            ]),
+        ...offered(isTestable, `test-${id}`, words.test(label), () =>
+          tested(actions.testUpstream(id)),
+        ),
+        ...offered(isResettable(view.report), `reset-${id}`, words.reset(label), () =>
+          said(actions.resetCircuit(id)),
+        ),
+        ...offered(view.preferredMs !== null, 'end-preference', words.endPreference(label), () =>
+          said(actions.prefer(null)),
+        ),
         ...(isHostedId(id) && isPreferable(view, list)
           ? [action(`prefer-${id}`, words.prefer(label), () => said(actions.prefer(id)))]
           : []),
-        ...(isWarmable(view, data.status)
-          ? [action('warm', words.warmUp(label), () => said(actions.warmUp()))]
-          : []),
+        ...offered(isWarmable(view, data.status), 'warm', words.warmUp(label), () =>
+          said(actions.warmUp()),
+        ),
       ];
     }),
   ];
@@ -227,14 +231,8 @@ function upstreamsOf({ data }: WindowContent): readonly Entry[] {
   }));
 }
 
-/** The result of a test in one line. */
 async function tested(test: ReturnType<WindowContent['actions']['testUpstream']>): Promise<string> {
-  const answer = await test;
-  const { word, detail } = testWords(
-    answer.ok
-      ? { kind: 'ended', result: answer.value }
-      : { kind: 'refused', message: answer.refusal.message },
-  );
+  const { word, detail } = testWords(endOf(await test));
   return `${word} ${detail}`;
 }
 
@@ -261,7 +259,6 @@ function settingsOf({ settings, data }: WindowContent): readonly Entry[] {
   );
 }
 
-/** Something the palette can go to or do. */
 interface Entry {
   readonly id: string;
   readonly group: 'page' | 'action' | 'upstream' | 'machine' | 'setting';

@@ -5,12 +5,11 @@ import type { Answer } from '../../api/client.ts';
 import type { Enrollment, Machines } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { Button, CodeLine } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
-import { gatewayOf, joinNoteOf, JoinWarning, lineWith, validityText } from './join-warning.tsx';
+import { gatewayOf, joinNoteOf, JoinWarning, validityText } from './join-warning.tsx';
 import { namesOf, providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface AddMachineProps {
@@ -79,7 +78,6 @@ interface NoCommandProps {
   readonly onMake: () => void;
 }
 
-/** Before there is a command, and where none could be made. */
 function NoCommand({ asksFirst, error, onMake }: NoCommandProps) {
   if (error !== null) {
     return (
@@ -97,19 +95,19 @@ function NoCommand({ asksFirst, error, onMake }: NoCommandProps) {
   );
 }
 
-interface JoinedProps {
+/** What is to be done about the machine that joined; its command is used up, and no longer shown. */
+function Joined(props: {
   readonly machine: Provider;
   readonly name: string;
   readonly serverNow: number;
-}
-
-/** What is to be done about the machine that joined; its command is used up, and no longer shown. */
-function Joined({ machine, name, serverNow }: JoinedProps) {
-  const { status } = machine.verification;
+}) {
+  const { machine, name, serverNow } = props;
   const { what, todo } = providerWords(standingOf(machine, undefined), serverNow);
   return (
     <>
-      {status === 'failed' && <ErrorText text={t.joining.failure(what ?? '', todo ?? '')} />}
+      {machine.verification.status === 'failed' && (
+        <ErrorText text={t.joining.failure(what ?? '', todo ?? '')} />
+      )}
       <p className="modal-text">
         <a className="button" href={hashOf({ page: 'provider', id: machine.id })}>
           {t.joining.see(name)}
@@ -129,7 +127,6 @@ const words = t.joining.steps;
 /** HTTP status if the gateway's address cannot be used by other machines. */
 const NOT_SHARED_STATUS = 409;
 
-/** How another machine joins: with Switchyard installed, or installing it from this gateway. */
 function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
   const left = validityText(enrollment.expires_at, serverNow);
   return (
@@ -156,7 +153,7 @@ function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
   );
 }
 
-function Installers({ token }: TokenProps) {
+function Installers({ token }: { readonly token: string }) {
   const { readInstall } = useWindow().registry;
   const [answer, setAnswer] = useState<Answer<InstallLines> | null>(null);
   useEffect(() => void readInstall().then(setAnswer), [readInstall]);
@@ -183,14 +180,10 @@ function Installers({ token }: TokenProps) {
   );
 }
 
-interface TokenProps {
-  readonly token: string;
-}
-
-function Installer({ line, sha256, token }: InstallLine & TokenProps) {
+function Installer({ line, sha256, token }: InstallLine & { readonly token: string }) {
   return (
     <>
-      <CodeLine text={lineWith(line, token)} what={words.installLine} />
+      <CodeLine text={line.replace('<token>', token)} what={words.installLine} />
       <p className="install-note">{words.sha256(sha256)}</p>
     </>
   );

@@ -1,4 +1,3 @@
-import { assertNever } from '#shared/assert.ts';
 import { hashOf } from '../../route.ts';
 import { formatSpan } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
@@ -15,26 +14,17 @@ export function JoinWarning({ note, certain }: JoinWarningProps) {
   if (note === null) return null;
   return (
     <div className="notice">
-      <Warning note={note} certain={certain} />
-    </div>
-  );
-}
-
-function Warning({ note, certain }: JoinWarningProps & { readonly note: JoinNote }) {
-  switch (note) {
-    case 'here-only':
-      return (
+      {note === 'plain-http' ? (
+        <p>{words.plainHttp}</p>
+      ) : (
         <p>
           <strong>{certain ? words.hereOnly : words.mustReach}</strong>{' '}
           {certain ? words.hereOnlyText : words.mustReachText}{' '}
           <a href={hashOf({ page: 'settings', section: 'sharing' })}>{words.share}</a>
         </p>
-      );
-    case 'plain-http':
-      return <p>{words.plainHttp}</p>;
-    default:
-      return assertNever(note, 'note');
-  }
+      )}
+    </div>
+  );
 }
 
 type JoinNote = 'here-only' | 'plain-http';
@@ -48,11 +38,8 @@ export function joinNoteOf(url: string): JoinNote | null {
 }
 
 /** The gateway's address in a join command; the first if it names several. */
-export function gatewayOf(join: string): string | null {
-  return /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
-}
-
-export const lineWith = (line: string, token: string) => line.replace('<token>', token);
+export const gatewayOf = (join: string): string | null =>
+  /https?:\/\/[^\s'",]+/.exec(join)?.[0] ?? null;
 
 /** How long the line stays valid; null once it has expired. */
 export function validityText(expiresAt: string, serverNow: number): string | null {
@@ -60,9 +47,8 @@ export function validityText(expiresAt: string, serverNow: number): string | nul
   return leftMs > 0 ? formatSpan(Math.ceil(leftMs / 1000) * 1000) : null;
 }
 
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
-}
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 
 /** Whether a host is in a tailnet, which encrypts: its names, and 100.64.0.0/10. */
 function isTailnet(hostname: string): boolean {

@@ -20,7 +20,6 @@ const UNKNOWN = words.unknown;
 
 type Latencies = StatusReport['stats']['providerLatencies'][string];
 
-/** Vendors and families that are left out of a chip's name. */
 const MAKER = /^(NVIDIA( GeForce)?|AMD( Radeon)?|Intel(\(R\))?) +/;
 
 export function chipText({ chip, memory_gb }: Pick<Provider, 'chip' | 'memory_gb'>): string {
@@ -28,11 +27,8 @@ export function chipText({ chip, memory_gb }: Pick<Provider, 'chip' | 'memory_gb
   return words.chipMemory(chip?.replace(MAKER, '') ?? null, memory);
 }
 
-/** The served model, and how many more are available. */
-export function modelText({
-  current_model,
-  models,
-}: Pick<Provider, 'current_model' | 'models'>): string {
+export function modelText(of: Pick<Provider, 'current_model' | 'models'>): string {
+  const { current_model, models } = of;
   const more = models.filter((model) => model !== current_model).length;
   if (current_model === null) return more === 0 ? words.noModel : words.models(more);
   return more === 0 ? current_model : words.modelAndMore(current_model, more);
@@ -41,14 +37,12 @@ export function modelText({
 /** `41.5`, or a dash if unknown. */
 export function speedText(tokensPerSecond: number | null): string {
   if (tokensPerSecond === null) return words.noSpeed;
-  return tokensPerSecond < 100
-    ? tokensPerSecond.toFixed(1)
-    : formatCount(Math.round(tokensPerSecond));
+  if (tokensPerSecond < 100) return tokensPerSecond.toFixed(1);
+  return formatCount(Math.round(tokensPerSecond));
 }
 
-export function heartbeatAge({ last_heartbeat }: Provider, serverNow: number): string {
-  return formatAge(Math.max(0, serverNow - Date.parse(last_heartbeat)));
-}
+export const heartbeatAge = ({ last_heartbeat }: Provider, serverNow: number): string =>
+  formatAge(Math.max(0, serverNow - Date.parse(last_heartbeat)));
 
 export function machineFacts(provider: Provider): readonly FactText[] {
   const { host, cpu_cores, chip_family, chip_tier, memory_bandwidth_gbs, gpu_cores } = provider;
@@ -68,26 +62,18 @@ export function machineFacts(provider: Provider): readonly FactText[] {
 }
 
 /** Figures that the machine reports itself are marked as reported. */
-export function servingFacts(
-  provider: Provider,
-  latencies: Latencies | undefined,
-): readonly FactText[] {
+export function servingFacts(provider: Provider, latencies?: Latencies): readonly FactText[] {
   const { totalRequests, successCount, engine_health, decode_tps } = provider;
+  const asked = totalRequests === 0 ? words.none : words.answeredOf(successCount, totalRequests);
   return [
     { label: words.model, value: provider.current_model ?? words.none },
     { label: words.modelFiles, value: provider.engine_model ?? UNKNOWN },
     { label: words.engine, value: words.engineHealth(engine_health.status, engine_health.code) },
     { label: words.speed, value: unitOr(decode_tps, words.speedUnit) },
     { label: words.inFlight, value: formatCount(provider.concurrentRequests) },
-    {
-      label: words.answered,
-      value: totalRequests === 0 ? words.none : words.answeredOf(successCount, totalRequests),
-    },
+    { label: words.answered, value: asked },
     { label: words.firstToken, value: durationOr(latencies?.ewmaTtft ?? provider.ewmaTtft) },
-    {
-      label: words.wholeAnswer,
-      value: durationOr(latencies?.ewmaLatency ?? provider.ewmaLatency),
-    },
+    { label: words.wholeAnswer, value: durationOr(latencies?.ewmaLatency ?? provider.ewmaLatency) },
     { label: words.requests, value: formatCount(provider.requests_served) },
     { label: words.tokens, value: formatCount(provider.tokens_generated) },
   ];
@@ -109,17 +95,13 @@ export function networkFacts(provider: Provider, serverNow: number): readonly Fa
 
 const formatGb = (gb: number): string => formatMemory(gb * 1024 ** 3);
 
-function gbOr(gb: number | null): string {
-  return gb === null ? UNKNOWN : formatGb(gb);
-}
+const gbOr = (gb: number | null): string => (gb === null ? UNKNOWN : formatGb(gb));
 
-function unitOr(value: number | null, unit: string): string {
-  return value === null ? UNKNOWN : words.unit(speedText(value), unit);
-}
+const unitOr = (value: number | null, unit: string): string =>
+  value === null ? UNKNOWN : words.unit(speedText(value), unit);
 
-function durationOr(ms: number | null): string {
-  return ms === null ? words.notMeasured : formatDuration(ms);
-}
+const durationOr = (ms: number | null): string =>
+  ms === null ? words.notMeasured : formatDuration(ms);
 
 const gpuWords = t.providers.gpu;
 
@@ -136,31 +118,27 @@ export interface Meter {
 }
 
 export function metersOf(device: GpuDevice): readonly Meter[] {
+  const { util_gpu: percent, temperature_c: celsius } = device;
   return [
     memoryMeter(device),
-    percentMeter(gpuWords.busy, device.util_gpu),
-    temperatureMeter(device.temperature_c),
+    percent === null
+      ? { label: gpuWords.busy, text: UNKNOWN, share: null }
+      : { label: gpuWords.busy, text: gpuWords.percent(percent), share: percent / 100 },
+    temperatureMeter(celsius),
   ];
 }
 
 function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
   const label = gpuWords.memory;
   if (total === null || total === 0) {
-    return {
-      label,
-      text: used === null ? UNKNOWN : gpuWords.used(formatMemory(used * MIB)),
-      share: null,
-    };
+    const text = used === null ? UNKNOWN : gpuWords.used(formatMemory(used * MIB));
+    return { label, text, share: null };
   }
-  if (used === null)
+  if (used === null) {
     return { label, text: gpuWords.useUnknown(formatMemory(total * MIB)), share: null };
+  }
   const text = formatMemoryOf(used * MIB, total * MIB);
   return { label, text, share: Math.min(1, used / total) };
-}
-
-function percentMeter(label: string, percent: number | null): Meter {
-  if (percent === null) return { label, text: UNKNOWN, share: null };
-  return { label, text: gpuWords.percent(percent), share: percent / 100 };
 }
 
 /** For the eye alone: each GPU slows down at a temperature of its own, most of them not far above this one. */
@@ -170,12 +148,8 @@ const HOT_C = 85;
 function temperatureMeter(celsius: number | null): Meter {
   const label = gpuWords.temperature;
   if (celsius === null) return { label, text: UNKNOWN, share: null };
-  return {
-    label,
-    text: gpuWords.celsius(celsius),
-    share: Math.min(1, Math.max(0, celsius / 100)),
-    isHot: celsius >= HOT_C,
-  };
+  const share = Math.min(1, Math.max(0, celsius / 100));
+  return { label, text: gpuWords.celsius(celsius), share, isHot: celsius >= HOT_C };
 }
 
 const MIB = 1024 ** 2;

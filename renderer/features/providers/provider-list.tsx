@@ -19,7 +19,6 @@ interface ProviderListProps {
   readonly entries: readonly ProviderEntry[];
   readonly sort: ColumnId;
   readonly serverNow: number;
-  /** The machine whose page was open before. */
   readonly opened: string | null;
 }
 
@@ -81,9 +80,8 @@ function placeOf(index: number, heads: readonly number[]): string {
   return `calc(var(--row) * ${index} - var(--lift) * ${before})`;
 }
 
-function indexOf(lines: readonly ListLine[], id: string | null): number {
-  return lines.findIndex((line) => line.kind === 'machine' && line.entry.provider.id === id);
-}
+const indexOf = (lines: readonly ListLine[], id: string | null): number =>
+  lines.findIndex((line) => line.kind === 'machine' && line.entry.provider.id === id);
 
 /** The machine that gets the focus: beyond a group's head, which cannot have it. */
 function idAt(lines: readonly ListLine[], index: number, from: number): string | null {
@@ -92,7 +90,6 @@ function idAt(lines: readonly ListLine[], index: number, from: number): string |
   return line?.kind === 'machine' ? line.entry.provider.id : null;
 }
 
-/** Returns the focus to the row of the machine whose page was open. */
 function useReturn(list: { readonly current: HTMLElement | null }, opened: string | null): void {
   const from = useRef(opened);
   useEffect(() => {
@@ -107,7 +104,6 @@ interface ProviderRowProps {
   readonly serverNow: number;
 }
 
-/** A machine's row, which is a link as a whole. */
 const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: ProviderRowProps) {
   const { provider, standing, note, isHere } = entry;
   const { tone, means, what } = providerWords(standing, serverNow);

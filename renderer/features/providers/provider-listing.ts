@@ -1,3 +1,4 @@
+import type { Provider } from '#shared/provider.ts';
 import type { Machines } from '../../api/providers.ts';
 import { COLLATOR, formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
@@ -18,7 +19,6 @@ import {
 
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
-/** Two machines that stand out, if they are in the list. */
 interface Marked {
   /** The one whose engine Local calls directly. */
   readonly directId: string | null;
@@ -70,11 +70,9 @@ export function matchesText(
     .every((word) => words.includes(word));
 }
 
-export function matchesGroup({ standing }: ProviderEntry, filter: ProviderFilter): boolean {
-  return filter === 'all' || groupOf(standing.kind) === filter;
-}
+export const matchesGroup = ({ standing }: ProviderEntry, filter: ProviderFilter): boolean =>
+  filter === 'all' || groupOf(standing.kind) === filter;
 
-/** A line of the list: a machine, or the head of a group. */
 export type ListLine =
   | { readonly kind: 'group'; readonly group: ProviderGroup; readonly count: number }
   | { readonly kind: 'machine'; readonly entry: ProviderEntry };
@@ -96,96 +94,77 @@ export function summaryOf(entries: readonly ProviderEntry[]): string {
     entries.filter((entry) => matchesGroup(entry, group)).length;
   return t.providers.summary.of({
     count: entries.length,
-    ready: count('ready'),
-    attention: count('attention'),
-    arriving: count('arriving'),
-    resting: count('resting'),
+    ...(Object.fromEntries(PROVIDER_GROUPS.map((group) => [group, count(group)])) as Readonly<
+      Record<ProviderGroup, number>
+    >),
   });
 }
 
-type ColumnEntry = Pick<ProviderEntry, 'provider' | 'standing' | 'name'>;
-
-/** A column of the list of machines, by which the list can be sorted. */
-interface ProviderColumn extends ColumnWords {
-  readonly value: (entry: ColumnEntry, serverNow: number) => string;
-  /** Sort key: the most interesting first, such as the hottest, the fullest or the longest silent. */
-  readonly key: (entry: ColumnEntry) => number | string;
-}
-
-interface ColumnWords {
+interface ProviderColumn {
   readonly title: string;
   readonly sort: string;
-  /** Text before the value. */
   readonly before?: string;
   readonly after?: string;
   /** Text before the value for screen readers, which do not read the title. */
   readonly aloud?: string;
+  readonly value: (entry: ProviderEntry, serverNow: number) => string;
+  /** Sort key: the most interesting first, such as the hottest, the fullest or the longest silent. */
+  readonly key: (entry: ProviderEntry) => number | string;
 }
 
-const words = t.providers.columns;
+interface Figure {
+  readonly of: (machine: Provider, serverNow: number) => string;
+  readonly by: (machine: Provider) => number | string;
+}
 
-const COLUMNS = {
-  machine: { ...words.machine, value: ({ name }) => name, key: ({ name }) => name },
-  state: {
-    ...words.state,
-    value: ({ standing }, serverNow) => providerWords(standing, serverNow).word,
-    key: ({ standing: { kind } }) => PROVIDER_GROUPS.indexOf(groupOf(kind)) * 100 + rankOf(kind),
-  },
-  model: {
-    ...words.model,
-    value: ({ provider }) => modelText(provider),
-    key: ({ provider }) => modelText(provider),
-  },
-  load: {
-    ...words.load,
-    value: ({ provider }) => gpuTexts(provider).load,
-    key: ({ provider }) => descending(gpuFigures(provider).load),
-  },
-  memory: {
-    ...words.memory,
-    value: ({ provider }) => gpuTexts(provider).memory,
-    key: ({ provider }) => descending(gpuFigures(provider).memoryShare),
-  },
+const FIGURES = {
+  model: { of: modelText, by: modelText },
+  load: { of: (m) => gpuTexts(m).load, by: (m) => descending(gpuFigures(m).load) },
+  memory: { of: (m) => gpuTexts(m).memory, by: (m) => descending(gpuFigures(m).memoryShare) },
   temperature: {
-    ...words.temperature,
-    value: ({ provider }) => gpuTexts(provider).temperature,
-    key: ({ provider }) => descending(gpuFigures(provider).temperatureC),
+    of: (m) => gpuTexts(m).temperature,
+    by: (m) => descending(gpuFigures(m).temperatureC),
   },
-  version: {
-    ...words.version,
-    value: ({ provider }) => provider.agent_version,
-    key: ({ provider }) => provider.agent_version,
-  },
-  speed: {
-    ...words.speed,
-    value: ({ provider }) => speedText(provider.decode_tps),
-    key: ({ provider }) => descending(provider.decode_tps),
-  },
+  version: { of: (m) => m.agent_version, by: (m) => m.agent_version },
+  speed: { of: (m) => speedText(m.decode_tps), by: (m) => descending(m.decode_tps) },
   inFlight: {
-    ...words.inFlight,
-    value: ({ provider }) => formatCount(provider.concurrentRequests),
-    key: ({ provider }) => descending(provider.concurrentRequests),
+    of: (m) => formatCount(m.concurrentRequests),
+    by: (m) => descending(m.concurrentRequests),
   },
-  heartbeat: {
-    ...words.heartbeat,
-    value: ({ provider }, serverNow) => heartbeatAge(provider, serverNow),
-    key: ({ provider }) => Date.parse(provider.last_heartbeat),
-  },
-} satisfies Record<string, ProviderColumn>;
+  heartbeat: { of: heartbeatAge, by: (m) => Date.parse(m.last_heartbeat) },
+} satisfies Record<string, Figure>;
 
-export type ColumnId = keyof typeof COLUMNS;
+export type ColumnId = 'machine' | 'state' | keyof typeof FIGURES;
 
-export const COLUMN_IDS = Object.keys(COLUMNS) as readonly ColumnId[];
+export const COLUMN_IDS: readonly ColumnId[] = [
+  'machine',
+  'state',
+  ...(Object.keys(FIGURES) as (keyof typeof FIGURES)[]),
+];
 
 /** The columns that contain only a figure. */
 export const FIGURE_COLUMNS = COLUMN_IDS.slice(COLUMN_IDS.indexOf('load'));
 
-export const columnOf = (id: ColumnId): ProviderColumn => COLUMNS[id];
+export function columnOf(id: ColumnId): ProviderColumn {
+  const words = t.providers.columns[id];
+  if (id === 'machine') return { ...words, value: ({ name }) => name, key: ({ name }) => name };
+  if (id === 'state') {
+    return {
+      ...words,
+      value: ({ standing }, serverNow) => providerWords(standing, serverNow).word,
+      key: ({ standing: { kind } }) => PROVIDER_GROUPS.indexOf(groupOf(kind)) * 100 + rankOf(kind),
+    };
+  }
+  const { of, by }: Figure = FIGURES[id];
+  return {
+    ...words,
+    value: ({ provider }, serverNow) => of(provider, serverNow),
+    key: ({ provider }) => by(provider),
+  };
+}
 
 /** A sort key for descending order, with unknown figures last. */
-function descending(figure: number | null): number {
-  return figure === null ? Infinity : -figure;
-}
+const descending = (figure: number | null): number => (figure === null ? Infinity : -figure);
 
 /** The entries sorted by a column; equal ones by name, with numbers compared as numbers. */
 export function sorted(entries: readonly ProviderEntry[], by: ColumnId): readonly ProviderEntry[] {

@@ -1,21 +1,16 @@
 import { type ReactNode, useId } from 'react';
-import type { Check, Provider, ProviderEvent, Verification } from '#shared/provider.ts';
+import type { Check, Provider, ProviderEvent } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
 import { GpuList } from './gpu-list.tsx';
 import { Facts } from '../../ui/facts.tsx';
-import {
-  circuitFacts,
-  machineFacts,
-  networkFacts,
-  type ReportAge,
-  servingFacts,
-} from './provider-facts.ts';
+import * as facts from './provider-facts.ts';
 import {
   addressOf,
   type CheckGroup,
   checkGroups,
+  checkTitle,
   type ProviderCircuit,
 } from './provider-standing.ts';
 
@@ -24,28 +19,39 @@ interface ProviderPanelsProps {
   readonly history: readonly ProviderEvent[] | null;
   readonly circuit: ProviderCircuit | undefined;
   readonly latencies: StatusReport['stats']['providerLatencies'][string] | undefined;
-  readonly statusAge: ReportAge;
+  readonly statusAge: facts.ReportAge;
 }
 
 export function ProviderPanels(props: ProviderPanelsProps) {
   const { provider, history, circuit, latencies, statusAge } = props;
   const { serverNow } = statusAge;
-  const { last_check } = provider.verification;
+  const { last_check, checks } = provider.verification;
+  const groups = checkGroups(checks);
   const checkedAt =
     last_check === null
       ? t.providers.checks.never
       : t.providers.checks.at(formatMoment(Date.parse(last_check), serverNow));
+  const isOld = provider.status === 'offline' || provider.status === 'stale';
+  const reportedAt = formatMoment(Date.parse(provider.last_heartbeat), serverNow);
   return (
     <div className="provider-panels">
-      <Panel subject="gpus">
+      <Panel subject="gpus" aside={isOld ? t.providers.panels.asOf(reportedAt) : undefined}>
         <GpuList gpu={provider.gpu} />
       </Panel>
       <Panel subject="checks" aside={checkedAt}>
-        <CheckTable verification={provider.verification} />
+        {groups.length === 0 ? (
+          <p className="panel-text">{checkWords.none}</p>
+        ) : (
+          <ol className="checks">
+            {groups.map((group) => (
+              <CheckItem key={group.name} {...group} />
+            ))}
+          </ol>
+        )}
       </Panel>
       <div className="panel-column">
         <Panel subject="serving">
-          <Facts facts={servingFacts(provider, latencies)} />
+          <Facts facts={facts.servingFacts(provider, latencies)} />
           {provider.models.length > 1 && (
             <details className="models">
               <summary>{t.providers.panels.models(provider.models.length)}</summary>
@@ -58,15 +64,15 @@ export function ProviderPanels(props: ProviderPanelsProps) {
           )}
         </Panel>
         <Panel subject="circuit">
-          <Facts facts={circuitFacts(circuit, statusAge)} />
+          <Facts facts={facts.circuitFacts(circuit, statusAge)} />
         </Panel>
       </div>
       <div className="panel-column">
         <Panel subject="machine">
-          <Facts facts={machineFacts(provider)} />
+          <Facts facts={facts.machineFacts(provider)} />
         </Panel>
         <Panel subject="connection">
-          <Facts facts={networkFacts(provider, serverNow)} />
+          <Facts facts={facts.networkFacts(provider, serverNow)} />
         </Panel>
       </div>
       <Panel subject="history">
@@ -77,8 +83,8 @@ export function ProviderPanels(props: ProviderPanelsProps) {
 }
 
 interface PanelProps {
-  readonly subject: Exclude<keyof typeof t.providers.panels, 'models'>;
-  readonly aside?: string;
+  readonly subject: Exclude<keyof typeof t.providers.panels, 'models' | 'asOf'>;
+  readonly aside?: string | undefined;
   readonly children: ReactNode;
 }
 
@@ -95,14 +101,12 @@ function Panel({ subject, aside, children }: PanelProps) {
   );
 }
 
-interface ProviderHistoryProps {
-  readonly history: readonly ProviderEvent[] | null;
-  readonly serverNow: number;
-}
-
 const historyWords = t.providers.history;
 
-function ProviderHistory({ history, serverNow }: ProviderHistoryProps) {
+function ProviderHistory({
+  history,
+  serverNow,
+}: Pick<ProviderPanelsProps, 'history'> & { readonly serverNow: number }) {
   if (history === null) return <p className="panel-text">{historyWords.unreadable}</p>;
   if (history.length === 0) return <p className="panel-text">{historyWords.none}</p>;
   return (
@@ -122,24 +126,11 @@ const checkWords = t.providers.checks;
 const TONES = { passed: 'green', failed: 'red', missing: 'grey' } as const;
 const SIGNS = { passed: '✓', failed: '✕', missing: '–' } as const;
 
-/** Every check of the last verification, with each address that was tried. */
-function CheckTable({ verification }: { readonly verification: Verification }) {
-  const groups = checkGroups(verification.checks);
-  if (groups.length === 0) return <p className="panel-text">{checkWords.none}</p>;
-  return (
-    <ol className="checks">
-      {groups.map((group) => (
-        <CheckItem key={group.name} {...group} />
-      ))}
-    </ol>
-  );
-}
-
 function CheckItem({ name, outcome, entries }: CheckGroup) {
   return (
     <li data-tone={TONES[outcome]}>
       <h3>
-        {checkWords.names[name] ?? name} <small className="quiet">{name}</small>
+        {checkTitle(name)} <small className="quiet">{name}</small>
       </h3>
       <span className="check-word">
         <span aria-hidden="true">{SIGNS[outcome]}</span> {checkWords.outcomes[outcome]}
@@ -159,13 +150,8 @@ function CheckItem({ name, outcome, entries }: CheckGroup) {
   );
 }
 
-interface EntryLineProps {
-  readonly entry: Check;
-  /** True for a check's only entry, whose result the check already shows. */
-  readonly alone: boolean;
-}
-
-function EntryLine({ entry, alone }: EntryLineProps) {
+/** `alone`: it is the check's only entry, whose result the check already shows. */
+function EntryLine({ entry, alone }: { readonly entry: Check; readonly alone: boolean }) {
   const { passed, error, detail, latencyMs } = entry;
   const address = addressOf(entry) ?? detail ?? '';
   const passing = alone ? '' : checkWords.outcomes.passed;

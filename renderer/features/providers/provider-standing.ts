@@ -1,4 +1,3 @@
-import { assertNever } from '#shared/assert.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { distinctNames } from '#shared/machine-names.ts';
@@ -14,7 +13,6 @@ export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 
 /** A machine's state for the page, in order of precedence: causes that keep it from serving come first. */
 type Standing =
-  /** Its agent signed off. */
   | { readonly kind: 'stopped'; readonly since: number }
   /** Its heartbeats stopped without a goodbye. */
   | { readonly kind: 'silent'; readonly since: number }
@@ -38,7 +36,6 @@ type Standing =
 
 export type StandingKind = Standing['kind'];
 
-/** A machine with its standing and its owner's note. */
 export interface ProviderEntry {
   readonly provider: Provider;
   readonly standing: Standing;
@@ -48,12 +45,7 @@ export interface ProviderEntry {
   readonly isHere: boolean;
 }
 
-const UNVERIFIED: ReadonlySet<StandingKind> = new Set([
-  'check-failed',
-  'wavering',
-  'verifying',
-  'pending',
-]);
+const UNVERIFIED = new Set<StandingKind>(['check-failed', 'wavering', 'verifying', 'pending']);
 
 /** A machine's standing; `circuit` is its circuit in routing, `isDirect` whether Local calls its engine directly. */
 export function standingOf(
@@ -66,9 +58,8 @@ export function standingOf(
 }
 
 /** True while a machine that failed verification is being verified again. */
-export function isRechecked({ verification }: Provider, { kind }: Standing): boolean {
-  return verification.status === 'verifying' && kind !== 'verifying' && kind !== 'direct';
-}
+export const isRechecked = ({ verification }: Provider, { kind }: Standing): boolean =>
+  verification.status === 'verifying' && kind !== 'verifying' && kind !== 'direct';
 
 function ownWord({ status, raw, last_heartbeat }: Provider): Standing | null {
   const since = Date.parse(last_heartbeat);
@@ -83,10 +74,8 @@ function verdict({ verification, status, engine_health }: Provider): Standing | 
   const out = verification.status === 'failed' || verification.status === 'verifying';
   const health = failed.find(({ name }) => name === CHECKS.health);
   if (out && health) {
-    return {
-      kind: 'unreachable',
-      entries: health.entries.filter(({ error }) => error !== CHECK_MISSING),
-    };
+    const entries = health.entries.filter(({ error }) => error !== CHECK_MISSING);
+    return { kind: 'unreachable', entries };
   }
   if (engine_health.status === 'loading') return { kind: 'loading' };
   if (status === 'degraded' || engine_health.status !== 'ok') {
@@ -114,9 +103,8 @@ function inUse(provider: Provider, circuit: ProviderCircuit | undefined): Standi
   return { kind: status === 'idle' ? 'idle' : 'serving' };
 }
 
-function failedGroups(checks: readonly Check[]): readonly CheckGroup[] {
-  return checkGroups(checks).filter(({ outcome }) => outcome === 'failed');
-}
+const failedGroups = (checks: readonly Check[]): readonly CheckGroup[] =>
+  checkGroups(checks).filter(({ outcome }) => outcome === 'failed');
 
 /** The groups in the order of the list: those that need attention first. */
 export const PROVIDER_GROUPS = ['attention', 'arriving', 'ready', 'resting'] as const;
@@ -149,14 +137,10 @@ const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
 
 const ORDER = Object.keys(GROUP_OF);
 
-export function groupOf(kind: StandingKind): ProviderGroup {
-  return GROUP_OF[kind];
-}
+export const groupOf = (kind: StandingKind): ProviderGroup => GROUP_OF[kind];
 
-/** Place of a standing within its group. */
-export function rankOf(kind: StandingKind): number {
-  return kind === 'idle' ? rankOf('serving') : ORDER.indexOf(kind);
-}
+export const rankOf = (kind: StandingKind): number =>
+  kind === 'idle' ? rankOf('serving') : ORDER.indexOf(kind);
 
 /** All entries of one check: a network check has one per address. */
 export interface CheckGroup {
@@ -166,7 +150,6 @@ export interface CheckGroup {
   readonly entries: readonly Check[];
 }
 
-/** Groups the entries by check, in their original order. */
 export function checkGroups(checks: readonly Check[]): readonly CheckGroup[] {
   const byName = Map.groupBy(checks, ({ name }) => name);
   return [...byName].map(([name, entries]) => ({ name, entries, outcome: outcomeOf(entries) }));
@@ -183,13 +166,10 @@ export function addressOf({ detail }: Check): string | null {
   return url?.[1] ?? null;
 }
 
-export function checkTodo(name: string): string {
-  return t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
-}
+export const checkTodo = (name: string): string =>
+  t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
 
-export function checkTitle(name: string): string {
-  return t.providers.checks.names[name] ?? name;
-}
+export const checkTitle = (name: string): string => t.providers.checks.names[name] ?? name;
 
 /** A machine's standing in words, without ticking figures. */
 interface ProviderWords extends StateText {
@@ -206,48 +186,74 @@ const SHOWN_ADDRESSES = 2;
 const says = t.providers.says;
 const states = t.machineStates;
 
-/** The words for a standing. */
 export function providerWords(standing: Standing, serverNow: number): ProviderWords {
+  const { kind } = standing;
+  return { tone: TONES[kind], ...states[kind], ...whatOf(standing, serverNow) };
+}
+
+const TONES: Readonly<Record<StandingKind, Tone>> = {
+  stopped: 'grey',
+  silent: 'red',
+  paused: 'grey',
+  unreachable: 'red',
+  'engine-down': 'red',
+  'check-failed': 'red',
+  loading: 'blue',
+  draining: 'grey',
+  verifying: 'blue',
+  pending: 'blue',
+  resting: 'amber',
+  wavering: 'amber',
+  direct: 'green',
+  serving: 'green',
+  idle: 'green',
+};
+
+type Told = Pick<ProviderWords, 'what' | 'todo'>;
+
+function whatOf(standing: Standing, serverNow: number): Told {
   switch (standing.kind) {
     case 'stopped':
-      return say('grey', states.stopped, says.stopped(at(standing.since, serverNow)));
+      return say(says.stopped(says.at(formatMoment(standing.since, serverNow))));
     case 'silent':
-      return silentWords(standing.since, serverNow);
-    case 'paused':
-      return say('grey', states.paused, says.paused);
-    case 'unreachable':
-      return unreachableWords(standing.entries);
-    case 'engine-down':
-      return engineWords(standing);
+      return say(says.silent(formatMoment(standing.since, serverNow)), says.silentTodo);
+    case 'unreachable': {
+      const shown = standing.entries.slice(0, SHOWN_ADDRESSES).map(failureText);
+      const more = standing.entries.length - SHOWN_ADDRESSES;
+      return say(says.unreachable(shown, more), checkTodo(CHECKS.health));
+    }
+    case 'engine-down': {
+      const { status, code } = standing;
+      const said = NO_NEWS.has(status) ? '' : status;
+      const what = status === 'unresponsive' ? says.engineSilent : says.engineDown(code, said);
+      return say(what, checkTodo(CHECKS.engineHealth));
+    }
     case 'check-failed':
-      return checkWords('red', states['check-failed'], standing.failed);
-    case 'loading':
-      return say('blue', states.loading, says.loading);
-    case 'draining':
-      return say('grey', states.draining, says.draining);
-    case 'verifying':
-      return say('blue', states.verifying);
-    case 'pending':
-      return say('blue', states.pending, pendingText(standing.reason));
-    case 'resting':
-      return restingWords(standing);
+      return checkWords(standing.failed);
     case 'wavering':
-      return checkWords('amber', states.wavering, standing.failed);
-    case 'direct':
-      return say('green', states.direct, says.direct);
-    case 'serving':
-      return say('green', states.serving);
-    case 'idle':
-      return say('green', states.idle);
+      return checkWords(standing.failed, says.grace);
+    case 'pending':
+      return say(pendingText(standing.reason));
+    case 'resting': {
+      const { fails, lastError } = standing;
+      const reason = lastError === null ? null : reasonText(reasonOf(lastError));
+      return say(says.resting(fails, reason), says.restingTodo);
+    }
     default:
-      return assertNever(standing, 'standing');
+      return say(SAID[standing.kind] ?? null);
   }
 }
 
+const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
+  paused: says.paused,
+  loading: says.loading,
+  draining: says.draining,
+  direct: says.direct,
+};
+
 /** A machine's own name: its host's, or if it has none what it is. */
-export function providerName({ host, chip }: Pick<Provider, 'host' | 'chip'>): string {
-  return host.hostname.trim() || chip?.trim() || t.providers.unnamed;
-}
+export const providerName = ({ host, chip }: Pick<Provider, 'host' | 'chip'>): string =>
+  host.hostname.trim() || chip?.trim() || t.providers.unnamed;
 
 /** The names of all machines by their ids, the owner's first; two of one name are told apart. */
 export function namesOf({
@@ -265,41 +271,11 @@ function failureText(check: Check): string {
   return address === null ? error : says.failure(address, error);
 }
 
-function silentWords(since: number, serverNow: number): ProviderWords {
-  return say('red', states.silent, says.silent(formatMoment(since, serverNow)), says.silentTodo);
-}
-
-function unreachableWords(entries: readonly Check[]): ProviderWords {
-  const shown = entries.slice(0, SHOWN_ADDRESSES).map(failureText);
-  return say(
-    'red',
-    states.unreachable,
-    says.unreachable(shown, entries.length - SHOWN_ADDRESSES),
-    checkTodo(CHECKS.health),
-  );
-}
-
-function engineWords({ status, code }: Extract<Standing, { kind: 'engine-down' }>): ProviderWords {
-  const said = NO_NEWS.has(status) ? '' : status;
-  const what = status === 'unresponsive' ? says.engineSilent : says.engineDown(code, said);
-  return say('red', states['engine-down'], what, checkTodo(CHECKS.engineHealth));
-}
-
-function checkWords(
-  tone: Tone,
-  state: StateText,
-  [first, ...others]: readonly CheckGroup[],
-): ProviderWords {
-  if (!first) return say(tone, state, says.unverified, says.verifyAgain);
+function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): Told {
+  if (!first) return say(says.unverified, says.verifyAgain);
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
   const what = says.checkFailed(checkTitle(first.name), errors, others.length);
-  const grace = tone === 'amber' ? says.grace : '';
-  return say(tone, state, what + grace, checkTodo(first.name));
-}
-
-function restingWords({ fails, lastError }: Extract<Standing, { kind: 'resting' }>): ProviderWords {
-  const reason = lastError === null ? null : reasonText(reasonOf(lastError));
-  return say('amber', states.resting, says.resting(fails, reason), says.restingTodo);
+  return say(what + grace, checkTodo(first.name));
 }
 
 function pendingText(reason: string): string {
@@ -309,15 +285,4 @@ function pendingText(reason: string): string {
   return reason === '' ? says.pending : says.pendingBecause(reason);
 }
 
-function at(epochMs: number, serverNow: number): string {
-  return says.at(formatMoment(epochMs, serverNow));
-}
-
-function say(
-  tone: Tone,
-  state: StateText,
-  what: string | null = null,
-  todo: string | null = null,
-): ProviderWords {
-  return { tone, ...state, what, todo };
-}
+const say = (what: string | null, todo: string | null = null): Told => ({ what, todo });

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useId, useRef, useState } from 'react';
+import { type ChangeEvent, useCallback, useEffect, useId, useRef, useState } from 'react';
 import type { Provider as ProviderRecord } from '#shared/provider.ts';
 import { NOTE_LIMITS, type ProviderNote } from '#shared/provider-notes.ts';
 import type { Refusal } from '../../api/client.ts';
@@ -6,14 +6,18 @@ import { NO_NOTE, type ProviderDetail } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import type { StateText } from '../../text/en/states.ts';
 import { t } from '../../text/t.ts';
-import { Button, ControlButton } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy-button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import {
+  Button,
+  ControlButton,
+  CopyButton,
+  READ_ONLY_NOTE,
+  ReadOnlyNote,
+} from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { ConfirmDialog } from '../../ui/modal.tsx';
-import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
+import { StateWord, Unreadable } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import { directMachine, ownMachine } from '../this-machine/agent-engine.ts';
 import { ProviderPanels } from './provider-panels.tsx';
@@ -25,13 +29,9 @@ import {
   standingOf,
 } from './provider-standing.ts';
 
-interface ProviderProps {
-  readonly id: string;
-}
-
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 
-export function Provider({ id }: ProviderProps) {
+export function Provider({ id }: { readonly id: string }) {
   const { data, frozenAt, registry } = useWindow();
   const read = useCallback(() => registry.readOne(id), [registry, id]);
   const { value, failure, again } = useReading(read, data.providers.revision, null);
@@ -39,7 +39,15 @@ export function Provider({ id }: ProviderProps) {
   const provider = value?.provider ?? listed;
   const serverNow = useServerNow();
 
-  if (failure?.status === 404) return <Unknown id={id} />;
+  if (failure?.status === 404) {
+    return (
+      <section className="panel empty">
+        <h1>{t.providers.unknownTitle}</h1>
+        <p>{t.providers.unknownText(id)}</p>
+        <Back />
+      </section>
+    );
+  }
   if (!provider) {
     if (!failure || frozenAt !== null) return <p className="connecting">{t.shell.reading}</p>;
     return (
@@ -62,7 +70,8 @@ export function Provider({ id }: ProviderProps) {
   );
 }
 
-interface MachineProps extends ProviderProps {
+interface MachineProps {
+  readonly id: string;
   readonly provider: ProviderRecord;
   readonly history: ProviderDetail['history'];
   /** Null until it has been read. */
@@ -99,7 +108,6 @@ function Machine(props: MachineProps) {
           {...{ id, name }}
           checking={provider.verification.status === 'verifying'}
           onVerifying={again}
-          onRemoved={() => location.assign(LIST)}
         />
         <p className="provider-id">
           {ownMachine(here) === id && <strong>{t.providers.here} · </strong>}
@@ -131,13 +139,11 @@ function Machine(props: MachineProps) {
   );
 }
 
-function Back() {
-  return (
-    <a className="back" href={LIST}>
-      {t.providers.all}
-    </a>
-  );
-}
+const Back = () => (
+  <a className="back" href={LIST}>
+    {t.providers.all}
+  </a>
+);
 
 function Title({ name, word, means }: StateText & { readonly name: string }) {
   const title = useRef<HTMLHeadingElement>(null);
@@ -147,16 +153,6 @@ function Title({ name, word, means }: StateText & { readonly name: string }) {
     <h1 ref={title} tabIndex={-1}>
       {name} <StateWord {...{ word, means }} />
     </h1>
-  );
-}
-
-function Unknown({ id }: { readonly id: string }) {
-  return (
-    <section className="panel empty">
-      <h1>{t.providers.unknownTitle}</h1>
-      <p>{t.providers.unknownText(id)}</p>
-      <Back />
-    </section>
   );
 }
 
@@ -171,39 +167,31 @@ const noteWords = t.providers.note;
 function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
   const { control } = useWindow();
   const [draft, setDraft] = useState(note);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const id = useId();
   const isChanged = draft.name !== note.name || draft.note !== note.note;
+  const field = (key: keyof ProviderNote) => ({
+    id: `${id}-${key}`,
+    value: draft[key],
+    maxLength: NOTE_LIMITS[key],
+    readOnly: !control,
+    'aria-describedby': control ? undefined : READ_ONLY_NOTE,
+    onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+      setDraft({ ...draft, [key]: target.value }),
+  });
   return (
     <form
       className="panel own-note"
       aria-label={noteWords.title}
       onSubmit={(event) => {
         event.preventDefault();
-        void onSave(draft).then((refusal) => setError(refusal?.message ?? null));
+        void attempt(onSave(draft));
       }}
     >
       <label htmlFor={`${id}-name`}>{noteWords.name}</label>
-      <input
-        id={`${id}-name`}
-        value={draft.name}
-        maxLength={NOTE_LIMITS.name}
-        placeholder={hostname}
-        autoComplete="off"
-        readOnly={!control}
-        aria-describedby={control ? undefined : READ_ONLY_NOTE}
-        onChange={({ target }) => setDraft({ ...draft, name: target.value })}
-      />
+      <input {...field('name')} placeholder={hostname} autoComplete="off" />
       <label htmlFor={`${id}-note`}>{noteWords.note}</label>
-      <textarea
-        id={`${id}-note`}
-        rows={2}
-        value={draft.note}
-        maxLength={NOTE_LIMITS.note}
-        readOnly={!control}
-        aria-describedby={control ? undefined : READ_ONLY_NOTE}
-        onChange={({ target }) => setDraft({ ...draft, note: target.value })}
-      />
+      <textarea {...field('note')} rows={2} />
       <Button type="submit" disabled={!control || !isChanged}>
         {t.settings.save.save}
       </Button>
@@ -217,27 +205,22 @@ interface ProviderActionsProps {
   readonly name: string;
   readonly checking: boolean;
   readonly onVerifying: () => void;
-  readonly onRemoved: () => void;
 }
 
 const actionWords = t.providers.actions;
 
-function ProviderActions(props: ProviderActionsProps) {
-  const { id, name, checking, onVerifying, onRemoved } = props;
+function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsProps) {
   const { registry } = useWindow();
   const [asking, setAsking] = useState(false);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
 
   const verify = async (): Promise<void> => {
-    const refusal = await registry.verify(id);
-    setError(refusal?.message ?? null);
-    if (!refusal) onVerifying();
+    if (await attempt(registry.verify(id))) onVerifying();
   };
   const remove = async (): Promise<void> => {
-    const refusal = await registry.remove(id);
+    const isRemoved = await attempt(registry.remove(id));
     setAsking(false);
-    setError(refusal?.message ?? null);
-    if (!refusal) onRemoved();
+    if (isRemoved) location.assign(LIST);
   };
 
   return (

@@ -2,9 +2,8 @@ import { useMemo } from 'react';
 import { hashOf, type Route } from '../../route.ts';
 import { formatCount } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { ReadOnlyNote } from '../../ui/read-only-note.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
+import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { Unreadable } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import { directMachine, ownMachine } from '../this-machine/agent-engine.ts';
@@ -22,7 +21,6 @@ import {
 } from './provider-listing.ts';
 import { PROVIDER_FILTERS, type ProviderEntry, type ProviderFilter } from './provider-standing.ts';
 
-/** Filter and order of the list, kept while a machine's page is open. */
 export interface ProvidersView {
   readonly text: string;
   readonly sort: ColumnId;
@@ -33,20 +31,15 @@ interface ProvidersProps {
   readonly dialog: Extract<Route, { page: 'providers' }>['dialog'];
   readonly view: ProvidersView;
   readonly onView: (view: ProvidersView) => void;
-  /** The machine whose page was open last. */
   readonly opened: string | null;
 }
 
 export function Providers({ filter, dialog, view, onView, opened }: ProvidersProps) {
   const { data, frozenAt, control, registry, agent } = useWindow();
   const revision = data.providers.revision;
-  const {
-    value: list,
-    failure,
-    again,
-  } = useReading(registry.readList, revision, registry.lastList());
+  const reading = useReading(registry.readList, revision, registry.lastList());
+  const { value: list, failure, again } = reading;
   const serverNow = useServerNow();
-
   const { providerCircuits } = data.status.stats;
   const directId = directMachine(agent.last(), data.status);
   const hereId = ownMachine(agent.last());
@@ -55,9 +48,19 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
     [list, providerCircuits, directId, hereId],
   );
   const failed = list === null && frozenAt === null ? failure : null;
+  const isReading = list === null && failed === null;
   return (
     <>
-      <Head says={list === null ? t.shell.reading : summaryOf(all)} />
+      <div className="page-head">
+        <div>
+          <h1>{t.providers.title}</h1>
+          <p className="quiet">{isReading ? t.shell.reading : list !== null && summaryOf(all)}</p>
+        </div>
+        <ControlButton data-primary onClick={() => void (location.hash = ADD)}>
+          {t.providers.joinOne}
+        </ControlButton>
+        {!control && <ReadOnlyNote />}
+      </div>
       <ThisMachine joining={dialog === 'join'} serverNow={serverNow} machines={list?.data ?? []} />
       {failed && (
         <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
@@ -77,29 +80,13 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
   );
 }
 
+const filterWords = t.providers.filters;
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 export const ADD = hashOf({ page: 'providers', filter: 'all', dialog: 'add' });
-
-function Head({ says }: { readonly says: string }) {
-  const { control } = useWindow();
-  return (
-    <div className="page-head">
-      <div>
-        <h1>{t.providers.title}</h1>
-        <p className="quiet">{says}</p>
-      </div>
-      <ControlButton data-primary onClick={() => void (location.hash = ADD)}>
-        {t.providers.joinOne}
-      </ControlButton>
-      {!control && <ReadOnlyNote />}
-    </div>
-  );
-}
 
 interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView' | 'opened'> {
   readonly entries: readonly ProviderEntry[];
   readonly serverNow: number;
-  /** Number of machines beyond those that were read. */
   readonly unread: number;
 }
 
@@ -111,7 +98,7 @@ function Machines(props: MachinesProps) {
     [entries, text],
   );
   const shown = useMemo(
-    () => (filter === 'all' ? named : named.filter((entry) => matchesGroup(entry, filter))),
+    () => named.filter((entry) => matchesGroup(entry, filter)),
     [named, filter],
   );
   return (
@@ -125,25 +112,19 @@ function Machines(props: MachinesProps) {
             {...{ sort, serverNow, opened }}
           />
         ) : (
-          <NoMatch text={text} onClear={() => onView({ ...view, text: '' })} />
+          <div className="empty">
+            <h2>{filterWords.noneTitle}</h2>
+            <p>
+              {text.trim() === '' ? filterWords.none : filterWords.noneNamed(text.trim())}{' '}
+              <a href={LIST} onClick={() => onView({ ...view, text: '' })}>
+                {filterWords.showAll}
+              </a>
+            </p>
+          </div>
         )}
       </section>
-      {unread > 0 && <p className="quiet">{t.providers.filters.unread(unread)}</p>}
+      {unread > 0 && <p className="quiet">{filterWords.unread(unread)}</p>}
     </>
-  );
-}
-
-function NoMatch({ text, onClear }: { readonly text: string; readonly onClear: () => void }) {
-  return (
-    <div className="empty">
-      <h2>{t.providers.filters.noneTitle}</h2>
-      <p>
-        {text.trim() === '' ? t.providers.filters.none : t.providers.filters.noneNamed(text.trim())}{' '}
-        <a href="#/providers" onClick={onClear}>
-          {t.providers.filters.showAll}
-        </a>
-      </p>
-    </div>
   );
 }
 
@@ -174,11 +155,10 @@ interface ProviderFiltersProps extends Pick<ProvidersProps, 'filter' | 'view' | 
   readonly entries: readonly ProviderEntry[];
 }
 
-/** The state filter is part of the URL. */
 function ProviderFilters({ entries, filter, view, onView }: ProviderFiltersProps) {
   return (
     <search className="provider-filters">
-      <nav className="filters" aria-label={t.providers.filters.label}>
+      <nav className="filters" aria-label={filterWords.label}>
         {PROVIDER_FILTERS.map((choice) => (
           <a
             key={choice}
@@ -195,8 +175,8 @@ function ProviderFilters({ entries, filter, view, onView }: ProviderFiltersProps
       <input
         type="search"
         className="search"
-        aria-label={t.providers.filters.search}
-        placeholder={t.providers.filters.placeholder}
+        aria-label={filterWords.search}
+        placeholder={filterWords.placeholder}
         autoComplete="off"
         spellCheck={false}
         value={view.text}

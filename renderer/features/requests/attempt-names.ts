@@ -5,7 +5,6 @@ import type { UpstreamReport } from '#shared/status.ts';
 import { t } from '../../text/t.ts';
 import type { LiveData } from '../../api/live-data.ts';
 
-/** Display names by the id of an upstream or a machine. */
 export type Labels = ReadonlyMap<string, string>;
 
 export function labelsOf(
@@ -16,12 +15,9 @@ export function labelsOf(
   return new Map([...named, ...distinctNames(machines)]);
 }
 
-/** The names known from the feed. */
-export function feedLabels({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels {
-  return labelsOf(status.upstreams, machinesIn(requests));
-}
+export const feedLabels = ({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels =>
+  labelsOf(status.upstreams, machinesIn(requests));
 
-/** Adds the names of a request's machines, which may not be in the list. */
 export function labelsWith(row: RequestRow | null, labels: Labels): Labels {
   if (row === null) return labels;
   return new Map([...distinctNames(machinesIn([row])), ...labels]);
@@ -40,10 +36,8 @@ export function nameOf(
   return provider !== null && isOneOfMany ? placeName(upstream, provider, labels) : label;
 }
 
-/** The upstream of an attempt, always with its machine. */
-export function wholeNameOf({ upstream, provider }: AttemptRow, _: RequestRow, labels: Labels) {
-  return placeName(upstream, provider, labels);
-}
+export const wholeNameOf = ({ upstream, provider }: AttemptRow, _: RequestRow, labels: Labels) =>
+  placeName(upstream, provider, labels);
 
 /** An upstream, with the machine if given: `Local · tower`. */
 export function placeName(upstream: string, provider: string | null, labels: Labels): string {
@@ -51,6 +45,5 @@ export function placeName(upstream: string, provider: string | null, labels: Lab
   return provider === null ? label : t.usage.machineOf(label, machineName(provider, labels));
 }
 
-export function machineName(id: string, labels: Labels): string {
-  return labels.get(id) ?? unknownMachine(id);
-}
+export const machineName = (id: string, labels: Labels): string =>
+  labels.get(id) ?? unknownMachine(id);

@@ -7,16 +7,14 @@ import { brokenBefore } from './waterfall-model.ts';
 
 const { causes, results } = t.attempts;
 
-/** True for an attempt that delivered text to the caller. */
 export function gaveContent(attempt: AttemptRow, row: RequestRow): boolean {
   const { firstContentMs, reason } = attempt;
   return firstContentMs !== null && reason !== OUTRUN && !hasDiverged(attempt, row);
 }
 
 /** True for a resume whose text did not match the partial answer. */
-export function hasDiverged({ cause, endMs, reason }: AttemptRow, { state }: RequestRow): boolean {
-  return cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
-}
+export const hasDiverged = ({ cause, endMs, reason }: AttemptRow, { state }: RequestRow): boolean =>
+  cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
 
 /** The slow call that was hedged; null if it was not kept. */
 export function hedgedCall(hedge: AttemptRow, { attempts }: RequestRow): AttemptRow | null {
@@ -57,15 +55,13 @@ export function usageText(attempt: AttemptRow): string | null {
   const { tokens, fixedParts = [] } = attempt;
   if (tokens === null) return null;
   const perSecond = tokensPerSecond(attempt);
-  const rate = perSecond === null ? [] : [t.usage.rate(perSecond)];
-  const fixed = fixedParts.length === 0 ? [] : [t.usage.fixed(fixedParts)];
-  return [t.usage.tokens(tokens), ...rate, ...cachedText(attempt), ...fixed].join(' · ');
-}
-
-function cachedText({ tokens }: AttemptRow): readonly string[] {
-  return tokens === null || tokens.cached === 0
-    ? []
-    : [t.usage.cached(tokens.cached, tokens.input)];
+  const parts = [
+    t.usage.tokens(tokens),
+    perSecond === null ? '' : t.usage.rate(perSecond),
+    tokens.cached === 0 ? '' : t.usage.cached(tokens.cached, tokens.input),
+    fixedParts.length === 0 ? '' : t.usage.fixed(fixedParts),
+  ];
+  return parts.filter(Boolean).join(' · ');
 }
 
 export function resultText(attempt: AttemptRow, row: RequestRow): string {
@@ -82,27 +78,18 @@ export function resultText(attempt: AttemptRow, row: RequestRow): string {
 }
 
 /** The circuit's state, as in `closed`, or its change by the attempt, as in `closed → open`. */
-export function circuitText({
-  circuitBefore,
-  circuitAfter,
-}: Pick<AttemptRow, 'circuitBefore' | 'circuitAfter'>): string {
+export function circuitText({ circuitBefore, circuitAfter }: AttemptRow): string {
   const { circuits, circuitChange } = t.attempts;
   const before = circuits[circuitBefore];
   if (circuitAfter === null || circuitAfter === circuitBefore) return before;
   return circuitChange(before, circuits[circuitAfter]);
 }
 
-interface SkippedUpstream {
-  readonly upstream: string;
-  readonly provider: string | null;
-  readonly reason: string;
-}
-
 /** Upstreams that were not called: named in the fallback reason, but without an attempt. */
 export function skippedUpstreams({
   attempts,
   fallbackReason,
-}: Pick<RequestRow, 'attempts' | 'fallbackReason'>): readonly SkippedUpstream[] {
+}: RequestRow): ReturnType<typeof parseFallbackReason> {
   return parseFallbackReason(fallbackReason).filter(
     ({ upstream }) => !attempts.some((attempt) => attempt.upstream === upstream),
   );

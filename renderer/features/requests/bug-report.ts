@@ -4,7 +4,6 @@ import { type Labels, nameOf } from './attempt-names.ts';
 import { causeText, circuitText, resultText, skippedUpstreams, usageText } from './attempt-text.ts';
 import { storyOf } from './request-story.ts';
 
-/** The id used in the fallback reason. */
 const idOf = ({ upstream, provider }: AttemptRow) =>
   provider === null ? upstream : `${upstream}/${provider}`;
 

@@ -1,11 +1,10 @@
 import { useState } from 'react';
 import { t } from '../../text/t.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
+import { CodeLine } from '../../ui/buttons.tsx';
 import { codeSamples, type Language, LANGUAGES, type SampleRequest } from './code-samples.ts';
 
 const words = t.requests.samples;
 
-/** A request as code, in the language that the reader chooses; nothing for endpoints without a sample. */
 export function CodeSample({ request }: { readonly request: SampleRequest }) {
   const [language, setLanguage] = useState<Language>('curl');
   const samples = codeSamples(request);

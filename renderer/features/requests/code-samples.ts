@@ -24,13 +24,11 @@ export function codeSamples(asked: SampleRequest): Readonly<Record<Language, str
   };
 }
 
-/** How an endpoint is called by the SDK of its API. */
 interface Call {
   readonly sdk: 'openai' | 'anthropic';
   readonly method: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly canStream: boolean;
-  /** Shows an event of a stream, and a whole answer, by language. */
   readonly shows: Readonly<
     Record<'python' | 'typescript', readonly [event: string, whole: string]>
   >;

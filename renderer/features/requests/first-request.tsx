@@ -1,7 +1,7 @@
 import type { UpstreamReport } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
+import { CodeLine } from '../../ui/buttons.tsx';
 import { useWindow } from '../../window-context.ts';
 import { CodeSample } from './code-sample.tsx';
 
@@ -34,6 +34,5 @@ export function FirstRequest({ heading: Heading }: { readonly heading: 'h2' | 'h
 }
 
 /** A model that is there; null if none is known. */
-export function servedModel(upstreams: readonly UpstreamReport[]): string | null {
-  return upstreams.find(({ healthy, model }) => healthy && model !== '')?.model ?? null;
-}
+export const servedModel = (upstreams: readonly UpstreamReport[]): string | null =>
+  upstreams.find(({ healthy, model }) => healthy && model !== '')?.model ?? null;

@@ -52,7 +52,6 @@ export function useKeptRequests(api: Requests, { filter, by, feed, revision }: K
     );
   }, [api, query, kept]);
 
-  /** Reads a page of older requests, if there are any. */
   const readOlderSoon = useCallback(() => void readOlder(), [readOlder]);
   return { kept: state.query === query ? kept : NOTHING_READ, readOlder: readOlderSoon };
 }
@@ -129,7 +128,6 @@ function beyond(counts: FilterCounts, feed: readonly RequestRow[], by: Narrowing
   return Object.fromEntries(left) as FilterCounts;
 }
 
-/** The counts of the feed plus those beyond it. */
 export function allCounts(inFeed: FilterCounts, { beyondFeed }: KeptRequests): FilterCounts {
   const sums = REQUEST_FILTERS.map((name) => [name, inFeed[name] + (beyondFeed?.[name] ?? 0)]);
   return Object.fromEntries(sums) as FilterCounts;

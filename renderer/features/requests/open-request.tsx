@@ -4,9 +4,7 @@ import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { CopyButton } from '../../ui/copy-button.tsx';
+import { Button, CodeLine, CopyButton } from '../../ui/buttons.tsx';
 import { Fact } from '../../ui/facts.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
@@ -23,13 +21,10 @@ import { causeText, circuitText, resultText, skippedUpstreams, usageText } from 
 interface OpenRequestProps {
   readonly labels: Labels;
   readonly details: OpenDetails;
-  /** The list from which the request was opened, newest first. */
   readonly rows: readonly RequestRow[];
-  /** Reads older requests of the list. */
   readonly onEnd?: () => void;
 }
 
-/** The details of the open request, if any, updated while it runs. */
 export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) {
   const { data, now, requests } = useWindow();
   const { id } = details;
@@ -52,13 +47,18 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
     const next = key === 'ArrowRight' || key === 'j' ? older : to;
     if (next !== null) details.go(next);
   };
+  const step = (word: string, to: string | null) => (
+    <Button aria-disabled={to === null} onClick={() => to !== null && details.go(to)}>
+      {word}
+    </Button>
+  );
   return (
     <Modal
       title={row === null ? words.title : <Title row={row} serverNow={serverNow} />}
       nav={
         <>
-          <Step word={words.newer} to={newer} onGo={details.go} />
-          <Step word={words.older} to={older} onGo={details.go} />
+          {step(words.newer, newer)}
+          {step(words.older, older)}
         </>
       }
       onClose={details.close}
@@ -69,7 +69,6 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
       ) : (
         <Details row={row} labels={names} elapsedMs={elapsedOf(row, serverNow)} />
       )}
-      {row !== null && <Code row={row} baseUrl={data.app.baseUrl} />}
       <h3>{words.id}</h3>
       <CodeLine text={id} what={words.theId} />
       {row !== null && (
@@ -94,18 +93,15 @@ interface OneRequest {
   readonly note: string | null;
 }
 
-/** A request from the list; one that is not, or no longer, in the list is read from the gateway. */
 function useOneRequest(
   { readOne }: Requests,
   id: string | null,
   listed: RequestRow | undefined,
 ): OneRequest {
-  const [known, setKnown] = useState<{ readonly id: string; readonly one: OneRequest } | null>(
-    null,
-  );
+  const [known, setKnown] = useState<(OneRequest & { readonly id: string }) | null>(null);
   // Kept, so that it stays readable when it leaves the list.
-  if (listed !== undefined && listed !== known?.one.row) {
-    setKnown({ id: listed.id, one: { row: listed, note: null } });
+  if (listed !== undefined && listed !== known?.row) {
+    setKnown({ id: listed.id, row: listed, note: null });
   }
   const isUnknown = id !== null && known?.id !== id;
   useEffect(() => {
@@ -114,25 +110,21 @@ function useOneRequest(
     const read = async () => {
       const answer = await readOne(id);
       if (isOver) return;
-      if (answer.ok) setKnown({ id, one: { row: answer.value, note: null } });
-      else setKnown({ id, one: { row: null, note: noteOn(answer) } });
+      if (answer.ok) setKnown({ id, row: answer.value, note: null });
+      else {
+        const note = answer.status === 404 ? words.unknown : answer.refusal.message;
+        setKnown({ id, row: null, note });
+      }
     };
     void read();
     return () => {
       isOver = true;
     };
   }, [readOne, id, isUnknown]);
-  return known?.id === id ? known.one : BEING_READ;
+  return known?.id === id ? known : BEING_READ;
 }
 
 const BEING_READ: OneRequest = { row: null, note: null };
-
-function noteOn({
-  status,
-  refusal,
-}: Extract<Awaited<ReturnType<Requests['readOne']>>, { ok: false }>): string {
-  return status === 404 ? t.requestDetails.unknown : refusal.message;
-}
 
 /** The next newer and next older request in the list; null at its ends. */
 export function neighboursOf(rows: readonly RequestRow[], startedAt: number | null, id: string) {
@@ -142,20 +134,6 @@ export function neighboursOf(rows: readonly RequestRow[], startedAt: number | nu
   // A request that is not in the list is placed by its start.
   const newer = rows.filter((row) => row.startedAt >= startedAt);
   return { newer: newer.at(-1)?.id ?? null, older: rows[newer.length]?.id ?? null };
-}
-
-interface StepProps {
-  readonly word: string;
-  readonly to: string | null;
-  readonly onGo: (id: string) => void;
-}
-
-function Step({ word, to, onGo }: StepProps) {
-  return (
-    <Button aria-disabled={to === null} onClick={() => to !== null && onGo(to)}>
-      {word}
-    </Button>
-  );
 }
 
 interface DetailsProps {
@@ -177,65 +155,42 @@ function Title({ row, serverNow }: { readonly row: RequestRow; readonly serverNo
 }
 
 function Details({ row, labels, elapsedMs }: DetailsProps) {
-  const amount = row.tokens === null ? amountOf(row) : t.usage.tokens(row.tokens);
-  const answer = [row.stream ? words.streamed : '', amount].filter(Boolean).join(', ');
+  const { baseUrl } = useWindow().data.app;
+  const { endpoint, model, stream, caller, key: name, tokens, status, state } = row;
+  const amount = tokens === null ? amountOf(row) : t.usage.tokens(tokens);
+  const answer = [stream ? words.streamed : '', amount].filter(Boolean).join(', ');
+  const { key, address, userAgent } = caller;
+  const noUpstream = state === 'running' ? words.noUpstreamYet : words.noUpstream;
+  const facts = [
+    {
+      label: words.answeredBy,
+      value: row.upstream ? whoOf(row, labels, wholeNameOf) : noUpstream,
+    },
+    { label: words.endpoint, value: endpoint },
+    { label: words.model, value: model ?? words.noModel },
+    { label: words.took, value: formatDuration(elapsedMs) },
+    { label: words.answer, value: answer || words.notStreamed },
+    { label: words.status, value: status === null ? words.noStatus : String(status) },
+    { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
+    { label: words.from, value: address },
+    { label: words.app, value: userAgent, isWide: true },
+  ];
+  // As it came, but for its prompt.
+  const request = { baseUrl, endpoint, model, stream, needsKey: key !== null };
   return (
     <>
       <p className="story">{t.story.whole(storyOf(row, labels))}</p>
       <dl className="facts">
-        <Fact
-          label={words.answeredBy}
-          value={row.upstream ? whoOf(row, labels, wholeNameOf) : noUpstream(row)}
-        />
-        <Fact label={words.endpoint} value={row.endpoint} />
-        <Fact label={words.model} value={row.model ?? words.noModel} />
-        <Fact label={words.took} value={formatDuration(elapsedMs)} />
-        <Fact label={words.answer} value={answer || words.notStreamed} />
-        <Fact
-          label={words.status}
-          value={row.status === null ? words.noStatus : String(row.status)}
-        />
-        {callerFacts(row).map((fact) => (
-          <Fact key={fact.label} {...fact} />
-        ))}
+        {facts.map((fact) => fact.value !== null && <Fact key={fact.label} {...fact} />)}
       </dl>
       <h3>{words.attempts}</h3>
       <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
       <h3>{words.reason}</h3>
       <CodeLine text={row.fallbackReason} what={words.theReason} />
-    </>
-  );
-}
-
-interface CodeProps {
-  readonly row: RequestRow;
-  readonly baseUrl: string;
-}
-
-/** The request as code: as it came, but for its prompt. */
-function Code({ row, baseUrl }: CodeProps) {
-  const { endpoint, model, stream, caller } = row;
-  const request = { baseUrl, endpoint, model, stream, needsKey: caller.key !== null };
-  if (codeSamples(request) === null) return null;
-  return (
-    <>
-      <h3>{words.code}</h3>
+      {codeSamples(request) !== null && <h3>{words.code}</h3>}
       <CodeSample request={request} />
     </>
   );
-}
-
-function callerFacts({ caller, key: name }: RequestRow) {
-  const { key, address, userAgent } = caller;
-  return [
-    { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
-    { label: words.from, value: address },
-    { label: words.app, value: userAgent, isWide: true },
-  ].flatMap(({ value, ...fact }) => (value === null ? [] : [{ ...fact, value }]));
-}
-
-function noUpstream({ state }: RequestRow): string {
-  return state === 'running' ? words.noUpstreamYet : words.noUpstream;
 }
 
 type RequestsRoute = Extract<Route, { readonly page: 'requests' }>;
@@ -267,7 +222,6 @@ export function useOpenRequest(route: Route) {
     page: isOpen ? behind : route,
     id: id ?? null,
     open,
-    /** Replaces the open request with another. */
     go: (next: string) => location.replace(hashOf({ ...list, request: next })),
     close: () => {
       if (!isOpen) return;
@@ -278,16 +232,9 @@ export function useOpenRequest(route: Route) {
   };
 }
 
-interface AttemptTableProps {
-  readonly row: RequestRow;
-  readonly labels: Labels;
-  readonly elapsedMs: number;
-}
-
 const attemptWords = t.attempts;
 
-/** The attempts of a request in order, after the skipped upstreams. */
-function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
+function AttemptTable({ row, labels, elapsedMs }: DetailsProps) {
   const hidden = row.attemptCount - row.attempts.length;
   const skips = skippedUpstreams(row);
   if (row.attempts.length + skips.length === 0) {
@@ -326,52 +273,52 @@ function AttemptTable({ row, labels, elapsedMs }: AttemptTableProps) {
   );
 }
 
-function Attempt({
-  attempt,
-  row,
-  labels,
-  elapsedMs,
-}: AttemptTableProps & { readonly attempt: AttemptRow }) {
-  const { startMs, predictedMs, endMs, model, error } = attempt;
+function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
+  const { attempt, row, labels, elapsedMs } = props;
+  const { startMs, predictedMs, endMs, model, error, circuitBefore, cutAtTokens, polls } = attempt;
   const firstTokenMs = firstTokenMsOf(attempt);
-  const usage = usageText(attempt);
+  const circuit = circuitText(attempt);
+  const isCircuitTold = circuitBefore !== 'closed' || circuit !== attemptWords.circuits.closed;
   return (
     <tr>
       <th scope="row">
         {wholeNameOf(attempt, row, labels)}
-        {model !== null && <span className="predicted"> {model}</span>}
+        <Aside text={model} />
       </th>
       <td>
         {causeText(attempt, row, labels)}
-        {(attempt.circuitBefore !== 'closed' ||
-          circuitText(attempt) !== attemptWords.circuits.closed) && (
-          <span className="predicted"> {attemptWords.circuit(circuitText(attempt))}</span>
-        )}
+        <Aside text={isCircuitTold ? attemptWords.circuit(circuit) : null} />
       </td>
       <td>
         {resultText(attempt, row)}
-        {error !== null && <span className="predicted attempt-error"> {error}</span>}
-        {usage !== null && <span className="predicted"> {usage}</span>}
-        {attempt.cutAtTokens !== null && (
-          <span className="predicted attempt-error"> {attemptWords.cut(attempt.cutAtTokens)}</span>
-        )}
-        {attempt.polls > 0 && (
-          <span className="predicted"> {attemptWords.polled(attempt.polls)}</span>
-        )}
+        <Aside text={error} isError />
+        <Aside text={usageText(attempt)} />
+        <Aside text={cutAtTokens === null ? null : attemptWords.cut(cutAtTokens)} isError />
+        <Aside text={polls > 0 ? attemptWords.polled(polls) : null} />
       </td>
       <td data-label={attemptWords.started}>{attemptWords.startedAt(formatDuration(startMs))}</td>
       <td data-label={attemptWords.firstToken}>
         {firstTokenMs === null ? '–' : formatDuration(firstTokenMs)}
-        {predictedMs !== null && (
-          <span className="predicted">
-            {' '}
-            {attemptWords.predicted(formatDuration(predictedMs - startMs))}
-          </span>
-        )}
+        <Aside
+          text={
+            predictedMs === null
+              ? null
+              : attemptWords.predicted(formatDuration(predictedMs - startMs))
+          }
+        />
       </td>
       <td data-label={attemptWords.took}>
         {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
       </td>
     </tr>
+  );
+}
+
+/** Null: there is nothing to add. */
+function Aside({ text, isError }: { readonly text: string | null; readonly isError?: boolean }) {
+  return (
+    text !== null && (
+      <span className={isError === true ? 'predicted attempt-error' : 'predicted'}> {text}</span>
+    )
   );
 }

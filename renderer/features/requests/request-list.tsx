@@ -20,11 +20,9 @@ interface RequestListProps {
   readonly isHeld: boolean;
   readonly labels: Labels;
   readonly onSelect: (row: RequestRow) => void;
-  /** Called when the end of the list is near. */
   readonly onEnd?: (() => void) | undefined;
 }
 
-/** Distance from the end at which older rows are read. */
 const ROWS_AHEAD = 50;
 
 /** Requests on a common time axis, newest first; holds still while it is used. */
@@ -45,13 +43,17 @@ export function RequestList(props: RequestListProps) {
   useEffect(() => {
     if (isNearEnd) onEnd?.();
   }, [isNearEnd, onEnd]);
-  const { active, activate } = useActiveRow(list, shown, count);
+  // The row that Tab stops at: the last focused or opened one, otherwise the first.
+  const [activeId, activate] = useState<string | null>(null);
+  const at = shown.findIndex(({ id }) => id === activeId);
+  const active = at < 0 || at >= count ? 0 : at;
+  useRowFocus(list, { active, count, onMove: (index) => activate(shown[index]?.id ?? null) });
   const select = useCallback(
     (row: RequestRow) => {
       activate(row.id);
       onSelect(row);
     },
-    [activate, onSelect],
+    [onSelect],
   );
 
   const show = () => {
@@ -69,57 +71,32 @@ export function RequestList(props: RequestListProps) {
       </div>
       <TimeAxis />
       <ol ref={list} style={{ height: `calc(var(--row) * ${count})` }}>
-        {drawnRows(shown, { ...range, active, count }).map(({ row, index }) => (
-          <RequestLine
-            key={row.id}
-            {...{ row, index, count, labels }}
-            isActive={index === active}
-            elapsedMs={elapsedOf(row, now + data.skewMs)}
-            onSelect={select}
-          />
-        ))}
+        {shown.slice(0, count).map(
+          (row, index) =>
+            // The active row would otherwise lose the focus.
+            ((index >= range.first && index < range.last) || index === active) && (
+              <RequestLine
+                key={row.id}
+                {...{ row, index, count, labels }}
+                isActive={index === active}
+                elapsedMs={elapsedOf(row, now + data.skewMs)}
+                onSelect={select}
+              />
+            ),
+        )}
       </ol>
     </div>
   );
 }
 
 /** `rows` held as they were when `isHeld` became true; a new `key` starts a new list. */
-function useHeldRows(
-  rows: readonly RequestRow[],
-  key: string,
-  isHeld: boolean,
-): ReturnType<typeof holdRows> {
+function useHeldRows(rows: readonly RequestRow[], key: string, isHeld: boolean) {
   const [last, setLast] = useState({ key, shown: rows });
   const held = holdRows(isHeld && last.key === key ? last.shown : null, rows);
   if (last.key !== key || last.shown !== held.shown) setLast({ key, shown: held.shown });
   return held;
 }
 
-/** The row that Tab stops at: the last focused or opened one, otherwise the first. */
-function useActiveRow(
-  list: Parameters<typeof useRowFocus>[0],
-  rows: readonly RequestRow[],
-  count: number,
-) {
-  const [activeId, activate] = useState<string | null>(null);
-  const at = rows.findIndex(({ id }) => id === activeId);
-  const active = at < 0 || at >= count ? 0 : at;
-  useRowFocus(list, { active, count, onMove: (index) => activate(rows[index]?.id ?? null) });
-  return { active, activate };
-}
-
-/** The rows to render: the visible ones and the active one, which would otherwise lose the focus. */
-function drawnRows(
-  rows: readonly RequestRow[],
-  { first, last, active, count }: Readonly<Record<'first' | 'last' | 'active' | 'count', number>>,
-) {
-  return rows
-    .slice(0, count)
-    .map((row, index) => ({ row, index }))
-    .filter(({ index }) => (index >= first && index < last) || index === active);
-}
-
-/** Marks of the common time axis, drawn once behind all rows. */
 function TimeAxis() {
   return (
     <div className="axis" aria-hidden="true">
@@ -136,7 +113,6 @@ interface RequestLineProps {
   readonly row: RequestRow;
   readonly index: number;
   readonly count: number;
-  /** True for the one row of the list that Tab stops at. */
   readonly isActive: boolean;
   readonly labels: Labels;
   readonly elapsedMs: number;
@@ -144,15 +120,8 @@ interface RequestLineProps {
 }
 
 /** One request; memoised, so that a finished one is rendered once. */
-const RequestLine = memo(function RequestLine({
-  row,
-  index,
-  count,
-  isActive,
-  labels,
-  elapsedMs,
-  onSelect,
-}: RequestLineProps) {
+const RequestLine = memo(function RequestLine(props: RequestLineProps) {
+  const { row, index, count, isActive, labels, elapsedMs, onSelect } = props;
   const { tone, word } = outcomeWords(row, elapsedMs);
   const why = whyOf(row, labels);
   const { model, app } = whatOf(row);

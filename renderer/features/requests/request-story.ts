@@ -13,7 +13,6 @@ export function storyOf(row: RequestRow, labels: Labels): string {
   return sentenceOf([...clauses, ...endOf(row, labels, clauses.length > 0)]);
 }
 
-/** The story in a short form, with the upstreams that did not answer at its end. */
 export function briefStoryOf(row: RequestRow, labels: Labels): string {
   const clauses = storyClauses(row, labels);
   const textsOf = (isFallback: boolean) =>
@@ -23,11 +22,8 @@ export function briefStoryOf(row: RequestRow, labels: Labels): string {
   return left === '' ? rest : words.withPassed(rest, left);
 }
 
-function sentenceOf(clauses: readonly string[]): string {
-  return words.together([...new Set(clauses)]);
-}
+const sentenceOf = (clauses: readonly string[]): string => words.together([...new Set(clauses)]);
 
-/** The outcome, if the attempts do not show it. */
 function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly string[] {
   const { attempts, state, upstream } = row;
   const given = attempts.some((attempt) => gaveContent(attempt, row));
@@ -55,7 +51,6 @@ interface Clause {
   readonly text: string;
 }
 
-/** Skipped upstreams first, then attempts in order of time. */
 function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
   const clauses = row.attempts
     .flatMap((attempt) => clausesOf(attempt, row, labels))
@@ -95,10 +90,8 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   ];
 }
 
-/** Whether the clause of a hedge already says that the upstream was called. */
-function isBeside(hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean {
-  return hedge.cause === 'hedge' && hedgedCall(hedge, row) === slow;
-}
+const isBeside = (hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean =>
+  hedge.cause === 'hedge' && hedgedCall(hedge, row) === slow;
 
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
@@ -106,9 +99,12 @@ function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   return isWaitedFor ? words.isSlow(name) : words.clause(name, predicateText(OUTRUN));
 }
 
-function aside(atMs: number, text: string): Clause {
-  return { atMs, isAnswer: false, isFallback: false, text };
-}
+const aside = (atMs: number, text: string): Clause => ({
+  atMs,
+  isAnswer: false,
+  isFallback: false,
+  text,
+});
 
 function answerText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs } = attempt;

@@ -10,14 +10,10 @@ import { gaveContent, tokensPerSecond } from './attempt-text.ts';
 import { briefStoryOf } from './request-story.ts';
 import { silentMsOf } from './waterfall-model.ts';
 
-interface OutcomeWords {
-  readonly tone: Tone;
-  readonly word: string;
-}
+type OutcomeWords = Readonly<{ tone: Tone; word: string }>;
 
 const { outcome, who } = t.requests;
 
-/** The words for a request's state, `elapsedMs` after its start. */
 export function outcomeWords(row: RequestRow, elapsedMs: number): OutcomeWords {
   switch (row.state) {
     case 'running':
@@ -111,11 +107,7 @@ export function appName({ caller }: Pick<RequestRow, 'caller'>): string | null {
   if (agent === '') return null;
   if (BROWSER.test(agent)) return t.requests.browser;
   // A version begins with a digit or a `v`; what stands before the first of them is the name.
-  const [name = agent] = agent.split(/[/ ]+v?\d/, 1);
-  return (
-    name
-      .replaceAll('/', ' ')
-      .replace(/\s*\(.*$/, '')
-      .trim() || agent
-  );
+  const [product = agent] = agent.split(/[/ ]+v?\d/, 1);
+  const name = product.replaceAll('/', ' ').replace(/\s*\(.*$/, '');
+  return name.trim() || agent;
 }

@@ -7,7 +7,6 @@ import {
   FACETS,
   facetsOf,
   type FacetValues,
-  type FilterCounts,
   matchesFilter,
   type Narrowing,
   REQUEST_FILTERS,
@@ -17,7 +16,7 @@ import { hashOf } from '../../route.ts';
 import { COLLATOR, formatCount } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { SEARCH_KEY, useShortcut } from '../../ui/shortcuts.tsx';
+import { SEARCH_KEY, useShortcuts } from '../../ui/shortcuts.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsOf, machineName } from './attempt-names.ts';
 import { FirstRequest } from './first-request.tsx';
@@ -47,11 +46,23 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   }, [feed, kept.rows, filter, by]);
   const labels = labelsOf(data.status.upstreams, { ...machinesIn(feed), ...kept.machines });
   const name = hashOf({ page: 'requests', filter, by });
+  const counts = allCounts(countsOf(feed, by), kept);
   return (
     <>
       <div className="page-head">
         <h1>{t.requests.title}</h1>
-        <FilterLinks {...{ filter, by }} counts={allCounts(countsOf(feed, by), kept)} />
+        <nav className="filters" aria-label={t.requests.which}>
+          {REQUEST_FILTERS.map((choice) => (
+            <a
+              key={choice}
+              href={hashOf({ page: 'requests', filter: choice, by })}
+              aria-current={choice === filter ? 'true' : undefined}
+            >
+              {t.requests.filters[choice]}{' '}
+              <span className="filter-count">{formatCount(counts[choice])}</span>
+            </a>
+          ))}
+        </nav>
         {feed.length > 0 && (
           <RequestNarrowing
             facets={allFacets(facetsOf(feed, filter, by), kept)}
@@ -91,29 +102,6 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   );
 }
 
-interface FilterLinksProps {
-  readonly filter: RequestFilter;
-  readonly by: Narrowing;
-  readonly counts: FilterCounts;
-}
-
-function FilterLinks({ filter, by, counts }: FilterLinksProps) {
-  return (
-    <nav className="filters" aria-label={t.requests.which}>
-      {REQUEST_FILTERS.map((choice) => (
-        <a
-          key={choice}
-          href={hashOf({ page: 'requests', filter: choice, by })}
-          aria-current={choice === filter ? 'true' : undefined}
-        >
-          {t.requests.filters[choice]}{' '}
-          <span className="filter-count">{formatCount(counts[choice])}</span>
-        </a>
-      ))}
-    </nav>
-  );
-}
-
 interface RequestNarrowingProps {
   readonly facets: FacetValues;
   readonly labels: Labels;
@@ -121,10 +109,9 @@ interface RequestNarrowingProps {
   readonly onChange: (by: Narrowing) => void;
 }
 
-/** The search field and one select for each property in which the requests differ. */
 function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProps) {
   const search = useRef<HTMLInputElement>(null);
-  useShortcut(SEARCH_KEY, () => search.current?.focus());
+  useShortcuts({ [SEARCH_KEY]: () => search.current?.focus() });
   useEffect(() => {
     // The address can change without the field, as with the Back button.
     if (search.current && search.current.value !== (by.text ?? '')) {

@@ -7,7 +7,6 @@ export type SegmentKind =
 /** A drawn span, in percent of the axis. */
 export interface Segment {
   readonly kind: SegmentKind;
-  /** Index of its attempt among the drawn ones. */
   readonly attempt: number;
   readonly lane: Lane;
   readonly left: number;
@@ -20,21 +19,15 @@ interface Stretch {
   readonly to: number;
 }
 
-/** The narrowest visible segment. */
 const MIN_PERCENT = 1.4;
 /** Longer than the usual pause between two tokens. */
 const SILENT_FROM_MS = 2_000;
 const SKIPS: ReadonlySet<string> = new Set(SKIP_REASONS);
 
-/** True when the upstream was passed over rather than called. */
-export function isSkip({ reason }: AttemptRow): boolean {
-  return reason !== null && SKIPS.has(reason);
-}
+export const isSkip = ({ reason }: AttemptRow): boolean => reason !== null && SKIPS.has(reason);
 
-/** The attempts that a waterfall shows. */
-export function drawnOf({ attempts }: RequestRow): readonly AttemptRow[] {
-  return attempts.filter((attempt) => !isSkip(attempt));
-}
+export const drawnOf = ({ attempts }: RequestRow): readonly AttemptRow[] =>
+  attempts.filter((attempt) => !isSkip(attempt));
 
 /** How long a started answer has been silent, or was before its end, in milliseconds; 0 below two seconds. */
 export function silentMsOf(attempt: AttemptRow, elapsedMs: number): number {
@@ -80,11 +73,12 @@ export function segmentsOf(row: RequestRow, elapsedMs: number): readonly Segment
   }
   // Segments widened at the end of the axis may exceed it.
   const most = Math.max(100, ...ends);
-  return most === 100 ? segments : segments.map((segment) => squeeze(segment, 100 / most));
-}
-
-function squeeze(segment: Segment, factor: number): Segment {
-  return { ...segment, left: segment.left * factor, width: segment.width * factor };
+  const factor = 100 / most;
+  return segments.map((segment) => ({
+    ...segment,
+    left: segment.left * factor,
+    width: segment.width * factor,
+  }));
 }
 
 function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): readonly Stretch[] {
@@ -96,18 +90,16 @@ function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): r
   if (firstContentMs === null) {
     return [{ kind: reason === null ? waiting : 'failed', from: startMs, to: endMs }];
   }
-  const answer = row.state === 'broken' || reason !== null ? 'broken' : 'answering';
+  const isBroken = row.state === 'broken' || reason !== null;
   const silentAt = endMs - silentMsOf(attempt, elapsedMs);
-  if (silentAt < endMs) {
-    return [
-      { kind: waiting, from: startMs, to: firstContentMs },
-      { kind: 'answering', from: firstContentMs, to: silentAt },
-      { kind: answer === 'broken' ? 'stalled' : 'silent', from: silentAt, to: endMs },
-    ];
+  const before: Stretch = { kind: waiting, from: startMs, to: firstContentMs };
+  if (silentAt === endMs) {
+    return [before, { kind: isBroken ? 'broken' : 'answering', from: firstContentMs, to: endMs }];
   }
   return [
-    { kind: waiting, from: startMs, to: firstContentMs },
-    { kind: answer, from: firstContentMs, to: endMs },
+    before,
+    { kind: 'answering', from: firstContentMs, to: silentAt },
+    { kind: isBroken ? 'stalled' : 'silent', from: silentAt, to: endMs },
   ];
 }
 
@@ -123,7 +115,12 @@ export function lanesOf(attempts: readonly AttemptRow[]): readonly Lane[] {
   for (const attempt of attempts) {
     const broken = attempt.cause === 'resume' ? lanes[brokenBefore(attempts, lanes.length)] : null;
     if (broken === 0 || broken === 1) lanes.push(broken === 0 ? 1 : 0);
-    else lanes.push(isTaken(0, attempts, lanes, attempt.startMs) ? 1 : 0);
+    else {
+      const isTaken = lanes.some(
+        (lane, at) => lane === 0 && (attempts[at]?.endMs ?? Infinity) > attempt.startMs,
+      );
+      lanes.push(isTaken ? 1 : 0);
+    }
   }
   return lanes;
 }
@@ -135,27 +132,13 @@ export function brokenBefore(attempts: readonly AttemptRow[], index: number): nu
     .findLastIndex(({ firstContentMs, reason }) => firstContentMs !== null && reason !== 'outrun');
 }
 
-function isTaken(
-  lane: Lane,
-  attempts: readonly AttemptRow[],
-  lanes: readonly Lane[],
-  atMs: number,
-): boolean {
-  return lanes.some((taken, index) => {
-    const endMs = attempts[index]?.endMs ?? Infinity;
-    return taken === lane && endMs > atMs;
-  });
-}
-
 /** The axis is logarithmic: it shows both 300 ms and two minutes without rescaling. */
 const KNEE_MS = 250;
 const END_MS = 180_000;
 const SPAN = Math.log1p(END_MS / KNEE_MS);
 
-/** The labelled ticks of the axis. */
 export const AXIS_TICKS_MS = [0, 1_000, 5_000, 30_000, 120_000] as const;
 
 /** Position on the axis in percent of its width; everything beyond three minutes is at the end. */
-export function axisPercent(ms: number): number {
-  return (100 * Math.log1p(Math.min(Math.max(ms, 0), END_MS) / KNEE_MS)) / SPAN;
-}
+export const axisPercent = (ms: number): number =>
+  (100 * Math.log1p(Math.min(Math.max(ms, 0), END_MS) / KNEE_MS)) / SPAN;

@@ -9,7 +9,6 @@ import {
   drawnOf,
   type Lane,
   type Segment,
-  type SegmentKind,
   segmentsOf,
 } from './waterfall-model.ts';
 
@@ -19,7 +18,6 @@ interface WaterfallProps {
   readonly elapsedMs: number;
 }
 
-/** A request's segments on the common time axis; the row says the same in words. */
 export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
   const segments = segmentsOf(row, elapsedMs);
   const isDouble = segments.some(({ lane }) => lane === 1);
@@ -65,9 +63,7 @@ export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
   );
 }
 
-/** An event at one moment, drawn as a shape on its attempt's lane. */
 interface Mark {
-  /** A hedged call, an answer handed over to another upstream, or the predicted time of the first token. */
   readonly kind: 'hedge' | 'handover' | 'predicted';
   readonly attempt: number;
   readonly lane: Lane;
@@ -87,7 +83,6 @@ interface Note {
 /** The least room for one word, and for a few words between two calls. */
 const MIN_NOTE_PERCENT = { word: 9, words: 30 } as const;
 
-/** The marks of a waterfall whose segments are `segments`. */
 export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly Mark[] {
   const attempts = drawnOf(row);
   return spansOf(segments).flatMap(({ attempt: index, lane, left }) => {
@@ -131,9 +126,11 @@ export function notesOf(
   );
 }
 
-function note(text: string, place: Omit<Note, 'text' | 'about'>, about: Note['about']): Note {
-  return { text, ...place, about };
-}
+const note = (text: string, place: Omit<Note, 'text' | 'about'>, about: Note['about']): Note => ({
+  text,
+  ...place,
+  about,
+});
 
 interface Gap {
   readonly before: Span | null;
@@ -181,24 +178,11 @@ function spansOf(segments: readonly Segment[]): readonly Span[] {
   return [...spans.values()];
 }
 
-interface Entry {
-  /** `stretch`: a span of time; `mark`: a moment. */
-  readonly look: 'stretch' | 'mark';
-  readonly kind: Exclude<SegmentKind, 'stalled'> | Mark['kind'];
-}
-
-const ENTRIES: readonly Entry[] = [
-  { look: 'stretch', kind: 'waiting' },
-  { look: 'stretch', kind: 'answering' },
-  { look: 'stretch', kind: 'silent' },
-  { look: 'stretch', kind: 'failed' },
-  { look: 'stretch', kind: 'outrun' },
-  { look: 'stretch', kind: 'broken' },
-  { look: 'stretch', kind: 'starting' },
-  { look: 'mark', kind: 'hedge' },
-  { look: 'mark', kind: 'handover' },
-  { look: 'mark', kind: 'predicted' },
-];
+/** `stretch`: a span of time; `mark`: a moment. */
+const ENTRIES = [
+  ['stretch', ['waiting', 'answering', 'silent', 'failed', 'outrun', 'broken', 'starting']],
+  ['mark', ['hedge', 'handover', 'predicted']],
+] as const;
 
 /** Closed at first: it explains what the words of each row say as well. */
 export function Legend() {
@@ -206,12 +190,14 @@ export function Legend() {
     <details className="legend-box">
       <summary>{t.requests.legend.label}</summary>
       <ul className="legend">
-        {ENTRIES.map(({ look, kind }) => (
-          <li key={kind}>
-            <span className={look} data-kind={kind} aria-hidden="true" />
-            {t.requests.legend[kind]}
-          </li>
-        ))}
+        {ENTRIES.flatMap(([look, kinds]) =>
+          kinds.map((kind) => (
+            <li key={kind}>
+              <span className={look} data-kind={kind} aria-hidden="true" />
+              {t.requests.legend[kind]}
+            </li>
+          )),
+        )}
         <li>{t.requests.legend.scale}</li>
       </ul>
     </details>

@@ -4,7 +4,6 @@ import type { Field, Section } from './settings-table.ts';
 /** Null resets to the default. */
 export type Draft = string | boolean | null;
 
-/** Unsaved entries by path. */
 export type Drafts = Readonly<Record<string, Draft>>;
 
 /** True if the value cannot be read back completely: any input replaces it. */
@@ -14,7 +13,6 @@ export function isHidden({ secret, kind, value }: Field): boolean {
   return kind === 'address' && typeof value === 'string' && value.includes('…');
 }
 
-/** The current text of a field, entered or saved. */
 export function textOf(field: Field, draft: Draft | undefined): string {
   const { value } = field;
   if (typeof draft === 'string') return draft;
@@ -23,13 +21,11 @@ export function textOf(field: Field, draft: Draft | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-export function chosenOf(field: Field, draft: Draft | undefined): string {
-  return String(draft === undefined ? field.value : (draft ?? field.default));
-}
+export const chosenOf = (field: Field, draft: Draft | undefined): string =>
+  String(draft === undefined ? field.value : (draft ?? field.default));
 
-export function isOn(field: Field, draft: Draft | undefined): boolean {
-  return (draft === undefined ? field.value : (draft ?? field.default)) === true;
-}
+export const isOn = (field: Field, draft: Draft | undefined): boolean =>
+  (draft === undefined ? field.value : (draft ?? field.default)) === true;
 
 /** Adds a draft, or removes it if it equals the saved value. */
 export function withDraft(drafts: Drafts, field: Field, draft: Draft): Drafts {
@@ -43,19 +39,15 @@ function isAsSaved(field: Field, draft: Draft): boolean {
   return draft === textOf(field, undefined);
 }
 
-/** Removes the drafts of a section after they were saved or discarded. */
-export function withoutSection(drafts: Drafts, { id }: Section): Drafts {
-  return Object.fromEntries(Object.entries(drafts).filter(([path]) => !path.startsWith(`${id}.`)));
-}
+export const withoutSection = (drafts: Drafts, { id }: Section): Drafts =>
+  Object.fromEntries(Object.entries(drafts).filter(([path]) => !path.startsWith(`${id}.`)));
 
-export function isDirty(drafts: Drafts, { fields }: Section): boolean {
-  return fields.some(({ path }) => drafts[path] !== undefined);
-}
+export const isDirty = (drafts: Drafts, { fields }: Section): boolean =>
+  fields.some(({ path }) => drafts[path] !== undefined);
 
 /** True if unsaved input takes effect only after a restart. */
-export function waitsForRestart(drafts: Drafts, { fields }: Section): boolean {
-  return fields.some(({ path, restart }) => drafts[path] !== undefined && restart);
-}
+export const waitsForRestart = (drafts: Drafts, { fields }: Section): boolean =>
+  fields.some(({ path, restart }) => drafts[path] !== undefined && restart);
 
 export function patchOf(drafts: Drafts, { id, fields }: Section): object {
   const changes = fields.flatMap((field) => {
@@ -104,9 +96,8 @@ function asMilliseconds(text: string): number | string {
   return unitMs === undefined ? asNumber(text) : Math.round(Number(amount) * unitMs);
 }
 
-function asNumber(text: string): number | string {
-  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-}
+const asNumber = (text: string): number | string =>
+  /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 
 function itemsOf(text: string): readonly string[] {
   return text

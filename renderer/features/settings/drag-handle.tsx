@@ -1,15 +1,13 @@
 import { type PointerEvent, useEffect, useState } from 'react';
 import { HOSTED_IDS, type HostedId, isHostedId, type UpstreamId } from '#shared/ids.ts';
 import { t } from '../../text/t.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { isEmptyPlace, type Placed, whyFixed } from './upstream-place.tsx';
 
 interface Drag {
-  /** Where the pointer took hold, and where it is. */
   readonly fromY: number;
   readonly y: number;
-  /** The place that it would be dropped at. */
   readonly to: number;
 }
 
@@ -120,7 +118,6 @@ async function swapAlong(
 
 const sectionOf = (id: HostedId) => document.getElementById(`section-${id}`);
 
-/** The section follows the pointer, and a line shows where it would go. */
 function useShownDrag(id: HostedId, drag: Drag | null): void {
   useEffect(() => {
     const own = sectionOf(id);

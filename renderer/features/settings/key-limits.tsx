@@ -10,15 +10,15 @@ import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Control } from '../../api/control.ts';
 import { formatMinute } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { Button } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 
 const words = t.keys.limits;
 
 const TONES = { free: 'grey', near: 'amber', reached: 'red' } as const;
 
-/** How much of a key's limits is used; renders nothing without limits. */
 export function KeyLimitList({ limits }: Pick<NamedKey, 'limits'>) {
   if (limits.length === 0) return null;
   return (
@@ -48,20 +48,17 @@ function textOf(use: KeyLimitUse): string {
   }
 }
 
-interface KeyLimitDialogProps {
+export function KeyLimitDialog(props: {
   readonly named: NamedKey;
   readonly onSave: Control['keys']['limit'];
   readonly onClose: () => void;
-}
-
-export function KeyLimitDialog({ named, onSave, onClose }: KeyLimitDialogProps) {
+}) {
+  const { named, onSave, onClose } = props;
   const [draft, setDraft] = useState(draftOf(named.limits));
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const id = useId();
   const save = async (): Promise<void> => {
-    const refusal = await onSave(named.name, changeOf(draft));
-    if (refusal === null) onClose();
-    else setError(refusal.message);
+    if (await attempt(onSave(named.name, changeOf(draft)))) onClose();
   };
   return (
     <Modal title={words.title(named.name)} onClose={onClose}>
@@ -105,18 +102,12 @@ export function standingOf({ used, limit }: KeyLimitUse): LimitStanding {
   return used >= WARNED_SHARE * limit ? 'near' : 'free';
 }
 
-/** The contents of the form's fields: digits, or nothing. */
 type LimitDraft = Readonly<Record<KeyLimitName, string>>;
 
 export function draftOf(limits: readonly KeyLimitUse[]): LimitDraft {
   const text = (name: KeyLimitName) =>
     String(limits.find((each) => each.name === name)?.limit ?? '');
-  return {
-    requestsDay: text('requestsDay'),
-    requestsMonth: text('requestsMonth'),
-    tokensDay: text('tokensDay'),
-    tokensMonth: text('tokensMonth'),
-  };
+  return Object.fromEntries(KEY_LIMIT_NAMES.map((name) => [name, text(name)])) as LimitDraft;
 }
 
 /** The form in which the gateway accepts limits: all of them, null for none. */

@@ -3,9 +3,8 @@ import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
 import { formatMoment } from '../../text/format.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { Button, CodeLine } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { ConfirmDialog } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
@@ -18,7 +17,7 @@ interface KeysSectionProps {
   readonly onChanged: () => void;
 }
 
-/** The keys for apps; a new one is shown only until the page is left. */
+/** A new key is shown only until the page is left. */
 export function KeysSection({ revision, onChanged }: KeysSectionProps) {
   const { keys } = useWindow().actions;
   const { value: list, failure, again } = useReading(keys.list, revision, null);
@@ -53,12 +52,15 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
         <p className="quiet">{words.text}</p>
         <ul className="key-list" aria-label={words.title}>
           {list?.keys.map((key) => (
-            <KeyRow
-              key={key.name}
-              named={key}
-              onLimit={() => setLimiting(key)}
-              onRevoke={() => setRevoking(key.name)}
-            />
+            <li key={key.name}>
+              <strong>{key.name}</strong>
+              <span className="quiet">{lastUse(key)}</span>
+              <span className="key-actions">
+                <Button onClick={() => setLimiting(key)}>{words.limits.open(key.name)}</Button>
+                <Button onClick={() => setRevoking(key.name)}>{words.revoke(key.name)}</Button>
+              </span>
+              <KeyLimitList limits={key.limits} />
+            </li>
           ))}
         </ul>
         <output className="added-key">
@@ -97,33 +99,8 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
   );
 }
 
-interface KeyRowProps {
-  readonly named: NamedKey;
-  readonly onLimit: () => void;
-  readonly onRevoke: () => void;
-}
-
-function KeyRow({ named, onLimit, onRevoke }: KeyRowProps) {
-  const { name, limits } = named;
-  return (
-    <li>
-      <strong>{name}</strong>
-      <span className="quiet">{lastUse(named)}</span>
-      <span className="key-actions">
-        <Button onClick={onLimit}>{words.limits.open(name)}</Button>
-        <Button onClick={onRevoke}>{words.revoke(name)}</Button>
-      </span>
-      <KeyLimitList limits={limits} />
-    </li>
-  );
-}
-
-interface KeyFormProps {
-  /** Whether the key was created. */
-  readonly onAdd: (name: string) => Promise<boolean>;
-}
-
-function KeyForm({ onAdd }: KeyFormProps) {
+/** `onAdd` resolves with whether the key was created. */
+function KeyForm({ onAdd }: { readonly onAdd: (name: string) => Promise<boolean> }) {
   const [name, setName] = useState('');
   return (
     <form

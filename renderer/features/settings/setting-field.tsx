@@ -3,7 +3,7 @@ import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { formatSpan } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { Switch } from '../../ui/switch.tsx';
+import { Switch } from '../../ui/fields.tsx';
 import { chosenOf, type Draft, isHidden, isOn, textOf, valueOf } from './draft.ts';
 import type { ListPrice } from '../setup/list-prices.ts';
 import type { Field, Section } from './settings-table.ts';
@@ -123,7 +123,7 @@ function Input(props: PartProps & { readonly noteId: string }) {
         {...common}
         type={isSecret ? 'password' : 'text'}
         autoComplete={isSecret ? 'new-password' : 'off'}
-        inputMode={INPUT_MODES[field.kind]}
+        inputMode={INPUT_MODES[field.kind] ?? 'text'}
         onChange={({ target }) => onDraft(target.value)}
       />
       {unit !== '' && <span className="unit">{unit}</span>}
@@ -131,22 +131,16 @@ function Input(props: PartProps & { readonly noteId: string }) {
   );
 }
 
-const INPUT_MODES = {
+/** Where it is not text. */
+const INPUT_MODES: Readonly<Partial<Record<Field['kind'], 'url' | 'numeric' | 'decimal'>>> = {
   address: 'url',
-  text: 'text',
-  list: 'text',
-  secret: 'text',
-  secrets: 'text',
-  milliseconds: 'text',
   bytes: 'numeric',
   count: 'numeric',
   port: 'numeric',
   percent: 'numeric',
   amount: 'decimal',
   celsius: 'numeric',
-  ports: 'text',
-  flag: 'none',
-} as const;
+};
 
 function Note({ field, draft, error, listed, held }: PartProps) {
   if (error !== null) return error;
@@ -165,11 +159,8 @@ function Note({ field, draft, error, listed, held }: PartProps) {
 
 const { summary } = words;
 
-export function sourceWords({
-  value,
-  source,
-  kind,
-}: Pick<Field, 'value' | 'source' | 'kind'>): string {
+export function sourceWords(field: Pick<Field, 'value' | 'source' | 'kind'>): string {
+  const { value, source, kind } = field;
   switch (source) {
     case 'env':
       return words.sources.env;
@@ -210,28 +201,23 @@ export function placeholderOf(field: Field, draft: Draft | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function defaultWords(field: Field): string {
-  return isNone(field.default) ? words.noDefault : words.default([field.default].flat().join(', '));
-}
+const defaultWords = (field: Field): string =>
+  isNone(field.default) ? words.noDefault : words.default([field.default].flat().join(', '));
 
 /** The unit after a number, with longer times and sizes also in a larger unit. */
 export function unitOf(field: Field, text: string): string {
+  const value = valueOf(field, text);
+  const isNumber = typeof value === 'number';
   switch (field.kind) {
     case 'celsius':
       return words.units.celsius;
     case 'percent':
       return words.units.percent;
-    case 'milliseconds': {
-      const ms = valueOf(field, text);
-      return typeof ms === 'number' && ms >= 1_000
-        ? words.units.msAs(formatSpan(ms))
-        : words.units.ms;
-    }
+    case 'milliseconds':
+      return isNumber && value >= 1_000 ? words.units.msAs(formatSpan(value)) : words.units.ms;
     case 'bytes': {
-      const bytes = valueOf(field, text);
-      return typeof bytes === 'number' && bytes >= MIB
-        ? words.units.bytesAs(Math.round((bytes / MIB) * 10) / 10)
-        : words.units.bytes;
+      const { bytes, bytesAs } = words.units;
+      return isNumber && value >= MIB ? bytesAs(Math.round((value / MIB) * 10) / 10) : bytes;
     }
     default:
       return '';
@@ -246,7 +232,6 @@ export function hintOf(field: Field, draft: Draft | undefined): string {
   return field.choices.find(({ value }) => value === chosen)?.meaning ?? field.meaning;
 }
 
-/** Name of a section; for an upstream its label, and for Local what that word stands for. */
 export function sectionTitle(
   { id, upstream }: Section,
   upstreams: readonly UpstreamReport[],
@@ -290,5 +275,4 @@ function isNone(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** The default is empty, so the button reads "Remove". */
 const isNoneByDefault = (field: Field): boolean => isNone(field.default);

@@ -6,7 +6,7 @@ import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../../api/client.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button } from '../../ui/buttons.tsx';
 import { useWindow } from '../../window-context.ts';
 import { savedListPrice } from '../setup/hosted-form.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
@@ -39,7 +39,6 @@ interface SettingsSectionProps {
   readonly onDrafts: (change: (drafts: Drafts) => Drafts) => void;
 }
 
-/** Settings that are saved together; shows a summary while closed. */
 export function SettingsSection(props: SettingsSectionProps) {
   const { section, view, open, aimedAt, aimedField, query, drafts, onDrafts } = props;
   const { data, control, actions } = useWindow();
@@ -119,7 +118,7 @@ export function SettingsSection(props: SettingsSectionProps) {
             onDrafts((all) => withDraft(all, field, draft));
           }}
         />
-        <SaveBar section={section} dirty={dirty} disabled={!control} outcome={outcome} />
+        <SaveBar {...{ section, dirty, outcome }} />
         {section.upstream !== null && isSetUp && (
           <div className="section-test">
             {/* A test would use the saved values, not unsaved input. */}
@@ -209,7 +208,6 @@ function SectionFields(props: SectionFieldsProps) {
   );
 }
 
-/** Sets up an upstream as in the first run: a service, its key, a model from its list, and a test. */
 function ServiceChoice({ id, label }: { readonly id: HostedId; readonly label: string }) {
   const { control } = useWindow();
   const [isOpen, setIsOpen] = useState(false);
@@ -224,25 +222,20 @@ function ServiceChoice({ id, label }: { readonly id: HostedId; readonly label: s
   );
 }
 
-interface SaveBarProps {
+function SaveBar(props: {
   readonly section: Section;
   readonly dirty: boolean;
-  readonly disabled: boolean;
   readonly outcome: SaveOutcome | null;
-}
-
-/** The end of a form: save, discard, and the state. */
-function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
-  const atField = section.fields.some(
-    ({ path }) => outcome?.kind === 'refused' && outcome.param === path,
-  );
+}) {
+  const { section, dirty, outcome } = props;
+  const { control } = useWindow();
   return (
     <div className="save-bar">
-      <Button type="submit" data-primary={dirty || undefined} disabled={disabled}>
+      <Button type="submit" data-primary={dirty || undefined} disabled={!control}>
         {t.settings.save.save}
       </Button>
       <output data-kind={outcome?.kind ?? (dirty ? 'dirty' : 'clean')}>
-        {outcome ? outcomeText(outcome, atField) : dirty && t.settings.save.unsaved}
+        {outcome ? outcomeText(outcome, section) : dirty && t.settings.save.unsaved}
       </output>
       <Button type="reset" data-idle={!dirty || undefined}>
         {t.settings.save.discard}
@@ -251,29 +244,29 @@ function SaveBar({ section, dirty, disabled, outcome }: SaveBarProps) {
   );
 }
 
-function outcomeText(outcome: SaveOutcome, atField: boolean): string {
+function outcomeText(outcome: SaveOutcome, { fields }: Section): string {
+  const { save } = t.settings;
   switch (outcome.kind) {
     case 'saving':
-      return t.settings.save.saving;
-    case 'saved':
-      return outcome.later ? t.settings.save.later : t.settings.save.saved;
     case 'unchanged':
-      return t.settings.save.unchanged;
-    case 'refused':
-      return atField ? t.settings.save.refusedAtField : t.settings.save.refused(outcome.message);
+      return save[outcome.kind];
+    case 'saved':
+      return outcome.later ? save.later : save.saved;
+    case 'refused': {
+      const isAtField = fields.some(({ path }) => outcome.param === path);
+      return isAtField ? save.refusedAtField : save.refused(outcome.message);
+    }
     default:
       return assertNever(outcome, 'outcome');
   }
 }
 
 type SaveOutcome =
-  | { readonly kind: 'saving' }
+  | { readonly kind: 'saving' | 'unchanged' }
   /** `later`: some of it takes effect only after a restart. */
   | { readonly kind: 'saved'; readonly later: boolean }
-  | { readonly kind: 'unchanged' }
   | ({ readonly kind: 'refused' } & Refusal);
 
-/** Saves a section, one attempt at a time. */
 function useSaving(section: Section, onSave: (tree: object) => Promise<Refusal | null>) {
   const [outcome, setOutcome] = useState<SaveOutcome | null>(null);
 

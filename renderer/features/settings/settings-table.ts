@@ -16,7 +16,6 @@ export interface Field extends Omit<SettingView, 'choices'> {
   readonly choices: readonly Choice[];
 }
 
-/** Settings that are saved together. */
 export interface Section {
   readonly id: string;
   readonly upstream: UpstreamId | null;
@@ -53,31 +52,18 @@ const ESSENTIALS = ['label', 'baseUrl', 'apiKey', 'model', 'priceInput', 'priceO
 const GROUPS = {
   connection: ['models', 'headers', 'timeoutMs'],
   price: ['priceCached', 'budgetDay', 'budgetMonth'],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
-
-type FieldGroupName = keyof typeof GROUPS | 'advanced';
-
-interface FieldGroup {
-  readonly name: FieldGroupName;
-  readonly fields: readonly Field[];
-}
-
-interface ArrangedFields {
-  readonly essential: readonly Field[];
-  /** Groups with at least one field. */
-  readonly more: readonly FieldGroup[];
-}
+};
 
 /** The fields of a section, of an upstream with the essentials first; other sections show all of theirs. */
-export function arrangedFields({ upstream, fields }: Section): ArrangedFields {
+export function arrangedFields({ upstream, fields }: Section) {
   if (upstream === null) return { essential: fields, more: [] };
   const named = (keys: readonly string[]) =>
     keys.flatMap((key) => fields.find((field) => field.key === key) ?? []);
   const placed = new Set([...ESSENTIALS, ...Object.values(GROUPS).flat()]);
-  const groups: readonly FieldGroup[] = [
-    { name: 'connection', fields: named(GROUPS.connection) },
-    { name: 'price', fields: named(GROUPS.price) },
-    { name: 'advanced', fields: fields.filter(({ key }) => !placed.has(key)) },
+  const groups = [
+    { name: 'connection' as const, fields: named(GROUPS.connection) },
+    { name: 'price' as const, fields: named(GROUPS.price) },
+    { name: 'advanced' as const, fields: fields.filter(({ key }) => !placed.has(key)) },
   ];
   return {
     essential: named(ESSENTIALS),
@@ -86,11 +72,7 @@ export function arrangedFields({ upstream, fields }: Section): ArrangedFields {
 }
 
 /** The fields that match what was searched for; all of them if the section's title does. */
-export function matchingFields(
-  { fields, id }: Section,
-  title: string,
-  query: string,
-): readonly Field[] {
+export function matchingFields({ fields, id }: Section, title: string, query: string) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
   if (has(title)) return fields;

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { t } from '../../text/t.ts';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
+import { CodeLine } from '../../ui/buttons.tsx';
+import { Unreadable } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
 import { SharingSection } from '../sharing/sharing-section.tsx';
 import type { Drafts } from './draft.ts';

@@ -2,9 +2,10 @@ import { useState } from 'react';
 import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { Button } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { ConfirmDialog } from '../../ui/modal.tsx';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import type { Drafts } from './draft.ts';
 
@@ -21,23 +22,19 @@ interface UpstreamPlaceProps extends Placed {
 
 const words = t.settings.place;
 
-/** Moves a hosted upstream up or down in the routing order, and removes it. */
 export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
   const { control, actions } = useWindow();
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const [isAsking, setAsking] = useState(false);
   const place = HOSTED_IDS.indexOf(id);
   const held = variableOf(view, id);
 
   const move = async (other: HostedId): Promise<void> => {
-    const refusal = await actions.swapUpstreams(id, other);
-    setError(refusal?.message ?? null);
-    if (refusal === null) goTo(other);
+    if (await attempt(actions.swapUpstreams(id, other))) goTo(other);
   };
   const remove = async (): Promise<void> => {
     setAsking(false);
-    const refusal = await actions.saveSettings(removalOf(view, id));
-    setError(refusal?.message ?? null);
+    await attempt(actions.saveSettings(removalOf(view, id)));
   };
   const mover = (other: HostedId | undefined, word: string) => {
     const why =
@@ -92,23 +89,20 @@ export function whyFixed({ id, view, drafts }: Placed): string | null {
   return variable === null ? null : words.held(variable);
 }
 
-/** Nothing is set up there. */
-export function isEmptyPlace({ id, view }: Pick<Placed, 'id' | 'view'>): boolean {
-  return view[id]?.['baseUrl']?.value === null;
-}
+export const isEmptyPlace = ({ id, view }: Pick<Placed, 'id' | 'view'>): boolean =>
+  view[id]?.['baseUrl']?.value === null;
 
 /** The first variable that sets a value of the upstream; null if none does. */
-function variableOf(view: SettingsView, id: HostedId): string | null {
-  return Object.values(view[id] ?? {}).find(({ source }) => source === 'env')?.env ?? null;
-}
+const variableOf = (view: SettingsView, id: HostedId): string | null =>
+  Object.values(view[id] ?? {}).find(({ source }) => source === 'env')?.env ?? null;
 
 const hasDrafts = (drafts: Drafts, id: HostedId): boolean =>
   Object.keys(drafts).some((path) => path.startsWith(`${id}.`));
 
 /** Every setting of the upstream back to its default, and its key deleted. */
-function removalOf(view: SettingsView, id: HostedId): object {
-  return { [id]: Object.fromEntries(Object.keys(view[id] ?? {}).map((key) => [key, null])) };
-}
+const removalOf = (view: SettingsView, id: HostedId): object => ({
+  [id]: Object.fromEntries(Object.keys(view[id] ?? {}).map((key) => [key, null])),
+});
 
 /** The upstream has moved to the section of that place: opens it, and moves the focus there. */
 function goTo(id: HostedId): void {

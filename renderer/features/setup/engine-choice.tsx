@@ -3,10 +3,10 @@ import type { AgentEngine } from '#shared/agent.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { completeBaseUrl } from '../../text/address.ts';
 import { t } from '../../text/t.ts';
-import { Button, ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { Button, ControlButton } from '../../ui/buttons.tsx';
+import { ErrorText, TextField } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import {
   engineHealthText,
@@ -25,14 +25,13 @@ const READING_OPTIONS = {
 
 const words = t.setup.engine;
 
-/** The engines found on this machine; one click makes Local use one. */
 export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
   const { data, agent, control, actions } = useWindow();
   const localUrl = localUrlOf(data.status);
   const revision = data.providers.revision;
   const { value } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
   const [address, setAddress] = useState('');
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const test = useTest('local');
   const engines = value?.kind === 'on' ? value.view.engines : [];
   const ownUrl = value?.kind === 'on' ? (value.view.engine?.baseUrl ?? null) : null;
@@ -42,9 +41,8 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
 
   const put = async (baseUrl: string): Promise<void> => {
     test.clear();
-    const refusal = await actions.saveSettings({ local: { baseUrl } });
-    setError(refusal?.message ?? null);
-    if (refusal === null && (await test.run())) onWorks?.();
+    const isSaved = await attempt(actions.saveSettings({ local: { baseUrl } }));
+    if (isSaved && (await test.run())) onWorks?.();
   };
 
   return (
@@ -88,13 +86,12 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
   );
 }
 
-interface EngineRowProps {
+function EngineRow(props: {
   readonly engine: AgentEngine;
   readonly isUsed: boolean;
   readonly onUse: () => void;
-}
-
-function EngineRow({ engine, isUsed, onUse }: EngineRowProps) {
+}) {
+  const { engine, isUsed, onUse } = props;
   const { kind, baseUrl, health, models, currentModel } = engine;
   const model = currentModel ?? models[0];
   const facts = [plainAddress(baseUrl), model, engineHealthText(health)];
@@ -112,7 +109,6 @@ function EngineRow({ engine, isUsed, onUse }: EngineRowProps) {
   );
 }
 
-/** The result of the search for engines on this machine, and what to do next. */
 export function engineNote(seen: AgentState | null): string {
   if (seen === null) return words.looking;
   if (seen.kind === 'off') return words.off;

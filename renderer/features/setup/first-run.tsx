@@ -7,7 +7,6 @@ import { HostedForm } from './hosted-form.tsx';
 
 const words = t.setup.firstRun;
 
-/** The set-up from no upstream to a first answer. */
 export function FirstRun() {
   const { verdict } = useWindow().data.judgement;
   const [isTested, setTested] = useState(false);

@@ -5,26 +5,17 @@ import type { SettingsState } from '../../api/window-state.ts';
 import { baseUrlsFor, completeBaseUrl } from '../../text/address.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { Button, READ_ONLY_NOTE } from '../../ui/buttons.tsx';
+import { ErrorText, TextField } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type ListPrice, listPriceOf } from './list-prices.ts';
 import { costHint, TestResult, useTest } from './upstream-test.tsx';
-
-interface HostedFormProps {
-  readonly id: HostedId;
-  /** Called once the upstream is saved and has answered. */
-  readonly onWorks?: () => void;
-}
 
 /** Debounce, so that a typed key does not trigger a request per letter. */
 const TYPING_MS = 350;
 
 const words = t.setup.hosted;
 
-/** As they stand in this form. */
 const FIELD_LABELS = {
   baseUrl: words.baseUrl,
   apiKey: words.key,
@@ -34,8 +25,14 @@ const FIELD_LABELS = {
   priceOutput: words.priceOutput,
 };
 
-/** The form for a hosted upstream: service, key, and a model from its list. */
-export function HostedForm({ id, onWorks }: HostedFormProps) {
+/** `onWorks` is called once the upstream is saved and has answered. */
+export function HostedForm({
+  id,
+  onWorks,
+}: {
+  readonly id: HostedId;
+  readonly onWorks?: () => void;
+}) {
   const { control, actions } = useWindow();
   const [preset, setPreset] = useState<Preset | null>(null);
   const [address, setAddress] = useState('');
@@ -46,30 +43,23 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
   const test = useTest(id);
   const typed = preset?.baseUrl ?? completeBaseUrl(address);
   const isAsking = typed !== '' && (apiKey !== '' || isKeyless(preset));
-  /** How often the list was asked for again. */
   const [asked, setAsked] = useState(0);
   const list = useModels(id, isAsking ? { baseUrl: typed, apiKey, asked } : null, actions);
   const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
   const price = usePrice(preset, chosen);
 
+  const tested = async (): Promise<void> => {
+    if (await test.run()) onWorks?.();
+  };
   const save = async (of: Preset): Promise<void> => {
     test.clear();
     const label = givenName.trim() || labelFor(of, baseUrl);
-    const settings = {
-      baseUrl,
-      apiKey: apiKey || null,
-      model: chosen,
-      label,
-      ...priceSettings(price),
-    };
+    const key = apiKey || null;
+    const settings = { baseUrl, apiKey: key, model: chosen, label, ...priceSettings(price) };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal && refusalText(refusal, FIELD_LABELS));
-    if (refusal === null && (await test.run())) onWorks?.();
-  };
-
-  const again = async (): Promise<void> => {
-    if (await test.run()) onWorks?.();
+    if (refusal === null) await tested();
   };
 
   return (
@@ -115,7 +105,7 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
             placeholder={labelFor(preset, baseUrl)}
             onChange={setGivenName}
           />
-          <PriceFields {...{ preset, price }} />
+          <PriceFields {...{ preset }} {...price} />
           <div className="setup-end">
             <Button
               type="submit"
@@ -129,8 +119,7 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
           </div>
         </>
       )}
-      <TestResult state={test.state} />
-      <TryAgain isOffered={test.hasFailed} onAgain={() => void again()} />
+      <TestResult state={test.state} onAgain={tested} />
       <ErrorText text={error} />
     </form>
   );
@@ -138,29 +127,9 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
 
 const isKeyless = (preset: Preset | null) => preset?.key === 'optional';
 
-/** Tests again what is saved, after a failed test. */
-function TryAgain({
-  isOffered,
-  onAgain,
-}: {
-  readonly isOffered: boolean;
-  readonly onAgain: () => void;
-}) {
-  const { control } = useWindow();
-  if (!isOffered) return null;
-  return (
-    <p>
-      <Button disabled={!control} onClick={onAgain}>
-        {t.setup.again}
-      </Button>
-    </p>
-  );
-}
-
 /** The only model of a list; empty if there are none or several. */
-function onlyIn(list: ModelList | null): string {
-  return list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
-}
+const onlyIn = (list: ModelList | null): string =>
+  list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
 
 interface AccessFieldsProps {
   readonly preset: Preset;
@@ -173,7 +142,6 @@ interface AccessFieldsProps {
 }
 
 function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: AccessFieldsProps) {
-  const keyLabel = preset.key === 'optional' ? words.optionalKey : words.key;
   const note = useId();
   return (
     <>
@@ -187,7 +155,7 @@ function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: Ac
         />
       )}
       <TextField
-        label={keyLabel}
+        label={isKeyless(preset) ? words.optionalKey : words.key}
         type="password"
         value={apiKey}
         autoComplete="new-password"
@@ -202,10 +170,7 @@ function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: Ac
   );
 }
 
-interface Price {
-  readonly input: string;
-  readonly output: string;
-}
+type Price = Readonly<Record<'input' | 'output', string>>;
 
 /** What a million tokens cost, as the owner typed it, or else as the service lists it. */
 function usePrice(preset: Preset | null, model: string) {
@@ -226,51 +191,38 @@ function priceSettings({ text, listed }: Pick<EnteredPrice, 'text' | 'listed'>) 
   };
 }
 
-interface PriceFieldsProps {
-  readonly preset: Preset;
-  readonly price: EnteredPrice;
-}
-
 /** What a million tokens cost; without it, nothing is counted as spent. */
-function PriceFields({ preset, price: { text, listed, type } }: PriceFieldsProps) {
+function PriceFields({ preset, text, listed, type }: EnteredPrice & { readonly preset: Preset }) {
   const note = useId();
   if (!isPaid(preset)) return null;
+  const field = (label: string, key: keyof Price) => (
+    <TextField
+      label={label}
+      value={text[key]}
+      placeholder={words.priceExamples[key]}
+      inputMode="decimal"
+      onChange={(typed) => type({ ...text, [key]: typed })}
+    />
+  );
   return (
     <fieldset className="setup-price" aria-describedby={note}>
       <legend>{words.price}</legend>
-      <TextField
-        label={words.priceInput}
-        value={text.input}
-        placeholder="0.15"
-        inputMode="decimal"
-        onChange={(input) => type({ ...text, input })}
-      />
-      <TextField
-        label={words.priceOutput}
-        value={text.output}
-        placeholder="0.60"
-        inputMode="decimal"
-        onChange={(output) => type({ ...text, output })}
-      />
+      {field(words.priceInput, 'input')}
+      {field(words.priceOutput, 'output')}
       <p className="quiet" id={note}>
-        {listed !== null && listedText(listed)}
+        {listed !== null &&
+          words.listed(listed.readOn, listed.source, listed.cached?.toString() ?? null)}
       </p>
     </fieldset>
   );
 }
 
-function listedText({ readOn, source, cached }: ListPrice): string {
-  return words.listed(readOn, source, cached === null ? null : String(cached));
-}
-
 const NO_PRICE: Price = { input: '', output: '' };
 
-function priceText(listed: ListPrice | null): Price {
-  if (listed === null) return NO_PRICE;
-  return { input: String(listed.input), output: String(listed.output) };
-}
+const priceText = (listed: ListPrice | null): Price =>
+  listed === null ? NO_PRICE : { input: String(listed.input), output: String(listed.output) };
 
-/** What the service lists for the saved model of an upstream; null if it is not known, or not in the owner's currency. */
+/** The list price of the saved model; null if it is not known, or not in the owner's currency. */
 export function savedListPrice(settings: SettingsState, id: string): ListPrice | null {
   if (settings.kind !== 'read' || !isInDollars(settings)) return null;
   const { baseUrl, model } = settings.view[id] ?? {};
@@ -280,9 +232,8 @@ export function savedListPrice(settings: SettingsState, id: string): ListPrice |
 }
 
 /** List prices are in dollars; the owner may count in another currency. */
-function isInDollars(settings: SettingsState): boolean {
-  return settings.kind === 'read' && settings.view['gateway']?.['currency']?.value === 'USD';
-}
+const isInDollars = (settings: SettingsState): boolean =>
+  settings.kind === 'read' && settings.view['gateway']?.['currency']?.value === 'USD';
 
 /** Text that is no number is sent as it is, and the gateway says what is allowed. */
 function amountOf(text: string): number | string {
@@ -349,10 +300,8 @@ interface ModelFieldProps {
   readonly onAgain: () => void;
 }
 
-/** More than one sees at a glance. */
 const SEARCHED_FROM = 20;
 
-/** Chooses a model from the upstream's list; without a list its name is typed. */
 function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
   const [query, setQuery] = useState('');
   if (list === null) return null;
@@ -398,7 +347,6 @@ function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
   );
 }
 
-/** A service or a program with an OpenAI-compatible API. */
 interface Preset {
   readonly name: string;
   /** Null: it runs on the user's own machine, whose address is entered. */
@@ -411,6 +359,22 @@ interface Preset {
 }
 
 const { onAnother, other } = t.setup.hosted;
+
+const service = (name: string, baseUrl: string, keysAt: string): Preset => ({
+  name,
+  baseUrl,
+  example: '',
+  key: 'needed',
+  keysAt,
+});
+
+const program = (name: string, example: string): Preset => ({
+  name,
+  baseUrl: null,
+  example,
+  key: 'optional',
+  keysAt: '',
+});
 
 export const PRESETS: readonly Preset[] = [
   service('OpenAI', 'https://api.openai.com/v1', 'platform.openai.com/api-keys'),
@@ -426,18 +390,8 @@ export const PRESETS: readonly Preset[] = [
   program(other, 'https://api.example.com/v1'),
 ];
 
-function service(name: string, baseUrl: string, keysAt: string): Preset {
-  return { name, baseUrl, example: '', key: 'needed', keysAt };
-}
-
-function program(name: string, example: string): Preset {
-  return { name, baseUrl: null, example, key: 'optional', keysAt: '' };
-}
-
-/** Whether a price is asked for: engines on another machine of one's own have none. */
-function isPaid({ name, key }: Preset): boolean {
-  return key === 'needed' || name === other;
-}
+/** Engines on another machine of one's own have no price. */
+const isPaid = ({ name, key }: Preset): boolean => key === 'needed' || name === other;
 
 /** The label of an upstream after its set-up: the service's name, or an address's host and port. */
 export function labelFor({ name, baseUrl }: Preset, address: string): string {

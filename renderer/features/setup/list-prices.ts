@@ -112,7 +112,7 @@ const LISTS: Readonly<Record<string, PriceList>> = {
 /** `gpt-4o-2024-08-06` and `claude-haiku-4-5-20251001` are versions of `gpt-4o` and `claude-haiku-4-5`. */
 const VERSION = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
-/** The list price of a service's model; null if it is not known here. */
+/** Null if it is not known here. */
 export function listPriceOf(service: string, model: string): ListPrice | null {
   if (!Object.hasOwn(LISTS, service)) return null;
   const { rows = {}, source = '', readOn = '' } = LISTS[service] ?? {};

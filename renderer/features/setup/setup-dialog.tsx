@@ -11,7 +11,6 @@ interface SetupDialogProps {
   readonly onClose: () => void;
 }
 
-/** Sets up one upstream, as in the first run. */
 export function SetupDialog({ id, label: nameNow, onClose }: SetupDialogProps) {
   // Saving changes the upstream's label, but the title must not change while the dialog is open.
   const [label] = useState(nameNow);

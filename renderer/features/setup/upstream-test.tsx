@@ -1,31 +1,36 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
+import type { Answer } from '../../api/client.ts';
 import { formatDuration } from '../../text/format.ts';
 import { plainText } from '../../text/refusal-text.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
+import { ControlButton } from '../../ui/buttons.tsx';
 import { useWindow } from '../../window-context.ts';
 
-/** Makes one real call to the upstream and shows the result. */
-export function TestButton({ id, label }: { readonly id: UpstreamId; readonly label: string }) {
+interface TestButtonProps {
+  readonly id: UpstreamId;
+  readonly className?: string;
+  readonly children: ReactNode;
+}
+
+export function TestButton({ id, ...button }: TestButtonProps) {
   const { state, run } = useTest(id);
+  const isRunning = state?.kind === 'running';
   return (
     <>
       <ControlButton
+        {...button}
         title={costHint(id)}
-        aria-disabled={state?.kind === 'running' || undefined}
-        onClick={() => void (state?.kind !== 'running' && run())}
-      >
-        {t.setup.test.test(label)}
-      </ControlButton>
+        aria-disabled={isRunning || undefined}
+        onClick={() => void (!isRunning && run())}
+      />{' '}
       <TestResult state={state} isBrief />
     </>
   );
 }
 
-/** What a test of the upstream does and costs. */
 export function costHint(id: UpstreamId): string {
   const { costs } = t.setup.test;
   return id === 'local' || id === 'ondemand' ? costs[id] : costs.hosted;
@@ -34,19 +39,27 @@ export function costHint(id: UpstreamId): string {
 interface TestResultProps {
   readonly state: TestState | null;
   readonly isBrief?: boolean;
+  readonly onAgain?: () => Promise<void>;
 }
 
-/** The result of a test, read aloud when it changes; empty before the first test. */
-export function TestResult({ state, isBrief = false }: TestResultProps) {
+export function TestResult({ state, isBrief = false, onAgain }: TestResultProps) {
   const words = state === null ? null : testWords(state);
+  const hasFailed = state?.kind === 'refused' || (state?.kind === 'ended' && !state.result.ok);
   return (
-    <output className="test-result" data-tone={words?.tone}>
-      {words !== null && (
-        <>
-          <strong>{words.word}</strong> {isBrief ? words.brief : words.detail}
-        </>
+    <>
+      <output className="test-result" data-tone={words?.tone}>
+        {words !== null && (
+          <>
+            <strong>{words.word}</strong> {isBrief ? words.brief : words.detail}
+          </>
+        )}
+      </output>
+      {hasFailed && onAgain !== undefined && (
+        <p>
+          <ControlButton onClick={() => void onAgain()}>{t.setup.again}</ControlButton>
+        </p>
       )}
-    </output>
+    </>
   );
 }
 
@@ -56,20 +69,21 @@ export function useTest(id: UpstreamId) {
   const [state, setState] = useState<TestState | null>(null);
   return {
     state,
-    hasFailed: state?.kind === 'refused' || (state?.kind === 'ended' && !state.result.ok),
     /** Resolves with true if the upstream has answered. */
     run: async (): Promise<boolean> => {
       setState({ kind: 'running' });
       const answer = await testUpstream(id);
-      setState(
-        answer.ok
-          ? { kind: 'ended', result: answer.value }
-          : { kind: 'refused', message: answer.refusal.message },
-      );
+      setState(endOf(answer));
       return answer.ok && answer.value.ok;
     },
     clear: () => setState(null),
   };
+}
+
+export function endOf(answer: Answer<UpstreamTest>): TestState {
+  return answer.ok
+    ? { kind: 'ended', result: answer.value }
+    : { kind: 'refused', message: answer.refusal.message };
 }
 
 type TestState =
@@ -82,7 +96,6 @@ interface TestWords {
   readonly tone: 'grey' | 'green' | 'amber' | 'red';
   readonly word: string;
   readonly detail: string;
-  /** A short form for narrow places such as a card. */
   readonly brief: string;
 }
 
@@ -101,17 +114,16 @@ export function testWords(state: TestState): TestWords {
 
 function passedWords(result: Extract<UpstreamTest, { ok: true }>): TestWords {
   const { model, ttftMs, totalMs, promptTokens, completionTokens } = result;
+  const took = formatDuration(totalMs);
   if (model === null) {
-    const detail = words.reachableDetail(formatDuration(totalMs));
+    const detail = words.reachableDetail(took);
     return { tone: 'green', word: words.reachable, detail, brief: words.noModel };
   }
-  const tokens =
-    promptTokens === null || completionTokens === null
-      ? []
-      : [words.tokens(promptTokens + completionTokens)];
+  const isCounted = promptTokens !== null && completionTokens !== null;
+  const tokens = isCounted ? [words.tokens(promptTokens + completionTokens)] : [];
   const first = ttftMs === null ? [] : [words.firstToken(formatDuration(ttftMs))];
-  const brief = [formatDuration(totalMs), ...tokens].join(' · ');
-  const facts = [words.answeredIn(formatDuration(totalMs)), ...first, ...tokens];
+  const brief = [took, ...tokens].join(' · ');
+  const facts = [words.answeredIn(took), ...first, ...tokens];
   return { tone: 'green', word: words.works, detail: words.detail(model, facts), brief };
 }
 

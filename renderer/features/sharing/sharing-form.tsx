@@ -3,10 +3,8 @@ import type { AddedKey } from '#shared/keys.ts';
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
 import { t } from '../../text/t.ts';
-import { Button } from '../../ui/button.tsx';
-import { CodeLine } from '../../ui/code-line.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { TextField } from '../../ui/text-field.tsx';
+import { Button, CodeLine } from '../../ui/buttons.tsx';
+import { ErrorText, TextField } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 
 const words = t.sharing;
@@ -15,7 +13,6 @@ interface SharingFormProps {
   readonly sharing: Sharing;
   readonly hasKeys: boolean;
   readonly view: SettingsView;
-  /** Called after a key or the address has changed. */
   readonly onChanged: () => void;
 }
 
@@ -128,12 +125,8 @@ function Step({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-interface DoneProps {
-  readonly done: Applied;
-  readonly added: AddedKey | null;
-}
-
-function Done({ done: { applied, url, host }, added }: DoneProps) {
+function Done({ done, added }: { readonly done: Applied; readonly added: AddedKey | null }) {
+  const { applied, url, host } = done;
   if (applied === 'now' && isHereOnly(host)) return <p>{words.done.unshared}</p>;
   return (
     <>
@@ -141,7 +134,10 @@ function Done({ done: { applied, url, host }, added }: DoneProps) {
       {!isHereOnly(host) && (
         <>
           <p>{words.done.try}</p>
-          <CodeLine text={tryLine(url, added?.key ?? null)} what={words.done.command} />
+          <CodeLine
+            text={words.done.line(url, added?.key ?? words.done.anyKey)}
+            what={words.done.command}
+          />
         </>
       )}
     </>
@@ -190,30 +186,20 @@ function useApplying(savedNames: readonly string[]) {
   return { added, done, error, isBusy, apply };
 }
 
-/** An address at which the gateway may listen. */
-interface SharingChoice {
-  readonly host: string;
-  readonly label: string;
-  readonly text: string;
-}
-
 const HERE = '127.0.0.1';
 const ALL = '0.0.0.0';
 
 const isHereOnly = (host: string): boolean => /^(localhost|127\.|\[?::1)/.test(host);
 
-/** The addresses at which the gateway may listen, including the current one. */
-function choicesOf({ host, addresses }: Sharing): readonly SharingChoice[] {
+function choicesOf({ host, addresses }: Sharing) {
   const { where } = words;
   const choices = [
     { host: HERE, label: where.here, text: where.hereText },
-    ...addresses.map(({ address, interfaceName }) => {
-      return {
-        host: address,
-        label: where.on(interfaceName, address.includes(':')),
-        text: where.onText,
-      };
-    }),
+    ...addresses.map(({ address, interfaceName }) => ({
+      host: address,
+      label: where.on(interfaceName, address.includes(':')),
+      text: where.onText,
+    })),
     { host: ALL, label: where.all, text: where.allText },
   ];
   const isListed = choices.some((choice) => choice.host === chosenAtFirst(host));
@@ -234,24 +220,12 @@ function applyingOf(
   return isHereOnly(host) ? 'unshare' : 'share';
 }
 
-/** The command by which another machine tests that it reaches the gateway. */
-function tryLine(url: string, key: string | null): string {
-  return words.done.line(url, key ?? words.done.anyKey);
-}
-
-function firewallNote(
-  { platform, url }: Pick<Sharing, 'platform' | 'url'>,
-  host: string,
-): ReturnType<typeof words.firewall.other> {
+function firewallNote({ platform, url }: Sharing, host: string): ReactNode {
   const { firewall } = words;
-  const port = new URL(url).port || '80';
   if (isHereOnly(host)) return firewall.none;
-  if (platform === 'linux' || platform === 'darwin' || platform === 'win32') {
-    return firewall[platform](port);
-  }
-  return firewall.other(port);
+  const known = platform === 'linux' || platform === 'darwin' || platform === 'win32';
+  return firewall[known ? platform : 'other'](new URL(url).port || '80');
 }
 
-/** Parses host names separated by commas or spaces. */
 const namesIn = (text: string): readonly string[] =>
   text.split(/[\s,]+/).filter((name) => name !== '');

@@ -1,13 +1,12 @@
 import { useEffect, useRef, useState } from 'react';
 import type { SettingsView } from '#shared/settings.ts';
 import { t } from '../../text/t.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { SharingForm } from './sharing-form.tsx';
 import { encode } from 'uqr';
-import { Button } from '../../ui/button.tsx';
-import { CodeLine } from '../../ui/code-line.tsx';
+import { Button, CodeLine } from '../../ui/buttons.tsx';
 
 interface SharingSectionProps {
   readonly view: SettingsView;
@@ -18,7 +17,6 @@ interface SharingSectionProps {
 
 const words = t.sharing;
 
-/** The guided set-up for sharing this gateway with other machines. */
 export function SharingSection({ view, revision, onChanged, aimedAt }: SharingSectionProps) {
   const { actions } = useWindow();
   const sharing = useReading(actions.sharing.read, revision, null);
@@ -34,7 +32,7 @@ export function SharingSection({ view, revision, onChanged, aimedAt }: SharingSe
       <summary>
         <h2>{words.title}</h2>
         <span className="settings-summary">
-          {now !== null && (now.isShared ? words.at(now.url) : words.hereOnly)}
+          {now !== null && (now.isShared ? now.url : words.hereOnly)}
         </span>
       </summary>
       {now !== null && keys.value !== null && (

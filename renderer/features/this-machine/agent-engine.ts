@@ -4,9 +4,7 @@ import type { AgentState } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
 
 /** An engine's display name; an unknown kind is returned unchanged. */
-export function engineName(kind: string): string {
-  return t.thisMachine.engines[kind] ?? kind;
-}
+export const engineName = (kind: string): string => t.thisMachine.engines[kind] ?? kind;
 
 export function engineHealthText({ status, code }: AgentEngine['health']): string {
   const { health } = t.thisMachine;
@@ -14,14 +12,12 @@ export function engineHealthText({ status, code }: AgentEngine['health']): strin
 }
 
 /** An address for display, without `http://`. */
-export function plainAddress(url: string): string {
-  return url.replace(/^http:\/\//, '').replace(/\/+$/, '');
-}
+export const plainAddress = (url: string): string =>
+  url.replace(/^http:\/\//, '').replace(/\/+$/, '');
 
 /** The id of this machine; null without an agent. */
-export function ownMachine(seen: AgentState | null): string | null {
-  return seen?.kind === 'on' ? seen.view.id : null;
-}
+export const ownMachine = (seen: AgentState | null): string | null =>
+  seen?.kind === 'on' ? seen.view.id : null;
 
 /** The id of this machine if Local calls its engine directly; null otherwise. */
 export function directMachine(
@@ -34,9 +30,8 @@ export function directMachine(
 }
 
 /** The address of Local's engine; null while none is set. */
-export function localUrlOf({ upstreams }: Pick<StatusReport, 'upstreams'>): string | null {
-  return upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
-}
+export const localUrlOf = ({ upstreams }: Pick<StatusReport, 'upstreams'>): string | null =>
+  upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
 
 export function isSameEngine(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return false;
@@ -44,6 +39,5 @@ export function isSameEngine(one: string | null, other: string | null): boolean 
 }
 
 /** The address without its version, which the gateway adds if it is missing. */
-function bare(url: string): string {
-  return url.replace(/\/+$/, '').replace(/\/v1$/, '').replace('://localhost', '://127.0.0.1');
-}
+const bare = (url: string): string =>
+  url.replace(/\/+$/, '').replace(/\/v1$/, '').replace('://localhost', '://127.0.0.1');

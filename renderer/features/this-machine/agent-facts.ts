@@ -73,20 +73,17 @@ const MIN_TOKENS = 50;
 /** What this machine's GPUs take, as far as it is known: when idle, and for a token of each model. */
 export function electricityFacts(energy: AgentEnergy): readonly FactText[] {
   const { idleWatts, models, isNet } = energy;
-  const idle =
-    idleWatts === null
-      ? []
-      : [{ label: electricityWords.idle, value: idleText(idleWatts, energy) }];
+  const name = isNet ? electricityWords.perToken : electricityWords.perTokenGross;
   const measured = models
     .filter(({ tokens }) => tokens >= MIN_TOKENS)
     .map(({ model, joules, tokens }) => ({
-      label: isNet ? electricityWords.perToken(model) : electricityWords.perTokenGross(model),
+      label: name(model),
       value: tokenText(joules / tokens, energy),
     }));
-  return [...idle, ...measured];
+  if (idleWatts === null) return measured;
+  return [{ label: electricityWords.idle, value: idleText(idleWatts, energy) }, ...measured];
 }
 
-/** Idle power, and what it comes to in a day. */
 function idleText(watts: number, { priceKwh, currency }: AgentEnergy): string {
   const kwh = (watts * HOURS_A_DAY) / W_PER_KW;
   const cost = priceKwh === null ? null : electricityWords.money(kwh * priceKwh, currency);
@@ -97,13 +94,10 @@ function idleText(watts: number, { priceKwh, currency }: AgentEnergy): string {
 function tokenText(joules: number, { priceKwh, currency }: AgentEnergy): string {
   const perToken = electricityWords.joules(joules);
   if (priceKwh === null) return perToken;
-  return electricityWords.pays(
-    perToken,
-    electricityWords.money(breakEven(joules, priceKwh), currency),
-  );
+  const price = electricityWords.money(breakEven(joules, priceKwh), currency);
+  return electricityWords.pays(perToken, price);
 }
 
 /** The price of a million output tokens at which a hosted upstream costs as much as the electricity here. */
-export function breakEven(joulesPerToken: number, priceKwh: number): number {
-  return ((joulesPerToken * MILLION) / JOULES_PER_KWH) * priceKwh;
-}
+export const breakEven = (joulesPerToken: number, priceKwh: number): number =>
+  ((joulesPerToken * MILLION) / JOULES_PER_KWH) * priceKwh;

@@ -34,7 +34,6 @@ const { says } = t.thisMachine;
 const own = t.agentStates;
 const any = t.machineStates;
 
-/** The words for this machine's state: its owner's mode first, then what keeps it from serving. */
 export function agentWords(view: AgentView, bystander: AgentBystander): AgentWords {
   return (
     ownerWords(view, bystander) ??
@@ -47,9 +46,7 @@ export function agentWords(view: AgentView, bystander: AgentBystander): AgentWor
   );
 }
 
-export function offWords(message: string): AgentWords {
-  return say(['stopped', 'grey', own.off], message);
-}
+export const offWords = (message: string): AgentWords => say(['stopped', 'grey', own.off], message);
 
 function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | null {
   const { owner } = view;
@@ -95,19 +92,16 @@ function engineWords({ engine, uptimeS }: AgentView): AgentWords | null {
 
 function sickEngineWords({ kind, health }: AgentEngine): AgentWords {
   const name = engineName(kind);
+  const down = ['engine-down', 'red', any['engine-down']] as const;
   switch (health.status) {
     case 'loading':
       return say(['loading', 'blue', any.loading], says.loading(name));
     case 'unauthorized':
       return say(['engine-down', 'red', own.locked], says.locked(name), says.lockedTodo);
     case 'error':
-      return say(
-        ['engine-down', 'red', any['engine-down']],
-        says.failing(name, health.code),
-        says.failingTodo,
-      );
+      return say(down, says.failing(name, health.code), says.failingTodo);
     default:
-      return say(['engine-down', 'red', any['engine-down']], says.silent(name), says.silentTodo);
+      return say(down, says.silent(name), says.silentTodo);
   }
 }
 
@@ -186,7 +180,6 @@ export function modelGroups(models: readonly AgentModel[]) {
   };
 }
 
-/** What is known of a model, in words; nothing where it is unknown. */
 export function modelDetail(model: AgentModel, nowMs: number): string {
   const { engine, use, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
   const parts = [

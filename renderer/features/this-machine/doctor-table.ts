@@ -15,14 +15,7 @@ export interface DoctorRow {
   readonly name: string;
   readonly here: Side;
   readonly gateway: Side;
-  /** The usual cause when the two sides disagree. */
   readonly note: string | null;
-}
-
-/** The checks of this machine from both sides. */
-interface DoctorTable {
-  readonly says: string;
-  readonly rows: readonly DoctorRow[];
 }
 
 /** Checks that the gateway judges by heartbeats alone. */
@@ -30,12 +23,11 @@ const TOLD: readonly string[] = [CHECKS.engineHealth, CHECKS.gpuCount];
 const GROUNDS: readonly string[] = DOCTOR_GROUNDS;
 const UNASKED: Side = { outcome: 'unasked', trials: [] };
 
-/** Combines the doctor's report with the gateway's results; `checks` are this gateway's. */
 export function doctorTable(
   { checks: entries }: DoctorReport,
   { registry }: Pick<AgentView, 'registry'>,
   checks: readonly Check[],
-): DoctorTable {
+) {
   const seen = {
     verification: registry.standing?.verification ?? null,
     checks: registry.kind === 'own' ? checks : [],
@@ -48,25 +40,20 @@ export function doctorTable(
   const isCutOff = sides.some((row) => row.name === CHECKS.health && isOnlyHere(row));
   const rows = sides.map((row) => ({
     ...row,
-    note: noteOn(row, { isOwn: registry.kind === 'own', isCutOff }),
+    note: noteOn(row, registry.kind === 'own', isCutOff),
   }));
   return { says: summaryOf(rows), rows };
 }
 
 type Sides = Omit<DoctorRow, 'note'>;
 
-function isOnlyHere({ here, gateway }: Sides): boolean {
-  return here.outcome === 'passed' && gateway.outcome === 'failed';
-}
+const isOnlyHere = ({ here, gateway }: Sides): boolean =>
+  here.outcome === 'passed' && gateway.outcome === 'failed';
 
-interface Setting {
-  /** Whether the gateway runs on this machine. */
-  readonly isOwn: boolean;
-  /** Whether the gateway cannot reach an agent that answers locally. */
-  readonly isCutOff: boolean;
-}
-
-function noteOn(row: Sides, { isOwn, isCutOff }: Setting): string | null {
+/**
+ * `isOwn`: the gateway runs on this machine. `isCutOff`: the gateway cannot reach an agent that answers locally.
+ */
+function noteOn(row: Sides, isOwn: boolean, isCutOff: boolean): string | null {
   const { name, here, gateway } = row;
   if (here.outcome === 'failed' && gateway.outcome === 'passed') {
     return notes.passedThere;
@@ -114,31 +101,33 @@ interface GatewayView {
 
 function hereSide(entries: readonly DoctorEntry[]): Side {
   const ran = entries.filter(({ output }) => output !== CHECK_MISSING);
-  if (ran.length === 0) return { outcome: 'missing', trials: [] };
   const trials = ran.map(({ latencyMs = null, passed, tried, output, remedy }) => {
     return { passed, tried, output, remedy, latencyMs };
   });
-  return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
+  return sideOf(trials);
 }
 
 function gatewaySide(name: string, { verification, checks }: GatewayView): Side {
   const own = checks.filter((check) => check.name === name);
-  if (own.length > 0) return sideOf(own);
+  if (own.length > 0) return sideOf(trialsOf(own));
   if (verification?.status !== 'verified' && verification?.status !== 'failed') {
     return { outcome: 'waiting', trials: [] };
   }
   const failures = failuresIn(verification.failure_reason).filter((one) => one.name === name);
   if (failures.length === 0) return { outcome: 'passed', trials: [] };
-  return sideOf(failures.map(({ error }) => ({ name, passed: false, error })));
+  return sideOf(trialsOf(failures.map(({ error }) => ({ name, passed: false, error }))));
 }
 
-function sideOf(checks: readonly Check[]): Side {
+function trialsOf(checks: readonly Check[]): readonly Trial[] {
   const ran = checks.filter(({ error }) => error !== CHECK_MISSING);
-  if (ran.length === 0) return { outcome: 'missing', trials: [] };
   // A check without a network call uses the heartbeat.
-  const trials = ran.map(({ passed, detail, error, latencyMs = null }) => {
+  return ran.map(({ passed, detail, error, latencyMs = null }) => {
     const output = passed ? t.doctor.passed : (error ?? t.doctor.failed);
     return { passed, tried: detail ?? t.doctor.heartbeat, output, remedy: null, latencyMs };
   });
+}
+
+function sideOf(trials: readonly Trial[]): Side {
+  if (trials.length === 0) return { outcome: 'missing', trials };
   return { outcome: trials.some(({ passed }) => passed) ? 'passed' : 'failed', trials };
 }

@@ -3,25 +3,25 @@ import type { AgentView, DoctorReport } from '#shared/agent.ts';
 import type { Check } from '#shared/provider.ts';
 import { formatDuration } from '../../text/format.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { ControlButton } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { checkTitle } from '../providers/provider-standing.ts';
-import { type DoctorRow, doctorTable, type Side, type Trial } from './doctor-table.ts';
-
-interface DoctorProps {
-  readonly view: AgentView;
-  /** The registry's results; empty if it does not know the machine. */
-  readonly checks: readonly Check[];
-}
+import { type DoctorRow, doctorTable, type Side } from './doctor-table.ts';
 
 type Exam =
   | { readonly kind: 'none' | 'running' }
   | { readonly kind: 'done'; readonly report: DoctorReport }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Runs the gateway's checks on this machine and shows both results side by side. */
-export function Doctor({ view, checks }: DoctorProps) {
+/** `checks`: the registry's results; empty if it does not know the machine. */
+export function Doctor({
+  view,
+  checks,
+}: {
+  readonly view: AgentView;
+  readonly checks: readonly Check[];
+}) {
   const { agent } = useWindow();
   const [exam, setExam] = useState<Exam>({ kind: 'none' });
   const isRunning = exam.kind === 'running';
@@ -50,39 +50,33 @@ export function Doctor({ view, checks }: DoctorProps) {
         </ControlButton>
       </header>
       {exam.kind === 'failed' && <ErrorText text={exam.message} />}
-      {table !== null && <DoctorRows rows={table.rows} />}
+      {table !== null && (
+        <table className="doctor-table">
+          <thead>
+            <tr>
+              <th scope="col">{words.check}</th>
+              <th scope="col">{words.here}</th>
+              <th scope="col">{words.gateway}</th>
+            </tr>
+          </thead>
+          {table.rows.map((row) => (
+            <CheckRow key={row.name} row={row} />
+          ))}
+        </table>
+      )}
     </section>
   );
 }
 
-const SIGNS = { passed: '✓', failed: '✕', missing: '–', waiting: '…', unasked: '' } as const;
-
-const TONES = {
-  passed: 'green',
-  failed: 'red',
-  missing: 'grey',
-  waiting: 'blue',
-  unasked: 'grey',
+const LOOKS = {
+  passed: ['green', '✓'],
+  failed: ['red', '✕'],
+  missing: ['grey', '–'],
+  waiting: ['blue', '…'],
+  unasked: ['grey', ''],
 } as const;
 
 const words = t.doctor;
-
-function DoctorRows({ rows }: { readonly rows: readonly DoctorRow[] }) {
-  return (
-    <table className="doctor-table">
-      <thead>
-        <tr>
-          <th scope="col">{words.check}</th>
-          <th scope="col">{words.here}</th>
-          <th scope="col">{words.gateway}</th>
-        </tr>
-      </thead>
-      {rows.map((row) => (
-        <CheckRow key={row.name} row={row} />
-      ))}
-    </table>
-  );
-}
 
 function CheckRow({ row }: { readonly row: DoctorRow }) {
   const { name, here, gateway, note } = row;
@@ -125,9 +119,10 @@ function CheckRow({ row }: { readonly row: DoctorRow }) {
 }
 
 function Mark({ side: { outcome } }: { readonly side: Side }) {
+  const [tone, sign] = LOOKS[outcome];
   return (
-    <td className="doctor-mark" data-tone={TONES[outcome]}>
-      <span aria-hidden="true">{SIGNS[outcome]}</span> {words.outcomes[outcome]}
+    <td className="doctor-mark" data-tone={tone}>
+      <span aria-hidden="true">{sign}</span> {words.outcomes[outcome]}
     </td>
   );
 }
@@ -138,37 +133,32 @@ function Trials({ title, side }: { readonly title: string; readonly side: Side }
       <h4>{title}</h4>
       {side.trials.length === 0 && <p className="quiet">{words.nothing[side.outcome]}</p>}
       {side.trials.map((trial, place) => (
-        <TrialFacts key={`${place} ${trial.tried}`} trial={trial} />
+        <dl
+          key={`${place} ${trial.tried}`}
+          className="trial"
+          data-tone={trial.passed ? 'green' : 'red'}
+        >
+          <dt>{words.tried}</dt>
+          <dd>
+            <code>{trial.tried}</code>
+            {trial.latencyMs !== null && (
+              <span className="quiet"> {formatDuration(trial.latencyMs)}</span>
+            )}
+          </dd>
+          {trial.output !== '' && <dt>{words.result}</dt>}
+          {trial.output !== '' && (
+            <dd>
+              <code>{trial.output}</code>
+            </dd>
+          )}
+          {trial.remedy !== null && <dt>{words.fix}</dt>}
+          {trial.remedy !== null && (
+            <dd>
+              <strong>{trial.remedy}</strong>
+            </dd>
+          )}
+        </dl>
       ))}
     </div>
-  );
-}
-
-function TrialFacts({ trial }: { readonly trial: Trial }) {
-  const { passed, tried, output, remedy, latencyMs } = trial;
-  return (
-    <dl className="trial" data-tone={passed ? 'green' : 'red'}>
-      <dt>{words.tried}</dt>
-      <dd>
-        <code>{tried}</code>
-        {latencyMs !== null && <span className="quiet"> {formatDuration(latencyMs)}</span>}
-      </dd>
-      {output !== '' && (
-        <>
-          <dt>{words.result}</dt>
-          <dd>
-            <code>{output}</code>
-          </dd>
-        </>
-      )}
-      {remedy !== null && (
-        <>
-          <dt>{words.fix}</dt>
-          <dd>
-            <strong>{remedy}</strong>
-          </dd>
-        </>
-      )}
-    </dl>
   );
 }

@@ -2,23 +2,23 @@ import { type FormEvent, useId, useState } from 'react';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { hashOf } from '../../route.ts';
 import { t } from '../../text/t.ts';
-import { Button, ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { Button, ControlButton } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
-
-interface JoinGatewayProps {
-  readonly isAsked: boolean;
-  readonly onTaken: () => void;
-}
 
 const words = t.thisMachine.join;
 
 export const JOIN = hashOf({ page: 'providers', filter: 'all', dialog: 'join' });
 
-/** Joins another gateway by the line from its window, without a terminal. */
-export function JoinGateway({ isAsked, onTaken }: JoinGatewayProps) {
+export function JoinGateway({
+  isAsked,
+  onTaken,
+}: {
+  readonly isAsked: boolean;
+  readonly onTaken: () => void;
+}) {
   const { control } = useWindow();
   const close = () => void (location.hash = hashOf({ page: 'providers', filter: 'all' }));
   return (

@@ -1,8 +1,9 @@
 import { useId, useState } from 'react';
 import type { AgentModel, AgentView } from '#shared/agent.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
+import { ControlButton } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { modelDetail, modelGroups } from './agent-status-text.ts';
 
@@ -11,25 +12,21 @@ const words = t.thisMachine.memory;
 interface ModelsHereProps {
   readonly view: AgentView;
   readonly serverNow: number;
-  /** Called once something has changed. */
   readonly onTaken: () => void;
 }
 
-/** The models of this machine's engines, and its owner's hand on the memory. */
 export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
   const titleId = useId();
   const { agent } = useWindow();
   const [pending, setPending] = useState<string | null>(null);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
   const isMoving = pending !== null || isBetween(view.memory.state);
 
   const order = async (name: string, send: () => ReturnType<typeof agent.free>) => {
     if (isMoving) return;
     setPending(name);
-    setError(null);
-    const refusal = await send();
+    await attempt(send());
     setPending(null);
-    setError(refusal?.message ?? null);
     onTaken();
   };
   const change = ({ id, loaded }: AgentModel) => {
@@ -37,6 +34,14 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
     void order(id, () => agent.changeModel(id, action));
   };
 
+  const freeButton = (word: string, minutes: number | null) => (
+    <ControlButton
+      aria-disabled={isMoving || undefined}
+      onClick={() => void order('', () => agent.free(minutes))}
+    >
+      {word}
+    </ControlButton>
+  );
   const { loaded, others } = modelGroups(view.models);
   if (view.models.length === 0) return null;
   const rowsOf = (models: readonly AgentModel[]) =>
@@ -55,11 +60,11 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
     <section className="models-here" aria-labelledby={titleId}>
       <header>
         <h3 id={titleId}>{words.title}</h3>
-        <FreeButtons
-          isDisabled={isMoving}
-          isFreed={view.owner.freed !== null}
-          onFree={(minutes) => void order('', () => agent.free(minutes))}
-        />
+        <div className="machine-actions free-actions">
+          {freeButton(view.owner.freed === null ? words.free : words.freeAgain, null)}
+          {freeButton(words.freeTwoHours, TWO_HOURS_MIN)}
+          <p className="quiet">{words.about}</p>
+        </div>
       </header>
       {loaded.length === 0 ? <p className="quiet">{words.nothing}</p> : <ul>{rowsOf(loaded)}</ul>}
       {others.length > 0 && (
@@ -73,30 +78,7 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
   );
 }
 
-interface FreeButtonsProps {
-  readonly isDisabled: boolean;
-  readonly isFreed: boolean;
-  readonly onFree: (minutes: number | null) => void;
-}
-
 const TWO_HOURS_MIN = 120;
-
-function FreeButtons({ isDisabled, isFreed, onFree }: FreeButtonsProps) {
-  const noteId = useId();
-  return (
-    <div className="machine-actions free-actions">
-      <ControlButton aria-disabled={isDisabled || undefined} onClick={() => onFree(null)}>
-        {isFreed ? words.freeAgain : words.free}
-      </ControlButton>
-      <ControlButton aria-disabled={isDisabled || undefined} onClick={() => onFree(TWO_HOURS_MIN)}>
-        {words.freeTwoHours}
-      </ControlButton>
-      <p id={noteId} className="quiet">
-        {words.about}
-      </p>
-    </div>
-  );
-}
 
 interface ModelRowProps {
   readonly model: AgentModel;

@@ -1,14 +1,11 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { AgentView } from '#shared/agent.ts';
-import type { SettingsState } from '../../api/window-state.ts';
 import { t } from '../../text/t.ts';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { READ_ONLY_NOTE } from '../../ui/read-only-note.tsx';
-import { Switch } from '../../ui/switch.tsx';
+import { ErrorText, Switch } from '../../ui/fields.tsx';
+import { READ_ONLY_NOTE } from '../../ui/buttons.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 
-/** The owner's rules; each is saved as soon as it is switched. */
 export function OwnerRules({ view }: { readonly view: AgentView }) {
   const titleId = useId();
   const { rules } = view.owner;
@@ -32,23 +29,16 @@ interface RuleProps {
 }
 
 function FlagRule({ owner, row }: RuleProps) {
-  const { settings, actions } = useWindow();
+  const { actions } = useWindow();
   const { shown, error, choose } = useOptimisticValue(
     owner.rules[row.key] === true,
     (on: boolean) => actions.saveSettings({ agent: { [row.key]: on } }),
   );
-  return (
-    <OwnerRule
-      error={error}
-      shown={ruleShown(owner, row, shown)}
-      variable={variableOf(row, settings)}
-      onChange={choose}
-    />
-  );
+  return <OwnerRule {...{ error }} shown={ruleShown(owner, row, shown)} onChange={choose} />;
 }
 
 function LimitRule({ owner, row }: RuleProps) {
-  const { control, settings, actions } = useWindow();
+  const { control, actions } = useWindow();
   const limit = owner.rules[row.key];
   const { shown, error, choose } = useOptimisticValue<number | string | null>(
     typeof limit === 'number' ? limit : null,
@@ -57,12 +47,7 @@ function LimitRule({ owner, row }: RuleProps) {
   const rule = ruleShown(owner, row, shown !== null);
   const first = FIRST_LIMITS[row.key] ?? 1;
   return (
-    <OwnerRule
-      error={error}
-      shown={rule}
-      variable={variableOf(row, settings)}
-      onChange={(on) => choose(on ? first : null)}
-    >
+    <OwnerRule {...{ error }} shown={rule} onChange={(on) => choose(on ? first : null)}>
       <Limit
         words={words.limits[row.key] ?? NO_WORDS}
         limit={shown ?? first}
@@ -74,14 +59,8 @@ function LimitRule({ owner, row }: RuleProps) {
   );
 }
 
-function variableOf({ key }: RuleRow, settings: SettingsState): string | null {
-  return settings.kind === 'read' ? (settings.view['agent']?.[key]?.env ?? null) : null;
-}
-
 interface OwnerRuleProps {
   readonly shown: RuleShown;
-  /** The environment variable of its setting; null if the settings cannot be read. */
-  readonly variable: string | null;
   readonly error: string | null;
   readonly onChange: (on: boolean) => void;
   readonly children?: ReactNode;
@@ -89,9 +68,10 @@ interface OwnerRuleProps {
 
 const words = t.thisMachine.rules;
 
-function OwnerRule({ shown, variable, error, onChange, children }: OwnerRuleProps) {
-  const { control } = useWindow();
+function OwnerRule({ shown, error, onChange, children }: OwnerRuleProps) {
+  const { control, settings } = useWindow();
   const { row, isOn, isHeld, ineffective } = shown;
+  const variable = settings.kind === 'read' && settings.view['agent']?.[row.key]?.env;
   const noteId = useId();
   return (
     <div className="rule">
@@ -109,7 +89,7 @@ function OwnerRule({ shown, variable, error, onChange, children }: OwnerRuleProp
         <span data-ineffective={(isOn && ineffective !== null) || undefined}>
           {ineffective ?? row.hint}
         </span>
-        {isHeld && words.held(variable === null ? words.anyVariable : <code>{variable}</code>)}
+        {isHeld && words.held(variable ? <code>{variable}</code> : words.anyVariable)}
       </p>
       <ErrorText text={error} />
     </div>
@@ -163,7 +143,6 @@ interface RuleRow {
   readonly key: RuleKey;
   readonly label: string;
   readonly hint: string;
-  /** Why the rule has no effect on a machine that does not report its signal. */
   readonly unsupported: string;
 }
 

@@ -3,12 +3,11 @@ import type { AgentProblem, AgentView, OwnerChoice } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { t } from '../../text/t.ts';
-import { ControlButton } from '../../ui/button.tsx';
-import { ErrorText } from '../../ui/error-text.tsx';
-import { Facts } from '../../ui/facts.tsx';
-import { StateWord } from '../../ui/state-word.tsx';
-import { Unreadable } from '../../ui/unreadable.tsx';
+import { ControlButton } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
+import { Facts, StateWord, Unreadable } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
+import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
@@ -33,7 +32,6 @@ interface ThisMachineProps {
   readonly machines: readonly Provider[];
 }
 
-/** The gateway's own machine, with its owner's controls. */
 export function ThisMachine(props: ThisMachineProps) {
   const last = useWindow().agent.last();
   // An agent stays switched off until the gateway restarts, so there is nothing to read.
@@ -88,6 +86,9 @@ function Machine(props: MachineProps) {
   const { data, control } = useWindow();
   const known = machines.find(({ id }) => id === view.id);
   const { useEngineDirectly } = view;
+  const { own, tools } = agentProblems(view);
+  // Where each GPU's values come from, for those who doubt them.
+  const readings = view.gpuReadings.filter((text) => text !== '');
   const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
   return (
     <Frame
@@ -100,33 +101,31 @@ function Machine(props: MachineProps) {
       }
     >
       {useEngineDirectly !== null && <EngineOffer address={useEngineDirectly} />}
-      <OwnProblems view={view} />
+      <Problems problems={own} />
       <Facts facts={agentFacts(view, serverNow)} />
       {view.record.gpu.devices.length > 0 && (
         <>
           <GpuList gpu={view.record.gpu} />
-          <Readings readings={view.gpuReadings} />
+          {readings.length > 0 && (
+            <details className="gpu-readings">
+              <summary>{t.thisMachine.facts.readings}</summary>
+              {readings.map((text) => (
+                <p key={text}>{text}</p>
+              ))}
+            </details>
+          )}
         </>
       )}
       <ModelsHere {...{ view, serverNow, onTaken }} />
       <OwnerRules view={view} />
-      <ToolProblems view={view} />
+      {tools.length > 0 && (
+        <details className="agent-tools">
+          <summary>{t.thisMachine.problems.tools(tools.length)}</summary>
+          <Problems problems={tools} />
+        </details>
+      )}
       <Doctor view={view} checks={known?.verification.checks ?? []} />
     </Frame>
-  );
-}
-
-/** Where each GPU's values come from, for those who doubt them. */
-function Readings({ readings }: { readonly readings: readonly string[] }) {
-  const said = readings.filter((text) => text !== '');
-  if (said.length === 0) return null;
-  return (
-    <details className="gpu-readings">
-      <summary>{t.thisMachine.facts.readings}</summary>
-      {said.map((text) => (
-        <p key={text}>{text}</p>
-      ))}
-    </details>
   );
 }
 
@@ -158,26 +157,25 @@ function Frame({ words, title, actions, children }: FrameProps) {
   );
 }
 
-interface ModeActionsProps {
-  readonly view: AgentView;
-  /** Called when a mode was accepted; its button disappears. */
-  readonly onTaken: () => void;
-  readonly children: ReactNode;
-}
-
-function ModeActions({ view, onTaken, children }: ModeActionsProps) {
+/** `onTaken` is called when a mode was accepted; its button disappears. */
+function ModeActions({
+  view,
+  onTaken,
+  children,
+}: Pick<MachineProps, 'view' | 'onTaken'> & { readonly children: ReactNode }) {
   const { agent } = useWindow();
   const [isBusy, setBusy] = useState(false);
-  const [outcome, setOutcome] = useState<{ said: string; error: string | null } | null>(null);
+  const [said, setSaid] = useState('');
+  const { error, attempt } = useAttempt();
   const note = modeNote(view);
 
   const choose = async ({ choice, done }: ModeAction): Promise<void> => {
     if (isBusy) return;
     setBusy(true);
-    const refusal = await agent.setMode(choice);
+    const isDone = await attempt(agent.setMode(choice));
     setBusy(false);
-    setOutcome({ said: refusal ? '' : done, error: refusal?.message ?? null });
-    if (!refusal) onTaken();
+    setSaid(isDone ? done : '');
+    if (isDone) onTaken();
   };
 
   return (
@@ -194,13 +192,12 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
       ))}
       {children}
       {note !== null && <p className="quiet">{note}</p>}
-      <output className="unseen">{outcome?.said ?? ''}</output>
-      <ErrorText text={outcome?.error ?? null} />
+      <output className="unseen">{said}</output>
+      <ErrorText text={error} />
     </div>
   );
 }
 
-/** A mode that the owner can choose now. */
 interface ModeAction {
   readonly choice: OwnerChoice;
   readonly word: string;
@@ -236,22 +233,6 @@ export function modeNote({ owner: { mode, choice } }: AgentView): string | null 
   return mode === 'draining' && choice !== 'paused' ? modes.pause : null;
 }
 
-/** The agent's own problems, which prevent requests. */
-function OwnProblems({ view }: { readonly view: AgentView }) {
-  return <Problems problems={agentProblems(view).own} />;
-}
-
-function ToolProblems({ view }: { readonly view: AgentView }) {
-  const { tools } = agentProblems(view);
-  if (tools.length === 0) return null;
-  return (
-    <details className="agent-tools">
-      <summary>{t.thisMachine.problems.tools(tools.length)}</summary>
-      <Problems problems={tools} />
-    </details>
-  );
-}
-
 function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) {
   if (problems.length === 0) return null;
   return (
@@ -273,14 +254,10 @@ const OWN_PARTS = new Set(['agent', 'registry', 'engine', 'clock', 'files of the
  * which the machine may serve.
  */
 export function agentProblems({ problems }: Pick<AgentView, 'problems'>) {
-  const isOwn = ({ tool }: AgentProblem): boolean => OWN_PARTS.has(tool);
-  return {
-    own: problems.filter(isOwn),
-    tools: problems.filter((problem) => !isOwn(problem)),
-  };
+  const own = problems.filter(({ tool }) => OWN_PARTS.has(tool));
+  return { own, tools: problems.filter((problem) => !own.includes(problem)) };
 }
 
-/** Makes a phrase a sentence: capital letter, full stop. */
 export function sentence(text: string): string {
   const trimmed = text.trim();
   const whole = /[.!?…]$/.test(trimmed) || trimmed === '' ? trimmed : `${trimmed}.`;
@@ -289,18 +266,16 @@ export function sentence(text: string): string {
 
 const words = t.thisMachine.offer;
 
-/** Offers to make Local use an engine that no gateway can verify. */
 function EngineOffer({ address }: { readonly address: string }) {
   const { data, actions } = useWindow();
   const localUrl = localUrlOf(data.status);
   const place = useRef<HTMLDivElement>(null);
-  const [error, setError] = useState<string | null>(null);
+  const { error, attempt } = useAttempt();
 
   const put = async (): Promise<void> => {
-    const refusal = await actions.saveSettings({ local: { baseUrl: address } });
-    setError(refusal?.message ?? null);
     // The button disappears once the gateway reports the change.
-    if (!refusal) place.current?.focus();
+    if (await attempt(actions.saveSettings({ local: { baseUrl: address } })))
+      place.current?.focus();
   };
 
   return (

@@ -1,4 +1,3 @@
-/** Version, remembered browsers, log and diagnostics. */
 export const about = {
   title: 'About and access',
   version: 'Version',

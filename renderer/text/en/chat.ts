@@ -1,7 +1,6 @@
 import { counted } from '../format.ts';
 import { TOKENS } from './nouns.ts';
 
-/** The chat page. */
 export const chat = {
   title: 'Chat',
   model: 'Model',
@@ -27,10 +26,8 @@ export const chat = {
   emptyAnswer: 'The answer was empty.',
   brokeOff: 'The answer was cut off.',
   request: (id: string) => `Request ${id}`,
-  noUpstream: 'No upstream',
-  passed: (upstream: string, reason: string) => `${upstream} ${reason}`,
-  route: (served: string, passed: readonly string[]) => `${served}: ${passed.join('; ')}`,
-  course: (who: string, why: string) => `${who}: ${why}`,
+  route: (served: string, passed: readonly string[]) =>
+    passed.length === 0 ? served : `${served}: ${passed.join('; ')}`,
   seeMachines: 'See Machines',
   aboutTokens: (count: number) => `≈ ${counted(count, TOKENS)}`,
   firstToken: (duration: string) => `first token ${duration}`,

@@ -4,10 +4,10 @@ import { counted, type Forms } from '../format.ts';
 
 const ANSWERS: Forms = { one: 'answer', other: 'answers' };
 
-/** Tokens, times and money over the last hour, day, week or month. */
 export const history = {
   kwh: (kwh: number) => `${kwh < 1 ? kwh.toFixed(3) : kwh.toFixed(1)} kWh`,
   title: 'History',
+  subject: 'The history',
   range: 'Range',
   ranges: { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
   nothing: (range: HistoryRange) => `No requests in the last ${range}`,

@@ -1,4 +1,3 @@
-/** Adding a machine to this gateway. */
 export const joining = {
   title: 'Add a machine',
   plainHttp: 'Continue over plain HTTP',

@@ -1,10 +1,9 @@
-import type { Forms } from '../format.ts';
+import { counted } from '../format.ts';
+import { REQUESTS } from './nouns.ts';
 
-const REQUESTS: Forms = { one: 'request', other: 'requests' };
-
-/** The names that apps asked for. */
 export const models = {
   title: 'Models',
+  subject: 'The models',
   text: (days: number) =>
     `Every model name that apps asked for in the last ${days} days, and where it went. A name that your engine does not have goes to the chat model it has loaded; map it to another here.`,
   list: 'Names that apps asked for',
@@ -19,8 +18,7 @@ export const models = {
   went: (where: string, model: string) => `${where}: ${model}`,
   itsOwn: 'its own model',
   nowhere: 'No answer',
-  share: (calls: string) => ` (${calls})`,
-  requests: REQUESTS,
+  share: (calls: number) => ` (${counted(calls, REQUESTS)})`,
   mapOf: (name: string) => `Alias of ${name}`,
   noAlias: 'none',
   byPattern: (model: string) => `${model} (by a pattern)`,

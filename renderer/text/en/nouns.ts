@@ -1,4 +1,3 @@
-/** Nouns that follow a number. */
 export const ADDRESSES = { one: 'more address', other: 'more addresses' };
 export const CHECKS = { one: 'more check', other: 'more checks' };
 export const COMMITS = { one: 'commit', other: 'commits' };

@@ -15,7 +15,6 @@ export interface Absence {
   readonly because: string | null;
 }
 
-/** The overview: its headline, the line of upstreams, and the switches below. */
 export const overview = {
   latest: 'Latest requests',
   all: 'All requests',
@@ -239,17 +238,29 @@ export const overview = {
     failing: (label: string, because: string) => `${label} is failing${because}.`,
     notStarted: (label: string) => `${label} could not be started.`,
     notStartedTodo: 'Check the endpoint at your GPU provider.',
-    silent: (label: string) =>
-      `${label} has no machine available: no heartbeat reaches this gateway.`,
-    silentTodo: 'Check that the machines are on and can reach it.',
-    engine: (label: string) => `${label} has no running engine.`,
-    engineTodo: 'Start one of its engines.',
-    noGpu: (label: string) => `${label} has an engine, but no GPU was found on its machine.`,
-    noGpuTodo: 'Use the engine directly, or see Machines for what was tried.',
-    unverified: (label: string) => `${label} has no machine available: verification failed.`,
-    unverifiedTodo: 'See Machines for the failed checks.',
-    paused: (label: string) => `${label} is paused on its machines.`,
-    pausedTodo: 'Resume it there.',
+    noProvider: {
+      silent: {
+        what: (label: string) =>
+          `${label} has no machine available: no heartbeat reaches this gateway.`,
+        todo: 'Check that the machines are on and can reach it.',
+      },
+      engine: {
+        what: (label: string) => `${label} has no running engine.`,
+        todo: 'Start one of its engines.',
+      },
+      'no-gpu': {
+        what: (label: string) => `${label} has an engine, but no GPU was found on its machine.`,
+        todo: 'Use the engine directly, or see Machines for what was tried.',
+      },
+      failed: {
+        what: (label: string) => `${label} has no machine available: verification failed.`,
+        todo: 'See Machines for the failed checks.',
+      },
+      paused: {
+        what: (label: string) => `${label} is paused on its machines.`,
+        todo: 'Resume it there.',
+      },
+    },
     seeMachines: 'See its machines.',
     down: (label: string, reason: string) => `${label} does not answer (${reason}).`,
     startOrCorrect: (at: string) => `Start its engine${at}, or correct the address.`,

@@ -1,9 +1,8 @@
-/** The search over everything (Ctrl+K). */
 export const palette = {
   title: 'Search',
   open: 'Search',
   keys: { mac: '⌘ K', other: 'Ctrl K' },
-  hint: 'A page, an upstream, a machine, a setting, or what to do',
+  hint: 'Page, upstream, machine, setting or action',
   chosen: (text: string, note: string, at: number, count: number) =>
     `${text}, ${note}, ${at} of ${count}`,
   nothing: 'Nothing matches.',

@@ -2,7 +2,6 @@ import { CHECKS as NAMES, type CheckName } from '#shared/checks.ts';
 import { counted, formatCount } from '../format.ts';
 import { ADDRESSES, CHECKS, MACHINES, MODELS, REQUESTS } from './nouns.ts';
 
-/** The list of machines, and the page of one. */
 export const providers = {
   title: 'Machines',
   all: 'All machines',
@@ -97,6 +96,7 @@ export const providers = {
     connection: 'Connection',
     history: 'History',
     models: (count: number) => `All ${formatCount(count)} models`,
+    asOf: (time: string) => `as last reported, ${time}`,
   },
   gpu: {
     noGpu: 'The agent reports no GPU. Check that its driver is loaded.',

@@ -2,7 +2,6 @@ import type { FallbackReason } from '#shared/reasons.ts';
 
 type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 
-/** Why an upstream did not answer, in a few words. */
 export const reasons = {
   not_configured: 'not set up',
   no_provider: 'no machine available',
@@ -39,7 +38,6 @@ export const reasons = {
   Record<string, string>
 >;
 
-/** The same reasons as predicates that follow the upstream's name. */
 export const predicates = {
   not_configured: 'is not set up',
   no_provider: 'had no machine available',

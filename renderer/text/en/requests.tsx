@@ -2,7 +2,6 @@ import type { ReactNode } from 'react';
 import { counted, formatCount, formatList } from '../format.ts';
 import { TIMES, TOKENS } from './nouns.ts';
 
-/** The list of requests. */
 export const requests = {
   title: 'Requests',
   label: (filter: string) => `Requests, ${filter.toLowerCase()}`,
@@ -23,7 +22,7 @@ export const requests = {
   kept: 'Switchyard keeps the last 1,000 answered requests and the last 1,000 that failed or were cancelled. It never stores prompts or answers.',
   showAll: 'Show all',
   search: 'Search requests',
-  searchHint: 'Search id, model, app, error ( / )',
+  searchHint: 'Id, model, app, error ( / )',
   facets: {
     upstream: { label: 'Upstream', all: 'All upstreams' },
     machine: { label: 'Machine', all: 'All machines' },
@@ -90,7 +89,6 @@ export const requests = {
   browser: 'a browser',
 };
 
-/** The clauses that tell a request's course. */
 export const story = {
   together: (clauses: readonly string[]) => clauses.join('; '),
   withPassed: (rest: string, passed: string) => `${rest} (${passed})`,
@@ -119,7 +117,6 @@ export const story = {
   answeredAlone: 'answered',
 };
 
-/** The details of one request, and its report for an issue. */
 export const requestDetails = {
   title: 'Request',
   titleAt: (time: string) => `Request at ${time} `,
@@ -153,7 +150,6 @@ export const requestDetails = {
   theReason: 'fallback reason',
 };
 
-/** The attempts of a request. */
 export const attempts = {
   none: 'No upstream was called.',
   columns: ['Upstream', 'Called because', 'Result', 'Started', 'First token', 'Took'],

@@ -53,7 +53,6 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   budgetMonth: 'Monthly budget',
 };
 
-/** Names of settings, by section and key. */
 export const settingLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ...Object.fromEntries(UPSTREAM_IDS.map((id) => [id, UPSTREAM_LABELS])),
   local: { ...UPSTREAM_LABELS, baseUrl: 'Engine address' },
@@ -109,7 +108,6 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
   },
 };
 
-/** Names of choices, by the key of their setting. */
 export const choiceLabels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   prefill: {
     auto: 'Detect automatically',

@@ -2,7 +2,6 @@ import type { ReactNode } from 'react';
 import { counted, formatCount, formatDate } from '../format.ts';
 import { FAILURES, MACHINES, KEYS } from './nouns.ts';
 
-/** The settings page; the descriptions of settings come from the gateway. */
 export const settings = {
   title: 'Settings',
   text: 'Changes apply immediately unless noted. Values set by environment variables must be changed there.',
@@ -91,7 +90,6 @@ export const settings = {
   test: 'Test',
 };
 
-/** The keys that apps call with. */
 export const keys = {
   title: 'Keys for apps',
   text: 'Named keys show which app made a request. Once a key exists, every app needs one: enter it where the app asks for an API key.',

@@ -2,7 +2,6 @@ import type { ReactNode } from 'react';
 import { counted, formatCount, formatDate } from '../format.ts';
 import { TOKENS } from './nouns.ts';
 
-/** Setting up an upstream, and testing it. */
 export const setup = {
   firstRun: {
     title: 'Connect your first model',
@@ -52,6 +51,7 @@ export const setup = {
     price: 'Price of a million tokens (optional)',
     priceInput: 'Input price',
     priceOutput: 'Output price',
+    priceExamples: { input: '0.15', output: '0.60' },
     listed: (day: string, source: string, cached: string | null) =>
       `As listed on ${formatDate(day)} (${source})${cached === null ? '' : `; cached input ${cached}`}. Change it if you pay another.`,
     key: 'API key',

@@ -1,10 +1,8 @@
 import type { ReactNode } from 'react';
 
-/** Letting other machines call this gateway. */
 export const sharing = {
   title: 'Share on a network',
   hereOnly: 'this machine only',
-  at: (url: string) => url,
   where: {
     title: '1. Where to listen',
     here: 'This machine only',

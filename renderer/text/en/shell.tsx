@@ -1,4 +1,3 @@
-/** The frame around the pages, and shared texts. */
 export const shell = {
   product: 'Switchyard',
   pageTitle: (headline: string) => `${headline} – Switchyard`,

@@ -10,7 +10,6 @@ export interface StateText {
   readonly means: string;
 }
 
-/** The states of an upstream. */
 export const states = {
   missing: { word: 'not set up', means: 'It has no address, so no request is sent to it.' },
   needsKey: { word: 'needs a key', means: 'Its address is set, but not its API key.' },
@@ -72,7 +71,6 @@ export const states = {
   cold: { word: 'cold', means: 'Its GPU is off. It is started when those before it fail.' },
 } satisfies Record<string, StateText>;
 
-/** Details after an upstream's state. */
 export const stateDetails = {
   paid: 'paid',
   retryIn: (time: string) => `retry in ${time}`,
@@ -89,7 +87,6 @@ export const stateDetails = {
     usual === null ? `for ${elapsed}` : `for ${elapsed}, usually ${usual}`,
 };
 
-/** The states of a machine. */
 export const machineStates = {
   stopped: { word: 'stopped', means: 'Its agent was shut down.' },
   silent: { word: 'no heartbeat', means: 'Its agent stopped reporting without shutting down.' },
@@ -123,7 +120,6 @@ export const machineStates = {
   idle: { word: 'ready', means: 'It is verified and waiting for requests.' },
 } satisfies Record<string, StateText>;
 
-/** The states of the gateway's own machine, in addition to those of any machine. */
 export const agentStates = {
   off: { word: 'switched off', means: 'No agent runs on this machine: it is not shared.' },
   stopping: { word: 'stopping', means: 'Its agent is shutting down.' },

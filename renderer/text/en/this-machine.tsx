@@ -2,7 +2,6 @@ import type { ReactNode } from 'react';
 import { counted, formatCount, formatList } from '../format.ts';
 import { MODELS, NOTES } from './nouns.ts';
 
-/** The card of the gateway's own machine. */
 export const thisMachine = {
   title: 'This machine',
   reading: 'Reading this machine…',
@@ -178,7 +177,6 @@ export const thisMachine = {
   },
 };
 
-/** The checks from both sides. */
 export const doctor = {
   title: 'Checks from both sides',
   about: 'Runs here what the gateway checks, and shows what each side finds.',

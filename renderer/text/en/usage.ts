@@ -8,7 +8,6 @@ export interface Counted {
   readonly estimated?: boolean;
 }
 
-/** Tokens, speed and source of an answer. */
 export const usage = {
   tokens: ({ input, output, estimated = false }: Counted) =>
     `${estimated ? '≈ ' : ''}${counted(input, TOKENS)} in, ${formatCount(output)} out`,

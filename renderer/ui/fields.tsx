@@ -1,5 +1,24 @@
-import { useId } from 'react';
+import { type ComponentProps, useId } from 'react';
 import { t } from '../text/t.ts';
+
+interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange'> {
+  readonly label: string;
+  readonly onChange: (text: string) => void;
+}
+
+export function TextField({ label, onChange, ...input }: TextFieldProps) {
+  return (
+    <label className="setup-field">
+      <span>{label}</span>
+      <input
+        autoComplete="off"
+        spellCheck={false}
+        {...input}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </label>
+  );
+}
 
 interface SwitchProps {
   readonly id?: string;
@@ -10,7 +29,6 @@ interface SwitchProps {
   readonly onChange: (on: boolean) => void;
 }
 
-/** A switch that also shows its state as a word. */
 export function Switch({ id, label, on, disabled, describedBy, onChange }: SwitchProps) {
   const ownId = useId();
   return (
@@ -28,5 +46,13 @@ export function Switch({ id, label, on, disabled, describedBy, onChange }: Switc
         {on ? t.shell.switch.on : t.shell.switch.off}
       </span>
     </span>
+  );
+}
+
+export function ErrorText({ text }: { readonly text: string | null }) {
+  return text === null ? null : (
+    <p className="error-text" role="alert">
+      {text}
+    </p>
   );
 }
