@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
-import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
+import { NO_RULES, OWNER_RULE_KEYS } from '../../main/agent/availability/rules.ts';
 import type { Host } from '../../main/app/app.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
 import {
@@ -110,7 +110,7 @@ describe('the words of an owner rule', () => {
     const paths = ENTRIES.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(OWNER_RULE_KEYS.map((key) => `agent.${key}`)));
     const config = SETTINGS.agent;
-    for (const { key, off } of OWNER_RULES) expect(config[key].fallback).toBe(off);
+    for (const key of OWNER_RULE_KEYS) expect(config[key].fallback).toBe(NO_RULES[key]);
   });
 
   test.each(RULE_ROWS.filter(({ key }) => OWNER_RULE_KEYS.some((rule) => rule === key)))(
