@@ -29,10 +29,9 @@ import {
   isFileProblem,
   openDataDirectory,
 } from './config/data-directory.ts';
-import { readKeyFile } from './config/key-file.ts';
-import { loadConfig } from './config/load.ts';
+import { loadSavedConfig } from './config/load.ts';
 import { ENTRIES, ENV_PREFIX } from './config/schema.ts';
-import { readSettings, writeSettings } from './config/settings-file.ts';
+import { writeSettings } from './config/settings-file.ts';
 import { commandWords, createTerminalCommand, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
 import type { ElectronApi } from './desktop/electron-api.ts';
@@ -201,8 +200,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     },
   });
   const box = keychain.state.kind === 'open' ? keychain.state.box : null;
-  const settings = readSettings(dataDir, Date.now(), box);
-  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir), settings.sealed);
+  const loaded = loadSavedConfig(process.env, dataDir, box);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const { logLevel, logFormat } = loaded.config.gateway;
   const log = createLog({
@@ -214,7 +212,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     const level = keychain.state.kind === 'lost' ? 'error' : 'info';
     log(level, 'no_keychain', { why: keychain.state.why });
   }
-  for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
+  for (const warning of [...unsafe, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
       loaded,
@@ -236,5 +234,5 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
   );
   for (const notice of host.notices) log('warn', notice);
   host.askForModels();
-  return { host: ownedHost(host, lock), keychain, lostKeys: settings.lost, log };
+  return { host: ownedHost(host, lock), keychain, lostKeys: loaded.lost, log };
 }
