@@ -42,7 +42,6 @@ import {
   type AgentAddress,
   type AgentPort,
   createAgentServer,
-  createPortRetry,
   healthBody,
   proofBody,
 } from './server/server.ts';
@@ -229,6 +228,10 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     },
     clock,
     log,
+    onBound(ports) {
+      runtime.ports = ports;
+      listeners.changed();
+    },
   });
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
   return { ...base, inference, registration, server, mode, uptimeS, record };
@@ -369,11 +372,6 @@ export function createAgent(deps: AgentDeps) {
   const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
   const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
-  const portRetry = createPortRetry(server, deps, (ports) => {
-    runtime.ports = ports;
-    changed();
-  });
-
   function tellListeners(): void {
     for (const listener of listeners) listener();
   }
@@ -388,7 +386,6 @@ export function createAgent(deps: AgentDeps) {
     runtime.address = address;
     runtime.ports = await server.listen(address);
     changed();
-    portRetry.watch(runtime.ports);
     return runtime.ports;
   }
 
@@ -405,7 +402,6 @@ export function createAgent(deps: AgentDeps) {
     /** Sends a goodbye; running requests may finish for `graceMs`. */
     async stop(graceMs: number) {
       runtime.isLeaving = true;
-      portRetry.stop();
       changeMonitor.stop();
       availability.stop();
       memory.stop();
