@@ -43,7 +43,6 @@ import type { OwnHost } from './desktop/shell.ts';
 import { openTrayPanel } from './desktop/tray.ts';
 import { updateMeans } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
-import { parseSavedWindow } from './desktop/window.ts';
 import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
@@ -55,7 +54,6 @@ import { openUsageStore } from './gateway/usage/store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
-const windowFile = createJsonFile(join(dataDir, 'desktop/window.json'));
 const preferences = createPreferences(createJsonFile(join(dataDir, 'desktop/preferences.json')));
 const keychainFile = join(dataDir, 'desktop/keychain');
 const { env, execPath, platform } = process;
@@ -102,10 +100,7 @@ function runApp(): Promise<void> {
     versions: { app: VERSION, ...process.versions },
     loginItem: createLoginItem({ app, platform, env, execPath }),
     terminalCommand: app.isPackaged ? createTerminalCommand({ platform, env, execPath }) : null,
-    savedWindow: {
-      read: () => parseSavedWindow(windowFile.read()),
-      write: (saved) => windowFile.write(saved),
-    },
+    savedWindow: createJsonFile(join(dataDir, 'desktop/window.json')),
     iconsDirectory: join(import.meta.dirname, 'icons'),
     trayPanel: openTrayPanel(platform, process.pid),
   });
