@@ -49,6 +49,13 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
 
 const plain = (address: string) => canonicalIp(address) ?? address;
 
+/** The origin of a gateway's address; null if signed messages cannot be sent there. */
+export function registryOrigin(address: string): string | null {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') return null;
+  return url.username + url.password + url.search + url.hash === '' ? url.origin : null;
+}
+
 type Userinfo =
   | { readonly kind: 'none' }
   /** `authorization`: as `Basic` credentials. */

@@ -1,5 +1,6 @@
 import type { JoinLine } from '#shared/join-line.ts';
 import type { AgentRecord } from '#shared/provider.ts';
+import { registryOrigin } from '../../platform/addresses.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { digestOf } from '../../platform/secrets.ts';
@@ -11,7 +12,7 @@ import {
   type Sequence,
 } from '../storage.ts';
 import { createHeartbeats, type Heartbeats, pauseAfter } from './heartbeats.ts';
-import { registryOrigin, createPoolLink } from './http-link.ts';
+import { createPoolLink } from './http-link.ts';
 import type { PoolAnnouncement } from '#shared/pool.ts';
 import {
   type BeatOutcome,
