@@ -68,7 +68,7 @@ interface AgentSettings {
   readonly electricity: Pick<AgentEnergy, 'priceKwh' | 'currency'>;
 }
 
-export interface AgentDeps {
+export interface AgentDeps extends RegistrySettings {
   readonly dataDirectory: string;
   readonly version: string;
   /** As in `process.platform`. */
@@ -78,10 +78,6 @@ export interface AgentDeps {
   readonly engineUrl: string | null;
   /** Of the engine at `engineUrl`. */
   readonly engineApiKey: string | null;
-  readonly registryUrl: string | null;
-  /** Other gateways of the same pool. */
-  readonly otherRegistryUrls: readonly string[];
-  readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
   /** Rules that the environment sets, so that they cannot be changed while the program runs. */
   readonly heldRules: readonly (OwnerRuleKey | 'freeMemory' | 'idleUnloadMin')[];

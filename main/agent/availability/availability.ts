@@ -145,12 +145,8 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
     () => ({ version: 1, choice: state.choice, freed: state.freed }),
     deps,
   );
-  const saved = fileSchema.safeParse(file.load()).data;
-  state = {
-    ...INITIAL_STATE,
-    choice: saved?.choice ?? INITIAL_STATE.choice,
-    freed: saved?.freed ?? INITIAL_STATE.freed,
-  };
+  const { choice, freed } = { ...INITIAL_STATE, ...fileSchema.safeParse(file.load()).data };
+  state = { ...INITIAL_STATE, choice, freed };
   watchTime();
 
   /** The memory comes back at the second, not at the next observation. */
@@ -207,7 +203,7 @@ const choiceSchema = z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<Own
 
 const fileSchema = z.object({
   version: z.literal(1),
-  choice: choiceSchema.optional(),
+  choice: choiceSchema.default('on'),
   freed: z.object({ untilMs: z.number().nullable() }).nullable().default(null),
 });
 

@@ -332,6 +332,7 @@ function notSaved(code: string): LinkProblem {
 
 export interface RegistrySettings {
   readonly registryUrl: string | null;
+  /** Other gateways of the same pool. */
   readonly otherRegistryUrls: readonly string[];
   readonly enrollToken: string | null;
 }
