@@ -91,6 +91,16 @@ export async function ask<Body>(dataDirectory: string, call: Call<Body>): Promis
   return { kind: 'failed', message: error, exitCode: EXIT.failed };
 }
 
+/** Makes the outcome of a command of the running gateway's answer. */
+export async function askThen<Body>(
+  dataDirectory: string,
+  call: Call<Body>,
+  outcomeOf: (body: Body) => CommandOutcome,
+): Promise<CommandOutcome> {
+  const asked = await ask(dataDirectory, call);
+  return asked.kind === 'failed' ? asked : outcomeOf(asked.body);
+}
+
 export function notRunning(
   dataDirectory: string,
 ): Extract<CommandOutcome, { readonly kind: 'failed' }> {
