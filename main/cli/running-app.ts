@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { parseVisible } from '#shared/visible.ts';
 import { controlProof, otherEnd, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
-import { portOf } from '../platform/network-guard.ts';
+import { bareHost, portOf } from '../platform/network-guard.ts';
 import { type CommandOutcome, EXIT } from './command.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
@@ -141,7 +141,7 @@ export async function sendProved(
   { method, path, body, timeoutMs }: ProvedRequest,
 ): Promise<Sent> {
   const to = new URL(url);
-  const socket = connect({ host: to.hostname.replace(/^\[(.*)\]$/, '$1'), port: portOf(to) });
+  const socket = connect({ host: bareHost(to.hostname), port: portOf(to) });
   // Requests have listeners of their own, but there is none between the two.
   socket.on('error', () => {});
   try {

@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os';
 import type { SettingSource } from '#shared/settings.ts';
 import { isLoopbackHost, isWildcardHost } from '../platform/http/server.ts';
-import { canonicalIp, portOf } from '../platform/network-guard.ts';
+import { bareHost, canonicalIp, portOf } from '../platform/network-guard.ts';
 import { type KeyFile, NO_KEYS, readKeyFile, type StoredKey } from './key-file.ts';
 import { maskMistyped } from './setting-types.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX, valueAt } from './schema.ts';
@@ -184,7 +184,7 @@ function upstreamUrl(entry: Entry, config: Config): URL | null {
 }
 
 function isThisMachine(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const name = bareHost(host).toLowerCase();
   if (isLoopbackHost(name) || isWildcardHost(name)) return true;
   if (name === hostname().toLowerCase()) return true;
   const ip = canonicalIp(name);

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { canonicalIp, portOf } from './network-guard.ts';
+import { bareHost, canonicalIp, portOf } from './network-guard.ts';
 
 export interface Reached {
   readonly kind: 'reached';
@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** Connects to `origin` to find out the addresses of both ends. */
 export function reach(origin: string): Promise<ReachResult> {
   const url = new URL(origin);
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = bareHost(url.hostname);
   return new Promise((resolve) => {
     const socket = connect({ host, port: portOf(url), timeout: CONNECT_TIMEOUT_MS });
     const settle = (result: ReachResult) => {

@@ -145,8 +145,8 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
     () => ({ version: 1, choice: state.choice, freed: state.freed }),
     deps,
   );
-  const { choice, freed } = { ...INITIAL_STATE, ...fileSchema.safeParse(file.load()).data };
-  state = { ...INITIAL_STATE, choice, freed };
+  const saved = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
+  state = { ...INITIAL_STATE, choice: saved.choice, freed: saved.freed };
   watchTime();
 
   /** The memory comes back at the second, not at the next observation. */

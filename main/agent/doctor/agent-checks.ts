@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { fetchBody } from '../../platform/http/fetch-body.ts';
 import { isLoopbackHost, urlHost } from '../../platform/http/server.ts';
 import type { HttpClient, ResponseHeaders } from '../../platform/http/types.ts';
+import { bareHost } from '../../platform/network-guard.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
@@ -80,7 +81,7 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
 }
 
 function reachable(host: string): string {
-  const literal = host.replace(/^\[(.*)\]$/, '$1');
+  const literal = bareHost(host);
   if (literal === '0.0.0.0' || literal === 'localhost') return '127.0.0.1';
   return literal === '::' ? '::1' : literal;
 }

@@ -7,7 +7,7 @@ import { createGuardedServer, markProved } from '../../platform/http/guarded-ser
 import { sendJson } from '../../platform/http/responses.ts';
 import { isLoopbackHost, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { canonicalIp, isLoopback } from '../../platform/network-guard.ts';
+import { bareHost, canonicalIp, isLoopback } from '../../platform/network-guard.ts';
 import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import type { AgentIdentity } from '../storage.ts';
@@ -119,7 +119,7 @@ export function createAgentServer(deps: AgentServerDeps) {
     /** Replaces the address; a port that cannot be bound does not affect the others. */
     async listen(address: AgentAddress) {
       releaseAll();
-      host = address.host.replace(/^\[(.*)\]$/, '$1');
+      host = bareHost(address.host);
       const { ports } = address;
       const bound: Slot[] = [];
       for (const [index, port] of ports.entries()) {

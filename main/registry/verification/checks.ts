@@ -3,6 +3,7 @@ import { CHECKS } from '#shared/checks.ts';
 import { parsePublicKey } from '../../platform/agent-identity.ts';
 import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { urlHost } from '../../platform/http/server.ts';
 import {
   type AddressPolicy,
   canonicalIp,
@@ -322,5 +323,5 @@ async function ask(
 /** Plain HTTP uses the checked address; HTTPS needs the name, which its certificate is valid for. */
 function routingAddress({ url, address }: CheckedUrl): string {
   if (url.protocol === 'https:') return url.origin;
-  return `http://${address.includes(':') ? `[${address}]` : address}:${portOf(url)}`;
+  return `http://${urlHost(address)}:${portOf(url)}`;
 }
