@@ -29,10 +29,9 @@ import {
   isFileProblem,
   openDataDirectory,
 } from './config/data-directory.ts';
-import { readKeyFile } from './config/key-file.ts';
-import { loadConfig } from './config/load.ts';
+import { loadSavedConfig } from './config/load.ts';
 import { ENTRIES, ENV_PREFIX } from './config/schema.ts';
-import { readSettings, writeSettings } from './config/settings-file.ts';
+import { writeSettings } from './config/settings-file.ts';
 import { commandWords, createTerminalCommand, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
 import type { ElectronApi } from './desktop/electron-api.ts';
@@ -44,7 +43,6 @@ import type { OwnHost } from './desktop/shell.ts';
 import { openTrayPanel } from './desktop/tray.ts';
 import { updateMeans } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
-import { parseSavedWindow } from './desktop/window.ts';
 import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
@@ -56,7 +54,6 @@ import { openUsageStore } from './gateway/usage/store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
-const windowFile = createJsonFile(join(dataDir, 'desktop/window.json'));
 const preferences = createPreferences(createJsonFile(join(dataDir, 'desktop/preferences.json')));
 const keychainFile = join(dataDir, 'desktop/keychain');
 const { env, execPath, platform } = process;
@@ -103,10 +100,7 @@ function runApp(): Promise<void> {
     versions: { app: VERSION, ...process.versions },
     loginItem: createLoginItem({ app, platform, env, execPath }),
     terminalCommand: app.isPackaged ? createTerminalCommand({ platform, env, execPath }) : null,
-    savedWindow: {
-      read: () => parseSavedWindow(windowFile.read()),
-      write: (saved) => windowFile.write(saved),
-    },
+    savedWindow: createJsonFile(join(dataDir, 'desktop/window.json')),
     iconsDirectory: join(import.meta.dirname, 'icons'),
     trayPanel: openTrayPanel(platform, process.pid),
   });
@@ -201,8 +195,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     },
   });
   const box = keychain.state.kind === 'open' ? keychain.state.box : null;
-  const settings = readSettings(dataDir, Date.now(), box);
-  const loaded = loadConfig(process.env, settings.tree, readKeyFile(dataDir), settings.sealed);
+  const loaded = loadSavedConfig(process.env, dataDir, box);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const { logLevel, logFormat } = loaded.config.gateway;
   const log = createLog({
@@ -214,7 +207,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     const level = keychain.state.kind === 'lost' ? 'error' : 'info';
     log(level, 'no_keychain', { why: keychain.state.why });
   }
-  for (const warning of [...unsafe, ...settings.warnings, ...loaded.warnings]) log('warn', warning);
+  for (const warning of [...unsafe, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
     {
       loaded,
@@ -236,5 +229,5 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
   );
   for (const notice of host.notices) log('warn', notice);
   host.askForModels();
-  return { host: ownedHost(host, lock), keychain, lostKeys: settings.lost, log };
+  return { host: ownedHost(host, lock), keychain, lostKeys: loaded.lost, log };
 }

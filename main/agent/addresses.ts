@@ -5,6 +5,7 @@ import {
   outsideAddress,
   urlHost,
 } from '../platform/http/server.ts';
+import { bareHost } from '../platform/network-guard.ts';
 import type { Tailnet } from './telemetry/tailnet.ts';
 
 /** The addresses of this machine's network interfaces, sorted, loopback included. */
@@ -18,7 +19,7 @@ export function interfaceAddresses(): readonly string[] {
 /** URL at which others reach the agent; empty while it does not listen. */
 export function agentUrl(host: string, port: number | null): string {
   if (port === null) return '';
-  const literal = host.replace(/^\[(.*)\]$/, '$1');
+  const literal = bareHost(host);
   if (literal === 'localhost') return `http://127.0.0.1:${port}`;
   const outside = isWildcardHost(literal) ? outsideAddress() : null;
   return `http://${urlHost(outside ?? literal)}:${port}`;
@@ -41,7 +42,7 @@ export function isSamePlace(one: string, other: string): boolean {
   const own = new Set(interfaceAddresses());
   const placeOf = (origin: string) => {
     const { hostname, port, protocol } = new URL(origin);
-    const isHere = isLoopbackHost(hostname) || own.has(hostname.replace(/^\[|\]$/g, ''));
+    const isHere = isLoopbackHost(hostname) || own.has(bareHost(hostname));
     return `${protocol}//${isHere ? 'here' : hostname}:${port}`;
   };
   return placeOf(one) === placeOf(other);

@@ -42,7 +42,6 @@ import {
   type AgentAddress,
   type AgentPort,
   createAgentServer,
-  createPortRetry,
   healthBody,
   proofBody,
 } from './server/server.ts';
@@ -69,7 +68,7 @@ interface AgentSettings {
   readonly electricity: Pick<AgentEnergy, 'priceKwh' | 'currency'>;
 }
 
-export interface AgentDeps {
+export interface AgentDeps extends RegistrySettings {
   readonly dataDirectory: string;
   readonly version: string;
   /** As in `process.platform`. */
@@ -79,10 +78,6 @@ export interface AgentDeps {
   readonly engineUrl: string | null;
   /** Of the engine at `engineUrl`. */
   readonly engineApiKey: string | null;
-  readonly registryUrl: string | null;
-  /** Other gateways of the same pool. */
-  readonly otherRegistryUrls: readonly string[];
-  readonly enrollToken: string | null;
   readonly settings: () => AgentSettings;
   /** Rules that the environment sets, so that they cannot be changed while the program runs. */
   readonly heldRules: readonly (OwnerRuleKey | 'freeMemory' | 'idleUnloadMin')[];
@@ -229,6 +224,10 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     },
     clock,
     log,
+    onBound(ports) {
+      runtime.ports = ports;
+      listeners.changed();
+    },
   });
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
   return { ...base, inference, registration, server, mode, uptimeS, record };
@@ -369,11 +368,6 @@ export function createAgent(deps: AgentDeps) {
   const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
   const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
 
-  const portRetry = createPortRetry(server, deps, (ports) => {
-    runtime.ports = ports;
-    changed();
-  });
-
   function tellListeners(): void {
     for (const listener of listeners) listener();
   }
@@ -388,7 +382,6 @@ export function createAgent(deps: AgentDeps) {
     runtime.address = address;
     runtime.ports = await server.listen(address);
     changed();
-    portRetry.watch(runtime.ports);
     return runtime.ports;
   }
 
@@ -405,7 +398,6 @@ export function createAgent(deps: AgentDeps) {
     /** Sends a goodbye; running requests may finish for `graceMs`. */
     async stop(graceMs: number) {
       runtime.isLeaving = true;
-      portRetry.stop();
       changeMonitor.stop();
       availability.stop();
       memory.stop();

@@ -1,8 +1,8 @@
-import { chmodSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../platform/clock.ts';
 import { codeOf } from '../platform/errors.ts';
-import { asideName, replaceFile, replaceFileAsync } from '../platform/files.ts';
+import { replaceFile, replaceFileAsync, setAside } from '../platform/files.ts';
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { providerIdOf, publicKeyOf } from '../platform/agent-identity.ts';
@@ -36,46 +36,22 @@ function readSecretFile(path: string): SecretFileContent {
   }
 }
 
-/** Returns the error code, or null. */
-function writeSecretFile(path: string, text: string): string | null {
+/** The error code; null once the file is written. */
+function failureOf(write: () => void): string | null {
   try {
-    replaceFile(path, text);
+    write();
     return null;
   } catch (error) {
     return codeOf(error) ?? 'unknown';
   }
 }
 
-/** `writeSecretFile` off the main thread. */
-async function writeSecretFileLater(path: string, text: string): Promise<string | null> {
-  try {
-    await replaceFileAsync(path, text);
-    return null;
-  } catch (error) {
-    return codeOf(error) ?? 'unknown';
-  }
-}
-
-/** A missing file counts as removed. */
-async function removeSecretFile(path: string): Promise<string | null> {
-  try {
-    await rm(path, { force: true });
-    return null;
-  } catch (error) {
-    return codeOf(error) ?? 'unknown';
-  }
-}
-
-/** Renames a damaged file, so that it can be examined; returns its new path. */
-function setAside(path: string, clock: Clock): string {
-  const aside = asideName(path, clock.now());
-  try {
-    renameSync(path, aside);
-  } catch {
-    // The file stays and is overwritten, for example on a disk that does not allow renames.
-  }
-  return aside;
-}
+/** The same for what runs off the main thread. */
+const failureAfter = (written: Promise<void>): Promise<string | null> =>
+  written.then(
+    () => null,
+    (error: unknown) => codeOf(error) ?? 'unknown',
+  );
 
 /** Makes a secret file unreadable to other users; returns whether they could read it until now. */
 function closeToOthers(path: string, platform: string): boolean {
@@ -118,7 +94,7 @@ export function openIdentity(directory: string, clock: Clock, platform: string):
   const privateKey = saved.kind === 'text' ? parseKey(saved.text) : null;
   if (privateKey === null) {
     const what = saved.kind === 'text' ? 'is damaged' : `cannot be read (${saved.detail})`;
-    const aside = setAside(path, clock);
+    const aside = setAside(path, clock.now());
     const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was created, so this machine has a new id.`;
     return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
   }
@@ -140,10 +116,8 @@ const MAKE_ROOM = 'Free disk space for the data directory, or make it writable, 
 
 function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
   const { privateKey } = generateKeyPairSync('ed25519');
-  const failure = writeSecretFile(
-    path,
-    privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  );
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const failure = failureOf(() => replaceFile(path, pem));
   const identity = identityOf(privateKey);
   if (failure === null) return { identity, warnings: before };
   const happened = `The agent's key could not be written to ${path} (${failure}): until it can, this machine gets a new id at each start.`;
@@ -193,7 +167,7 @@ export function createEnrollmentFile(directory: string, clock: Clock, platform: 
       const parsed =
         saved.kind === 'text' ? fileSchema.safeParse(parseJson(saved.text)).data : null;
       if (parsed === null || parsed === undefined) {
-        const aside = setAside(path, clock);
+        const aside = setAside(path, clock.now());
         const happened = `The enrolment of this machine at a gateway could not be read from ${path}; it was set aside as ${aside}.`;
         const remedy = 'Join it again with a new join command from that gateway.';
         return { enrolment: null, warning: { happened, remedy } };
@@ -204,8 +178,9 @@ export function createEnrollmentFile(directory: string, clock: Clock, platform: 
     },
     /** Returns the error code, or null once it is on disk. */
     save: (enrolment: SavedEnrollment) =>
-      writeSecretFileLater(path, JSON.stringify({ version: 1, ...enrolment })),
-    remove: () => removeSecretFile(path),
+      failureAfter(replaceFileAsync(path, JSON.stringify({ version: 1, ...enrolment }))),
+    /** A missing file counts as removed. */
+    remove: () => failureAfter(rm(path, { force: true })),
   };
 }
 
@@ -233,7 +208,7 @@ export function createSequence(directory: string, log: Log) {
   async function take(): Promise<number> {
     if (last >= reserved) {
       // Written first: a number that was sent must never be above the reserved one that a restart finds.
-      const failure = await writeSecretFileLater(path, `${last + BLOCK}\n`);
+      const failure = await failureAfter(replaceFileAsync(path, `${last + BLOCK}\n`));
       if (failure === null) reserved = last + BLOCK;
       // A registry refuses a reused number and names the last one, so heartbeats can continue.
       else log('warn', 'agent_sequence_unwritten', { error: failure });

@@ -1,40 +1,33 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
-import { type Agent, createAgent } from '../agent/agent.ts';
-import type { HostActivity } from '../agent/availability/host-activity.ts';
+import { type Agent, type AgentDeps, createAgent } from '../agent/agent.ts';
 import { OWNER_RULE_KEYS, rulesIn } from '../agent/availability/rules.ts';
-import type { WindowCut } from '../agent/doctor/doctor.ts';
-import type { OwnRegistry } from '../agent/registration/link.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import { createStartTool, type StartTool } from '../agent/telemetry/tool-process.ts';
 import type { Config } from '../config/schema.ts';
-import type { Clock } from '../platform/clock.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
-import type { HttpClient } from '../platform/http/types.ts';
-import type { Log } from '../platform/log.ts';
 import { reach } from '../platform/addresses.ts';
 import { VERSION } from './package.ts';
 
-export interface ThisMachineDeps {
+/** What the agent of this process gets as it is. */
+type Passed =
+  | 'dataDirectory'
+  | 'ownRegistry'
+  | 'otherPorts'
+  | 'cuts'
+  | 'directInFlight'
+  | 'hostActivity'
+  | 'http'
+  | 'clock'
+  | 'random'
+  | 'log';
+
+export interface ThisMachineDeps extends Pick<AgentDeps, Passed> {
   readonly config: () => Config;
   /** Whether an environment variable sets the setting at this path, such as `agent.onlyWhenIdle`. */
   readonly isFixed: (path: string) => boolean;
-  readonly dataDirectory: string;
-  readonly ownRegistry: OwnRegistry;
-  /** Ports of this process, which are never taken for an engine's. */
-  readonly otherPorts: () => readonly number[];
-  /** Engines that the gateway has caught cutting prompts. */
-  readonly cuts: () => readonly WindowCut[];
-  /** Requests that this gateway sends to its fixed engine. */
-  readonly directInFlight: () => number;
-  readonly hostActivity: HostActivity;
   readonly startHelper: StartTool | undefined;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly log: Log;
   readonly changed: () => void;
   /** Saves the setting `agent.host`. */
   readonly saveHost: (host: string) => void;
@@ -58,9 +51,7 @@ export function createThisMachine(deps: ThisMachineDeps) {
     address: { host: given.host, ports: given.ports },
     engineUrl: given.engineUrl,
     engineApiKey: given.engineApiKey,
-    registryUrl: given.registryUrl,
-    otherRegistryUrls: given.otherRegistryUrls,
-    enrollToken: given.enrollToken,
+    ...registriesIn(given),
     settings() {
       const { agent: own, gateway } = config();
       const { heartbeatMs, region, freeMemory, idleUnloadMin } = own;

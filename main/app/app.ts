@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { GpuFigures } from '#shared/agent.ts';
+import type { GpuFigures, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
@@ -241,17 +241,16 @@ function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {
   return UPSTREAM_IDS.filter((id) => identityOf(now, id) !== identityOf(before, id));
 }
 
-function gatewayFiles(
-  dataDirectory: string,
-  edges: Pick<HostEdges, 'clock' | 'log'>,
-): Pick<GatewayDeps, 'keep' | 'keepSessions' | 'keepBrowsers' | 'about' | 'controlToken'> {
+function gatewayFiles(dataDirectory: string, edges: Pick<HostEdges, 'clock' | 'log'>) {
+  const keepIn = (name: string) => (save: () => unknown) =>
+    createStateFile(join(dataDirectory, name), save, edges);
   return {
-    keep: (save) => createStateFile(join(dataDirectory, 'state.json'), save, edges),
-    keepSessions: (save) => createStateFile(join(dataDirectory, 'sessions.json'), save, edges),
-    keepBrowsers: (save) => createStateFile(join(dataDirectory, 'browsers.json'), save, edges),
+    keep: keepIn('state.json'),
+    keepSessions: keepIn('sessions.json'),
+    keepBrowsers: keepIn('browsers.json'),
     about: {
       dataDirectory,
-      logLines: (count) => logTail(logFile(join(dataDirectory, 'logs')), count),
+      logLines: (count: number) => logTail(logFile(join(dataDirectory, 'logs')), count),
     },
     controlToken: controlToken(dataDirectory),
   };
@@ -261,12 +260,10 @@ function appInfo(
   config: Pick<LiveConfig, 'current'>,
   demo: HostOptions['demo'],
 ): Omit<AppInfo, 'baseUrl'> {
-  const warmupEnabled = config.current().ondemand.warmup;
-  const command = ownCommand(process.env);
   return {
     version: VERSION,
-    warmupEnabled,
-    command,
+    warmupEnabled: config.current().ondemand.warmup,
+    command: ownCommand(process.env),
     ...(demo === undefined ? {} : { demo: demo.view() }),
   };
 }
@@ -282,35 +279,22 @@ function openKeys({ loaded, dataDirectory }: HostOptions, { clock, log }: HostEd
   });
 }
 
-function trayControls(
-  config: LiveConfig,
-  machine: ThisMachine,
-  gateway: Gateway,
-): Pick<
-  Host,
-  | 'setWarmup'
-  | 'setForceZero'
-  | 'machine'
-  | 'setMachine'
-  | 'freeMachine'
-  | 'resetCircuit'
-  | 'keepSecretsIn'
-> {
+function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway) {
   const changeOf = (patched: Patched): ChangeResult =>
     patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
   const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {
-    keepSecretsIn: (box) => changeOf(config.keepSecretsIn(box)),
-    setWarmup: (enabled) => patch({ ondemand: { warmup: enabled } }),
-    setForceZero: (enabled) => patch({ routing: { forceZero: enabled } }),
+    keepSecretsIn: (box: SecretBox | null) => changeOf(config.keepSecretsIn(box)),
+    setWarmup: (enabled: boolean) => patch({ ondemand: { warmup: enabled } }),
+    setForceZero: (enabled: boolean) => patch({ routing: { forceZero: enabled } }),
     machine: () => machine.agent?.view().owner.mode ?? null,
-    async setMachine(choice) {
+    async setMachine(choice: OwnerChoice) {
       await machine.agent?.setMode(choice);
     },
-    async freeMachine(forMin) {
+    async freeMachine(forMin: number | null) {
       await machine.agent?.free(forMin);
     },
-    resetCircuit: (id) => gateway.resetCircuit(id),
+    resetCircuit: (id: UpstreamId) => gateway.resetCircuit(id),
   };
 }
 

@@ -8,7 +8,7 @@ import { messageOf } from '../platform/errors.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import {
-  ask,
+  askThen,
   findRunning,
   notRunning,
   type Running,
@@ -132,13 +132,13 @@ function routeHeaders(headers: IncomingHttpHeaders) {
 }
 
 interface StreamState {
-  readonly text: string;
-  readonly error: string | null;
-  readonly model: string | null;
-  readonly firstContentMs: number | null;
+  text: string;
+  error: string | null;
+  model: string | null;
+  firstContentMs: number | null;
 }
 
-const NOTHING: StreamState = { text: '', error: null, model: null, firstContentMs: null };
+const NOTHING: Readonly<StreamState> = { text: '', error: null, model: null, firstContentMs: null };
 
 async function readStream(
   response: AsyncIterable<Buffer>,
@@ -146,29 +146,21 @@ async function readStream(
   sinceMs: () => number,
 ): Promise<StreamState> {
   const framer = createFramer();
-  let state: StreamState = { ...NOTHING, error: 'The answer was cut off.' };
+  const state: StreamState = { ...NOTHING, error: 'The answer was cut off.' };
   for await (const chunk of response) {
     const frames = framer.push(chunk);
     for (const event of frames === null ? [] : eventsOf(frames)) {
       const data = dataOf(event);
-      if (data === '[DONE]') state = { ...state, error: null };
+      if (data === '[DONE]') state.error = null;
       if (data === null || data === '[DONE]') continue;
       const value = parseJson(data);
+      state.error = errorOf(value) ?? state.error;
+      state.model ??= stringOf(memberOf(value, 'model'));
       const piece = memberOf(listFirst(memberOf(value, 'choices')), 'delta', 'content');
-      const { model, error, firstContentMs } = state;
-      state = {
-        text: state.text,
-        error: errorOf(value) ?? error,
-        model: model ?? stringOf(memberOf(value, 'model')),
-        firstContentMs,
-      };
       if (typeof piece !== 'string' || piece === '') continue;
       onText(piece);
-      state = {
-        ...state,
-        text: state.text + piece,
-        firstContentMs: firstContentMs ?? sinceMs(),
-      };
+      state.text += piece;
+      state.firstContentMs ??= sinceMs();
     }
   }
   return state;
@@ -200,13 +192,12 @@ const LIST = z.looseObject({
 });
 
 /** The models that apps can ask for, each with the upstream that has it. */
-export async function models({ dataDirectory }: Input): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'models', answer: LIST });
-  if (asked.kind === 'failed') return asked;
-  const list = asked.body;
-  const width = Math.max(0, ...list.data.map(({ id }) => id.length));
-  const lines = list.data.map(({ id, owned_by: owner }) => `${id.padEnd(width)}  ${owner}`);
-  return answer(list, lines.length === 0 ? NONE : lines.join('\n'));
+export function models({ dataDirectory }: Input): Promise<CommandOutcome> {
+  return askThen(dataDirectory, { method: 'GET', path: 'models', answer: LIST }, (list) => {
+    const width = Math.max(0, ...list.data.map(({ id }) => id.length));
+    const lines = list.data.map(({ id, owned_by: owner }) => `${id.padEnd(width)}  ${owner}`);
+    return answer(list, lines.length === 0 ? NONE : lines.join('\n'));
+  });
 }
 
 const NONE = 'No upstream offers a model now. "switchyard status" says why.';

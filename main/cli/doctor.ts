@@ -5,10 +5,8 @@ import { DOCTOR_NAMES, type DoctorReport, reportText } from '../agent/doctor/rep
 import { pinnedAddress } from '../agent/engines/place.ts';
 import { createEnrollmentFile, savedIdentity } from '../agent/storage.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
-import { readKeyFile } from '../config/key-file.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadSavedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { readSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
@@ -59,7 +57,7 @@ async function checkHere(
   env: NodeJS.ProcessEnv,
   directory: string,
 ): Promise<DoctorReport | CommandOutcome> {
-  const loaded = loadConfig(env, readSettings(directory, Date.now()).tree, readKeyFile(directory));
+  const loaded = loadSavedConfig(env, directory);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { agent, gateway } = loaded.config;
   const pinned =

@@ -3,25 +3,20 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
-import { registryOrigin, createPoolLink } from '../agent/registration/http-link.ts';
-import { linkProblemOf } from '../agent/registration/link.ts';
-import {
-  createEnrollmentFile,
-  tokenDigest,
-  openIdentity,
-  createSequence,
-} from '../agent/storage.ts';
-import { readKeyFile } from '../config/key-file.ts';
-import { loadConfig, type LoadedConfig, type RefusedConfig } from '../config/load.ts';
+import { createPoolLink } from '../agent/registration/http-link.ts';
+import { type LinkProblem, linkProblemOf } from '../agent/registration/link.ts';
+import { enrollAt, keepEnrollment } from '../agent/registration/registration.ts';
+import { createEnrollmentFile, openIdentity, createSequence } from '../agent/storage.ts';
+import { type LoadedConfig, loadSavedConfig, type RefusedConfig } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';
-import { readSettings, writeSettings } from '../config/settings-file.ts';
+import { writeSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { messageOf } from '../platform/errors.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
-import { reach, type Reached, type ReachResult } from '../platform/addresses.ts';
+import { reach, type Reached, type ReachResult, registryOrigin } from '../platform/addresses.ts';
 import { answer, type CommandOutcome, EXIT, type ExitCode, failed, type Input } from './command.ts';
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
@@ -29,11 +24,7 @@ import { withProgress } from './terminal.ts';
 export async function runJoin(input: Input): Promise<CommandOutcome> {
   const { env, dataDirectory, words, options } = input;
   const [url = '', token = ''] = words;
-  const loaded = loadConfig(
-    env,
-    readSettings(dataDirectory, Date.now()).tree,
-    readKeyFile(dataDirectory),
-  );
+  const loaded = loadSavedConfig(env, dataDirectory);
   const plan = await planOf({ url, token, yes: options['yes'] === true }, loaded);
   if (plan.kind === 'refused') return failed(plan.lines.join('\n'), plan.exitCode);
   const { request, warnings } = plan;
@@ -197,8 +188,6 @@ interface JoinRequest {
   readonly agentHost: string | null;
 }
 
-const TIMEOUT_MS = 15_000;
-
 /** Enrols this machine while Switchyard is not running; the next start uses the saved enrolment. */
 async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined> {
   const { origin, others, token, agentHost } = request;
@@ -206,48 +195,33 @@ async function joinStandalone(request: JoinRequest, directory: string): Promise<
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
   const http = createHttpClient();
-  const sequence = createSequence(directory, silentLog);
   const link = createPoolLink({
     home: origin,
     others,
     pool: null,
     onPool() {},
     identity,
-    sequence,
+    sequence: createSequence(directory, silentLog),
     http,
     clock: systemClock,
   });
-  const { signal } = new AbortController();
-  const outcome = await link.enroll(token, { timeoutMs: TIMEOUT_MS, signal });
+  const outcome = await enrollAt(link, token, identity.id, new AbortController().signal);
   await http.close();
-  if (outcome.kind !== 'enrolled') {
-    const { happened, remedy } = linkProblemOf(outcome);
-    return { kind: 'failed', lines: [happened, ...(remedy === null ? [] : [remedy])] };
-  }
-  const { id, gatewayToken, pool } = outcome;
-  if (id !== identity.id) {
-    return { kind: 'failed', lines: ['The gateway answered for a different machine.'] };
-  }
+  if (outcome.kind !== 'enrolled') return failedFor(linkProblemOf(outcome));
   const file = createEnrollmentFile(directory, systemClock, process.platform);
-  const digest = tokenDigest(token);
   const joinedAt = link.url ?? origin;
-  const failure = await file.save({
-    registryUrl: joinedAt,
-    id,
-    gatewayToken,
-    tokenDigest: digest,
-    pool: pool ?? undefined,
-  });
+  const failure = await keepEnrollment(file, joinedAt, token, outcome);
   if (failure !== null) {
     const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
-    return {
-      kind: 'failed',
-      lines: [happened, 'Fix that, then join again with a new join command.'],
-    };
+    return failedFor({ happened, remedy: 'Fix that, then join again with a new join command.' });
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
   const all = [...notes, ...writeAgentHost(agentHost, directory)];
-  return { kind: 'joined', origin: joinedAt, id, notes: all };
+  return { kind: 'joined', origin: joinedAt, id: identity.id, notes: all };
+}
+
+function failedFor({ happened, remedy }: LinkProblem): Joined {
+  return { kind: 'failed', lines: remedy === null ? [happened] : [happened, remedy] };
 }
 
 function writeAgentHost(host: string | null, directory: string): readonly string[] {

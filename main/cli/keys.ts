@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input, type Option } from './command.ts';
-import { ask } from './running-app.ts';
+import { askThen } from './running-app.ts';
 
 export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;
 
@@ -70,10 +70,10 @@ const LIST = z.looseObject({
   unnamed: z.number(),
 });
 
-async function list(dataDirectory: string): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'keys', answer: LIST });
-  if (asked.kind === 'failed') return asked;
-  const all = asked.body;
+const list = (dataDirectory: string): Promise<CommandOutcome> =>
+  askThen(dataDirectory, { method: 'GET', path: 'keys', answer: LIST }, listed);
+
+function listed(all: z.infer<typeof LIST>): CommandOutcome {
   const width = Math.max(0, ...all.keys.map((key) => key.name.length));
   const lines = all.keys.map(({ name, createdAt, lastUsedAt, limits }) =>
     [
@@ -98,35 +98,26 @@ function limitText({ name, limit: most, used }: z.infer<typeof LIMITS>[number]):
 
 const ADDED = z.looseObject({ key: z.string() });
 
-async function add(
-  dataDirectory: string,
-  name: string,
-  limits: LimitChange,
-): Promise<CommandOutcome> {
-  const json = { name, limits };
-  const asked = await ask(dataDirectory, { method: 'POST', path: 'keys', json, answer: ADDED });
-  if (asked.kind === 'failed') return asked;
-  const added = asked.body;
-  return answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`);
+function add(dataDirectory: string, name: string, limits: LimitChange): Promise<CommandOutcome> {
+  const call = { method: 'POST', path: 'keys', json: { name, limits }, answer: ADDED } as const;
+  return askThen(dataDirectory, call, (added) =>
+    answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`),
+  );
 }
 
 const LIMITED = z.looseObject({ limits: LIMITS });
 
-async function limit(
-  dataDirectory: string,
-  name: string,
-  limits: LimitChange,
-): Promise<CommandOutcome> {
+function limit(dataDirectory: string, name: string, limits: LimitChange): Promise<CommandOutcome> {
   const path = `keys/${encodeURIComponent(name)}`;
-  const json = { limits };
-  const asked = await ask(dataDirectory, { method: 'PATCH', path, json, answer: LIMITED });
-  if (asked.kind === 'failed') return asked;
-  const now = asked.body.limits.map(limitText);
-  return answer(asked.body, `${name}: ${now.length === 0 ? 'no limit' : now.join(', ')}`);
+  const call = { method: 'PATCH', path, json: { limits }, answer: LIMITED } as const;
+  return askThen(dataDirectory, call, (limited) => {
+    const now = limited.limits.map(limitText);
+    return answer(limited, `${name}: ${now.length === 0 ? 'no limit' : now.join(', ')}`);
+  });
 }
 
-async function revoke(dataDirectory: string, name: string): Promise<CommandOutcome> {
+function revoke(dataDirectory: string, name: string): Promise<CommandOutcome> {
   const path = `keys/${encodeURIComponent(name)}`;
-  const asked = await ask(dataDirectory, { method: 'DELETE', path, answer: z.unknown() });
-  return asked.kind === 'failed' ? asked : answer(asked.body, `The key "${name}" is revoked.`);
+  const call = { method: 'DELETE', path, answer: z.unknown() } as const;
+  return askThen(dataDirectory, call, (body) => answer(body, `The key "${name}" is revoked.`));
 }

@@ -4,7 +4,7 @@ import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
-import { ask, findRunning } from './running-app.ts';
+import { ask, askThen, findRunning } from './running-app.ts';
 import { didYouMean } from './arguments.ts';
 
 /** What commands read of this machine's agent. */
@@ -17,20 +17,11 @@ export const AGENT = z.looseObject({
 });
 
 /** Sets the mode of this machine and prints the new state. */
-export async function setMode(
-  { dataDirectory }: Input,
-  choice: OwnerChoice,
-): Promise<CommandOutcome> {
-  const json = { mode: choice };
-  const asked = await ask(dataDirectory, {
-    method: 'POST',
-    path: 'agent/mode',
-    json,
-    answer: AGENT,
-  });
-  if (asked.kind === 'failed') return asked;
-  const { owner, inFlight } = asked.body;
-  return answer({ owner, inFlight }, stateLine({ owner, inFlight }));
+export function setMode({ dataDirectory }: Input, mode: OwnerChoice): Promise<CommandOutcome> {
+  const call = { method: 'POST', path: 'agent/mode', json: { mode }, answer: AGENT } as const;
+  return askThen(dataDirectory, call, ({ owner, inFlight }) =>
+    answer({ owner, inFlight }, stateLine({ owner, inFlight })),
+  );
 }
 
 export function stateLine(agent: {
@@ -107,17 +98,12 @@ export async function free({ dataDirectory, options }: Input): Promise<CommandOu
   const span = options['for'];
   const minutes = typeof span === 'string' ? minutesIn(span) : null;
   if (typeof span === 'string' && minutes === null) return badSpan(span);
-  const asked = await ask(dataDirectory, {
-    method: 'POST',
-    path: 'agent/free',
-    json: minutes === null ? {} : { minutes },
-    timeoutMs: TIMEOUT_MS,
-    answer: FREED,
+  const json = minutes === null ? {} : { minutes };
+  const call = { method: 'POST', path: 'agent/free', json, timeoutMs: TIMEOUT_MS } as const;
+  return askThen(dataDirectory, { ...call, answer: FREED }, ({ owner, memory }) => {
+    const text = freedText({ owner, memory }, new Date());
+    return answer({ owner, memory }, text, memory.problem === null ? EXIT.done : EXIT.failed);
   });
-  if (asked.kind === 'failed') return asked;
-  const { owner, memory } = asked.body;
-  const text = freedText({ owner, memory }, new Date());
-  return answer({ owner, memory }, text, memory.problem === null ? EXIT.done : EXIT.failed);
 }
 
 const badSpan = (span: string) =>
@@ -165,18 +151,15 @@ function clockTime(at: Date, now: Date): string {
 }
 
 /** Loads a model on this machine, or unloads it, once no request runs. */
-export async function changeModel(
+export function changeModel(
   { dataDirectory, words: [model = ''] }: Input,
   action: 'load' | 'unload',
 ): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, {
-    method: 'POST',
-    path: 'agent/models',
-    json: { model, action },
-    timeoutMs: TIMEOUT_MS,
-    answer: z.unknown(),
-  });
-  return asked.kind === 'failed' ? asked : answer({ model, action }, `${model}: ${action}ed.`);
+  const json = { model, action };
+  const call = { method: 'POST', path: 'agent/models', json, timeoutMs: TIMEOUT_MS } as const;
+  return askThen(dataDirectory, { ...call, answer: z.unknown() }, () =>
+    answer(json, `${model}: ${action}ed.`),
+  );
 }
 
 const PREFERRED = z.object({
@@ -184,15 +167,14 @@ const PREFERRED = z.object({
 });
 
 /** Has requests try a hosted upstream before the others for an hour; `none` ends that. */
-export async function prefer({ dataDirectory, words: [id] }: Input): Promise<CommandOutcome> {
+export function prefer({ dataDirectory, words: [id] }: Input): Promise<CommandOutcome> {
   const json = { id: id === 'none' ? null : id };
   const call = { method: 'PUT', path: 'preference', json, answer: PREFERRED } as const;
-  const asked = await ask(dataDirectory, call);
-  if (asked.kind === 'failed') return asked;
-  const { preferred } = asked.body;
-  const said =
-    preferred === null
-      ? 'Local is tried first again.'
-      : `${preferred.id} is tried first for an hour, then Local again.`;
-  return answer(asked.body, said);
+  return askThen(dataDirectory, call, ({ preferred }) => {
+    const said =
+      preferred === null
+        ? 'Local is tried first again.'
+        : `${preferred.id} is tried first for an hour, then Local again.`;
+    return answer({ preferred }, said);
+  });
 }

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { parseVisible } from '#shared/visible.ts';
 import { controlProof, otherEnd, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
-import { portOf } from '../platform/network-guard.ts';
+import { bareHost, portOf } from '../platform/network-guard.ts';
 import { type CommandOutcome, EXIT } from './command.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
@@ -91,6 +91,16 @@ export async function ask<Body>(dataDirectory: string, call: Call<Body>): Promis
   return { kind: 'failed', message: error, exitCode: EXIT.failed };
 }
 
+/** Makes the outcome of a command of the running gateway's answer. */
+export async function askThen<Body>(
+  dataDirectory: string,
+  call: Call<Body>,
+  outcomeOf: (body: Body) => CommandOutcome,
+): Promise<CommandOutcome> {
+  const asked = await ask(dataDirectory, call);
+  return asked.kind === 'failed' ? asked : outcomeOf(asked.body);
+}
+
 export function notRunning(
   dataDirectory: string,
 ): Extract<CommandOutcome, { readonly kind: 'failed' }> {
@@ -131,7 +141,7 @@ export async function sendProved(
   { method, path, body, timeoutMs }: ProvedRequest,
 ): Promise<Sent> {
   const to = new URL(url);
-  const socket = connect({ host: to.hostname.replace(/^\[(.*)\]$/, '$1'), port: portOf(to) });
+  const socket = connect({ host: bareHost(to.hostname), port: portOf(to) });
   // Requests have listeners of their own, but there is none between the two.
   socket.on('error', () => {});
   try {

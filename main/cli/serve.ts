@@ -4,10 +4,8 @@ import { createHost, type Host, PortTaken, WINDOW_DIRECTORY } from '../app/app.t
 import { ownedHost, stopOnSignal } from '../app/shutdown.ts';
 import { VERSION } from '../app/package.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
-import { readKeyFile } from '../config/key-file.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadSavedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { readSettings } from '../config/settings-file.ts';
 import { openTracing } from '../gateway/monitoring/tracing.ts';
 import { systemClock } from '../platform/clock.ts';
 import { ownCommand } from '../platform/process.ts';
@@ -23,8 +21,7 @@ import { print, printError } from './terminal.ts';
 
 /** Runs the gateway under plain Node until a signal stops it. */
 export async function start({ env, dataDirectory }: Input): Promise<CommandOutcome> {
-  const settings = readSettings(dataDirectory, Date.now());
-  const loaded = loadConfig(env, settings.tree, readKeyFile(dataDirectory));
+  const loaded = loadSavedConfig(env, dataDirectory);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const unsafe = openDataDirectory(env, process.platform);
   const claim = claimDataDirectory(dataDirectory, Date.now());
@@ -39,9 +36,7 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   const warn = target.to === 'stderr' ? onLog.warn : TERMINAL_OUTPUT.warn;
   const output = isTerminal ? { ...TERMINAL_OUTPUT, warn } : onLog;
   const claimWarnings = claim.warning === null ? [] : [claim.warning];
-  for (const warning of [...unsafe, ...claimWarnings, ...settings.warnings, ...loaded.warnings]) {
-    output.warn(warning);
-  }
+  for (const warning of [...unsafe, ...claimWarnings, ...loaded.warnings]) output.warn(warning);
   const plain = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {

@@ -14,12 +14,12 @@ import {
   optionText,
   synopsis,
 } from './command.ts';
-import { leave, prefer, reset, setMode } from './owner-commands.ts';
+import { changeModel, free, leave, prefer, reset, setMode } from './owner-commands.ts';
 import { completionScript, SHELLS } from './completion.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { openWindow } from './open.ts';
-import { ACTIONS, service } from './service/service.ts';
+import { ACTIONS, runUninstall, service } from './service/service.ts';
 import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
 import { status } from './status.ts';
 import { didYouMean } from './arguments.ts';
@@ -162,20 +162,20 @@ export const COMMANDS: readonly Command[] = [
         summary: 'How long, such as 2h, 90m or 1h30m. Without it: until "resume".',
       },
     ],
-    run: async (input) => (await import('./owner-commands.ts')).free(input),
+    run: free,
   },
   {
     name: 'load',
     summary: 'Load a model on this machine as soon as no request runs.',
     arguments: [{ name: 'model' }],
-    run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'load'),
+    run: (input) => changeModel(input, 'load'),
   },
   {
     name: 'unload',
     summary: 'Unload a model on this machine as soon as no request runs.',
     details: 'The next request for it loads it again; "free" keeps requests away.',
     arguments: [{ name: 'model' }],
-    run: async (input) => (await import('./owner-commands.ts')).changeModel(input, 'unload'),
+    run: (input) => changeModel(input, 'unload'),
   },
   {
     name: 'doctor',
@@ -202,7 +202,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'uninstall',
     summary: 'Remove this program; its settings and keys stay.',
-    run: async (input) => (await import('./service/service.ts')).runUninstall(input),
+    run: runUninstall,
   },
   {
     name: 'completion',

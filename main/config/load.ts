@@ -1,11 +1,12 @@
 import { hostname, networkInterfaces } from 'node:os';
 import type { SettingSource } from '#shared/settings.ts';
 import { isLoopbackHost, isWildcardHost } from '../platform/http/server.ts';
-import { canonicalIp, portOf } from '../platform/network-guard.ts';
-import { type KeyFile, NO_KEYS, type StoredKey } from './key-file.ts';
+import { bareHost, canonicalIp, portOf } from '../platform/network-guard.ts';
+import { type KeyFile, NO_KEYS, readKeyFile, type StoredKey } from './key-file.ts';
 import { maskMistyped } from './setting-types.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX, valueAt } from './schema.ts';
-import type { SettingsTree } from './settings-file.ts';
+import { readSettings, type SettingsTree } from './settings-file.ts';
+import type { SecretBox } from '../platform/secrets.ts';
 import { readFileSync } from 'node:fs';
 import { codeOf } from '../platform/errors.ts';
 
@@ -62,6 +63,18 @@ export function loadConfig(
   if (problems.length > 0) return { kind: 'refused', problems };
   const warnings = [...unknownVariables(env), ...unusedProxy(env, config)];
   return { kind: 'loaded', config, sources, namedKeys, warnings };
+}
+
+/** The same from the files of a data directory; `lost`: paths of the secrets that `box` does not open. */
+export function loadSavedConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  directory: string,
+  box: SecretBox | null = null,
+): (LoadedConfig & { readonly lost: readonly string[] }) | RefusedConfig {
+  const { tree, sealed, lost, ...settings } = readSettings(directory, Date.now(), box);
+  const loaded = loadConfig(env, tree, readKeyFile(directory), sealed);
+  if (loaded.kind === 'refused') return loaded;
+  return { ...loaded, warnings: [...settings.warnings, ...loaded.warnings], lost };
 }
 
 type Settled =
@@ -171,7 +184,7 @@ function upstreamUrl(entry: Entry, config: Config): URL | null {
 }
 
 function isThisMachine(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const name = bareHost(host).toLowerCase();
   if (isLoopbackHost(name) || isWildcardHost(name)) return true;
   if (name === hostname().toLowerCase()) return true;
   const ip = canonicalIp(name);

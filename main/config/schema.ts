@@ -1,7 +1,6 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
-import { OTHER_REGISTRIES, POOL_SETTINGS } from './pool-settings.ts';
 import * as kinds from './setting-types.ts';
-import { atStart, oneOf, optional, setting, type Setting } from './setting-types.ts';
+import { atStart, oneOf, optional, setting, type Setting, withPassword } from './setting-types.ts';
 
 /** How an upstream can be asked to continue a partial answer; docs/reference/routing-rules.md#continuing-a-dropped-stream. */
 const PREFILL = oneOf({
@@ -277,7 +276,12 @@ export const SETTINGS = {
       kinds.httpUrl,
       'Gateway to report to, such as http://192.168.1.10:47900. Leave empty for this one, or the one that the machine has joined.',
     ),
-    otherRegistryUrls: OTHER_REGISTRIES,
+    otherRegistryUrls: setting(
+      'OTHER_REGISTRY_URLS',
+      kinds.gateways,
+      [],
+      'Other gateways of the pool. If this machine’s gateway stops responding, the machine reports to the next one, and returns when the first recovers.',
+    ),
     enrollToken: optional(
       'ENROLL_TOKEN',
       kinds.secret,
@@ -388,7 +392,28 @@ export const SETTINGS = {
       kinds.amount,
       'Price of a kilowatt-hour, such as 0.30. The cost of electricity is then subtracted from what your GPUs save.',
     ),
-    ...POOL_SETTINGS,
+    databaseUrl: withPassword(
+      atStart(
+        optional(
+          'DATABASE_URL',
+          kinds.databaseUrl,
+          'PostgreSQL database in which several gateways share their machines, such as postgres://switchyard@db.lan/switchyard. Leave empty to use a file.',
+        ),
+      ),
+    ),
+    poolSecret: atStart(
+      optional(
+        'POOL_SECRET',
+        kinds.poolSecret,
+        'Secret by which machines recognize the gateways of a pool, the same for all of them. Leave empty to use the file gateway-secret in the data directory.',
+      ),
+    ),
+    poolAddresses: setting(
+      'POOL_ADDRESSES',
+      kinds.gateways,
+      [],
+      'Addresses of all gateways of the pool, as machines reach them, separated by commas. Machines learn them when they join.',
+    ),
     logLevel: atStart(
       setting(
         'LOG_LEVEL',

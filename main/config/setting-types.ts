@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SettingChoice, SettingKind } from '#shared/settings.ts';
-import { userinfoOf } from '../platform/addresses.ts';
+import { decoded, registryOrigin, userinfoOf } from '../platform/addresses.ts';
 
 export interface Setting<T> {
   /** Environment variable without the `SWITCHYARD_` prefix. */
@@ -37,6 +37,11 @@ export function atStart<T>(of: Setting<T>): Setting<T> {
   return { ...of, restart: true };
 }
 
+/** Saved with the secrets, because it may hold a password, and shown without the password. */
+export function withPassword<T>(of: Setting<T>): Setting<T> {
+  return { ...of, secret: true };
+}
+
 const isSecret = <T>({ name }: Kind<T>): boolean => SECRET_KINDS.has(name);
 const SECRET_KINDS: ReadonlySet<SettingKind> = new Set(['secret', 'secrets', 'headers']);
 
@@ -57,7 +62,7 @@ const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Numb
 const asIs = (text: string): unknown => text;
 
 /** Items of a list, separated by commas or, as in a file, by lines; trimmed, without empty ones. */
-export const asList = (text: string): string[] =>
+const asList = (text: string): string[] =>
   text
     .split(/[,\n]/)
     .map((item) => item.trim())
@@ -139,6 +144,15 @@ export const secret: Kind<string> = {
   shown: maskSecret,
 };
 
+/** As the file `gateway-secret` has it. */
+export const poolSecret: Kind<string> = {
+  name: 'secret',
+  schema: z.string().regex(/^[\da-f]{64}$/),
+  fromText: (given) => given.toLowerCase(),
+  allowed: '64 hexadecimal digits (openssl rand -hex 32 makes them)',
+  shown: maskSecret,
+};
+
 export const secrets: Kind<readonly string[]> = {
   name: 'secrets',
   schema: z.array(secret.schema.refine((key) => key.length >= 16)).max(1000),
@@ -160,6 +174,31 @@ function isHttpUrl(value: string): boolean {
   if (!/^https?:\/\//i.test(value) || value.includes('…') || !URL.canParse(value)) return false;
   const url = new URL(value);
   return url.hash === '' && userinfoOf(url).kind !== 'undecodable';
+}
+
+/** Addresses of gateways as agents report to them. */
+export const gateways: Kind<readonly string[]> = {
+  name: 'list',
+  schema: z.array(z.string().refine((value) => registryOrigin(value) !== null)).max(16),
+  fromText: asList,
+  allowed: 'addresses such as http://192.168.1.10:47900, without a path, separated by commas',
+};
+
+export const databaseUrl: Kind<string> = {
+  name: 'address',
+  schema: z.string().max(4096).refine(isPostgresUrl),
+  fromText: asIs,
+  allowed: 'a postgres:// address with a database, such as postgres://switchyard@db.lan/switchyard',
+};
+
+function isPostgresUrl(value: string): boolean {
+  // The window shows addresses masked with "…"; such a text must not be saved.
+  if (!/^postgres(ql)?:\/\//.test(value) || value.includes('…') || !URL.canParse(value))
+    return false;
+  const { hash, hostname, pathname, username, password } = new URL(value);
+  if (hash !== '' || hostname === '' || !/^\/[^/]+$/.test(pathname)) return false;
+  // The driver decodes each.
+  return [username, password, hostname, pathname].every((part) => decoded(part) !== null);
 }
 
 export const names: Kind<readonly string[]> = {

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { type UpstreamId, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
-import { ByteBuffer } from '../platform/byte-buffer.ts';
 import { isObject, listOf, parseJson } from '../platform/json.ts';
 
 /** An engine with canned answers on a loopback socket, which can be broken and healed. */
@@ -20,28 +21,16 @@ export function createDemoEngine(id: UpstreamId, { isCold = false, pace = PACE }
   let server: Server | null = null;
   let port = 0;
 
-  function listen(): Promise<void> {
-    const next = createServer((req, res) => answer(req, res));
-    server = next;
-    return new Promise((resolve, reject) => {
-      next.once('error', reject);
-      next.listen({ host: '127.0.0.1', port }, () => {
-        ({ port } = next.address() as AddressInfo);
-        resolve();
-      });
-    });
+  async function listen(): Promise<void> {
+    server = createServer((req, res) => answer(req, res)).listen({ host: '127.0.0.1', port });
+    await once(server, 'listening');
+    ({ port } = server.address() as AddressInfo);
   }
 
-  function close(): Promise<void> {
-    const current = server;
+  async function close(): Promise<void> {
+    server?.closeAllConnections();
+    await server?.[Symbol.asyncDispose]();
     server = null;
-    return new Promise((resolve) => {
-      if (current === null) resolve();
-      else {
-        current.close(() => resolve());
-        current.closeAllConnections();
-      }
-    });
   }
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
@@ -55,13 +44,11 @@ export function createDemoEngine(id: UpstreamId, { isCold = false, pace = PACE }
   }
 
   async function post(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const gathered = new ByteBuffer();
-    for await (const part of req) gathered.add(part as Buffer);
-    const body = gathered.take();
+    const body = await buffer(req);
     const path = req.url ?? '';
     const delayMs = fault === 'slow' ? pace.slowMs : 0;
-    const stream = streamsFor(body).find(([end]) => path.endsWith(end))?.[1];
-    if (stream === undefined) {
+    const stream = streamFor(path, body);
+    if (stream === null) {
       const whole = demoBody(path, body, id);
       if (whole === null) sendJson(res, 404, error('Not Found'));
       else setTimeout(() => send(res, whole), delayMs);
@@ -128,56 +115,39 @@ function createColdStart(startMs: number) {
 /** About what texts have; an engine that reported fewer tokens than a prompt must have would seem to cut it. */
 const BYTES_PER_TOKEN = 3;
 
-/** By the end of the path. The demo has no tokenizer, so a word of an answer counts as a token. */
-function streamsFor(request: Buffer): readonly (readonly [path: string, stream: DemoStream])[] {
-  const prompt = Math.ceil(request.length / BYTES_PER_TOKEN);
-  const chat: DemoStream = {
-    whole: (text) => wholeChat(text, prompt),
-    word: chatWord,
-    end: (text) => chatEnd(text, prompt),
-  };
-  // The Responses and Messages APIs are missing: the gateway translates both.
-  return [
-    ['/chat/completions', chat],
-    ['/completions', COMPLETIONS],
-  ];
+/** Null for a path without streams. The Responses and Messages APIs are missing: the gateway translates both. */
+function streamFor(path: string, request: Buffer): DemoStream | null {
+  if (path.endsWith('/chat/completions')) return chatStream(request);
+  return path.endsWith('/completions') ? COMPLETIONS : null;
 }
 
 const DONE = 'data: [DONE]\n\n';
 const data = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
-const countOf = (text: string) => text.split(' ').length;
-const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 function common(): object {
-  return { id: 'chatcmpl-demo', created: nowSeconds(), model: DEMO_MODEL };
+  return { id: 'chatcmpl-demo', created: Math.floor(Date.now() / 1000), model: DEMO_MODEL };
 }
 
-function chatUsage(text: string, prompt: number): object {
-  const words = countOf(text);
-  return { prompt_tokens: prompt, completion_tokens: words, total_tokens: words + prompt };
-}
-
-function wholeChat(text: string, prompt: number): object {
-  const choice = { index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' };
-  return {
-    ...common(),
-    object: 'chat.completion',
-    choices: [choice],
-    usage: chatUsage(text, prompt),
+/** The demo has no tokenizer, so a word of an answer counts as a token. */
+function chatStream(request: Buffer): DemoStream {
+  const prompt = Math.ceil(request.length / BYTES_PER_TOKEN);
+  const usage = (text: string) => {
+    const words = text.split(' ').length;
+    return { prompt_tokens: prompt, completion_tokens: words, total_tokens: words + prompt };
   };
-}
-
-function chatChunk(delta: object, finishReason: string | null, more: object = {}): string {
-  const choices = [{ index: 0, delta, finish_reason: finishReason }];
-  return data({ ...common(), object: 'chat.completion.chunk', choices, ...more });
-}
-
-function chatWord(word: string, isFirst: boolean): string {
-  return chatChunk(isFirst ? { role: 'assistant', content: word } : { content: word }, null);
-}
-
-function chatEnd(text: string, prompt: number): string {
-  return chatChunk({}, 'stop', { usage: chatUsage(text, prompt) }) + DONE;
+  const chunk = (delta: object, finishReason: string | null, more: object = {}) => {
+    const choices = [{ index: 0, delta, finish_reason: finishReason }];
+    return data({ ...common(), object: 'chat.completion.chunk', choices, ...more });
+  };
+  return {
+    whole(text) {
+      const message = { role: 'assistant', content: text };
+      const choices = [{ index: 0, message, finish_reason: 'stop' }];
+      return { ...common(), object: 'chat.completion', choices, usage: usage(text) };
+    },
+    word: (content, isFirst) => chunk(isFirst ? { role: 'assistant', content } : { content }, null),
+    end: (text) => chunk({}, 'stop', { usage: usage(text) }) + DONE,
+  };
 }
 
 function completion(text: string, finishReason: string | null): object {

@@ -66,8 +66,7 @@ export interface AppApi extends Pick<
     event: 'child-process-gone',
     listener: (event: unknown, details: ProcessEnd & { readonly type: string }) => void,
   ): unknown;
-  on(event: 'activate', listener: () => void): unknown;
-  on(event: 'window-all-closed', listener: () => void): unknown;
+  on(event: 'activate' | 'window-all-closed', listener: () => void): unknown;
   on(event: 'before-quit', listener: (event: Cancelable) => void): unknown;
 }
 
@@ -90,9 +89,10 @@ export type ClickedPlace = Pick<ContextMenuParams, 'isEditable' | 'selectionText
 export interface ContentsApi {
   readonly session: SessionApi;
   setWindowOpenHandler(handler: () => { action: 'deny' }): void;
-  on(event: 'will-navigate', listener: (navigation: Navigation) => void): unknown;
-  on(event: 'will-frame-navigate', listener: (navigation: Navigation) => void): unknown;
-  on(event: 'will-redirect', listener: (navigation: Navigation) => void): unknown;
+  on(
+    event: 'will-navigate' | 'will-frame-navigate' | 'will-redirect',
+    listener: (navigation: Navigation) => void,
+  ): unknown;
   on(event: 'context-menu', listener: (event: unknown, place: ClickedPlace) => void): unknown;
   on(event: 'will-attach-webview', listener: (event: Cancelable) => void): unknown;
   on(
@@ -121,12 +121,11 @@ export interface WindowApi extends Pick<
   readonly webContents: ContentsApi;
   once(event: 'ready-to-show', listener: () => void): unknown;
   on(event: 'close', listener: (event: Cancelable) => void): unknown;
-  on(event: 'show', listener: () => void): unknown;
-  on(event: 'hide', listener: () => void): unknown;
-  on(event: 'closed', listener: () => void): unknown;
-  /** Emitted when the page has not responded for 30 s. */
-  on(event: 'unresponsive', listener: () => void): unknown;
-  on(event: 'responsive', listener: () => void): unknown;
+  /** `unresponsive`: the page has not responded for 30 s. */
+  on(
+    event: 'show' | 'hide' | 'closed' | 'unresponsive' | 'responsive',
+    listener: () => void,
+  ): unknown;
 }
 
 /** A window that is never shown: Windows announces the end of the session only to windows. */
@@ -140,8 +139,7 @@ export interface PowerApi {
    * types.
    */
   on(event: 'shutdown', listener: (event?: Cancelable) => void): unknown;
-  on(event: 'suspend', listener: () => void): unknown;
-  on(event: 'resume', listener: () => void): unknown;
+  on(event: 'suspend' | 'resume', listener: () => void): unknown;
 }
 
 export type PowerBlockerApi = Pick<PowerSaveBlocker, 'start' | 'stop'>;
@@ -155,9 +153,8 @@ export type SafeStorageApi = Pick<
 >;
 
 export interface NotificationApi extends Pick<Notification, 'show'> {
-  on(event: 'click', listener: () => void): unknown;
-  /** A click on its button; Linux may show none. */
-  on(event: 'action', listener: () => void): unknown;
+  /** `action`: a click on its button; Linux may show none. */
+  on(event: 'click' | 'action', listener: () => void): unknown;
 }
 
 interface UtilityChild {
@@ -191,8 +188,7 @@ export interface ScreenApi {
 export interface MenuApi {
   /** Opens it at the pointer, on the focused window. */
   popup(): void;
-  on(event: 'menu-will-show', listener: () => void): unknown;
-  on(event: 'menu-will-close', listener: () => void): unknown;
+  on(event: 'menu-will-show' | 'menu-will-close', listener: () => void): unknown;
 }
 
 /** `showErrorBox` blocks the process, including the gateway, until it is closed: for failed starts only. */

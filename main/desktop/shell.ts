@@ -28,7 +28,7 @@ import {
   type UpdaterApi,
   type Updates,
 } from './updates.ts';
-import { createMainWindow, type MainWindow, type SavedWindowFile } from './window.ts';
+import { createMainWindow, type MainWindow } from './window.ts';
 
 /** The same interval as the live feed. */
 const TRAY_INTERVAL_MS = 250;
@@ -45,7 +45,7 @@ export interface ShellDeps extends ProcessStart {
   readonly crashFile: JsonFile;
   readonly updater: { readonly means: UpdateMeans; readonly load: () => Promise<UpdaterApi> };
   readonly logsDirectory: string;
-  readonly savedWindow: SavedWindowFile;
+  readonly savedWindow: JsonFile;
 }
 
 /** The host of this process, and what was found while it was created. */

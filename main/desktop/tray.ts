@@ -13,17 +13,8 @@ interface TrayDeps {
   readonly act: (verb: MenuAction) => void;
 }
 
-interface TrayIcon {
-  /** Does nothing if this view is already shown. */
-  show(view: TrayView): void;
-  /** Shows this view even if it is unchanged: a clicked checkbox has toggled itself. */
-  restore(view: TrayView): void;
-  renew(): void;
-  remove(): void;
-}
-
 /** The caller must keep a reference: a garbage-collected Tray disappears. */
-export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
+export function createTray(deps: TrayDeps, first: TrayView) {
   const { Tray, Menu } = deps.electron;
   let tray = make(first);
   let shown: { readonly view: TrayView; readonly key: string; readonly menu: MenuApi };
@@ -56,21 +47,26 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
       const waiting = held;
       held = null;
       // After the event: the click on the item that closed the menu has not been delivered yet.
-      if (waiting !== null) setImmediate(() => api.show(waiting));
+      if (waiting !== null) setImmediate(show, waiting);
     });
   }
 
-  const api: TrayIcon = {
-    show(view) {
-      if (isMenuOpen) {
-        held = view;
-        return;
-      }
-      const before = shown;
-      if (before.key === JSON.stringify(view)) return;
-      if (before.view.shape !== view.shape) tray.setImage(iconPath(deps, view.shape));
-      put(view);
-    },
+  function show(view: TrayView): void {
+    if (isMenuOpen) {
+      held = view;
+      return;
+    }
+    const before = shown;
+    if (before.key === JSON.stringify(view)) return;
+    if (before.view.shape !== view.shape) tray.setImage(iconPath(deps, view.shape));
+    put(view);
+  }
+
+  put(first);
+  return {
+    /** Does nothing if this view is already shown. */
+    show,
+    /** Shows this view even if it is unchanged: a clicked checkbox has toggled itself. */
     restore: put,
     renew() {
       tray.destroy();
@@ -79,8 +75,6 @@ export function createTray(deps: TrayDeps, first: TrayView): TrayIcon {
     },
     remove: () => tray.destroy(),
   };
-  put(first);
-  return api;
 }
 
 /** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels. */

@@ -6,6 +6,7 @@ import { codeOf, messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { AppApi, ContentsApi, ElectronApi, ScreenApi, WindowApi } from './electron-api.ts';
 import { contextMenu } from './menus.ts';
+import type { JsonFile } from './preferences.ts';
 
 interface WindowDeps {
   readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'Menu' | 'dialog' | 'screen'>;
@@ -17,7 +18,7 @@ interface WindowDeps {
    * Whether a hidden window could be opened again. Null: nothing runs behind the window, so closing really closes it.
    */
   readonly canHide: (() => Promise<boolean>) | null;
-  readonly saved: SavedWindowFile;
+  readonly saved: JsonFile;
   readonly log: Log;
   /** Called when the page has crashed too often to be opened again. */
   readonly onGone: () => void;
@@ -312,11 +313,7 @@ const savedWindowSchema = z.object({
   isTrayExplained: z.boolean(),
 });
 
-export type SavedWindow = z.infer<typeof savedWindowSchema>;
-
-export function parseSavedWindow(value: unknown): SavedWindow | null {
-  return savedWindowSchema.safeParse(value).data ?? null;
-}
+type SavedWindow = z.infer<typeof savedWindowSchema>;
 
 /** How much of a title bar must be visible to be dragged, in pixels. */
 const GRIP = { width: 120, height: 32 };
@@ -361,14 +358,9 @@ function rescuedBounds(
   };
 }
 
-export interface SavedWindowFile {
+function createWindowMemory(file: JsonFile, screen: ScreenApi) {
   /** Null at the first start or if the file cannot be read. */
-  read(): SavedWindow | null;
-  write(saved: SavedWindow): void;
-}
-
-function createWindowMemory(file: SavedWindowFile, screen: ScreenApi) {
-  let saved = file.read();
+  let saved: SavedWindow | null = savedWindowSchema.safeParse(file.read()).data ?? null;
   const workAreas = () => screen.getAllDisplays().map(({ workArea }) => workArea);
   return {
     /** Null for the default position. */

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { canonicalIp, portOf } from './network-guard.ts';
+import { bareHost, canonicalIp, portOf } from './network-guard.ts';
 
 export interface Reached {
   readonly kind: 'reached';
@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** Connects to `origin` to find out the addresses of both ends. */
 export function reach(origin: string): Promise<ReachResult> {
   const url = new URL(origin);
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = bareHost(url.hostname);
   return new Promise((resolve) => {
     const socket = connect({ host, port: portOf(url), timeout: CONNECT_TIMEOUT_MS });
     const settle = (result: ReachResult) => {
@@ -48,6 +48,13 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
 };
 
 const plain = (address: string) => canonicalIp(address) ?? address;
+
+/** The origin of a gateway's address; null if signed messages cannot be sent there. */
+export function registryOrigin(address: string): string | null {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') return null;
+  return url.username + url.password + url.search + url.hash === '' ? url.origin : null;
+}
 
 type Userinfo =
   | { readonly kind: 'none' }

@@ -1,18 +1,6 @@
 /** A limit on the memory of all request bodies in flight together. */
-export interface BodyBudget {
-  /** A new, empty share for one request, of a budget of `maxBytes` as set now. */
-  share(maxBytes: number): BodyShare;
-  /** The largest body that an unused budget of `maxBytes` has room for. */
-  largestBytes(maxBytes: number): number;
-}
-
-export interface BodyShare {
-  /** Reserves room for a body of which `bytes` have come; false if there is none. null: no length was announced. */
-  hold(bytes: number, announcedBytes: number | null): boolean;
-  /** Reserves one further copy of this many bytes, as for a second call beside the first. */
-  takeCopy(bytes: number): boolean;
-  giveBack(): void;
-}
+export type BodyBudget = ReturnType<typeof createBodyBudget>;
+export type BodyShare = ReturnType<BodyBudget['share']>;
 
 /**
  * Reserved beyond what has come, so that most bodies are refused before they are sent. A whole announced length would
@@ -24,12 +12,13 @@ const SMALL_BYTES = 1024 * 1024;
 const LARGE_SHARE = 7 / 8;
 
 /** Each body counts `copies` times, because that many copies are in memory. */
-export function createBodyBudget(copies: number): BodyBudget {
+export function createBodyBudget(copies: number) {
   let reservedBytes = 0;
   /** Of large bodies. */
   let largeBytes = 0;
   return {
-    share(maxBytes) {
+    /** A new, empty share for one request, of a budget of `maxBytes` as set now. */
+    share(maxBytes: number) {
       const maxLargeBytes = Math.floor(maxBytes * LARGE_SHARE);
       let ownBytes = 0;
       let isLarge = false;
@@ -42,7 +31,8 @@ export function createBodyBudget(copies: number): BodyBudget {
         return true;
       };
       return {
-        hold(bytes, announcedBytes) {
+        /** Reserves room for a body of which `bytes` have come; false if there is none. null: no length was announced. */
+        hold(bytes: number, announcedBytes: number | null) {
           const mostBytes = announcedBytes ?? bytes;
           if (!isLarge && mostBytes > SMALL_BYTES) {
             isLarge = true;
@@ -51,6 +41,7 @@ export function createBodyBudget(copies: number): BodyBudget {
           const wanted = Math.min(mostBytes, bytes + STEP_BYTES) * copies;
           return wanted <= ownBytes || reserve(wanted - ownBytes);
         },
+        /** Reserves one further copy of this many bytes, as for a second call beside the first. */
         takeCopy: reserve,
         giveBack() {
           reservedBytes -= ownBytes;
@@ -59,7 +50,8 @@ export function createBodyBudget(copies: number): BodyBudget {
         },
       };
     },
-    largestBytes(maxBytes) {
+    /** The largest body that an unused budget of `maxBytes` has room for. */
+    largestBytes(maxBytes: number) {
       const small = Math.min(SMALL_BYTES, Math.floor(maxBytes / copies));
       return Math.max(small, Math.floor((maxBytes * LARGE_SHARE) / copies));
     },

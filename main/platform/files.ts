@@ -6,7 +6,6 @@ import {
   renameSync,
   rmSync,
   writeFileSync,
-  existsSync,
 } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
@@ -131,6 +130,17 @@ export function asideName(path: string, nowMs: number): string {
   return `${path}.bad-${isoTime(nowMs).replaceAll(':', '-')}`;
 }
 
+/** Renames a file that cannot be used, so that it can be examined; returns its new path. */
+export function setAside(path: string, nowMs: number): string {
+  const aside = asideName(path, nowMs);
+  try {
+    renameSync(path, aside);
+  } catch {
+    // It stays and is overwritten, for example on a disk that does not allow renames.
+  }
+  return aside;
+}
+
 /** The user's home directory; an empty `HOME`, as in some containers and cron jobs, counts as unset. */
 export const homeDirectory = (): string => homedir() || userInfo().homedir;
 
@@ -163,20 +173,6 @@ export function createStateFile(
     }
   }
 
-  /** Renames an unreadable file, so that it can be examined. */
-  function setAside(error: unknown): void {
-    const aside = asideName(path, clock.now());
-    log('warn', 'state_set_aside', {
-      aside,
-      error: nameOf(error),
-    });
-    try {
-      renameSync(path, aside);
-    } catch {
-      // It stays in place, and the next write replaces it.
-    }
-  }
-
   function writeNext(): Promise<void> {
     cancelTimer?.();
     cancelTimer = null;
@@ -186,11 +182,13 @@ export function createStateFile(
 
   return {
     load() {
-      if (!existsSync(path)) return null;
       try {
-        return JSON.parse(readFileSync(path, 'utf8')) as unknown;
+        return JSON.parse(readTextFile(path) ?? 'null') as unknown;
       } catch (error) {
-        setAside(error);
+        log('warn', 'state_set_aside', {
+          aside: setAside(path, clock.now()),
+          error: nameOf(error),
+        });
         return null;
       }
     },

@@ -149,6 +149,11 @@ function refusalOfUrl(url: URL, policy: AddressPolicy): string | null {
   return `port ${port} is not allowed (${policy.ports.join(' or ')})`;
 }
 
+/** A host without the brackets that an IPv6 address has in a URL only. */
+export function bareHost(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1');
+}
+
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return url.protocol === 'https:' ? 443 : 80;
@@ -188,7 +193,7 @@ type HostAddresses =
   | { readonly kind: 'exhausted' };
 
 async function addressesOf(url: URL, resolve: Lookup): Promise<HostAddresses> {
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = bareHost(url.hostname);
   if (isIP(host) !== 0) return { kind: 'found', addresses: [host] };
   try {
     return { kind: 'found', addresses: await resolve(host) };

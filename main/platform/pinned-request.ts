@@ -5,7 +5,7 @@ import { withTimeout } from './async.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
 import { codeOf, isExhausted } from './errors.ts';
-import { type CheckedUrl, portOf } from './network-guard.ts';
+import { bareHost, type CheckedUrl, portOf } from './network-guard.ts';
 
 interface PinnedRequest {
   readonly method: 'GET' | 'POST';
@@ -114,7 +114,7 @@ function open({ method, to, headers, body }: PinnedRequest, { ca }: PinnedEdges)
   };
   if (url.protocol === 'http:') return httpRequest(options);
   // A certificate for an address is checked against the address; it may not be asked for by SNI.
-  const servername = isIP(url.hostname.replace(/^\[(.*)\]$/, '$1')) === 0 ? url.hostname : '';
+  const servername = isIP(bareHost(url.hostname)) === 0 ? url.hostname : '';
   return httpsRequest({ ...options, servername, ...(ca === undefined ? {} : { ca }) });
 }
 

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import {
   type GatewayFigures,
@@ -43,10 +44,12 @@ const UNKNOWN: PoolStatus = {
 
 /** This thread's side of the pool; the store is another client of the same worker thread. */
 export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Log) {
-  const changeListeners: ((changes: PoolChanges) => void)[] = [];
-  const statusListeners: ((status: PoolStatus) => void)[] = [];
-  const newsListeners: (() => void)[] = [];
-  const prefixListeners: ((prefixes: readonly SharedPrefix[]) => void)[] = [];
+  const told = new EventEmitter<{
+    changes: [PoolChanges];
+    status: [PoolStatus];
+    news: [];
+    prefixes: [readonly SharedPrefix[]];
+  }>();
   const requests = createRequests(worker);
   const held = createHeldLeases((name) => requests.tell({ kind: 'release', name }));
   let status = UNKNOWN;
@@ -55,26 +58,20 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
   worker.on('message', (reply: PoolReply) => {
     switch (reply.kind) {
       case 'changes':
-        for (const listener of changeListeners) listener(reply.changes);
+        told.emit('changes', reply.changes);
         return taken(reply.kind);
       case 'settled':
         return taken(reply.kind);
       case 'status':
         return note(reply.status);
-      case 'leased':
-        return requests.answer(reply.id, reply.fence);
+      case 'answered':
+        return requests.answer(reply.id, reply.answer);
       case 'lost':
         return held.lose(reply.name);
-      case 'refreshed':
-        return requests.answer(reply.id, null);
-      case 'exchanged':
-        return requests.answer(reply.id, reply.answer);
       case 'news':
-        for (const listener of newsListeners) listener();
-        return;
+        return void told.emit('news');
       case 'prefixes':
-        for (const listener of prefixListeners) listener(reply.prefixes);
-        return;
+        return void told.emit('prefixes', reply.prefixes);
       case 'opening':
         if (reply.opening.kind === 'open') ({ stamps } = reply.opening);
         return;
@@ -95,7 +92,7 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       else log('info', 'pool_connected');
     }
     status = now;
-    for (const listener of statusListeners) listener(now);
+    told.emit('status', now);
   }
 
   return {
@@ -103,9 +100,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     status: (): PoolStatus => status,
     show: (figures: GatewayFigures) => requests.tell({ kind: 'figures', figures }),
     /** `listener` gets the changes of all gateways. */
-    onChanges: (listener: (changes: PoolChanges) => void) => void changeListeners.push(listener),
+    onChanges: (listener: (changes: PoolChanges) => void) => void told.on('changes', listener),
     /** Called when the database starts or stops answering, and regularly in between. */
-    onStatus: (listener: (status: PoolStatus) => void) => void statusListeners.push(listener),
+    onStatus: (listener: (status: PoolStatus) => void) => void told.on('status', listener),
     /** Null while another gateway holds the lease or the database does not answer. */
     async lease(name: string, subject?: LeaseSubject): Promise<Lease | null> {
       if (status.database === 'away') return null;
@@ -126,10 +123,10 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
       if (status.database === 'away') return null;
       return requests.ask<PoolAnswer>((id) => ({ kind: 'exchange', id, update }));
     },
-    onNews: (listener: () => void) => void newsListeners.push(listener),
+    onNews: (listener: () => void) => void told.on('news', listener),
     /** Called with what machines have read, as far as other gateways tell. */
     onPrefixes: (listener: (prefixes: readonly SharedPrefix[]) => void) =>
-      void prefixListeners.push(listener),
+      void told.on('prefixes', listener),
     /** Of the providers that the store held at the start. */
     stamps: (): ReadonlyMap<string, Stamp> => stamps,
   };

@@ -5,9 +5,7 @@ import { SILENT_MS } from '#shared/pool.ts';
 import { openRegistryStore } from '../app/registry-store.ts';
 import { type Input, answer, type CommandOutcome, EXIT, failed } from '../cli/command.ts';
 import { ask } from '../cli/running-app.ts';
-import { readKeyFile } from '../config/key-file.ts';
-import { loadConfig } from '../config/load.ts';
-import { readSettings } from '../config/settings-file.ts';
+import { loadSavedConfig } from '../config/load.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { silentLog } from '../platform/log.ts';
@@ -87,8 +85,7 @@ const FILE = 'registry.db';
 
 /** Copies the machines in this gateway's file that its pool does not have yet. */
 async function importFile({ env, dataDirectory }: Input): Promise<CommandOutcome> {
-  const { tree } = readSettings(dataDirectory, systemClock.now());
-  const loaded = loadConfig(env, tree, readKeyFile(dataDirectory));
+  const loaded = loadSavedConfig(env, dataDirectory);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const path = join(dataDirectory, FILE);
   if (loaded.config.gateway.databaseUrl === null) return failed(NO_POOL);

@@ -24,22 +24,14 @@ import type { Session } from './connection.ts';
 import { createSessionKeeper, type SessionState } from './session.ts';
 import { createWriteQueue, type WriteQueue } from './commit.ts';
 
-/** Sends messages to the gateway's thread, one at a time. */
-interface Delivery<Message> {
-  /** Resolves once that thread has processed it. */
-  send(message: Message): Promise<void>;
-  /** That thread has processed the last message and everything else that was waiting there. */
-  taken(): void;
-  /** Resolves once no message is waiting. */
-  idle(): Promise<void>;
-}
+type Delivery = ReturnType<typeof createDelivery>;
 
 /**
- * A port delivers all waiting messages within one turn of the event loop, however small they are. So each message is
+ * Sends messages to the gateway's thread, one at a time. A port delivers all waiting messages within one turn of the event loop, however small they are. So each message is
  * posted only after the last one was processed.
  */
-function createDelivery<Message>(post: (message: Message) => void): Delivery<Message> {
-  const waiting: { readonly message: Message; readonly done: () => void }[] = [];
+function createDelivery(post: (message: PacedReply) => void) {
+  const waiting: { readonly message: PacedReply; readonly done: () => void }[] = [];
   let onItsWay: (() => void) | null = null;
   let last: Promise<void> = Promise.resolve();
 
@@ -50,16 +42,19 @@ function createDelivery<Message>(post: (message: Message) => void): Delivery<Mes
   }
 
   return {
-    send(message) {
+    /** Resolves once that thread has processed it. */
+    send(message: PacedReply): Promise<void> {
       last = new Promise((done) => waiting.push({ message, done }));
       if (onItsWay === null) next();
       return last;
     },
-    taken() {
+    /** That thread has processed the last message and everything else that was waiting there. */
+    taken(): void {
       const done = onItsWay;
       next();
       done?.();
     },
+    /** Resolves once no message is waiting. */
     idle: () => last,
   };
 }
@@ -161,14 +156,14 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   port.on('message', (request: PoolRequest) => void answer(request, parts, end));
 }
 
-type Paced = Readonly<Record<PacedReply['kind'], Delivery<PacedReply>>>;
+type Paced = Readonly<Record<PacedReply['kind'], Delivery>>;
 
 const pacedBy = (say: (reply: PacedReply) => void): Paced => ({
   changes: createDelivery(say),
   settled: createDelivery(say),
 });
 
-function answerIn(delivery: Delivery<PacedReply>, writes: readonly SettledWrite[]): void {
+function answerIn(delivery: Delivery, writes: readonly SettledWrite[]): void {
   for (const piece of piecesOf(writes, ANSWERS_AT_ONCE))
     void delivery.send({ kind: 'settled', writes: piece });
 }
@@ -215,7 +210,7 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
     case 'lease': {
       const { id, name, subject } = request;
       const take = (now: Session) => leases.take(now.reader, name, subject);
-      return say({ kind: 'leased', id, fence: await tried(parts, take, null) });
+      return say({ kind: 'answered', id, answer: await tried(parts, take, null) });
     }
     case 'release': {
       const connection = session()?.reader ?? null;
@@ -226,11 +221,11 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
       return;
     case 'refresh':
       await reader.refresh();
-      return say({ kind: 'refreshed', id: request.id });
+      return say({ kind: 'answered', id: request.id, answer: null });
     case 'exchange': {
       const { id, update } = request;
       const send = ({ reader: connection }: Session) => exchange(connection, update, parts.run);
-      return say({ kind: 'exchanged', id, answer: await tried(parts, send, null) });
+      return say({ kind: 'answered', id, answer: await tried(parts, send, null) });
     }
     case 'close':
       await queue.drained();

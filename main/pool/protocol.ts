@@ -77,12 +77,10 @@ export type PoolReply =
   | { readonly kind: 'opening'; readonly opening: PoolOpening }
   | { readonly kind: 'changes'; readonly changes: PoolChanges }
   | { readonly kind: 'status'; readonly status: PoolStatus }
-  /** Null: another gateway holds the lease, or has newer data. */
-  | { readonly kind: 'leased'; readonly id: number; readonly fence: number | null }
+  /** To `lease`: its fence, or null if another gateway holds it or has newer data. To `exchange`: what the others tell. */
+  | { readonly kind: 'answered'; readonly id: number; readonly answer: number | PoolAnswer | null }
   /** The lease could not be renewed in time. */
   | { readonly kind: 'lost'; readonly name: string }
-  | { readonly kind: 'refreshed'; readonly id: number }
-  | { readonly kind: 'exchanged'; readonly id: number; readonly answer: PoolAnswer | null }
   | { readonly kind: 'news' }
   | { readonly kind: 'prefixes'; readonly prefixes: readonly SharedPrefix[] };
 

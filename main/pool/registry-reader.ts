@@ -5,7 +5,7 @@ import type { Unusable } from '../registry/store/errors.ts';
 import {
   documentRowSchema,
   enrollmentRowSchema,
-  eventRowSchema,
+  eventsIn,
   providerOf,
   providerRowSchema,
 } from '../registry/store/rows.ts';
@@ -140,12 +140,7 @@ export async function readEvents(
      ORDER BY id DESC LIMIT $2`,
     [providerId, Math.max(0, Math.min(limit, EVENTS_KEPT))],
   );
-  return rows.flatMap((row) => {
-    const { success, data } = eventRowSchema.safeParse(row);
-    if (!success) return [];
-    const { provider_id, ...event } = data;
-    return [{ providerId: provider_id, ...event }];
-  });
+  return eventsIn(rows);
 }
 
 /** Reads what all gateways have committed: when it is announced, and regularly. */

@@ -20,6 +20,7 @@ export interface RegistryContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly verifier: VerifierPort;
+  /** The agents' tokens are derived from it; it is kept outside the database. */
   readonly gatewaySecret: string;
   readonly heartbeatMs: () => number;
   /** The name of the pool that this gateway is in, or could be in; agents sign for it once it has been announced. */

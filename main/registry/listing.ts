@@ -20,6 +20,7 @@ import {
   type ProviderTable,
 } from './provider-table.ts';
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import { newSecret } from '../platform/secrets.ts';
 import { invalidRequest, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
 
@@ -192,10 +193,10 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       if (record === null || isUnlisted(entry)) return;
       const status = statusAt(record.status, silentMs);
       const state = verificationStateOf(entry);
-      if (query.status !== null && query.status !== status) return;
-      if (query.verification !== null && query.verification !== state) return;
+      if (query.status !== undefined && query.status !== status) return;
+      if (query.verification !== undefined && query.verification !== state) return;
       // A filter by status shows all matches, however long they have been silent.
-      if (query.status === null && isHidden(silentMs)) return;
+      if (query.status === undefined && isHidden(silentMs)) return;
       const isOnPage = counts.count >= query.offset && page.length < query.limit;
       if (isOnPage) page.push(pieceOf(entry, record, status));
       counts.count += 1;
@@ -206,8 +207,8 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
 
   return {
     list(raw: RawQuery): PiecesAnswer | Refusal {
-      const query = readListQuery(raw);
-      if (query.kind === 'refused') return query;
+      const { data: query, error } = listSchema.safeParse(raw);
+      if (query === undefined) return badParameter(error, LIST_RULES);
       const { counts, page } = select(query);
       const state = JSON.stringify([run, counts, page.map(({ stamp }) => stamp)]);
       return {
@@ -245,13 +246,7 @@ function listJson(page: readonly Piece[], counts: Counts): readonly string[] {
   ];
 }
 
-const ONLY_COUNTS: ListQuery = {
-  kind: 'query',
-  status: null,
-  verification: null,
-  limit: 0,
-  offset: 0,
-};
+const ONLY_COUNTS: ListQuery = { limit: 0, offset: 0 };
 
 function sameTraffic(a: Traffic, b: Traffic): boolean {
   return (
@@ -263,61 +258,49 @@ function sameTraffic(a: Traffic, b: Traffic): boolean {
   );
 }
 
-/** Null: any value. */
-interface ListQuery {
-  readonly kind: 'query';
-  readonly status: ProviderStatus | null;
-  readonly verification: VerificationState | null;
-  readonly limit: number;
-  readonly offset: number;
-}
-
 /** Query parameters as parsed from the URL: a string, or several if one was repeated. */
 export type RawQuery = Readonly<Record<string, unknown>>;
 
 const MAX_LIMIT = 10_000;
 const MAX_OFFSET = 1_000_000_000;
+const MAX_EVENTS = 1000;
 
-/** A refusal names the first bad parameter. */
-function readListQuery(raw: RawQuery): ListQuery | Refusal {
-  const status = oneOf(PROVIDER_STATUSES, 'status', raw);
-  if (isRefusal(status)) return status;
-  const verification = oneOf(VERIFICATION_STATES, 'verification', raw);
-  if (isRefusal(verification)) return verification;
-  const limit = integer('limit', raw, { min: 1, max: MAX_LIMIT });
-  if (isRefusal(limit)) return limit;
-  const offset = integer('offset', raw, { min: 0, max: MAX_OFFSET });
-  if (isRefusal(offset)) return offset;
-  return { kind: 'query', status, verification, limit: limit ?? Infinity, offset: offset ?? 0 };
-}
+const wholeNumber = z
+  .string()
+  .regex(/^\d{1,10}$/)
+  .transform(Number);
+const numberFrom = (min: number, max: number) => wholeNumber.pipe(z.number().min(min).max(max));
 
+const listSchema = z.object({
+  status: z.enum(PROVIDER_STATUSES).optional(),
+  verification: z.enum(VERIFICATION_STATES).optional(),
+  limit: numberFrom(1, MAX_LIMIT).default(Infinity),
+  offset: numberFrom(0, MAX_OFFSET).default(0),
+});
+/** What is left out may have any value. */
+type ListQuery = z.infer<typeof listSchema>;
+
+const LIST_RULES: Readonly<Record<string, string>> = {
+  status: `one of ${PROVIDER_STATUSES.join(', ')}`,
+  verification: `one of ${VERIFICATION_STATES.join(', ')}`,
+  limit: `a whole number from 1 to ${MAX_LIMIT}`,
+  offset: `a whole number from 0 to ${MAX_OFFSET}`,
+};
+const HISTORY_RULES = { limit: `a whole number from 1 to ${MAX_EVENTS}` };
+
+/** How many events of a machine are asked for. */
 export function readHistoryLimit(raw: RawQuery): number | Refusal {
-  return integer('limit', raw, { min: 1, max: 1000 }) ?? 100;
+  const { data, error } = z
+    .object({ limit: numberFrom(1, MAX_EVENTS).default(100) })
+    .safeParse(raw);
+  return data?.limit ?? badParameter(error, HISTORY_RULES);
 }
 
-function isRefusal(value: unknown): value is Refusal {
-  return typeof value === 'object' && value !== null;
-}
-
-function oneOf<T extends string>(
-  allowed: readonly T[],
-  name: string,
-  raw: RawQuery,
-): T | null | Refusal {
-  const value = raw[name];
-  if (value === undefined) return null;
-  const known = allowed.find((each) => each === value);
-  return known ?? invalidRequest(`${name} must be one of ${allowed.join(', ')}, once.`, name);
-}
-
-function integer(
-  name: string,
-  raw: RawQuery,
-  { min, max }: { readonly min: number; readonly max: number },
-): number | null | Refusal {
-  const value = raw[name];
-  if (value === undefined) return null;
-  const number = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : NaN;
-  if (number >= min && number <= max) return number;
-  return invalidRequest(`${name} must be a whole number from ${min} to ${max}, once.`, name);
+/** Names the first bad parameter. */
+function badParameter(
+  error: z.ZodError | undefined,
+  rules: Readonly<Record<string, string>>,
+): Refusal {
+  const name = String(error?.issues[0]?.path[0]);
+  return invalidRequest(`${name} must be ${rules[name] ?? 'valid'}, once.`, name);
 }

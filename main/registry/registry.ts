@@ -6,9 +6,7 @@ import type {
   Verification,
 } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
-import type { Clock } from '../platform/clock.ts';
 import { isoTime } from '../platform/dates.ts';
-import type { Log } from '../platform/log.ts';
 import { NO_NEWS } from './change-detection.ts';
 import {
   ALONE,
@@ -59,24 +57,12 @@ import {
   type ServingState,
   servingState,
 } from './serving.ts';
-import type { Store, StoredProvider, StoredState, StoredVerification } from './store/store.ts';
-import type {
-  VerifierPort,
-  RecordResult,
-  VerificationSubject,
-  VerifierHost,
-} from './verifier-port.ts';
+import type { StoredProvider, StoredState, StoredVerification } from './store/store.ts';
+import type { RecordResult, VerificationSubject, VerifierHost } from './verifier-port.ts';
 import { failureReason } from '#shared/checks.ts';
 
-export interface RegistryDeps {
-  readonly store: Store;
+export interface RegistryDeps extends Omit<RegistryContext, 'table' | 'poolId' | 'sharing'> {
   readonly state: StoredState;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** The agents' tokens are derived from it; it is kept outside the database. */
-  readonly gatewaySecret: string;
-  readonly heartbeatMs: () => number;
-  readonly verifier: VerifierPort;
   readonly sharing?: RegistrySharing;
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;

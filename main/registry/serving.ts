@@ -143,21 +143,21 @@ export function causesIn(table: ProviderTable): string {
 function causeOf(entry: TableEntry, silentMs: number): string {
   const { shown } = entry;
   if (shown === null) return 'has not reported yet';
-  switch (statusAt(shown.status, silentMs)) {
-    case 'offline':
-    case 'stale':
+  switch (absenceOf(entry, silentMs)) {
+    case 'silent':
       return shown.status === 'offline'
         ? 'has signed off'
         : `has been silent for ${Math.round(silentMs / 1000)} s`;
     case 'paused':
-    case 'draining':
       return 'is paused by its owner';
-    case 'degraded':
+    case 'engine':
       return shown.engine_health.code === 0
         ? 'has no engine that answers'
         : `has an engine that answers HTTP ${shown.engine_health.code}`;
+    case 'verifying':
+      return 'is being verified';
     default:
-      return verificationStateOf(entry) === 'failed' ? failedIn(entry) : 'is being verified';
+      return failedIn(entry);
   }
 }
 

@@ -4,7 +4,6 @@ import type { Keychain } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
 import { createPreferences, type JsonFile } from '../../main/desktop/preferences.ts';
 import type { TerminalCommand } from '../../main/desktop/command-line.ts';
-import type { SavedWindow } from '../../main/desktop/window.ts';
 import type { Clock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import {
@@ -20,7 +19,7 @@ export interface Desktop extends FakeElectron {
   readonly hostsMade: () => number;
   readonly window: () => FakeWindow;
   readonly tray: () => FakeTray;
-  readonly savedWindow: () => SavedWindow | null;
+  readonly savedWindow: () => unknown;
   /** Settles when the start has ended. */
   readonly started: Promise<void>;
   /** Events of the log. */
@@ -67,7 +66,7 @@ export interface DesktopScene {
   readonly clock?: Clock;
   /** The start waits for something, and is not waited for. */
   readonly isHeldUp?: boolean;
-  readonly saved?: SavedWindow;
+  readonly saved?: unknown;
   readonly loginItem?: LoginItem;
   readonly terminalCommand?: TerminalCommand;
   /** Behind the program's name. */
@@ -87,7 +86,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   const fake = createFakeElectron();
   const host = scene.host ?? createFakeHost();
   let made = 0;
-  let saved = scene.saved ?? null;
+  const savedWindow = memoryFile(scene.saved);
   let startsAtLogin = false;
   let crash: (error: unknown) => void = () => undefined;
   let terminate = (): void => undefined;
@@ -139,12 +138,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
         startsAtLogin = isOn;
       },
     },
-    savedWindow: {
-      read: () => saved,
-      write: (next) => {
-        saved = next;
-      },
-    },
+    savedWindow,
   });
   if (scene.isHeldUp !== true) await started;
   return {
@@ -157,7 +151,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),
     tray: () => the(fake.trays.at(-1), 'tray'),
-    savedWindow: () => saved,
+    savedWindow: savedWindow.now,
   };
 }
 

@@ -59,8 +59,12 @@ function differenceOf({ wire, cuts }: FuzzCase, ours: Parsed, llhttp: Parsed): s
     const isExplained = STRICTER.some((pattern) => pattern.test(wire.toString('latin1')));
     return llhttp.end === 'refused' || isExplained ? null : 'refused, but not by llhttp';
   }
-  // A head is read once it is there as a whole: until then nobody hears of what is wrong in it.
-  if (ours.end === 'open' && ours.status === null && llhttp.end === 'refused') return null;
+  // Heads, extensions and trailers are read as a whole: until then nobody hears of what is wrong in them.
+  if (ours.end === 'open' && llhttp.end === 'refused') {
+    const isHead = ours.status === null;
+    const ended = Buffer.concat([wire, Buffer.from('\r\n')]);
+    if (isHead || parsedByUs({ wire: ended, cuts }).end === 'refused') return null;
+  }
   if (ours.end !== llhttp.end) return `${ours.end} where llhttp says ${llhttp.end}`;
   return differenceInParts(ours, llhttp) ?? differenceInEnd({ wire, cuts }, ours, llhttp);
 }

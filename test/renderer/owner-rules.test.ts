@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OWNER_RULE_KEYS, OWNER_RULES } from '../../main/agent/availability/rules.ts';
+import { NO_RULES, OWNER_RULE_KEYS } from '../../main/agent/availability/rules.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
 import {
   limitOf,
@@ -18,7 +18,7 @@ test('every owner rule of the agent has words and a setting of its own, and no o
   const paths = ENTRIES.map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(OWNER_RULE_KEYS.map((key) => `agent.${key}`)));
   const config = SETTINGS.agent;
-  for (const { key, off } of OWNER_RULES) expect(config[key].fallback).toBe(off);
+  for (const key of OWNER_RULE_KEYS) expect(config[key].fallback).toBe(NO_RULES[key]);
 });
 
 test.each(RULE_ROWS.filter(({ key }) => OWNER_RULE_KEYS.some((rule) => rule === key)))(

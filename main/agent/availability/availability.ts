@@ -10,12 +10,11 @@ import type { HostActivity } from './host-activity.ts';
 import {
   type GpuPhase,
   gpuPhaseAfter,
+  isSet,
   type Observation,
   OWNER_RULES,
   type OwnerRuleKey,
   type OwnerRules,
-  type Sense,
-  SENSES,
   type Signals,
 } from './rules.ts';
 
@@ -51,8 +50,10 @@ export function afterObservation(
   seen: Observation,
 ): OwnerState {
   const gpuPhase = gpuPhaseAfter(state.gpuPhase, seen);
-  const holding = OWNER_RULES.filter((rule) =>
-    rule.holds(rules, seen, { held: state.holding.includes(rule.key), gpuPhase }),
+  const holding = OWNER_RULES.filter(
+    (rule) =>
+      isSet(rule.key, rules) &&
+      rule.holds(seen, { held: state.holding.includes(rule.key), gpuPhase }, rules),
   ).map(({ key }) => key);
   const overruled = state.overruled.filter((key) => holding.includes(key));
   return { ...state, holding, overruled, gpuPhase };
@@ -144,12 +145,8 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
     () => ({ version: 1, choice: state.choice, freed: state.freed }),
     deps,
   );
-  const saved = fileSchema.safeParse(file.load()).data;
-  state = {
-    ...INITIAL_STATE,
-    choice: saved?.choice ?? INITIAL_STATE.choice,
-    freed: saved?.freed ?? INITIAL_STATE.freed,
-  };
+  const saved = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
+  state = { ...INITIAL_STATE, choice: saved.choice, freed: saved.freed };
   watchTime();
 
   /** The memory comes back at the second, not at the next observation. */
@@ -206,7 +203,7 @@ const choiceSchema = z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<Own
 
 const fileSchema = z.object({
   version: z.literal(1),
-  choice: choiceSchema.optional(),
+  choice: choiceSchema.default('on'),
   freed: z.object({ untilMs: z.number().nullable() }).nullable().default(null),
 });
 
@@ -229,31 +226,35 @@ const READING_AGE_MAX_MS = 20_000;
 export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps) {
   const { clock, telemetry, hostActivity, availability, inference } = deps;
   const stopping = new AbortController();
-  const signals = new Map(Object.entries(SENSES).map(([name, sense]) => [name, signalOf(sense)]));
+  const poll = { signal: stopping.signal, onRead: judge };
+  const userIdle = createPolledSignal(hostActivity.userIdleMs, poll);
+  const onBattery = createPolledSignal(hostActivity.isOnBattery, poll);
+  /** Those of the GPUs are read anyway. */
+  const polled = new Map<keyof Signals, { readonly poll: () => void }>([
+    ['userIdleMs', userIdle],
+    ['isOnBattery', onBattery],
+  ]);
 
-  function signalOf(sense: Sense<unknown>): Signal {
-    if (sense.kind === 'host') {
-      const read = (signal: AbortSignal) => sense.read(hostActivity, signal);
-      return createPolledSignal(read, stopping.signal, judge);
-    }
+  function signals(): Signals {
+    const { state, devices } = telemetry.read().gpus;
+    const highest = (values: readonly (number | null)[]) => {
+      const known = values.filter((each) => each !== null);
+      if (known.length > 0) return Math.max(...known);
+      return state === 'starting' ? undefined : null;
+    };
     return {
-      last() {
-        const { state, devices } = telemetry.read().gpus;
-        return sense.read(devices) ?? (state === 'starting' ? undefined : null);
-      },
-      poll() {},
+      userIdleMs: userIdle.last(),
+      isOnBattery: onBattery.last(),
+      gpuTemperatureC: highest(devices.map(({ temperatureC }) => temperatureC)),
+      gpuUtilPercent: highest(devices.map(({ utilGpu }) => utilGpu)),
     };
   }
 
   function judge(): void {
     const ended = inference.lastEndedTicks();
     const isWarm = ended !== null && clock.ticks() - ended < READING_AGE_MAX_MS;
-    const known = Object.fromEntries(
-      [...signals].map(([name, each]) => [name, each.last() ?? null]),
-    );
     availability.look({
-      // Each of SENSES has one value, from its own reader.
-      ...(known as unknown as Signals),
+      ...signals(),
       isServing: inference.inFlight() > 0 || isWarm,
       ticks: clock.ticks(),
     });
@@ -263,37 +264,29 @@ export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps) {
     /** Reads every signal once, to find out which rules can be evaluated here. */
     start() {
       judge();
-      for (const signal of signals.values()) signal.poll();
+      for (const signal of polled.values()) signal.poll();
     },
     /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
     look() {
       const rules = availability.rules();
       judge();
-      for (const rule of OWNER_RULES) if (rule.isSet(rules)) signals.get(rule.senses)?.poll();
+      for (const { key, senses } of OWNER_RULES) if (isSet(key, rules)) polled.get(senses)?.poll();
     },
     /** Rules whose signal this machine does not report, active or not. */
-    unjudgeable: () =>
-      OWNER_RULES.filter(({ senses }) => signals.get(senses)?.last() === null).map(
-        ({ key }) => key,
-      ),
+    unjudgeable() {
+      const now = signals();
+      return OWNER_RULES.filter(({ senses }) => now[senses] === null).map(({ key }) => key);
+    },
     stop: () => stopping.abort(),
   };
 }
 
-interface Signal {
-  /** The last reading: null if the machine does not report the signal, undefined before the first. */
-  last(): unknown;
-  /** Starts a reading unless one is in progress; does nothing for signals that are read anyway. */
-  poll(): void;
-}
-
 /** A signal of the host, with at most one read in flight; `onRead` is called after each read until `signal` aborts. */
-function createPolledSignal(
-  read: (signal: AbortSignal) => Promise<unknown>,
-  signal: AbortSignal,
-  onRead: () => void,
-): Signal {
-  let last: unknown;
+function createPolledSignal<T>(
+  read: (signal: AbortSignal) => Promise<T>,
+  { signal, onRead }: { readonly signal: AbortSignal; readonly onRead: () => void },
+) {
+  let last: T | undefined;
   let isReading = false;
 
   async function poll(): Promise<void> {
@@ -306,7 +299,9 @@ function createPolledSignal(
   }
 
   return {
+    /** Undefined before the first. */
     last: () => last,
+    /** Starts a reading unless one is in progress. */
     poll() {
       if (!isReading && !signal.aborted) void poll();
     },

@@ -12,8 +12,8 @@ import {
 /** Signs that the owner is using the machine; null is unknown. The promises never reject. */
 export interface HostActivity {
   /** Milliseconds since the last user input; Infinity if nobody is logged in. */
-  userIdleMs(signal: AbortSignal): Promise<number | null>;
-  isOnBattery(signal: AbortSignal): Promise<boolean | null>;
+  readonly userIdleMs: (signal: AbortSignal) => Promise<number | null>;
+  readonly isOnBattery: (signal: AbortSignal) => Promise<boolean | null>;
 }
 
 /** Reports every signal as unknown. */

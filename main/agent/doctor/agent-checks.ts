@@ -2,9 +2,10 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { CHECKS } from '#shared/checks.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
+import { fetchBody } from '../../platform/http/fetch-body.ts';
 import { isLoopbackHost, urlHost } from '../../platform/http/server.ts';
 import type { HttpClient, ResponseHeaders } from '../../platform/http/types.ts';
+import { bareHost } from '../../platform/network-guard.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { type DoctorEntry, shown } from './report.ts';
 
@@ -80,7 +81,7 @@ async function checkPort(agent: ExpectedAgent, port: number, nonce: string, edge
 }
 
 function reachable(host: string): string {
-  const literal = host.replace(/^\[(.*)\]$/, '$1');
+  const literal = bareHost(host);
   if (literal === '0.0.0.0' || literal === 'localhost') return '127.0.0.1';
   return literal === '::' ? '::1' : literal;
 }
@@ -262,24 +263,23 @@ type ProbeAnswer =
 /** As much of an answer as a registry reads. */
 const MAX_BYTES = 64 * 1024;
 
-async function ask(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<ProbeAnswer> {
+async function ask(
+  { origin, path, json, gatewayToken, authorization }: Probe,
+  timeoutMs: number,
+  edges: ProbeEdges,
+): Promise<ProbeAnswer> {
   const startedTicks = edges.clock.ticks();
-  const result = await send(probe, timeoutMs, edges);
+  const headers = ['accept', 'application/json'];
+  if (gatewayToken) headers.push('x-gateway-token', gatewayToken);
+  if (authorization) headers.push('authorization', authorization);
+  const body = json === null ? {} : { json: Buffer.from(JSON.stringify(json)) };
+  const request = { origin, path, headers, ...body, timeoutMs, maxBytes: MAX_BYTES };
+  const result = await fetchBody(request, edges);
   const latencyMs = Math.round(edges.clock.ticks() - startedTicks);
   if (result.kind !== 'response') {
     const isRefused = /^E(CONNREFUSED|ADDRNOTAVAIL|HOSTUNREACH|NETUNREACH)\b/.test(result.detail);
     return { kind: 'none', text: result.detail, isRefused, latencyMs };
   }
-  const { status, headers, body } = result;
-  return { kind: 'answer', status, headers, text: body.toString('utf8'), latencyMs };
-}
-
-function send(probe: Probe, timeoutMs: number, edges: ProbeEdges): Promise<FetchResult> {
-  const { origin, path, json, gatewayToken, authorization } = probe;
-  const headers = ['accept', 'application/json'];
-  if (gatewayToken) headers.push('x-gateway-token', gatewayToken);
-  if (authorization) headers.push('authorization', authorization);
-  const request = { origin, path, headers, timeoutMs, maxBytes: MAX_BYTES };
-  if (json === null) return fetchBody(request, edges);
-  return fetchBody({ ...request, json: Buffer.from(JSON.stringify(json)) }, edges);
+  const text = result.body.toString('utf8');
+  return { kind: 'answer', status: result.status, headers: result.headers, text, latencyMs };
 }

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../../platform/clock.ts';
 import { newSecret } from '../../platform/secrets.ts';
 import type { EngineView, EngineKind } from '../../engines/adapters/engine-view.ts';
 import type { AskEdges, EngineAddress } from '../../engines/adapters/probe.ts';
-import { ENGINE_PORTS, lookAt } from '../../engines/detect.ts';
+import { ENGINE_PORTS, lookAt, type LookResult } from '../../engines/detect.ts';
 import { type EnginePlace, localAddresses } from '../engines/place.ts';
 import { chosen, found } from '../engines/engine-table.ts';
 import { agentRecord, type AgentState } from '../record.ts';
@@ -108,22 +108,26 @@ async function findEngine(
   const { pinned, ownPorts, ports = ENGINE_PORTS, fault = null } = search;
   if (fault !== null) return { engine: null, entry: unusable(fault) };
   const places = pinned === null ? localAddresses(ports, ownPorts) : [[pinned]];
-  const seen = await Promise.all(
+  const looked = await Promise.all(
     places.map((addresses) => lookInTurn(addresses, pinned !== null, edges)),
   );
-  const engines = seen.flatMap(({ engine }) => engine ?? []);
+  const seen = looked.filter((each) => each !== null);
+  const engines = seen.flatMap(({ address, look }) =>
+    look.kind === 'found' ? [{ address, view: found(address, look.found, null).view }] : [],
+  );
+  const at = (kind: 'stranger' | 'silent') =>
+    seen.flatMap(({ address, look }) => (look.kind === kind ? [address.origin] : []));
   const view = chosen(
     engines.map((engine) => engine.view),
     null,
   );
-  const silent = seen.flatMap((each) => each.silent ?? []);
-  const strangers = seen.flatMap(({ stranger }) => stranger ?? []);
+  const silent = at('silent');
   const where = pinned === null ? `ports ${ports.join(', ')} of this machine` : pinned.origin;
   const output = [
     ...engines.map(
       (engine) => `${engine.view.kind} at ${engine.view.baseUrl}: ${engine.view.health.status}`,
     ),
-    ...strangers.map((origin) => `an unknown program at ${origin}`),
+    ...at('stranger').map((origin) => `an unknown program at ${origin}`),
     ...silent.map(
       (origin) => `a program at ${origin} that accepts connections but does not answer`,
     ),
@@ -157,31 +161,18 @@ function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
     : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
 }
 
-interface Finding {
-  readonly engine: EngineSearchResult['engine'];
-  /** Origin of a program that is not an engine. */
-  readonly stranger: string | null;
-  /** Origin of a program that accepts connections but does not answer. */
-  readonly silent: string | null;
-}
-
-const NOBODY: Finding = { engine: null, stranger: null, silent: null };
-
+/** Null if no program answers, not even late. */
 async function lookInTurn(
   addresses: readonly EngineAddress[],
   isPinned: boolean,
   edges: AskEdges,
-): Promise<Finding> {
+): Promise<{ readonly address: EngineAddress; readonly look: LookResult } | null> {
   for (const address of addresses) {
     const look = await lookAt(address, isPinned, edges);
-    if (look.kind === 'found') {
-      const { view } = found(address, look.found, null);
-      return { ...NOBODY, engine: { view, address } };
-    }
-    if (look.kind === 'stranger') return { ...NOBODY, stranger: address.origin };
-    if (look.kind === 'silent' && look.isLate) return { ...NOBODY, silent: address.origin };
+    const isThere = look.kind === 'silent' ? look.isLate : look.kind !== 'not_asked';
+    if (isThere) return { address, look };
   }
-  return NOBODY;
+  return null;
 }
 
 /** Driver tools may take seconds, especially on the first call. */

@@ -7,7 +7,6 @@ import {
   type ReachableEngine,
   tellEngine,
 } from '../engines/tell-engine.ts';
-import { assertNever } from '#shared/assert.ts';
 import type { MemoryGoal, OwnerMode } from '../availability/availability.ts';
 import { createTurns } from '../../platform/async.ts';
 import { createResidency, idleModels, type ModelPlace } from './residency.ts';
@@ -60,24 +59,16 @@ export function modeWithMemory(owner: OwnerMode, memory: MemoryState, inFlight: 
   const closed = inFlight > 0 ? 'draining' : 'paused';
   return {
     mode: owner.mode === 'on' ? closed : owner.mode,
-    reasons: [...owner.reasons, sayingOf(memory)],
+    reasons: [...owner.reasons, SAYINGS[memory.kind]('model' in memory ? memory.model : '')],
   };
 }
 
-function sayingOf(memory: Exclude<MemoryState, { readonly kind: 'kept' }>): string {
-  switch (memory.kind) {
-    case 'freeing':
-      return 'Its models are being unloaded.';
-    case 'freed':
-      return 'Its models are loaded again before requests return.';
-    case 'loading':
-      return `Loads ${memory.model}; requests return when that is done.`;
-    case 'unloading':
-      return `Unloads ${memory.model}.`;
-    default:
-      return assertNever(memory, 'memory state');
-  }
-}
+const SAYINGS: Readonly<Record<Exclude<MemoryState['kind'], 'kept'>, (model: string) => string>> = {
+  freeing: () => 'Its models are being unloaded.',
+  freed: () => 'Its models are loaded again before requests return.',
+  loading: (model) => `Loads ${model}; requests return when that is done.`,
+  unloading: (model) => `Unloads ${model}.`,
+};
 
 interface MemoryKeeperDeps extends Omit<MemoryDeps, 'signal'> {
   readonly dataDirectory: string;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AgentRecord } from '#shared/provider.ts';
+import { registryOrigin } from '../../platform/addresses.ts';
 import { isProviderId } from '../../platform/agent-identity.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { signatureHeaders } from '../../platform/http-signature.ts';
@@ -80,14 +81,6 @@ function createHttpLink(deps: HttpLinkDeps): RegistryLink {
     beat: (record: AgentRecord, limits) =>
       send({ path: BEAT_PATH, json: record }, readBeat, limits),
   };
-}
-
-/** The origin of a gateway's address; null if signed messages cannot be sent there. */
-export function registryOrigin(url: string): string | null {
-  if (!URL.canParse(url)) return null;
-  const { protocol, origin, pathname, username, password, search } = new URL(url);
-  const isPlain = pathname === '/' && username === '' && password === '' && search === '';
-  return isPlain && (protocol === 'http:' || protocol === 'https:') ? origin : null;
 }
 
 /** What the sender can correct by itself before trying again. */

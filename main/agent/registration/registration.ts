@@ -1,5 +1,6 @@
 import type { JoinLine } from '#shared/join-line.ts';
 import type { AgentRecord } from '#shared/provider.ts';
+import { registryOrigin } from '../../platform/addresses.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { digestOf } from '../../platform/secrets.ts';
@@ -11,7 +12,7 @@ import {
   type Sequence,
 } from '../storage.ts';
 import { createHeartbeats, type Heartbeats, pauseAfter } from './heartbeats.ts';
-import { registryOrigin, createPoolLink } from './http-link.ts';
+import { createPoolLink } from './http-link.ts';
 import type { PoolAnnouncement } from '#shared/pool.ts';
 import {
   type BeatOutcome,
@@ -39,19 +40,6 @@ export interface RegistrationView {
   readonly clockOffsetMs: number;
 }
 
-/** The session with one registry: link, heartbeats, last result. */
-type RegistrySession = ReturnType<typeof createRegistrySession>;
-
-interface RegistrySessionDeps {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly record: (isLeaving: boolean) => AgentRecord;
-  readonly untilReady: (signal: AbortSignal) => Promise<void>;
-  readonly heartbeatMs: () => number;
-  /** The view has changed. */
-  readonly onChange: () => void;
-}
-
 const NOWHERE: RegistrationView = {
   kind: 'none',
   url: null,
@@ -62,13 +50,45 @@ const NOWHERE: RegistrationView = {
   clockOffsetMs: 0,
 };
 
-function createRegistrySession(deps: RegistrySessionDeps) {
-  const { clock } = deps;
+type JoinResult =
+  /** `url`: of the gateway that answered; `warning` is human-readable, null if there is none. */
+  | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
+  | ({ readonly kind: 'failed' } & LinkProblem);
+
+/** The registry that this machine reports to, and the operations that change it. */
+export type Registration = ReturnType<typeof createRegistration>;
+
+interface RegistrationDeps {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly record: (isLeaving: boolean) => AgentRecord;
+  readonly untilReady: (signal: AbortSignal) => Promise<void>;
+  readonly heartbeatMs: () => number;
+  /** The view has changed. */
+  readonly onChange: () => void;
+  readonly identity: AgentIdentity;
+  readonly sequence: Sequence;
+  readonly file: EnrollmentFile;
+  /** Content of that file at the start. */
+  readonly saved: SavedEnrollment | null;
+  readonly own: OwnRegistry | null;
+  readonly configured: RegistrySettings;
+  readonly http: HttpClient;
+}
+
+const ENROLL_TIMEOUT_MS = 10_000;
+
+/** Nothing is sent before `start`. */
+export function createRegistration(deps: RegistrationDeps) {
+  const { clock, identity } = deps;
+  let { configured } = deps;
   let view = NOWHERE;
-  let digests: readonly Buffer[] = [];
+  /** The token that the gateway sends; null while there is none. */
   let token: string | null = null;
+  /** Of the tokens that are accepted from the gateway. */
+  let digests: readonly Buffer[] = [];
   let beats: Heartbeats | null = null;
-  /** Aborts what was started for the current session. */
+  /** Aborts what was started for the current registry. */
   let lifetime = new AbortController();
   let isStopped = false;
 
@@ -90,6 +110,16 @@ function createRegistrySession(deps: RegistrySessionDeps) {
     } else show({ state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs });
   }
 
+  /** Starts sending heartbeats over this link. */
+  function connect(link: RegistryLink, gatewayToken: string): void {
+    if (isStopped) return;
+    digests = [digestOf(gatewayToken)];
+    token = gatewayToken;
+    beats = createHeartbeats({ ...deps, link, onOutcome: (outcome) => noteOutcome(outcome, link) });
+    beats.start();
+  }
+
+  /** Sends a goodbye. The returned signal aborts when the next registry is left. */
   async function disconnect(): Promise<AbortSignal> {
     lifetime.abort();
     lifetime = new AbortController();
@@ -102,73 +132,11 @@ function createRegistrySession(deps: RegistrySessionDeps) {
     return signal;
   }
 
-  return {
-    view: (): RegistrationView => view,
-    show,
-    /** Digests of the tokens that are accepted from the gateway. */
-    tokenDigests: (): readonly Buffer[] => digests,
-    /** The token that the gateway sends; null while there is none. */
-    gatewayToken: (): string | null => token,
-    /** Starts sending heartbeats over this link. */
-    connect(link: RegistryLink, gatewayToken: string): void {
-      if (isStopped) return;
-      digests = [digestOf(gatewayToken)];
-      token = gatewayToken;
-      beats = createHeartbeats({
-        ...deps,
-        link,
-        onOutcome: (outcome) => noteOutcome(outcome, link),
-      });
-      beats.start();
-    },
-    /** The record has changed: a heartbeat is sent soon. */
-    changed: () => beats?.changed(),
-    now: () => beats?.now(),
-    /** Ends the session with a goodbye. The returned signal aborts when the next session ends. */
-    disconnect,
-    /** Aborts when the session ends. */
-    signal: (): AbortSignal => lifetime.signal,
-    /** Ends the session for good. */
-    async stop(): Promise<void> {
-      isStopped = true;
-      await disconnect();
-      lifetime.abort();
-    },
-  };
-}
-
-type JoinResult =
-  /** `url`: of the gateway that answered; `warning` is human-readable, null if there is none. */
-  | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
-  | ({ readonly kind: 'failed' } & LinkProblem);
-
-/** The registry that this machine reports to, and the operations that change it. */
-export type Registration = ReturnType<typeof createRegistration>;
-
-interface RegistrationDeps extends RegistrySessionDeps {
-  readonly identity: AgentIdentity;
-  readonly sequence: Sequence;
-  readonly file: EnrollmentFile;
-  /** Content of that file at the start. */
-  readonly saved: SavedEnrollment | null;
-  readonly own: OwnRegistry | null;
-  readonly configured: RegistrySettings;
-  readonly http: HttpClient;
-}
-
-const ENROLL_TIMEOUT_MS = 10_000;
-
-/** Nothing is sent before `start`. */
-export function createRegistration(deps: RegistrationDeps) {
-  let { configured } = deps;
-  const session = createRegistrySession(deps);
-  const show = (part: Partial<RegistrationView>) => session.show(part);
-
   async function connectOwn(own: OwnRegistry): Promise<void> {
-    const signal = session.signal();
+    const { signal } = lifetime;
     show({ ...NOWHERE, kind: 'own', state: 'starting' });
-    const { gatewayToken } = await own.adopt(deps.identity.publicKey);
-    if (!signal.aborted) session.connect(createOwnLink(own, deps.identity), gatewayToken);
+    const { gatewayToken } = await own.adopt(identity.publicKey);
+    if (!signal.aborted) connect(createOwnLink(own, identity), gatewayToken);
   }
 
   function linkTo(
@@ -182,16 +150,21 @@ export function createRegistration(deps: RegistrationDeps) {
   }
 
   async function settle(saved: SavedEnrollment | null): Promise<void> {
-    const choice = chooseRegistry(configured, saved, deps.identity.id);
+    const choice = chooseRegistry(configured, saved, identity.id);
     switch (choice.kind) {
       case 'saved': {
         const { registryUrl: url, gatewayToken, pool = null } = choice.enrolment;
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        session.connect(linkTo(url, pool), gatewayToken);
+        connect(linkTo(url, pool), gatewayToken);
         break;
       }
       case 'enroll':
-        await enrollFromSettings(choice, linkTo(choice.origin, null), { session, deps });
+        await enrollFromSettings(choice, linkTo(choice.origin, null), {
+          ...deps,
+          signal: lifetime.signal,
+          show,
+          connect,
+        });
         break;
       case 'own':
         if (deps.own === null) show({ ...NOWHERE, problem: choice.otherwise });
@@ -205,41 +178,52 @@ export function createRegistration(deps: RegistrationDeps) {
 
   return {
     start: () => void settle(deps.saved),
-    view: (): RegistrationView => session.view(),
-    tokenDigests: () => session.tokenDigests(),
-    gatewayToken: () => session.gatewayToken(),
-    changed: () => session.changed(),
-    now: () => session.now(),
-    async join({ url: first, others, token }: JoinLine): Promise<JoinResult> {
+    view: () => view,
+    tokenDigests: () => digests,
+    gatewayToken: () => token,
+    /** The record has changed: a heartbeat is sent soon. */
+    changed: () => beats?.changed(),
+    now: () => beats?.now(),
+    async join({ url: first, others, token: given }: JoinLine): Promise<JoinResult> {
       const url = homeOf([first, ...others].map(registryOrigin), configured.registryUrl);
       if (typeof url !== 'string') return { kind: 'failed', ...url };
       const link = linkTo(url, null, [first, ...others]);
-      const outcome = await enrollAt(link, token, { deps, signal: new AbortController().signal });
+      const { signal: never } = new AbortController();
+      const outcome = await enrollAt(link, given, identity.id, never);
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       // The gateway that the settings name stays first, whichever answered.
       const home = configured.registryUrl === null ? (link.url ?? url) : url;
-      const failure = await keep(home, token, { deps, enrolled: outcome });
-      const signal = await session.disconnect();
+      const failure = await keepEnrollment(deps.file, home, given, outcome);
+      const signal = await disconnect();
       if (!signal.aborted) {
         show({ ...NOWHERE, kind: 'joined', url: home, state: 'starting' });
-        session.connect(linkTo(home, outcome.pool, [first, ...others]), outcome.gatewayToken);
+        connect(linkTo(home, outcome.pool, [first, ...others]), outcome.gatewayToken);
       }
-      return { kind: 'joined', url: link.url ?? url, warning: failure?.happened ?? null };
+      return {
+        kind: 'joined',
+        url: link.url ?? url,
+        warning: failure === null ? null : notSaved(failure).happened,
+      };
     },
     /** Returns to the registry of this process. */
     async leave(): Promise<void> {
-      const signal = await session.disconnect();
+      const signal = await disconnect();
       await deps.file.remove();
       if (!signal.aborted) await settle(null);
     },
     /** Applies settings that name another registry or another token. */
     async configure(now: RegistrySettings): Promise<void> {
       configured = now;
-      const signal = await session.disconnect();
+      const signal = await disconnect();
       // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
-    stop: (): Promise<void> => session.stop(),
+    /** Leaves the registry for good. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      await disconnect();
+      lifetime.abort();
+    },
   };
 }
 
@@ -252,31 +236,26 @@ function homeOf(origins: readonly (string | null)[], fixed: string | null): stri
   return named !== null && origins.includes(named) ? named : FIXED_URL;
 }
 
-async function enrollAt(
+/** Enrols the machine `id`. */
+export async function enrollAt(
   link: RegistryLink,
   token: string,
-  { deps, signal }: { readonly deps: RegistrationDeps; readonly signal: AbortSignal },
+  id: string,
+  signal: AbortSignal,
 ): Promise<EnrollOutcome> {
   const outcome = await link.enroll(token, { timeoutMs: ENROLL_TIMEOUT_MS, signal });
-  return outcome.kind === 'enrolled' && outcome.id !== deps.identity.id ? OTHER_ID : outcome;
+  return outcome.kind === 'enrolled' && outcome.id !== id ? OTHER_ID : outcome;
 }
 
-/** Saves an enrolment; returns a problem or null. */
-async function keep(
+/** Saves an enrolment; returns the error code, or null once it is on disk. */
+export function keepEnrollment(
+  file: EnrollmentFile,
   registryUrl: string,
   token: string,
-  { deps, enrolled }: { readonly deps: RegistrationDeps; readonly enrolled: EnrolledOutcome },
-): Promise<LinkProblem | null> {
-  const { id } = deps.identity;
-  const { gatewayToken, pool } = enrolled;
-  const failure = await deps.file.save({
-    registryUrl,
-    id,
-    gatewayToken,
-    tokenDigest: tokenDigest(token),
-    pool: pool ?? undefined,
-  });
-  return failure === null ? null : notSaved(failure);
+  { id, gatewayToken, pool }: EnrolledOutcome,
+): Promise<string | null> {
+  const digest = tokenDigest(token);
+  return file.save({ registryUrl, id, gatewayToken, tokenDigest: digest, pool: pool ?? undefined });
 }
 
 type EnrolledOutcome = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
@@ -287,35 +266,40 @@ function keepPool(registryUrl: string, pool: PoolAnnouncement, { file }: Registr
   if (enrolment?.registryUrl === registryUrl) void file.save({ ...enrolment, pool });
 }
 
+interface EnrollEdges extends Pick<
+  RegistrationDeps,
+  'clock' | 'random' | 'heartbeatMs' | 'identity' | 'file'
+> {
+  readonly signal: AbortSignal;
+  readonly show: (part: Partial<RegistrationView>) => void;
+  readonly connect: (link: RegistryLink, gatewayToken: string) => void;
+}
+
 /** Enrols with the token in the settings and retries until there is an answer; a refusal is final. */
 async function enrollFromSettings(
   { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
   link: RegistryLink,
-  { session, deps }: { readonly session: RegistrySession; readonly deps: RegistrationDeps },
+  { signal, show, connect, ...edges }: EnrollEdges,
 ): Promise<void> {
-  const signal = session.signal();
-  session.show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
+  show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
   for (let failures = 1; !signal.aborted; failures += 1) {
-    const outcome = await enrollAt(link, token, { deps, signal });
+    const outcome = await enrollAt(link, token, edges.identity.id, signal);
     if (signal.aborted) return;
     if (outcome.kind === 'enrolled') {
-      const problem = await keep(origin, token, { deps, enrolled: outcome });
+      const failure = await keepEnrollment(edges.file, origin, token, outcome);
       if (signal.aborted) return;
-      session.connect(link, outcome.gatewayToken);
-      session.show({ problem });
+      connect(link, outcome.gatewayToken);
+      show({ problem: failure === null ? null : notSaved(failure) });
       return;
     }
     const isFinal = !isTemporary(outcome);
-    session.show({
-      state: isFinal ? 'not_enrolled' : 'failing',
-      problem: linkProblemOf(outcome),
-    });
+    show({ state: isFinal ? 'not_enrolled' : 'failing', problem: linkProblemOf(outcome) });
     if (isFinal) {
-      if (fallback !== null) session.connect(link, fallback.gatewayToken);
+      if (fallback !== null) connect(link, fallback.gatewayToken);
       return;
     }
-    const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
-    await sleep(deps.clock, pauseAfter(outcome, pace), signal);
+    const pace = { heartbeatMs: edges.heartbeatMs(), failures, random: edges.random() };
+    await sleep(edges.clock, pauseAfter(outcome, pace), signal);
   }
 }
 
@@ -348,6 +332,7 @@ function notSaved(code: string): LinkProblem {
 
 export interface RegistrySettings {
   readonly registryUrl: string | null;
+  /** Other gateways of the same pool. */
   readonly otherRegistryUrls: readonly string[];
   readonly enrollToken: string | null;
 }

@@ -53,20 +53,9 @@ export function closedError(
   mode: 'paused' | 'draining' | 'leaving',
   reasons: readonly string[],
 ): AgentError {
-  switch (mode) {
-    case 'paused':
-      return closed('paused', ['This machine is paused.', ...reasons], 30_000);
-    case 'draining':
-      return closed('draining', ['This machine is draining.', ...reasons], 30_000);
-    case 'leaving':
-      return closed('draining', ['This machine is draining: its agent is stopping.'], 10_000);
-  }
-}
-
-function closed(
-  code: 'paused' | 'draining',
-  sentences: readonly string[],
-  retryAfterMs: number,
-): AgentError {
-  return { status: 503, code, message: sentences.join(' '), retryAfterMs };
+  const [code, first, retryAfterMs] =
+    mode === 'leaving'
+      ? (['draining', 'This machine is draining: its agent is stopping.', 10_000] as const)
+      : ([mode, `This machine is ${mode}.`, 30_000] as const);
+  return { status: 503, code, message: [first, ...reasons].join(' '), retryAfterMs };
 }

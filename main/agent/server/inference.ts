@@ -178,8 +178,8 @@ async function bodyOf(
   const body = await readBody(req, { maxBytes, share, clock });
   if (typeof body !== 'string') return body;
   if (body !== 'aborted') {
-    const maxRestBytes = MAX_REST_AFTER[body];
-    sendErrorEarly(req, res, refusalOf(body, maxBytes), { clock, maxRestBytes });
+    const [error, maxRestBytes] = REFUSALS[body];
+    sendErrorEarly(req, res, error(maxBytes), { clock, maxRestBytes });
   }
   return null;
 }
@@ -210,26 +210,6 @@ function tokenMeter(path: string, status: number, headers: ResponseHeaders): Met
   return isStream ? createStreamMeter() : createWholeMeter();
 }
 
-const MAX_REST_AFTER: Readonly<Record<BodyRefusal, number>> = {
-  too_large: Infinity,
-  no_room: MAX_REST_BYTES,
-  tiny_pieces: 0,
-  too_slow: 0,
-};
-
-function refusalOf(kind: BodyRefusal, maxBytes: number): AgentError {
-  switch (kind) {
-    case 'too_large':
-      return tooLarge(maxBytes);
-    case 'no_room':
-      return BUSY;
-    case 'tiny_pieces':
-      return TINY_PIECES;
-    case 'too_slow':
-      return TOO_SLOW;
-  }
-}
-
 const TINY_PIECES: AgentError = {
   status: 400,
   code: 'invalid_request',
@@ -249,6 +229,16 @@ function tooLarge(maxBodyBytes: number): AgentError {
     message: `The body is over the limit of ${maxBodyBytes} bytes (SWITCHYARD_MAX_BODY_BYTES).`,
   };
 }
+
+/** What the caller is told, and how much of the rest is read. */
+const REFUSALS: Readonly<
+  Record<BodyRefusal, readonly [error: (maxBytes: number) => AgentError, maxRestBytes: number]>
+> = {
+  too_large: [tooLarge, Infinity],
+  no_room: [() => BUSY, MAX_REST_BYTES],
+  tiny_pieces: [() => TINY_PIECES, 0],
+  too_slow: [() => TOO_SLOW, 0],
+};
 
 /** The engine is checked after this time without an answer. */
 const QUIET_MS = 5000;

@@ -7,7 +7,7 @@ import { createGuardedServer, markProved } from '../../platform/http/guarded-ser
 import { sendJson } from '../../platform/http/responses.ts';
 import { isLoopbackHost, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
-import { canonicalIp, isLoopback } from '../../platform/network-guard.ts';
+import { bareHost, canonicalIp, isLoopback } from '../../platform/network-guard.ts';
 import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import type { AgentIdentity } from '../storage.ts';
@@ -30,6 +30,8 @@ interface AgentServerDeps {
   readonly health: HealthBodies;
   readonly clock: Clock;
   readonly log: Log;
+  /** Called when a port that was taken has been bound. */
+  readonly onBound: (ports: readonly AgentPort[]) => void;
 }
 
 /** Bodies of `/health`; null for a malformed `nonce`. */
@@ -38,9 +40,6 @@ interface HealthBodies {
   /** For callers without a token. */
   readonly proof: (nonce: string) => Readonly<Record<string, unknown>> | null;
 }
-
-/** An HTTP server that can be moved to other addresses while requests run. */
-export type AgentServer = ReturnType<typeof createAgentServer>;
 
 const POSTS = new Set([
   '/v1/chat/completions',
@@ -54,8 +53,14 @@ const POSTS = new Set([
   FORM_PATH,
 ]);
 
+/** Linux may briefly use one of the default ports for an outgoing connection. */
+const RETRY_MS = 5000;
+
+/** An HTTP server that can be moved to other addresses while requests run; taken ports are tried again. */
 export function createAgentServer(deps: AgentServerDeps) {
+  const { clock, log, onBound } = deps;
   let host = '';
+  let cancelRetry = () => {};
   let slots: readonly Slot[] = [];
   /** Servers that no longer listen but still have running requests. */
   const closing = new Map<Server, Promise<void>>();
@@ -81,15 +86,40 @@ export function createAgentServer(deps: AgentServerDeps) {
   }
 
   function releaseAll(): void {
-    for (const { server, port } of slots) if (port.kind === 'listening') release(server);
+    cancelRetry();
+    for (const slot of slots) if (!isFailed(slot)) release(slot.server);
     slots = [];
+  }
+
+  function retryLater(): void {
+    cancelRetry();
+    if (slots.some(isFailed)) cancelRetry = clock.after(RETRY_MS, () => void retry());
+  }
+
+  async function retry(): Promise<void> {
+    const before = slots;
+    const bound: Slot[] = [];
+    for (const slot of before) bound.push(isFailed(slot) ? await bindOne(slot.port.port) : slot);
+    if (slots !== before) {
+      // The server was moved or closed in the meantime.
+      const late = bound.filter((slot) => !before.includes(slot) && !isFailed(slot));
+      for (const { server } of late) release(server);
+      return;
+    }
+    slots = bound;
+    const waiting = bound.filter(isFailed).length;
+    if (waiting < before.filter(isFailed).length) {
+      log('info', 'agent_port_bound', { waiting });
+      onBound(portsOf(slots));
+    }
+    retryLater();
   }
 
   return {
     /** Replaces the address; a port that cannot be bound does not affect the others. */
     async listen(address: AgentAddress) {
       releaseAll();
-      host = address.host.replace(/^\[(.*)\]$/, '$1');
+      host = bareHost(address.host);
       const { ports } = address;
       const bound: Slot[] = [];
       for (const [index, port] of ports.entries()) {
@@ -97,27 +127,16 @@ export function createAgentServer(deps: AgentServerDeps) {
         if (!isRepeated) bound.push(await bindOne(port));
       }
       slots = bound;
-      return portsOf(slots);
-    },
-    /** Retries the ports that could not be bound. */
-    async retry() {
-      const before = slots;
-      const bound: Slot[] = [];
-      for (const slot of before) {
-        bound.push(slot.port.kind === 'listening' ? slot : await bindOne(slot.port.port));
-      }
-      if (slots === before) slots = bound;
-      else {
-        // The server was moved or closed in the meantime.
-        const late = bound.filter((slot) => !before.includes(slot));
-        for (const { server, port } of late) if (port.kind === 'listening') release(server);
-      }
+      for (const { port } of slots)
+        if (port.kind === 'failed')
+          log('warn', 'agent_port', { port: port.port, why: port.message });
+      retryLater();
       return portsOf(slots);
     },
     /** Stops listening; cuts off requests that are still running after `graceMs`. */
     async close(graceMs: number) {
       releaseAll();
-      const cancelGrace = deps.clock.after(graceMs, () => {
+      const cancelGrace = clock.after(graceMs, () => {
         for (const server of closing.keys()) server.closeAllConnections();
       });
       await Promise.all(closing.values());
@@ -130,6 +149,8 @@ interface Slot {
   readonly server: Server;
   readonly port: AgentPort;
 }
+
+const isFailed = ({ port }: Slot) => port.kind === 'failed';
 
 function httpServer(deps: AgentServerDeps): Server {
   return createGuardedServer((req, res) => {
@@ -272,51 +293,6 @@ function isAuthorized(
   }
   // A wrong token is refused on loopback too: the gateway must learn that the agent has to enrol again.
   return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());
-}
-
-/** Linux may briefly use one of the default ports for an outgoing connection. */
-const RETRY_MS = 5000;
-
-export function createPortRetry(
-  server: Pick<AgentServer, 'retry'>,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-  /** Called when another port was bound. */
-  onBound: (ports: readonly AgentPort[]) => void,
-) {
-  let cancel = () => {};
-  let stopped = false;
-
-  function retryLater(failed: number): void {
-    cancel();
-    if (!stopped && failed > 0) cancel = clock.after(RETRY_MS, () => void retry(failed));
-  }
-
-  async function retry(before: number): Promise<void> {
-    const ports = await server.retry();
-    const failed = failedOf(ports).length;
-    if (failed < before) {
-      log('info', 'agent_port_bound', { waiting: failed });
-      onBound(ports);
-    }
-    retryLater(failed);
-  }
-
-  return {
-    /** Logs the ports that could not be bound, and retries them until all are bound or `stop` is called. */
-    watch(ports: readonly AgentPort[]) {
-      const failed = failedOf(ports);
-      for (const { port, message } of failed) log('warn', 'agent_port', { port, why: message });
-      retryLater(failed.length);
-    },
-    stop() {
-      stopped = true;
-      cancel();
-    },
-  };
-}
-
-function failedOf(ports: readonly AgentPort[]) {
-  return ports.filter((port) => port.kind === 'failed');
 }
 
 interface HealthFacts {

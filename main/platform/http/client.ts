@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts';
+import { bareHost } from '../network-guard.ts';
 import { closeAll, PlainConnection, type PlainOrigin } from './http1-connection.ts';
 import { transportFailure } from './tls-and-socket-failures.ts';
 import { createDistrust, type Distrust } from './transport.ts';
@@ -72,8 +73,7 @@ function parseOrigin(url: string, distrust: Distrust): PlainOrigin {
   const { host, hostname, port } = new URL(url);
   return {
     url,
-    // An IPv6 address has brackets in a URL only.
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: bareHost(hostname),
     port: port === '' ? 80 : Number(port),
     authority: host,
     idle: [],

@@ -52,12 +52,7 @@ export async function fetchBody(
 const TIMED_OUT: FetchResult = { kind: 'timed_out', detail: 'no answer in time' };
 const ABORTED: FetchResult = { kind: 'aborted', detail: 'it was stopped' };
 
-interface BodyCall {
-  readonly result: Promise<FetchResult>;
-  abort(): void;
-}
-
-function start(request: BodyRequest, http: HttpClient): BodyCall {
+function start(request: BodyRequest, http: HttpClient) {
   const { origin, path, maxBytes, json = null } = request;
   const method = json === null ? 'GET' : 'POST';
   const ownHeaders = json === null ? [] : ['content-type', 'application/json'];

@@ -179,7 +179,8 @@ interface ResponseHead {
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]";
+const NAME = new RegExp(`^${TOKEN}+$`);
 /** Control characters except the tab; a lone CR or LF is one. */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -275,29 +276,21 @@ const MAX_SIZE_DIGITS = 13;
 /** Of all chunk extensions and trailers together, which are not used. */
 const MAX_EXTRA_BYTES = 16 * 1024;
 
-const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
-const QUOTE = 0x22;
-const COLON = 0x3a;
 const SEMICOLON = 0x3b;
-const EQUALS = 0x3d;
-const BACKSLASH = 0x5c;
 
 /** What the next byte belongs to. */
-type Expected = 'size' | 'data' | Extra | Literal;
-/** Ignored, but checked: two parsers that disagree on these bytes disagree on where the body ends. */
-type Extra = Extension | Trailer;
-type Extension =
-  | 'extension_start'
-  | 'extension_name'
-  | 'extension_value'
-  | 'extension_quoted'
-  | 'extension_escaped'
-  | 'extension_unquoted';
-type Trailer = 'trailer_start' | 'trailer_name' | 'trailer_value';
-/** One fixed byte. */
-type Literal = 'size_lf' | 'data_cr' | 'data_lf' | 'trailer_lf' | 'end_lf';
+type Expected = 'size' | 'size_lf' | 'data' | 'data_cr' | 'data_lf' | Line;
+/** Ignored, but checked at its end: two parsers that disagree on these bytes disagree on where the body ends. */
+type Line = 'extensions' | 'trailer';
+
+const EXTENSIONS = new RegExp(
+  String.raw`^(?:;${TOKEN}*(?:=(?:${TOKEN}*|"(?:[^"\\]|\\.)*"))?)+(?<!;)$`,
+);
+const TRAILER = new RegExp(`^${TOKEN}+:`);
+/** What frames a message has no meaning among the trailers, and some parsers refuse it. */
+const FRAMING = /^(content-length|transfer-encoding):/i;
 
 interface ChunkListener {
   /** Called once for each `push` with data, however many chunks it held. */
@@ -311,7 +304,8 @@ export class ChunkReader {
   #digits = 0;
   #remainingBytes = 0;
   #extraBytes = 0;
-  #trailerName = '';
+  /** The extensions or the trailer being read. */
+  #line = '';
 
   constructor(listener: ChunkListener) {
     this.#listener = listener;
@@ -363,37 +357,27 @@ export class ChunkReader {
         return byte === CR ? 'data_lf' : null;
       case 'data_lf':
         return byte === LF ? 'size' : null;
-      case 'trailer_lf':
-        return byte === LF ? 'trailer_start' : null;
-      case 'end_lf':
-        return byte === LF ? 'whole' : null;
       case 'data':
         return null;
       default:
-        this.#extraBytes += 1;
-        return this.#extraBytes > MAX_EXTRA_BYTES ? null : this.#afterExtra(expected, byte);
+        return this.#afterLineByte(expected, byte);
     }
   }
 
-  #afterExtra(expected: Extra, byte: number): Expected | null {
-    switch (expected) {
-      case 'trailer_start':
-        this.#trailerName = '';
-        return byte === CR ? 'end_lf' : this.#afterNameByte(byte);
-      case 'trailer_name':
-        return this.#afterNameByte(byte);
-      case 'trailer_value':
-        if (byte === CR) return 'trailer_lf';
-        return isText(byte) ? expected : null;
-      default:
-        return afterExtension(expected, byte);
+  #afterLineByte(expected: Line, byte: number): Expected | 'whole' | null {
+    this.#extraBytes += 1;
+    if (this.#extraBytes > MAX_EXTRA_BYTES) return null;
+    if (byte !== LF) {
+      this.#line += String.fromCharCode(byte);
+      return expected;
     }
-  }
-
-  #afterNameByte(byte: number): Expected | null {
-    if (byte === COLON) return mayTrail(this.#trailerName) ? 'trailer_value' : null;
-    this.#trailerName += String.fromCharCode(byte);
-    return isToken(byte) ? 'trailer_name' : null;
+    const line = this.#line.slice(0, -1);
+    const isSound = this.#line.endsWith('\r') && !FORBIDDEN.test(line);
+    this.#line = '';
+    if (!isSound) return null;
+    if (expected === 'extensions') return EXTENSIONS.test(line) ? this.#afterSize() : null;
+    if (line === '') return 'whole';
+    return TRAILER.test(line) && !FRAMING.test(line) ? 'trailer' : null;
   }
 
   #afterSizeByte(byte: number): Expected | null {
@@ -405,58 +389,16 @@ export class ChunkReader {
     }
     if (this.#digits === 0) return null;
     if (byte === CR) return 'size_lf';
-    return byte === SEMICOLON ? 'extension_start' : null;
+    if (byte !== SEMICOLON) return null;
+    this.#line = ';';
+    return 'extensions';
   }
 
   #afterSize(): Expected {
     this.#digits = 0;
-    return this.#remainingBytes === 0 ? 'trailer_start' : 'data';
+    return this.#remainingBytes === 0 ? 'trailer' : 'data';
   }
 }
-
-function afterExtension(expected: Extension, byte: number): Expected | null {
-  switch (expected) {
-    case 'extension_start':
-      return byte === CR ? null : afterExtension('extension_name', byte);
-    case 'extension_name':
-      return byte === EQUALS ? 'extension_value' : afterExtensionByte(expected, byte);
-    case 'extension_value':
-      return byte === QUOTE ? 'extension_quoted' : afterExtensionByte(expected, byte);
-    case 'extension_quoted':
-    case 'extension_escaped':
-      return afterQuotedByte(expected, byte);
-    case 'extension_unquoted':
-      return byte === CR || byte === SEMICOLON ? afterExtensionByte(expected, byte) : null;
-  }
-}
-
-/** Within an unquoted name or value of an extension. */
-function afterExtensionByte(expected: Extension, byte: number): Expected | null {
-  if (byte === CR) return 'size_lf';
-  if (byte === SEMICOLON) return 'extension_start';
-  return isToken(byte) ? expected : null;
-}
-
-function afterQuotedByte(
-  expected: 'extension_quoted' | 'extension_escaped',
-  byte: number,
-): Expected | null {
-  if (!isText(byte)) return null;
-  if (expected === 'extension_escaped') return 'extension_quoted';
-  if (byte === QUOTE) return 'extension_unquoted';
-  return byte === BACKSLASH ? 'extension_escaped' : expected;
-}
-
-/** What frames a message has no meaning among the trailers, and some parsers refuse it. */
-const mayTrail = (name: string): boolean =>
-  name.length > 0 && !/^(content-length|transfer-encoding)$/i.test(name);
-
-const TOKEN_BYTES = new Set(
-  Buffer.from("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
-);
-const isToken = (byte: number): boolean => TOKEN_BYTES.has(byte);
-/** Allowed in field values and quoted strings. */
-const isText = (byte: number): boolean => byte === TAB || (byte >= 0x20 && byte !== 0x7f);
 
 /** The value of a hexadecimal digit, or -1. */
 function hexDigit(byte: number): number {

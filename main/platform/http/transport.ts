@@ -114,22 +114,19 @@ const DISTRUST_MS = 600_000;
 const MAX_ORIGINS = 1000;
 
 /** Origins that have sent bytes nobody asked for: on a kept connection such bytes would answer the next request. */
-export interface Distrust {
-  mark(origin: string): void;
-  /** Whether no connection to it may be kept now. */
-  has(origin: string): boolean;
-}
+export type Distrust = ReturnType<typeof createDistrust>;
 
 /** `onMarked` is called for an origin that was not marked before. */
-export function createDistrust(clock: Clock, onMarked: (origin: string) => void): Distrust {
+export function createDistrust(clock: Clock, onMarked: (origin: string) => void) {
   const untilTicks = new Map<string, number>();
   function has(origin: string): boolean {
     const until = untilTicks.get(origin);
     return until !== undefined && clock.ticks() < until;
   }
   return {
+    /** Whether no connection to it may be kept now. */
     has,
-    mark(origin) {
+    mark(origin: string) {
       const isNew = !has(origin);
       // The map is in the order in which they were marked last.
       untilTicks.delete(origin);

@@ -18,7 +18,7 @@ import type { SettledWrite, Unreadable, WriteRequest } from './open-store.ts';
 import {
   documentRowSchema,
   enrollmentRowSchema,
-  eventRowSchema,
+  eventsIn,
   problemOf,
   providerOf,
   providerRow,
@@ -251,13 +251,7 @@ export function createWriter(db: Database, path: string) {
     commit,
     /** Newest first. */
     events(providerId: string, limit: number): readonly StoredEvent[] {
-      const rows = readEvents.all(providerId, Math.max(0, Math.min(limit, EVENTS_KEPT)));
-      return rows.flatMap((row) => {
-        const { success, data } = eventRowSchema.safeParse(row);
-        if (!success) return [];
-        const { provider_id, ...event } = data;
-        return [{ providerId: provider_id, ...event }];
-      });
+      return eventsIn(readEvents.all(providerId, Math.max(0, Math.min(limit, EVENTS_KEPT))));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentRecordSchema, providerEventSchema, providerSchema } from '#shared/provider.ts';
-import { type StoredProvider, UNVERIFIED } from './store.ts';
+import { type StoredEvent, type StoredProvider, UNVERIFIED } from './store.ts';
 
 /* The schemas of table rows read back: a file is untrusted input. */
 
@@ -40,12 +40,22 @@ export const documentRowSchema = z.object({
   json: z.string().refine((text) => parsed(text) !== undefined, { error: 'is not JSON' }),
 });
 
-export const eventRowSchema = z.object({
+const eventRowSchema = z.object({
   provider_id: z.string(),
   at: wallMs,
   kind: providerEventSchema.shape.kind,
   text: z.string(),
 });
+
+/** The events in rows of `events`, without those that cannot be read. */
+export function eventsIn(rows: readonly unknown[]): readonly StoredEvent[] {
+  return rows.flatMap((row) => {
+    const { data } = eventRowSchema.safeParse(row);
+    if (data === undefined) return [];
+    const { provider_id: providerId, ...event } = data;
+    return [{ providerId, ...event }];
+  });
+}
 
 /** The row of a provider; its keys are the column names. */
 export function providerRow(provider: StoredProvider): ProviderRow {

@@ -1,5 +1,6 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { visible } from '#shared/visible.ts';
+import { urlHost } from '../../platform/http/server.ts';
 import { canonicalIp } from '../../platform/network-guard.ts';
 
 export type AddressCandidate =
@@ -81,8 +82,7 @@ function fromName(
 function fromIp(text: string, hostPort: number): AddressCandidate | null {
   const ip = canonicalIp(text);
   if (ip === null) return null;
-  const host = ip.includes(':') ? `[${ip}]` : ip;
-  return { kind: 'usable', source: 'heartbeat_ip', origin: `http://${host}:${hostPort}` };
+  return { kind: 'usable', source: 'heartbeat_ip', origin: `http://${urlHost(ip)}:${hostPort}` };
 }
 
 /** Shortens text from outside to one line. */

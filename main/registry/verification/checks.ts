@@ -3,6 +3,7 @@ import { CHECKS } from '#shared/checks.ts';
 import { parsePublicKey } from '../../platform/agent-identity.ts';
 import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { urlHost } from '../../platform/http/server.ts';
 import {
   type AddressPolicy,
   canonicalIp,
@@ -103,9 +104,7 @@ async function overNetwork(
   if (candidates.length === 0) return [NO_CANDIDATE];
   const key = parsePublicKey(subject.publicKey)?.key ?? null;
   if (key === null) return candidates.map(healthWithoutKey);
-  const { clock, lookup, newNonce, ca } = edges;
-  const policy = policyFor(subject, edges.rules);
-  const probing: Probing = { subject, key, policy, clock, lookup, newNonce, ca, signal };
+  const probing: Probing = { ...edges, subject, key, signal };
   const probes = await Promise.all(candidates.map((candidate) => probeHealth(candidate, probing)));
   const findings = probes.map(({ finding }) => finding);
   const proved = inOrder(probes.flatMap((probe) => probe.proved ?? []));
@@ -158,19 +157,14 @@ function carried(
 }
 
 /** Shared by the requests of one run. */
-export interface Probing {
+interface Probing extends RunEdges {
   readonly subject: VerificationSubject;
   readonly key: KeyObject;
-  readonly policy: AddressPolicy;
-  readonly clock: Clock;
-  readonly lookup: Lookup;
-  readonly newNonce: () => string;
-  readonly ca: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** A candidate that proved to be the provider, and the resolved address to use from then on. */
-export interface ProvedCandidate {
+interface ProvedCandidate {
   readonly origin: string;
   readonly to: CheckedUrl;
   readonly reached: ProvedAddress;
@@ -178,7 +172,7 @@ export interface ProvedCandidate {
   readonly isUnloaded: boolean;
 }
 
-export interface HealthProbe {
+interface HealthProbe {
   readonly finding: Finding;
   /** Null unless the check passed. */
   readonly proved: ProvedCandidate | null;
@@ -193,7 +187,7 @@ const INFERENCE_TIMEOUT_MS = 10_000;
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
  */
 async function probeHealth(candidate: AddressCandidate, probing: Probing): Promise<HealthProbe> {
-  const { subject, key, policy, clock, signal } = probing;
+  const { subject, key, clock, signal } = probing;
   const detail = healthDetail(candidate);
   const judged = (judgement: CheckJudgement): HealthProbe => ({
     finding: findingOf(CHECKS.health, judgement, { detail }),
@@ -202,6 +196,7 @@ async function probeHealth(candidate: AddressCandidate, probing: Probing): Promi
   const refuse = (error: string) => judged(failure(error));
   if (candidate.kind === 'unusable') return refuse(candidate.error);
   const { origin, source } = candidate;
+  const policy = policyFor(subject, probing.rules);
   const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
   const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
   if (resolved.kind !== 'settled')
@@ -322,5 +317,5 @@ async function ask(
 /** Plain HTTP uses the checked address; HTTPS needs the name, which its certificate is valid for. */
 function routingAddress({ url, address }: CheckedUrl): string {
   if (url.protocol === 'https:') return url.origin;
-  return `http://${address.includes(':') ? `[${address}]` : address}:${portOf(url)}`;
+  return `http://${urlHost(address)}:${portOf(url)}`;
 }

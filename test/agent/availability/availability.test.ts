@@ -19,7 +19,6 @@ import {
   OWNER_RULE_KEYS,
   OWNER_RULES,
   type OwnerRules,
-  SENSES,
 } from '../../../main/agent/availability/rules.ts';
 import { startAgent, turn, until } from '../../support/agent.ts';
 
@@ -241,7 +240,7 @@ describe('idle time and power of the machine', () => {
 describe('owner rules that cannot be judged here', () => {
   test('an owner rule that cannot be judged here is named, set or not, and pauses nothing', async () => {
     const { agent, telemetry, rule } = await startAgent();
-    const byHost = OWNER_RULES.filter(({ senses }) => SENSES[senses].kind === 'host');
+    const byHost = OWNER_RULES.filter(({ senses }) => senses in UNKNOWN_HOST_ACTIVITY);
     await until(() => agent.view().owner.unjudgeable.length === byHost.length);
     expect(agent.view().owner.unjudgeable).toEqual(byHost.map(({ key }) => key));
     telemetry.card({ temperatureC: null, utilGpu: null });
