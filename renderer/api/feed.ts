@@ -28,6 +28,7 @@ interface FeedEdges {
 export const reconnectDelay = (failures: number): number =>
   Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
 
+/** Follows the event feed until the signal aborts, and reconnects with growing pauses. */
 export async function followFeed(edges: FeedEdges, listener: FeedListener): Promise<void> {
   let failures = 0;
   while (!edges.signal.aborted) {

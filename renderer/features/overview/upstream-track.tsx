@@ -135,6 +135,7 @@ interface UpstreamActionsProps {
   readonly children: ReactNode;
 }
 
+/** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
 function UpstreamActions({ label, offered, order, children }: UpstreamActionsProps) {
   const [said, setSaid] = useState('');
   const { error, attempt } = useAttempt();

@@ -18,6 +18,7 @@ export function labelsOf(
 export const feedLabels = ({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels =>
   labelsOf(status.upstreams, machinesIn(requests));
 
+/** Adds the names of a request's machines, which may not be in the list. */
 export function labelsWith(row: RequestRow | null, labels: Labels): Labels {
   if (row === null) return labels;
   return new Map([...distinctNames(machinesIn([row])), ...labels]);

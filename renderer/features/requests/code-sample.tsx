@@ -5,6 +5,7 @@ import { codeSamples, type Language, LANGUAGES, type SampleRequest } from './cod
 
 const words = t.requests.samples;
 
+/** A request as code, in the language that the reader chooses; nothing for endpoints without a sample. */
 export function CodeSample({ request }: { readonly request: SampleRequest }) {
   const [language, setLanguage] = useState<Language>('curl');
   const samples = codeSamples(request);

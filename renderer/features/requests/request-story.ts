@@ -13,6 +13,7 @@ export function storyOf(row: RequestRow, labels: Labels): string {
   return sentenceOf([...clauses, ...endOf(row, labels, clauses.length > 0)]);
 }
 
+/** The story in a short form, with the upstreams that did not answer at its end. */
 export function briefStoryOf(row: RequestRow, labels: Labels): string {
   const clauses = storyClauses(row, labels);
   const textsOf = (isFallback: boolean) =>
@@ -24,6 +25,7 @@ export function briefStoryOf(row: RequestRow, labels: Labels): string {
 
 const sentenceOf = (clauses: readonly string[]): string => words.together([...new Set(clauses)]);
 
+/** The outcome, if the attempts do not show it. */
 function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly string[] {
   const { attempts, state, upstream } = row;
   const given = attempts.some((attempt) => gaveContent(attempt, row));

@@ -19,6 +19,7 @@ const words = t.keys.limits;
 
 const TONES = { free: 'grey', near: 'amber', reached: 'red' } as const;
 
+/** How much of a key's limits is used; renders nothing without limits. */
 export function KeyLimitList({ limits }: Pick<NamedKey, 'limits'>) {
   if (limits.length === 0) return null;
   return (

@@ -275,4 +275,5 @@ function isNone(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
+/** The default is empty, so the button reads "Remove". */
 const isNoneByDefault = (field: Field): boolean => isNone(field.default);

@@ -31,6 +31,7 @@ export function HostedForm({
   onWorks,
 }: {
   readonly id: HostedId;
+  /** Called once the upstream is saved and has answered. */
   readonly onWorks?: () => void;
 }) {
   const { control, actions } = useWindow();
@@ -302,6 +303,7 @@ interface ModelFieldProps {
 
 const SEARCHED_FROM = 20;
 
+/** Chooses a model from the upstream's list; without a list its name is typed. */
 function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
   const [query, setQuery] = useState('');
   if (list === null) return null;

@@ -20,6 +20,7 @@ export function Doctor({
   checks,
 }: {
   readonly view: AgentView;
+  /** The registry's results; empty if it does not know the machine. */
   readonly checks: readonly Check[];
 }) {
   const { agent } = useWindow();

@@ -143,6 +143,7 @@ interface RuleRow {
   readonly key: RuleKey;
   readonly label: string;
   readonly hint: string;
+  /** Why the rule has no effect on a machine that does not report its signal. */
   readonly unsupported: string;
 }
 
