@@ -5,7 +5,7 @@ import {
   createEmptyAnswer,
   createNoticeFilter,
   type EmptyAnswer,
-  type AnswerPart,
+  type AnswerPiece,
   substanceOf,
 } from '../protocols/chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
@@ -169,7 +169,7 @@ const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
 
 type Judged =
-  | { readonly kind: 'chunk'; readonly chunk: unknown; readonly part: AnswerPart }
+  | { readonly kind: 'chunk'; readonly chunk: unknown; readonly piece: AnswerPiece }
   | { readonly kind: 'blank' | 'done' | 'unreadable' | 'notice' }
   | Fault;
 
@@ -189,7 +189,7 @@ function judged(
   const substance = judge(chunk);
   if (substance.kind === 'error') return substance;
   if (isNamedError(event)) return { kind: 'error', error: describedError(chunk) };
-  return { kind: 'chunk', chunk, part: substance };
+  return { kind: 'chunk', chunk, piece: substance };
 }
 
 /** Parsed, an event can take twenty times its bytes; most streams have content in the second. */
@@ -224,10 +224,10 @@ export function createStreamReader(
     return { kind: 'commit', held: { bytes: held.take(), ends }, chunks, framer };
   }
 
-  function isStart(part: AnswerPart): boolean {
-    if (part.kind === 'content') return true;
-    empty.add(part);
-    return (mode === 'rest' && part.finish !== null) || empty.isRight();
+  function isStart(piece: AnswerPiece): boolean {
+    if (piece.kind === 'content') return true;
+    empty.add(piece);
+    return (mode === 'rest' && piece.finish !== null) || empty.isRight();
   }
 
   function read(events: readonly Buffer[]): Progress {
@@ -240,7 +240,7 @@ export function createStreamReader(
         chunks.push(each.kind === 'chunk' ? each.chunk : undefined);
       switch (each.kind) {
         case 'chunk':
-          if (isStart(each.part)) return commit(events.slice(index));
+          if (isStart(each.piece)) return commit(events.slice(index));
           break;
         case 'done':
           return ended() ?? commit(events.slice(index));
@@ -348,12 +348,12 @@ export function createAssemblingReader(
     const each = judged(event, format, isNotice);
     switch (each.kind) {
       case 'chunk': {
-        const { chunk, part } = each;
+        const { chunk, piece } = each;
         usual?.learn(event, chunk);
-        content ||= part.kind === 'content';
-        if (part.kind === 'content') output += 1;
+        content ||= piece.kind === 'content';
+        if (piece.kind === 'content') output += 1;
         assembly.add(chunk);
-        if (!content) empty.add(part);
+        if (!content) empty.add(piece);
         const problem = assembly.problem();
         if (problem !== null) return bad(problem);
         break;

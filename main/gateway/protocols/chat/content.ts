@@ -2,12 +2,12 @@ import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import { type UpstreamError, errorIn, wordsOnly } from '../upstream-error.ts';
 
 /** What an event, or a whole answer, brings. */
-export type Substance = AnswerPart | { readonly kind: 'error'; readonly error: UpstreamError };
+export type Substance = AnswerPiece | { readonly kind: 'error'; readonly error: UpstreamError };
 
-export interface AnswerPart {
+export interface AnswerPiece {
   /** `nothing`: well-formed without content: a role, a finish reason, usage. */
   readonly kind: 'content' | 'nothing';
-  /** Why the answer, or a choice of it, ends with this part; null if it goes on. */
+  /** Why the answer, or a choice of it, ends with this piece; null if it goes on. */
   readonly finish: Finish | null;
   /** How many tokens the answer has; null if it does not tell. */
   readonly outputTokens: number | null;
@@ -168,9 +168,9 @@ export function createEmptyAnswer() {
   }
 
   return {
-    add(part: AnswerPart) {
-      finish = part.finish ?? finish;
-      tokens = part.outputTokens ?? tokens;
+    add(piece: AnswerPiece) {
+      finish = piece.finish ?? finish;
+      tokens = piece.outputTokens ?? tokens;
     },
     /** Whether it is known to be right before its end. */
     isRight,
