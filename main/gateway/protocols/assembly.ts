@@ -32,9 +32,9 @@ const MIXED_UP = 'tool calls that cannot be told apart';
  */
 export function createAssembly(): Assembly {
   const budget = { fields: MAX_FIELDS, isTooDeep: false };
-  const top = createFields(budget);
-  const choice = createFields(budget);
-  const message = createFields(budget);
+  const top = new Fields(budget);
+  const choice = new Fields(budget);
+  const message = new Fields(budget);
   const calls: Fields[] = [];
   const ids: string[] = [];
   const order = createCallOrder();
@@ -60,7 +60,7 @@ export function createAssembly(): Assembly {
   function callAt({ place, id }: { readonly place: number; readonly id: string }): Fields {
     const known = calls[place];
     if (known !== undefined) return known;
-    const call = createFields(budget);
+    const call = new Fields(budget);
     calls[place] = call;
     ids[place] = id;
     budget.fields -= 1;
@@ -98,15 +98,12 @@ export function createAssembly(): Assembly {
     result() {
       top.setLast('object', 'chat.completion');
       for (const [place, call] of calls.entries()) complete(call, ids[place] ?? '');
-      if (calls.length > 0) message.set('tool_calls', listField(calls));
+      if (calls.length > 0) message.set('tool_calls', listOfFields(calls));
       else if (!BESIDE_TEXT.some((key) => message.has(key))) fill(message, 'content', '');
       choice.set('message', message);
       choice.setLast('finish_reason', finishAfter(finishReason, order));
-      top.set('choices', listField([choice]));
-      if (problem() !== null) return null;
-      const out = createJsonText();
-      top.write(out);
-      return out.bytes();
+      top.set('choices', listOfFields([choice]));
+      return problem() === null ? Buffer.from(top.json()) : null;
     },
   };
 }
@@ -125,19 +122,8 @@ function fill(fields: Fields, key: string, value: string): void {
 /** With one of these `content` may be null. */
 const BESIDE_TEXT = ['function_call', 'audio', 'refusal'];
 
-function listField(elements: readonly Fields[]): FieldValue {
-  return {
-    isFilled: elements.length > 0,
-    write(out) {
-      out.add('[');
-      for (const [index, element] of elements.entries()) {
-        if (index > 0) out.add(',');
-        element.write(out);
-      }
-      out.add(']');
-    },
-  };
-}
+const listOfFields = (elements: readonly Fields[]): FieldValue =>
+  written(`[${elements.map((each) => each.json()).join(',')}]`);
 
 /** `usage: null` on later chunks must not erase the value, nor an empty id that of the others (Azure's first and last chunk). */
 function setAllLast(target: Fields, source: Readonly<Json>): void {
@@ -203,118 +189,57 @@ function withCallIndexes(message: Readonly<Json>): Json {
   return { ...message, tool_calls: calls.map((call, index) => ({ index, ...call })) };
 }
 
-/** A growing JSON text; its memory is little more than its bytes. */
-type JsonText = ReturnType<typeof createJsonText>;
-
-/** Texts are joined up to this length before they are encoded; a buffer for each token would cost far more. */
-const MAX_JOINED_CHARS = 16 * 1024;
-
-const unchanged = (text: string) => text;
-
-/** A JSON string without its quotes. Surrogates separated here are encoded as escapes, which join again. */
-const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
-
-/** @param encode turns added text into JSON */
-function createJsonText(encode: (text: string) => string = unchanged) {
-  const blocks: Buffer[] = [];
-  let joined = '';
-
-  function flush(): void {
-    if (joined !== '') blocks.push(Buffer.from(encode(joined)));
-    joined = '';
-  }
-
-  return {
-    add(text: string) {
-      joined += text;
-      if (joined.length >= MAX_JOINED_CHARS) flush();
-    },
-    addBytes(bytes: readonly Buffer[]) {
-      flush();
-      for (const each of bytes) blocks.push(each);
-    },
-    bytes(): Buffer {
-      flush();
-      return Buffer.concat(blocks);
-    },
-    /** Everything so far, in pieces. */
-    pieces(): readonly Buffer[] {
-      flush();
-      return blocks;
-    },
-  };
-}
-
+/** A member of an answer that arrives in pieces. */
 interface FieldValue {
   /** Neither null nor empty. */
   readonly isFilled: boolean;
-  write(out: JsonText): void;
+  json(): string;
 }
 
-/** Shared by all fields of an answer. */
-interface FieldBudget {
-  /** Number of further fields allowed. */
-  fields: number;
-  /** A value was nested too deep to be encoded. */
-  isTooDeep: boolean;
-}
+/** What is not joined is kept as JSON: parsed, it can take twenty times its bytes. */
+const written = (json: string): FieldValue => ({ isFilled: true, json: () => json });
 
-/** The members of an object that arrives in pieces. The work of a call depends on its arguments' size alone. */
-interface Fields extends FieldValue {
-  has(key: string): boolean;
-  /** Whether it has a value that is neither null nor empty. */
-  holds(key: string): boolean;
-  set(key: string, value: FieldValue): void;
-  setLast(key: string, value: unknown): void;
-  /** Appends to a text, or to a list of parts; any other value is replaced. */
-  addText(key: string, text: string): void;
-  /** Appends to a list; any other value is replaced. */
-  addElements(key: string, elements: readonly unknown[]): void;
-  /** As `addElements`, for parts of a message: a text that is there becomes the first of them. */
-  addParts(key: string, parts: readonly unknown[]): void;
-  /** The object at `key`; any other value is replaced. */
-  inner(key: string): Fields;
-}
+const scalar = (value: unknown): FieldValue => ({
+  isFilled: value !== null && value !== '',
+  json: () => JSON.stringify(value),
+});
 
-/** An empty object; fields beyond the budget are dropped. */
-function createFields(budget: FieldBudget): Fields {
-  return new FieldMap(budget);
-}
+/** A text is encoded as it grows, because the end of an answer is one turn of the event loop. */
+const MAX_UNWRITTEN_CHARS = 16 * 1024;
 
 class Text implements FieldValue {
-  readonly #text = createJsonText(escaped);
   isFilled = false;
+  #json = '';
+  #unwritten = '';
+
   add(text: string): void {
-    this.#text.add(text);
     this.isFilled ||= text !== '';
+    this.#unwritten += text;
+    if (this.#unwritten.length >= MAX_UNWRITTEN_CHARS) this.#write();
   }
-  write(out: JsonText): void {
-    out.add('"');
-    out.addBytes(this.#text.pieces());
-    out.add('"');
+
+  json(): string {
+    this.#write();
+    return `"${this.#json}"`;
+  }
+
+  /** Surrogates separated here are encoded as escapes, which join again. */
+  #write(): void {
+    this.#json += JSON.stringify(this.#unwritten).slice(1, -1);
+    this.#unwritten = '';
   }
 }
 
 class List implements FieldValue {
   readonly isFilled = true;
-  readonly #elements = createJsonText();
-  #isEmpty = true;
+  #json = '';
+
   add(json: string): void {
-    this.#separate();
-    this.#elements.add(json);
+    this.#json += this.#json === '' ? json : `,${json}`;
   }
-  addBytes(json: readonly Buffer[]): void {
-    this.#separate();
-    this.#elements.addBytes(json);
-  }
-  #separate(): void {
-    if (!this.#isEmpty) this.#elements.add(',');
-    this.#isEmpty = false;
-  }
-  write(out: JsonText): void {
-    out.add('[');
-    out.addBytes(this.#elements.pieces());
-    out.add(']');
+
+  json(): string {
+    return `[${this.#json}]`;
   }
 }
 
@@ -352,9 +277,9 @@ class Parts implements FieldValue {
     }
   }
 
-  write(out: JsonText): void {
+  json(): string {
     this.#close();
-    this.#closed.write(out);
+    return this.#closed.json();
   }
 
   #opened(kind: OpenPart['kind']): Text {
@@ -369,16 +294,8 @@ class Parts implements FieldValue {
     if (this.#open === null) return;
     const { kind, text } = this.#open;
     this.#open = null;
-    const isThought = kind === 'thinking';
-    const part = createJsonText();
-    part.add(
-      isThought
-        ? '{"type":"thinking","thinking":[{"type":"text","text":'
-        : '{"type":"text","text":',
-    );
-    text.write(part);
-    part.add(isThought ? '}]}' : '}');
-    this.#closed.addBytes(part.pieces());
+    const part = `{"type":"text","text":${text.json()}}`;
+    this.#closed.add(kind === 'text' ? part : `{"type":"thinking","thinking":[${part}]}`);
   }
 }
 
@@ -394,26 +311,19 @@ function goingOn(part: unknown): { readonly kind: OpenPart['kind']; readonly tex
   return isText ? { kind: type, text: texts.join('') } : null;
 }
 
-/** Longer texts are encoded at once, because all that is left is encoded in one turn of the event loop. */
-const MAX_UNWRITTEN_CHARS = 1024;
-
-/** The last value of a field. */
-class LastValue implements FieldValue {
-  readonly isFilled: boolean;
-  readonly #value: unknown;
-  readonly #json: Buffer | null;
-  constructor(value: unknown, json: string | null) {
-    this.isFilled = json !== null || (value !== null && value !== '');
-    this.#value = json === null ? value : null;
-    this.#json = json === null ? null : Buffer.from(json);
-  }
-  write(out: JsonText): void {
-    if (this.#json === null) out.add(JSON.stringify(this.#value));
-    else out.addBytes([this.#json]);
-  }
+/** Shared by all fields of an answer. */
+interface FieldBudget {
+  /** Number of further fields allowed. */
+  fields: number;
+  /** A value was nested too deep to be encoded. */
+  isTooDeep: boolean;
 }
 
-class FieldMap implements Fields {
+/**
+ * The members of an object that arrives in pieces; those beyond the budget are dropped. The work of a call depends on its
+ * arguments' size alone.
+ */
+class Fields implements FieldValue {
   readonly isFilled = true;
   readonly #budget: FieldBudget;
   readonly #values = new Map<string, FieldValue>();
@@ -426,6 +336,7 @@ class FieldMap implements Fields {
     return this.#values.has(key);
   }
 
+  /** Whether it has a value that is neither null nor empty. */
   holds(key: string): boolean {
     return this.#values.get(key)?.isFilled ?? false;
   }
@@ -439,53 +350,55 @@ class FieldMap implements Fields {
   }
 
   setLast(key: string, value: unknown): void {
-    const isText = typeof value === 'string';
-    const isSmall = isText ? value.length <= MAX_UNWRITTEN_CHARS : typeof value !== 'object';
-    if (value === null || isSmall) this.set(key, new LastValue(value, null));
-    else this.set(key, new LastValue(null, this.#encoded(value)));
+    const isScalar = typeof value !== 'object' || value === null;
+    this.set(key, isScalar ? scalar(value) : written(this.#encoded(value)));
   }
 
+  /** Appends to a text, or to a list of parts; any other value is replaced. */
   addText(key: string, text: string): void {
-    let known = this.#values.get(key);
-    if (known instanceof Parts) known.addText(text);
-    else {
-      if (!(known instanceof Text)) this.set(key, (known = new Text()));
-      if (known instanceof Text) known.add(text);
-    }
-  }
-
-  addParts(key: string, parts: readonly unknown[]): void {
-    let known = this.#values.get(key);
-    if (!(known instanceof Parts)) {
-      const begun = known instanceof Text && known.isFilled ? known : null;
-      this.set(key, (known = new Parts(begun, (part) => this.#encoded(part))));
-    }
-    if (known instanceof Parts) for (const part of parts) known.add(part);
-  }
-
-  addElements(key: string, elements: readonly unknown[]): void {
-    let known = this.#values.get(key);
-    if (!(known instanceof List)) this.set(key, (known = new List()));
-    if (!(known instanceof List)) return;
-    for (const element of elements) known.add(this.#encoded(element));
-  }
-
-  inner(key: string): Fields {
     const known = this.#values.get(key);
-    if (known instanceof FieldMap) return known;
-    const inner = new FieldMap(this.#budget);
-    this.set(key, inner);
-    return inner;
+    if (known instanceof Parts) known.addText(text);
+    else this.#at(key, Text, () => new Text()).add(text);
   }
 
-  write(out: JsonText): void {
-    let separator = '{';
-    for (const [key, value] of this.#values) {
-      out.add(`${separator}${JSON.stringify(key)}:`);
-      value.write(out);
-      separator = ',';
-    }
-    out.add(this.#values.size === 0 ? '{}' : '}');
+  /** Appends to a list; any other value is replaced. */
+  addElements(key: string, elements: readonly unknown[]): void {
+    const list = this.#at(key, List, () => new List());
+    for (const element of elements) list.add(this.#encoded(element));
+  }
+
+  /** As `addElements`, for parts of a message: a text that is there becomes the first of them. */
+  addParts(key: string, added: readonly unknown[]): void {
+    const parts = this.#at(key, Parts, (known) => {
+      const begun = known instanceof Text && known.isFilled ? known : null;
+      return new Parts(begun, (part) => this.#encoded(part));
+    });
+    for (const part of added) parts.add(part);
+  }
+
+  /** The object at `key`; any other value is replaced. */
+  inner(key: string): Fields {
+    return this.#at(key, Fields, () => new Fields(this.#budget));
+  }
+
+  json(): string {
+    const members = [...this.#values].map(
+      ([key, value]) => `${JSON.stringify(key)}:${value.json()}`,
+    );
+    return `{${members.join(',')}}`;
+  }
+
+  /** The value at `key` if it is of that kind, else a new one in its place. */
+  #at<T extends FieldValue>(
+    key: string,
+    kind: abstract new (...args: never) => T,
+    create: (known: FieldValue | undefined) => T,
+  ): T {
+    const known = this.#values.get(key);
+    if (known instanceof kind) return known;
+    const value = create(known);
+    this.set(key, value);
+    return value;
   }
 
   #encoded(value: unknown): string {

@@ -361,14 +361,23 @@ export function createUsualText(): UsualText {
       const { key, frame } = known;
       const end = textEndIn(frame, event, 0, event.length);
       if (end === -1) return null;
-      // Undefined where the text ends earlier, and the rest only looks like its end.
-      const text = parseJson(`"${event.toString('utf8', frame.start, end)}"`);
+      const text = textBetween(event, frame.start, end);
       return typeof text === 'string' && text !== '' ? { key, text } : null;
     },
     learn(event, chunk) {
       known = knownFrom(event, chunk);
     },
   };
+}
+
+/** Undefined where the text ends earlier, and the rest only looks like its end. */
+function textBetween(event: Buffer, start: number, end: number): unknown {
+  const text = event.toString('utf8', start, end);
+  for (let at = start; at < end; at += 1) {
+    const byte = event[at] ?? 0;
+    if (byte === QUOTE || byte === BACKSLASH || byte < BLANK) return parseJson(`"${text}"`);
+  }
+  return text;
 }
 
 /** Null for an event in which more than the text may grow. */
