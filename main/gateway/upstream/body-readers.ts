@@ -415,6 +415,7 @@ export function createAnswerReader(
   forStream: boolean,
 ): BodyReader {
   const scan = format.createScan();
+  const parsed = (body: Buffer) => scan.value?.() ?? parseJson(body.toString('utf8'));
 
   /** An answer for a stream has to become one. */
   function answer(told: Buffer): Progress {
@@ -426,7 +427,7 @@ export function createAnswerReader(
 
   /** Small, as there is no content in it. */
   function withoutContent(body: Buffer): Progress {
-    const substance = substanceOf(parseJson(body.toString('utf8')));
+    const substance = substanceOf(parsed(body));
     if (substance.kind === 'error') return substance;
     const empty = createEmptyAnswer();
     empty.add(substance);
@@ -443,9 +444,7 @@ export function createAnswerReader(
       case 'nothing':
         return withoutContent(body);
       case 'error':
-        return (
-          faultBy(errorIn(parseJson(body.toString('utf8')))) ?? bad('an error instead of an answer')
-        );
+        return faultBy(errorIn(parsed(body))) ?? bad('an error instead of an answer');
     }
   });
 }
