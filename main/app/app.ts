@@ -186,7 +186,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       engine.set(null);
       await Promise.all([gateway.stop(graceMs), machine.agent?.stop(graceMs)]);
       await providers.stop();
-      await http.close();
+      http.close();
     },
     askForModels: () => gateway.askForModels(),
     snapshot: () => gateway.snapshot(),

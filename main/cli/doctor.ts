@@ -77,7 +77,8 @@ async function checkHere(
     // No Switchyard runs here, so no gateway has answered one.
     gateway: null,
   });
-  await Promise.all([telemetry.stop(), http.close()]);
+  await telemetry.stop();
+  http.close();
   return report;
 }
 

@@ -206,7 +206,7 @@ async function joinStandalone(request: JoinRequest, directory: string): Promise<
     clock: systemClock,
   });
   const outcome = await enrollAt(link, token, identity.id, new AbortController().signal);
-  await http.close();
+  http.close();
   if (outcome.kind !== 'enrolled') return failedFor(linkProblemOf(outcome));
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const joinedAt = link.url ?? origin;

@@ -31,7 +31,7 @@ const ask = async (scheme = 'http') => {
 };
 
 const before = await ask();
-await edges.http.close();
+edges.http.close();
 edges.http = createHttpClient();
 try {
   for (;;) openSync('/dev/null', 'r');

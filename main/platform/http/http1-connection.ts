@@ -1,26 +1,38 @@
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Distrust } from './distrust.ts';
 import { type ParseState, ResponseParser, type ResponseParts } from './http1-parser.ts';
-import { errorOf } from './tls-and-socket-failures.ts';
-import { type Distrust, saysTimedOut, TransportExchange } from './transport.ts';
-import { type Exchange, type HttpRequest, KEEP_ALIVE_MS, type ResponseListener } from './types.ts';
+import { errorOf, transportFailure } from './tls-and-socket-failures.ts';
+import {
+  type Exchange,
+  type HttpRequest,
+  KEEP_ALIVE_MS,
+  MAX_INTERIM_HEADS,
+  type ResponseHeaders,
+  type ResponseListener,
+  type TransportFailure,
+} from './types.ts';
 
 /** An origin and the connections to it. */
-export interface PlainOrigin {
+export interface OriginPool {
   readonly url: string;
+  readonly isTls: boolean;
   readonly host: string;
   readonly port: number;
   /** The value of the `Host` header. */
   readonly authority: string;
   /** Most recently used last. */
-  readonly idle: PlainConnection[];
+  readonly idle: HttpConnection[];
   /** Idle and in use. */
-  readonly open: Set<PlainConnection>;
+  readonly open: Set<HttpConnection>;
   /** Says whether no connection may be kept. */
   readonly distrust: Distrust;
+  /** Of the last TLS connection: the next one takes half the handshake. */
+  session: Buffer | undefined;
 }
 
 /** Taken out first: a destroyed connection leaves the list only when its socket emits `close`. */
-export function closeAll(idle: PlainConnection[]): void {
+export function closeAll(idle: HttpConnection[]): void {
   for (const connection of idle.splice(0)) connection.destroy();
 }
 
@@ -30,11 +42,35 @@ export function closeAll(idle: PlainConnection[]): void {
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
-class PlainExchange extends TransportExchange implements ResponseParts {
-  readonly #connection: PlainConnection;
+/** Sent by some servers on a connection that was idle for too long, before they close it. */
+const REQUEST_TIMEOUT_STATUS = 408;
+/** Whether bytes that nobody asked for are only that notice. */
+const saysTimedOut = (bytes: Buffer): boolean =>
+  /^HTTP\/1\.[01] 408 /.test(bytes.toString('latin1', 0, 16));
+/** A 408 on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
+const TIMED_OUT: TransportFailure = {
+  kind: 'unreachable',
+  stale: true,
+  detail: 'the connection had timed out (408)',
+};
 
-  constructor(listener: ResponseListener, connection: PlainConnection) {
-    super(listener);
+const TOO_MANY_HEADS: TransportFailure = {
+  kind: 'malformed',
+  stale: false,
+  detail: 'too many interim heads came before the response',
+};
+
+/** Passes on what its listener is to hear, and nothing once it is over. */
+class ConnectionExchange implements Exchange, ResponseParts {
+  listener: ResponseListener;
+  readonly #connection: HttpConnection;
+  #isOver = false;
+  #hasLeft = false;
+  #hasHead = false;
+  #interimHeads = 0;
+
+  constructor(listener: ResponseListener, connection: HttpConnection) {
+    this.listener = listener;
     this.#connection = connection;
   }
 
@@ -46,24 +82,68 @@ class PlainExchange extends TransportExchange implements ResponseParts {
     this.#connection.resume(this);
   }
 
-  protected close(): void {
+  /** The request is being written. */
+  leave(): void {
+    this.#hasLeft = true;
+  }
+
+  hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#connection.close(this);
   }
 
-  protected isReused(): boolean {
-    return this.#connection.isReused();
+  /** Takes interim (1xx) heads, too. */
+  onHead(status: number, headers: ResponseHeaders): void {
+    if (this.#isOver) return;
+    if (status < 200) {
+      this.#interimHeads += 1;
+      if (this.#interimHeads > MAX_INTERIM_HEADS) this.#breakOff(TOO_MANY_HEADS);
+    } else if (status === REQUEST_TIMEOUT_STATUS && this.#connection.isReused())
+      this.#breakOff(TIMED_OUT);
+    else {
+      this.#hasHead = true;
+      this.listener.onHead(status, headers);
+    }
   }
 
-  protected hasBegun(): boolean {
-    return this.#connection.hasBegun();
+  onData(piece: Buffer): void {
+    if (!this.#isOver) this.listener.onData(piece);
+  }
+
+  onEnd(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.listener.onEnd();
+  }
+
+  /** The connection is lost. `hasBegun`: a byte of the response had come. */
+  onError(error: Error, hasBegun: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const reused = this.#connection.isReused() && !hasBegun;
+    this.listener.onFailure(transportFailure(error, { headSeen: this.#hasHead, reused }));
+  }
+
+  #breakOff(failure: TransportFailure): void {
+    this.abort();
+    this.listener.onFailure(failure);
   }
 }
 
-/** A connection without TLS, for one request at a time. */
-export class PlainConnection {
-  readonly #origin: PlainOrigin;
+/** A connection for one request at a time. */
+export class HttpConnection {
+  readonly #origin: OriginPool;
   readonly #socket: Socket;
-  #call: PlainExchange | null = null;
+  /** Connected, and over TLS its certificate checked. */
+  #isReady = false;
+  #call: ConnectionExchange | null = null;
+  /** To be written once the connection is ready. */
+  #waiting: { readonly call: ConnectionExchange; readonly request: HttpRequest } | null = null;
   #parser: ResponseParser | null = null;
   #responses = 0;
   /** Paused by the listener. */
@@ -72,14 +152,12 @@ export class PlainConnection {
   #timer: NodeJS.Timeout;
   #idleMs = 0;
 
-  constructor(origin: PlainOrigin, connectTimeoutMs: number) {
+  constructor(origin: OriginPool, connectTimeoutMs: number) {
     this.#origin = origin;
     origin.open.add(this);
-    const { host, port } = origin;
-    const onread = { buffer: READ_BUFFER, callback: this.#onRead };
-    this.#socket = connect({ host, port, noDelay: true, onread });
+    this.#socket = connectTo(origin, this.#onRead);
     this.#timer = setTimeout(this.#onTimeout, connectTimeoutMs).unref();
-    this.#socket.on('connect', () => clearTimeout(this.#timer));
+    this.#socket.on(origin.isTls ? 'secureConnect' : 'connect', this.#onReady);
     this.#socket.on('end', this.#onEnd);
     this.#socket.on('error', this.#onClosed);
     this.#socket.on('close', () => this.#onClosed(errorOf('CLOSED')));
@@ -91,18 +169,18 @@ export class PlainConnection {
    * may still run in the present turn, after its poll; the second runs in the next turn.
    */
   send(request: HttpRequest, listener: ResponseListener): Exchange {
-    const call = new PlainExchange(listener, this);
+    const call = new ConnectionExchange(listener, this);
     this.#call = call;
     if (this.isReused()) setImmediate(this.#onFirstImmediate, call, request);
     else this.#write(call, request);
     return call;
   }
 
-  readonly #onFirstImmediate = (call: PlainExchange, request: HttpRequest): void => {
+  readonly #onFirstImmediate = (call: ConnectionExchange, request: HttpRequest): void => {
     if (this.#call === call) setImmediate(this.#onSecondImmediate, call, request);
   };
 
-  readonly #onSecondImmediate = (call: PlainExchange, request: HttpRequest): void => {
+  readonly #onSecondImmediate = (call: ConnectionExchange, request: HttpRequest): void => {
     if (this.#call !== call) return;
     if (this.#socket.writable && !this.#isDistrusted()) this.#write(call, request);
     else this.#fail(errorOf('CLOSED'));
@@ -116,34 +194,32 @@ export class PlainConnection {
     return this.#responses > 0;
   }
 
-  /** A byte of the present response has come. */
-  hasBegun(): boolean {
-    return this.#parser?.hasBegun() ?? false;
-  }
-
-  pause(call: PlainExchange): void {
+  pause(call: ConnectionExchange): void {
     if (this.#call !== call) return;
     this.#isPaused = true;
     this.#socket.pause();
   }
 
-  resume(call: PlainExchange): void {
+  resume(call: ConnectionExchange): void {
     if (this.#call !== call) return;
     this.#isPaused = false;
     this.#socket.resume();
   }
 
-  close(call: PlainExchange): void {
+  close(call: ConnectionExchange): void {
     if (this.#call !== call) return;
     this.#call = null;
     this.#socket.destroy();
   }
 
-  #write(call: PlainExchange, request: HttpRequest): void {
+  #write(call: ConnectionExchange, request: HttpRequest): void {
+    if (!this.#isReady) {
+      this.#waiting = { call, request };
+      return;
+    }
     this.#parser = new ResponseParser(call);
     writeRequest(this.#socket, this.#origin.authority, request);
-    if (this.#socket.connecting) this.#socket.once('connect', () => call.leave());
-    else call.leave();
+    call.leave();
   }
 
   readonly #onRead = (bytes: number): boolean => {
@@ -237,14 +313,23 @@ export class PlainConnection {
 
   #fail(error: Error): void {
     const call = this.#call;
+    const hasBegun = this.#parser?.hasBegun() ?? false;
     this.#call = null;
     this.#socket.destroy();
-    call?.onError(error);
+    call?.onError(error, hasBegun);
   }
+
+  readonly #onReady = (): void => {
+    clearTimeout(this.#timer);
+    this.#isReady = true;
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    if (waiting !== null && waiting.call === this.#call) this.#write(waiting.call, waiting.request);
+  };
 
   readonly #onTimeout = (): void => {
     if (this.#call === null) this.#dropIdle();
-    else if (this.#socket.connecting) this.#fail(errorOf('CONNECT_TIMEOUT'));
+    else if (!this.#isReady) this.#fail(errorOf('CONNECT_TIMEOUT'));
   };
 
   readonly #onEnd = (): void => {
@@ -268,6 +353,18 @@ export class PlainConnection {
     const at = this.#origin.idle.indexOf(this);
     if (at !== -1) this.#origin.idle.splice(at, 1);
   }
+}
+
+function connectTo(origin: OriginPool, onRead: (bytes: number) => boolean): Socket {
+  const { host, port, session } = origin;
+  const options = { host, port, onread: { buffer: READ_BUFFER, callback: onRead } };
+  if (!origin.isTls) return connect({ ...options, noDelay: true });
+  // A certificate for an address is checked against the address; it may not be asked for by name.
+  const servername = isIP(host) === 0 ? host : '';
+  const socket = connectTls({ ...options, servername, session, ALPNProtocols: ['http/1.1'] });
+  socket.on('secureConnect', () => socket.setNoDelay(true));
+  socket.on('session', (next) => void (origin.session = next));
+  return socket;
 }
 
 /** Up to this size head and body are joined and written as one string: a single plain system call. */

@@ -6,15 +6,10 @@ import type { TransportFailure } from './types.ts';
  * told by Node's own code.
  */
 
-/** Codes for a response that is not HTTP; undici's parser error has a name, but no code. */
-const MALFORMED = new Set([
-  'MALFORMED',
-  'HEAD_TOO_LARGE',
-  'HTTPParserError',
-  'UND_ERR_HEADERS_OVERFLOW',
-]);
+/** Codes for a response that is not HTTP. */
+const MALFORMED = new Set(['MALFORMED', 'HEAD_TOO_LARGE']);
 /** Codes for a connection that was made and then lost. */
-const BROKEN = new Set(['CLOSED', 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+const BROKEN = new Set(['CLOSED', 'ECONNRESET', 'EPIPE']);
 
 /** Classifies an error of a client or of its socket by its code. */
 export function transportFailure(
@@ -41,15 +36,11 @@ const OUTDATED = 'its certificate has expired, or the clock of this machine is w
 /** For codes that users cannot be expected to know. */
 const TEXTS: Readonly<Record<string, string>> = {
   CLOSED: 'the connection was closed',
-  UND_ERR_SOCKET: 'the connection was closed',
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was closed',
   CONNECT_TIMEOUT: 'no connection in time',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
   HEAD_TOO_LARGE: 'the response head is too large',
-  UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
   MALFORMED: 'the response is not HTTP',
-  HTTPParserError: 'the response is not HTTP',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS; its address may have to begin with http://',
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
@@ -59,7 +50,6 @@ const TEXTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: OUTDATED,
   CERT_NOT_YET_VALID: OUTDATED,
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body does not have the length that was announced',
 };
 
 function describe(error: Error, code: string): string {

@@ -7,13 +7,8 @@
  *                  └─────────────┴────────────────────┴──onFailure──> over
  *
  * A caller may send the request again after a failure with `stale`: no byte of a response had come on a kept
- * connection. Four implementations:
- *
- *   PlainExchange    http1-connection.ts  HTTP/1.1 without TLS ┐ what they do alike is the TransportExchange of
- *   UndiciExchange   tls-client.ts        HTTP/1.1 over TLS    ┘ transport.ts
- *   WaitingExchange  client.ts            stands for an UndiciExchange while undici is being loaded, keeps
- *                                         `pause` and `abort` until then, and passes everything on afterwards
- *   decoded()        decoding.ts          wraps one of the others, from `onHead` on, and decodes its body
+ * connection. Two implementations: that of http1-connection.ts, and decoded() of decoding.ts, which wraps one from
+ * `onHead` on and decodes its body.
  *
  * `listener` is looked up for each event, and is replaced in this order:
  *
@@ -66,7 +61,7 @@ export interface HttpClient {
   send(request: HttpRequest, listener: ResponseListener): Exchange;
   /** Closes idle connections, as after a sleep, which most of them do not survive; those in use are left alone. */
   dropIdle(): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 export interface TransportFailure {

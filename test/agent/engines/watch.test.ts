@@ -37,9 +37,9 @@ function started({ ports = [], ownPorts = [], pinned }: Given): Started {
     pinned: pinned ?? null,
     changed: () => (changes += 1),
   });
-  onTestFinished(async () => {
+  onTestFinished(() => {
     watch.stop();
-    await http.close();
+    http.close();
   });
   watch.start();
   const isResting = () => inFlight() === 0 && clock.pending() >= 2;

@@ -54,8 +54,8 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-pool-link-'));
   const clock = createManualClock();
   const http = createHttpClient();
-  onTestFinished(async () => {
-    await http.close();
+  onTestFinished(() => {
+    http.close();
     rmSync(directory, { recursive: true, force: true });
   });
   const announced: PoolAnnouncement[] = [];

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
 import {
   afterAll,
   afterEach,
@@ -329,7 +329,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     const heard = send(server.origin);
     const waiting = send(server.origin);
     await nextTurn();
-    await client.close();
+    client.close();
     expect(await heard.end).toMatchObject({ kind: 'unreachable' });
     expect(await waiting.end).toMatchObject({ kind: 'unreachable' });
     await Promise.all(server.connections.map(gone));
@@ -354,6 +354,25 @@ test.each([['a certificate that has expired', 'expired.cert.pem']])(
     expect(failure?.detail).toContain('its certificate has expired');
   },
 );
+
+test('an upstream gets no byte of a request before its certificate is accepted', async () => {
+  let heads = 0;
+  const server = await startByteServer('https', () => void (heads += 1), 'expired.cert.pem');
+  const { exchange, end } = send(server.origin, { method: 'POST', body: Buffer.from('secret') });
+  await end;
+  await Promise.all(server.connections.map(gone));
+  expect([heads, exchange.hasLeft()]).toEqual([0, false]);
+});
+
+test('a second TLS connection to an origin goes on with the session of the first', async () => {
+  const server = await startByteServer('https', (socket) => socket.write(HI));
+  await send(server.origin).end;
+  await send(server.origin, { fresh: true }).end;
+  const reused = server.connections.map(
+    (each) => each instanceof TLSSocket && each.isSessionReused(),
+  );
+  expect(reused).toEqual([false, true]);
+});
 
 test('a plain answer to TLS makes the upstream unreachable', async () => {
   const server = createServer((socket) => {

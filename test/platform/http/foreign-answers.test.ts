@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
-import { createDistrust } from '../../../main/platform/http/transport.ts';
+import { createDistrust } from '../../../main/platform/http/distrust.ts';
 import type { HttpClient, TransportFailure } from '../../../main/platform/http/types.ts';
 import { startByteServer } from '../../support/byte-server.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
@@ -95,7 +95,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
   );
 
   test(`an unrequested answer over ${protocol} is reported once, and connections are kept again after ten minutes`, async () => {
-    await client.close();
+    client.close();
     const told: string[] = [];
     client = createHttpClient({ clock, onUnasked: (origin) => void told.push(origin) });
     const [server, other] = [
@@ -114,15 +114,15 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(2 + PATHS.length);
     expect(told).toEqual([server.origin]);
   });
-});
 
-test('a 408 on an idle connection does not end the keeping of connections', async () => {
-  const server = await startForeign('http');
-  await askOneByOne(server.origin, ['/0']);
-  server.connections[0]?.end('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n');
-  await server.closed;
-  expect(await askOneByOne(server.origin, PATHS)).toEqual(ANSWERS);
-  expect(server.connections).toHaveLength(2);
+  test(`a 408 on an idle ${protocol} connection does not end the keeping of connections`, async () => {
+    const server = await startForeign(protocol);
+    await askOneByOne(server.origin, ['/0']);
+    server.connections[0]?.end('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n');
+    await server.closed;
+    expect(await askOneByOne(server.origin, PATHS)).toEqual(ANSWERS);
+    expect(server.connections).toHaveLength(2);
+  });
 });
 
 test('the last 1000 origins that sent an unrequested answer are remembered', () => {
