@@ -61,7 +61,7 @@ function answered(call: (http: HttpClient) => unknown): Keeper {
       return exchange;
     },
     dropIdle() {},
-    close: () => Promise.resolve(),
+    close() {},
   };
   const held = [call(http), exchange];
   exchange.listener.onHead(200, {});

@@ -312,7 +312,7 @@ function loaded(configured: ReadonlySet<UpstreamId>): Config {
 function createScriptedClient(stage: Stage): HttpClient {
   return {
     dropIdle() {},
-    close: () => Promise.resolve(),
+    close() {},
     send(request, listener) {
       let isOver = false;
       const exchange = {
