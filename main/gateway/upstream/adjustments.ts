@@ -125,6 +125,18 @@ const isPlainTurn = (text: string): boolean =>
   (/messages\b.{0,120}\b(assistant\.\w|property ')/.test(text) && REFUSED.test(text)) ||
   /tool_calls\b.{0,9}empty array/.test(text);
 
+/** Other words for an effort are taken. */
+const isThisEffort = (text: string): boolean =>
+  /reasoning_?effort|think value/i.test(text) &&
+  /supported values|must be one of|input should be|invalid value|think value .{0,20} not supported/i.test(
+    text,
+  );
+
+const NO_THOUGHT = /does not support thinking/i;
+
+const isAnyEffort = (text: string): boolean =>
+  (/reasoning_?effort/i.test(text) && REFUSED.test(text)) || NO_THOUGHT.test(text);
+
 const isUser: Asks = (text, { codes }) =>
   /(^|['"`.\s])user(['"`:\s]|$)/.test(text) &&
   (REFUSED.test(text) || codes.includes('string_above_max_length'));
@@ -168,6 +180,12 @@ const RULES = [
   rule('without_user', CHAT, isUser, without('user')),
   // OpenAI since gpt-5.4; those since 5.6 think unless they are told not to (charmbracelet/crush#2913, BerriAI/litellm#34569).
   rule('without_effort', CHAT, /tools with reasoning_effort are not supported/i, withoutEffort),
+  // OpenAI by model, Groq, Ollama, vLLM (Kilo-Org/cloud#3807, earendil-works/pi#1745, ollama/ollama#12561,
+  // llm-jp/llm-jp-judge#56): the model thinks as hard as it does by itself.
+  rule('without_this_effort', CHAT, isThisEffort, without('reasoning_effort'), 'this_request'),
+  // Models that do not think, or that cannot be told how hard: OpenAI, xAI, Groq, Ollama
+  // (davidmigloz/langchain_dart#712, BerriAI/litellm#16265, diegosouzapw/OmniRoute#3258, Gitlawb/openclaude#1371).
+  rule('without_any_effort', CHAT, isAnyEffort, without('reasoning_effort')),
   // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
   rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
@@ -207,6 +225,8 @@ const RULES = [
   ),
   // Anthropic: while it thinks, the last turn of a tool loop has to begin with a thought; DeepSeek wants all of them.
   rule('thinking_off', MESSAGES, isThought, withThinkingOff, 'this_request'),
+  // Ollama and Anthropic, for models that do not think (anthropics/claude-code#2245).
+  rule('without_thought', MESSAGES, NO_THOUGHT, withThinkingOff),
   // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418).
   rule('without_thinking', MESSAGES, ALIEN_THOUGHT, withoutThinking, 'this_request'),
   // Vertex, Bedrock and resellers, for what Claude Code sends (anthropics/claude-code#21612).

@@ -80,6 +80,19 @@ test.each([
       messages: [],
     },
   },
+  ...[
+    // github.com/anthropics/claude-code/issues/2245
+    "'claude-3-5-sonnet-20241022' does not support thinking.",
+    // github.com/ollama/ollama, server/routes.go
+    '"llama3.1:8b" does not support thinking',
+  ].map((words) => ({
+    who: `no thought, as ${words}`,
+    path: '/messages',
+    body: { thinking: { type: 'enabled', budget_tokens: 1024 }, messages: [] },
+    refusal: { type: 'error', error: { type: 'invalid_request_error', message: words } },
+    adjustment: 'without_thought' as const,
+    sent: { thinking: { type: 'disabled' }, messages: [] },
+  })),
   {
     who: 'Anthropic checks signatures',
     path: '/messages',

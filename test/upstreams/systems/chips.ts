@@ -87,6 +87,27 @@ export const CHIPS: readonly System[] = [
         minds: (body) => JSON.stringify(body).includes('reasoning_content'),
         sent: {},
       },
+      {
+        // github.com/diegosouzapw/OmniRoute/issues/3258: Claude Code, and a model that does not think.
+        about: 'an effort',
+        from: 'messages',
+        request: { output_config: { effort: 'high' } },
+        status: 400,
+        body: openAi('`reasoning_effort` is not supported with this model', null),
+        minds: (body) => 'reasoning_effort' in body,
+        sent: {},
+      },
+      {
+        // github.com/earendil-works/pi/issues/1745
+        about: 'the words of others for an effort',
+        from: 'responses',
+        request: { reasoning: { effort: 'medium' } },
+        status: 400,
+        body: openAi('`reasoning_effort` must be one of `none` or `default`', null),
+        minds: (body) => 'reasoning_effort' in body,
+        sent: {},
+        isSentAgain: true,
+      },
     ],
     lists: {
       body: {
