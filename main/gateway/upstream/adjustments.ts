@@ -186,6 +186,15 @@ const RULES = [
   // Models that do not think, or that cannot be told how hard: OpenAI, xAI, Groq, Ollama
   // (davidmigloz/langchain_dart#712, BerriAI/litellm#16265, diegosouzapw/OmniRoute#3258, Gitlawb/openclaude#1371).
   rule('without_any_effort', CHAT, isAnyEffort, without('reasoning_effort')),
+  // Cerebras by model; OpenAI's o series. Codex sends it with each request (agno-agi/agno#4508, evalstate/fast-agent#279).
+  rule(
+    'without_parallel',
+    CHAT,
+    isField(/\bparallel_tool_calls\b/),
+    without('parallel_tool_calls'),
+  ),
+  // OpenAI before gpt-5; Codex sends it with that name (RooCodeInc/Roo-Code#7054).
+  rule('without_verbosity', CHAT, isField(/\bverbosity\b/), without('verbosity')),
   // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
   rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).

@@ -145,6 +145,23 @@ export const CHIPS: readonly System[] = [
         code: 'queue_exceeded',
       }),
     ],
+    fields: [
+      {
+        // github.com/agno-agi/agno/issues/4508: gpt-oss; Codex sends it with each request.
+        about: 'one call at a time',
+        from: 'responses',
+        request: { tools: [{ type: 'function', name: 'a' }], parallel_tool_calls: false },
+        status: 400,
+        body: {
+          message: 'parallel_tool_calls=False is not supported by this model.',
+          type: 'invalid_request_error',
+          param: 'parallel_tool_calls',
+          code: 'wrong_api_format',
+        },
+        minds: (body) => 'parallel_tool_calls' in body,
+        sent: {},
+      },
+    ],
   },
   {
     // github.com/farion1231/cc-switch/issues/1787.

@@ -312,6 +312,21 @@ export const HOSTS: readonly System[] = [
         { headers: { 'retry-after': '5000' }, waitMs: 600_000 },
       ),
     ],
+    fields: [
+      {
+        // github.com/RooCodeInc/Roo-Code/issues/7054: gpt-4.1; Codex sends it with the names of newer models.
+        about: 'how much to say',
+        from: 'responses',
+        request: { text: { verbosity: 'low' } },
+        status: 400,
+        body: openAi(
+          "Unsupported value: 'verbosity' does not support 'low' with this model. Supported values are: 'medium'.",
+          'unsupported_value',
+        ),
+        minds: (body) => 'verbosity' in body,
+        sent: {},
+      },
+    ],
   },
   {
     name: 'GitHub Copilot',
