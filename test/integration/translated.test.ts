@@ -259,6 +259,50 @@ test.each([
   },
 );
 
+/** Of 64 bits, as Discord, X and Snowflake have them: more digits than a number of JavaScript holds. */
+const LONG_ID = '{"id":1234567890123456789}';
+
+const USE = `{"type":"tool_use","id":"t","name":"f","input":${LONG_ID}}`;
+const HISTORY = `[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"unsigned"},${USE}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}]`;
+const ABOUT_AN_ID = `{"model":"m","max_tokens":9,"messages":${HISTORY}}`;
+
+test('a number of 64 bits in a tool call stays exact, in the answer and in the history', async () => {
+  const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: LONG_ID } };
+  const { a, gateway } = await startTranslating(
+    sse(chunk({ tool_calls: [call] }), chunk({}, 'tool_calls'), DONE),
+  );
+  const { text } = await startCall(`${gateway.url}/v1/messages`, ABOUT_AN_ID).answer;
+  expect(text).toContain(`"input":${LONG_ID}`);
+  expect(a.calls[0]?.json['messages']).toMatchObject([
+    {},
+    { tool_calls: [{ function: { arguments: LONG_ID } }] },
+    {},
+  ]);
+});
+
+test('a number of 64 bits in a tool call stays exact at an upstream with the protocol', async () => {
+  const block = { type: 'tool_use', id: 'u', name: 'f', input: {} };
+  const piece = { type: 'input_json_delta', partial_json: LONG_ID };
+  const a = await startUpstream(
+    sse(
+      typed('message_start', { message: { id: 'msg_1', content: [], usage: {} } }),
+      typed('content_block_start', { index: 0, content_block: block }),
+      typed('content_block_delta', { index: 0, delta: piece }),
+      typed('content_block_stop', { index: 0 }),
+      typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } }),
+      typed('message_stop', {}),
+    ),
+  );
+  const gateway = await startGateway({
+    ...at({ hosted_a: a.url }),
+    HOSTED_A_PROTOCOLS: 'native',
+  });
+  const { text } = await startCall(`${gateway.url}/v1/messages`, ABOUT_AN_ID).answer;
+  expect(text).toContain(`"input":${LONG_ID}`);
+  expect(a.calls[0]?.body.toString()).toContain(USE);
+  expect(a.calls[0]?.body.toString()).not.toContain('unsigned');
+});
+
 test('llama.cpp gets responses as chat completions, and messages as they are', async () => {
   const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;
   const engine = await startUpstream(answers('hi'));
