@@ -195,6 +195,19 @@ test('a request that the protocol itself does not allow gets a 400, and no upstr
   });
 });
 
+test('a stored prompt without an input is no bad request where the host that keeps it is only busy', async () => {
+  const a = await startUpstream(error(503));
+  const b = await startUpstream(answers('b'));
+  const gateway = await startGateway({
+    ...at({ hosted_a: a.url, hosted_b: b.url }),
+    HOSTED_A_PROTOCOLS: 'native',
+    HOSTED_B_PROTOCOLS: 'chat',
+  });
+  const asked = { model: 'm', prompt: { id: 'pmpt_1' } };
+  const answer = await startCall(`${gateway.url}/v1/responses`, asked).answer;
+  expect([answer.status, b.calls.length]).toEqual([503, 0]);
+});
+
 test('an upstream’s own refusal reaches each client in its protocol', async () => {
   const { gateway } = await startTranslating(error(400, 'bad temperature'));
   for (const { path, body } of TRANSLATED_PROTOCOLS) {
