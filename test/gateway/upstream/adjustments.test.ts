@@ -80,6 +80,41 @@ test.each([
       messages: [],
     },
   },
+  {
+    // github.com/openai/codex/issues/36735: Codex sends it to any model.
+    who: 'gpt-4o takes no effort',
+    path: '/responses',
+    body: { input: 'a', reasoning: { effort: 'none', summary: 'auto' } },
+    refusal: error("Unsupported parameter: 'reasoning.effort' is not supported with this model.", {
+      param: 'reasoning.effort',
+      code: 'unsupported_parameter',
+    }),
+    adjustment: 'without_any_effort' as const,
+    sent: { input: 'a' },
+  },
+  {
+    // github.com/openai/codex/issues/6647
+    who: 'gpt-5.1-codex thinks in any case',
+    path: '/responses',
+    body: { input: 'a', reasoning: { effort: 'none', summary: 'auto' } },
+    refusal: error(
+      "Unsupported value: 'none' is not supported with the 'gpt-5.1-codex' model. Supported values are: 'low', 'medium', and 'high'.",
+      { param: 'reasoning.effort', code: 'unsupported_value' },
+    ),
+    adjustment: 'without_this_effort' as const,
+    sent: { input: 'a', reasoning: { summary: 'auto' } },
+  },
+  {
+    who: 'gpt-4.1 says as much as it likes',
+    path: '/responses',
+    body: { input: 'a', text: { verbosity: 'low', format: { type: 'text' } } },
+    refusal: error(
+      "Unsupported value: 'low' is not supported with the 'gpt-4.1' model. Supported values are: 'medium'.",
+      { param: 'text.verbosity', code: 'unsupported_value' },
+    ),
+    adjustment: 'without_verbosity' as const,
+    sent: { input: 'a', text: { format: { type: 'text' } } },
+  },
   ...[
     // github.com/anthropics/claude-code/issues/2245
     "'claude-3-5-sonnet-20241022' does not support thinking.",
