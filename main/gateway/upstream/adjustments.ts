@@ -34,7 +34,7 @@ import {
   withoutItemIds,
   withoutLoneThoughts,
 } from '../protocols/responses/history.ts';
-import { isObject } from '../../platform/json.ts';
+import { isObject, memberOf } from '../../platform/json.ts';
 import { type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
 
 /** Whether a refusal asks for the change. `text`: the field that it names, and its words. */
@@ -126,24 +126,31 @@ const isPlainTurn = (text: string): boolean =>
   (/messages\b.{0,120}\b(assistant\.\w|property ')/.test(text) && REFUSED.test(text)) ||
   /tool_calls\b.{0,9}empty array/.test(text);
 
-/** How hard to think, in a chat completion and in the Responses API. */
-const EFFORT = /reasoning[._]?effort/i;
-
-const withoutAnyEffort: BodyChange = (bytes, members) =>
-  without('reasoning')(bytes, members) ?? without('reasoning_effort')(bytes, members);
-
-/** The body without a member of one of its objects, or else without one of its own; null if it has neither. */
-const withoutEither =
-  (holder: string, inner: string, own: string): BodyChange =>
+/** The body without a member of one of its objects, and without the object if nothing else is in it; null if it has none. */
+const withoutInner =
+  (holder: string, inner: string): BodyChange =>
   (bytes, members) => {
     const value = smallValueOf(bytes, members, holder);
-    if (!isObject(value) || !(inner in value)) return without(own)(bytes, members);
+    if (!isObject(value) || !(inner in value)) return null;
     const { [inner]: _, ...left } = value;
-    return withMembers(bytes, members, { [holder]: JSON.stringify(left) });
+    return Object.keys(left).length === 0
+      ? without(holder)(bytes, members)
+      : withMembers(bytes, members, { [holder]: JSON.stringify(left) });
   };
 
-const withoutThisEffort = withoutEither('reasoning', 'effort', 'reasoning_effort');
-const withoutVerbosity = withoutEither('text', 'verbosity', 'verbosity');
+/** The first that has something to change. */
+const either =
+  (...changes: readonly BodyChange[]): BodyChange =>
+  (bytes, members) =>
+    changes.reduce<Buffer | null>((changed, change) => changed ?? change(bytes, members), null);
+
+/** How hard to think, in a chat completion, in the Responses and in the Messages API. */
+const EFFORT = /reasoning[._]?effort|output_config\b(?!\.format)|effort parameter/i;
+const withoutThisEffort = either(
+  without('reasoning_effort'),
+  withoutInner('reasoning', 'effort'),
+  withoutInner('output_config', 'effort'),
+);
 
 /** Other words for an effort are taken. */
 const isThisEffort = (text: string): boolean =>
@@ -156,6 +163,15 @@ const NO_THOUGHT = /does not support thinking/i;
 
 const isAnyEffort = (text: string): boolean =>
   (EFFORT.test(text) && REFUSED.test(text) && !isThisEffort(text)) || NO_THOUGHT.test(text);
+
+const NOT_ADAPTIVE =
+  /adaptive thinking is not supported|'adaptive'.{0,60}(not supported|not match)/i;
+
+/** A budget of thoughts is left to the model. */
+const withAdaptive: BodyChange = (bytes, members) =>
+  memberOf(smallValueOf(bytes, members, 'thinking'), 'type') === 'enabled'
+    ? withMembers(bytes, members, { thinking: '{"type":"adaptive"}' })
+    : null;
 
 const isUser: Asks = (text, { codes }) =>
   /(^|['"`.\s])user(['"`:\s]|$)/.test(text) &&
@@ -200,12 +216,18 @@ const RULES = [
   rule('without_user', CHAT, isUser, without('user')),
   // OpenAI since gpt-5.4; those since 5.6 think unless they are told not to (charmbracelet/crush#2913, BerriAI/litellm#34569).
   rule('without_effort', CHAT, /tools with reasoning_effort are not supported/i, withEffortOff),
-  // OpenAI by model, Groq, Ollama, vLLM (Kilo-Org/cloud#3807, earendil-works/pi#1745, ollama/ollama#12561,
-  // llm-jp/llm-jp-judge#56): the model thinks as hard as it does by itself.
+  // Ollama and Anthropic, for models that do not think, or not as they like; DashScope, Bedrock. Claude Code goes by the
+  // name that it knows, and the model may be another (anthropics/claude-code#2245, #29531, #89633).
+  rule('without_thought', MESSAGES, NO_THOUGHT, withThinkingOff),
+  rule('without_adaptive', MESSAGES, NOT_ADAPTIVE, withThinkingOff),
+  // Anthropic's later models (zhukunpenglinyutong/jetbrains-cc-gui#1003).
+  rule('adaptive', MESSAGES, /thinking\.type\.enabled.{0,9}is not supported/, withAdaptive),
+  // OpenAI by model, Groq, Ollama, vLLM, SGLang (Kilo-Org/cloud#3807, earendil-works/pi#1745, ollama/ollama#12561,
+  // router-for-me/CLIProxyAPI#1572): the model thinks as hard as it does by itself.
   rule('without_this_effort', null, isThisEffort, withoutThisEffort, 'this_request'),
-  // Models that do not think, or that cannot be told how hard: OpenAI, xAI, Groq, Ollama (openai/codex#36735,
-  // BerriAI/litellm#16265, diegosouzapw/OmniRoute#3258, Gitlawb/openclaude#1371).
-  rule('without_any_effort', null, isAnyEffort, withoutAnyEffort),
+  // Models that do not think, or that cannot be told how hard: OpenAI, xAI, Groq, Ollama, Anthropic (openai/codex#36735,
+  // BerriAI/litellm#16265, diegosouzapw/OmniRoute#3258, Gitlawb/openclaude#1371, anthropics/claude-code#30795).
+  rule('without_any_effort', null, isAnyEffort, either(without('reasoning'), withoutThisEffort)),
   // Cerebras by model; OpenAI's o series. Codex sends it with each request (agno-agi/agno#4508, evalstate/fast-agent#279).
   rule(
     'without_parallel',
@@ -214,7 +236,12 @@ const RULES = [
     without('parallel_tool_calls'),
   ),
   // OpenAI before gpt-5; Codex sends it with that name (RooCodeInc/Roo-Code#7054).
-  rule('without_verbosity', null, isField(/\bverbosity\b/), withoutVerbosity),
+  rule(
+    'without_verbosity',
+    null,
+    isField(/\bverbosity\b/),
+    either(without('verbosity'), withoutInner('text', 'verbosity')),
+  ),
   // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
   rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
@@ -254,8 +281,6 @@ const RULES = [
   ),
   // Anthropic: while it thinks, the last turn of a tool loop has to begin with a thought; DeepSeek wants all of them.
   rule('thinking_off', MESSAGES, isThought, withThinkingOff, 'this_request'),
-  // Ollama and Anthropic, for models that do not think (anthropics/claude-code#2245).
-  rule('without_thought', MESSAGES, NO_THOUGHT, withThinkingOff),
   // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418).
   rule('without_thinking', MESSAGES, ALIEN_THOUGHT, withoutThinking, 'this_request'),
   // Vertex, Bedrock and resellers, for what Claude Code sends (anthropics/claude-code#21612).
