@@ -316,6 +316,31 @@ test('a number of 64 bits in a tool call stays exact at an upstream with the pro
   expect(a.calls[0]?.body.toString()).not.toContain('unsigned');
 });
 
+test('a model in place of the one that its app knows is asked to think in its own way', async () => {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} };
+  const a = await startUpstream(async (call) => {
+    const { thinking, output_config: output } = call.json;
+    const isAdaptive = JSON.stringify(thinking) === '{"type":"adaptive"}';
+    if (isAdaptive) await error(400, 'adaptive thinking is not supported on this model')(call);
+    else if (output !== undefined)
+      await error(400, 'This model does not support the effort parameter.')(call);
+    else await json(200, { ...message, stop_reason: 'end_turn' })(call);
+  });
+  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_ASSEMBLE: 'false' });
+  const body = {
+    model: 'claude-sonnet-4-6',
+    max_tokens: 9,
+    messages: [{ role: 'user', content: 'hi' }],
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'high' },
+  };
+  const ask = () => startCall(`${gateway.url}/v1/messages`, body).answer;
+  expect(await ask()).toMatchObject({ status: 200, upstream: 'hosted_a' });
+  expect(a.calls).toHaveLength(3);
+  await ask();
+  expect(a.calls).toHaveLength(4);
+});
+
 test('llama.cpp gets responses as chat completions, and messages as they are', async () => {
   const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;
   const engine = await startUpstream(answers('hi'));
