@@ -12,6 +12,38 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * As `parseJson`, for what is written again: integers that a number cannot hold, such as ids of 64 bits, are written as
+ * they came. They are no numbers until then.
+ */
+export function parseExactJson(text: string): unknown {
+  if (!LONG_INTEGER.test(text)) return parseJson(text);
+  if (isHeavyJson(text)) return undefined;
+  try {
+    return JSON.parse(text, (_key, value, { source = '' }) =>
+      typeof value === 'number' && INTEGER.test(source) && !Number.isSafeInteger(value)
+        ? JSON.rawJSON(source)
+        : value,
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+const LONG_INTEGER = /\d{16}/;
+const INTEGER = /^-?\d+$/;
+
+declare global {
+  /** Of ECMAScript 2026 (tc39/proposal-json-parse-with-source), which TypeScript 7.0 does not know. */
+  interface JSON {
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
+    rawJSON(text: string): object;
+  }
+}
+
 /** Null if the value is nested too deep to be written, as an upstream's can be. */
 export function writeJson(value: unknown): string | null {
   try {

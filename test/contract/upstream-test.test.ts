@@ -136,6 +136,22 @@ describe('tests of an upstream', () => {
     expect(up.calls).toHaveLength(1);
   });
 
+  test('the test of an upstream that has a new address neither waits for the former one nor tells of it', async () => {
+    const former = await startUpstream(hang);
+    const next = await startUpstream(sse(chunk({ content: 'OK' }), STOP, DONE));
+    const gateway = await startControlled(HOSTED);
+    await gateway.set({ hosted_a: { baseUrl: former.url } });
+    const path = 'upstreams/hosted_a/test';
+    const first = gateway.post(path);
+    const { res } = await former.call(1);
+    await gateway.set({ hosted_a: { baseUrl: next.url } });
+    expect((await gateway.post(path)).text).toContain('"ok":true');
+    const { sightings } = gateway.host.snapshot();
+    res.writeHead(401).end('{"error":{"code":"invalid_api_key","message":"no"}}');
+    expect((await first).text).toContain('"ok":false');
+    expect(gateway.host.snapshot().sightings).toEqual(sightings);
+  });
+
   test('the test of an upstream needs control, a known upstream and one that is set up', async () => {
     const gateway = await startControlled({});
     const path = `${gateway.url}/api/v1/upstreams/local/test`;

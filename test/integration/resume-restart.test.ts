@@ -117,3 +117,16 @@ test('reasoning before the text of an answer given again is compared and not sen
   const { text } = await chatStream(gateway.url, SAME);
   expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then' });
 });
+
+test.each(['reasoning', 'reasoning_text'])(
+  'reasoning by the name %s is not sent twice in an answer given again',
+  async (name) => {
+    const { gateway } = await startAnew(
+      cut(chunkOf('a', { [name]: 'a fox, then' }), ...BEGUN),
+      sse(chunkOf('b', { [name]: 'a fox, then' }), ...told('b')),
+    );
+    const { text } = await chatStream(gateway.url, SAME);
+    expect(heard(text)).toMatchObject(ONE_WHOLE);
+    expect(text.match(/a fox, then/g)).toHaveLength(1);
+  },
+);

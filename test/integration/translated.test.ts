@@ -195,6 +195,19 @@ test('a request that the protocol itself does not allow gets a 400, and no upstr
   });
 });
 
+test('a stored prompt without an input is no bad request where the host that keeps it is only busy', async () => {
+  const a = await startUpstream(error(503));
+  const b = await startUpstream(answers('b'));
+  const gateway = await startGateway({
+    ...at({ hosted_a: a.url, hosted_b: b.url }),
+    HOSTED_A_PROTOCOLS: 'native',
+    HOSTED_B_PROTOCOLS: 'chat',
+  });
+  const asked = { model: 'm', prompt: { id: 'pmpt_1' } };
+  const answer = await startCall(`${gateway.url}/v1/responses`, asked).answer;
+  expect([answer.status, b.calls.length]).toEqual([503, 0]);
+});
+
 test('an upstream’s own refusal reaches each client in its protocol', async () => {
   const { gateway } = await startTranslating(error(400, 'bad temperature'));
   for (const { path, body } of TRANSLATED_PROTOCOLS) {
@@ -258,6 +271,75 @@ test.each([
     ]);
   },
 );
+
+/** Of 64 bits, as Discord, X and Snowflake have them: more digits than a number of JavaScript holds. */
+const LONG_ID = '{"id":1234567890123456789}';
+
+const USE = `{"type":"tool_use","id":"t","name":"f","input":${LONG_ID}}`;
+const HISTORY = `[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"unsigned"},${USE}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}]`;
+const ABOUT_AN_ID = `{"model":"m","max_tokens":9,"messages":${HISTORY}}`;
+
+test('a number of 64 bits in a tool call stays exact, in the answer and in the history', async () => {
+  const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: LONG_ID } };
+  const { a, gateway } = await startTranslating(
+    sse(chunk({ tool_calls: [call] }), chunk({}, 'tool_calls'), DONE),
+  );
+  const { text } = await startCall(`${gateway.url}/v1/messages`, ABOUT_AN_ID).answer;
+  expect(text).toContain(`"input":${LONG_ID}`);
+  expect(a.calls[0]?.json['messages']).toMatchObject([
+    {},
+    { tool_calls: [{ function: { arguments: LONG_ID } }] },
+    {},
+  ]);
+});
+
+test('a number of 64 bits in a tool call stays exact at an upstream with the protocol', async () => {
+  const block = { type: 'tool_use', id: 'u', name: 'f', input: {} };
+  const piece = { type: 'input_json_delta', partial_json: LONG_ID };
+  const a = await startUpstream(
+    sse(
+      typed('message_start', { message: { id: 'msg_1', content: [], usage: {} } }),
+      typed('content_block_start', { index: 0, content_block: block }),
+      typed('content_block_delta', { index: 0, delta: piece }),
+      typed('content_block_stop', { index: 0 }),
+      typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } }),
+      typed('message_stop', {}),
+    ),
+  );
+  const gateway = await startGateway({
+    ...at({ hosted_a: a.url }),
+    HOSTED_A_PROTOCOLS: 'native',
+  });
+  const { text } = await startCall(`${gateway.url}/v1/messages`, ABOUT_AN_ID).answer;
+  expect(text).toContain(`"input":${LONG_ID}`);
+  expect(a.calls[0]?.body.toString()).toContain(USE);
+  expect(a.calls[0]?.body.toString()).not.toContain('unsigned');
+});
+
+test('a model in place of the one that its app knows is asked to think in its own way', async () => {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} };
+  const a = await startUpstream(async (call) => {
+    const { thinking, output_config: output } = call.json;
+    const isAdaptive = JSON.stringify(thinking) === '{"type":"adaptive"}';
+    if (isAdaptive) await error(400, 'adaptive thinking is not supported on this model')(call);
+    else if (output !== undefined)
+      await error(400, 'This model does not support the effort parameter.')(call);
+    else await json(200, { ...message, stop_reason: 'end_turn' })(call);
+  });
+  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_ASSEMBLE: 'false' });
+  const body = {
+    model: 'claude-sonnet-4-6',
+    max_tokens: 9,
+    messages: [{ role: 'user', content: 'hi' }],
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'high' },
+  };
+  const ask = () => startCall(`${gateway.url}/v1/messages`, body).answer;
+  expect(await ask()).toMatchObject({ status: 200, upstream: 'hosted_a' });
+  expect(a.calls).toHaveLength(3);
+  await ask();
+  expect(a.calls).toHaveLength(4);
+});
 
 test('llama.cpp gets responses as chat completions, and messages as they are', async () => {
   const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;

@@ -21,7 +21,8 @@ const minding =
 test.each(CASES)(
   'a request for $wanted is adjusted, once, for $name, which does not take $about',
   async ({ place, manner, wanted, ...field }) => {
-    const { from: protocol = 'chat', request: more, minds, sent, isNeverSent } = field;
+    const { from: protocol = 'chat', request: more, minds, sent } = field;
+    const { isNeverSent, isSentAgain } = field;
     const { url, system, next } = await startBetween(place, minding(field, manner));
     const question = { protocol, isStream: wanted === 'a stream', more };
     const told = await ask(url, question);
@@ -31,7 +32,8 @@ test.each(CASES)(
     );
     expect(system.calls.at(-1)?.json).toMatchObject(sent);
     await ask(url, question);
-    expect(system.calls.filter((call) => minds(call.json))).toHaveLength(isNeverSent ? 0 : 1);
+    const refused = isSentAgain ? 2 : 1;
+    expect(system.calls.filter((call) => minds(call.json))).toHaveLength(isNeverSent ? 0 : refused);
     expect(next.calls).toHaveLength(0);
   },
 );

@@ -136,4 +136,6 @@ export interface RefusedField {
   readonly sent: Json;
   /** The gateway knows it, and no call is spent on a refusal. */
   readonly isNeverSent?: true;
+  /** Of this value alone, so it is sent again with the next request. */
+  readonly isSentAgain?: true;
 }

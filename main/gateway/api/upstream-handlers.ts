@@ -23,8 +23,14 @@ interface UpstreamDeps {
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Pick<SightingsMonitor, 'tested'>;
-  readonly circuits: Pick<Circuits, 'epoch' | 'excludeAfter' | 'reset'>;
+  readonly circuits: Pick<Circuits, 'at' | 'epoch' | 'excludeAfter' | 'reset'>;
   readonly adjustments: Adjustments;
+}
+
+interface RunningTest {
+  /** Of the circuits, when it began. */
+  readonly epoch: number;
+  readonly outcome: Promise<TestOutcome>;
 }
 
 /**
@@ -33,11 +39,30 @@ interface UpstreamDeps {
  * circuit, as that of a probe does, and ends what excludes the upstream.
  */
 export function upstreamHandlers(deps: UpstreamDeps) {
-  const running = new Map<UpstreamId, Promise<TestOutcome>>();
+  const running = new Map<UpstreamId, RunningTest>();
+  /** False once the id may stand for another address, key or model. */
+  const isCurrent = (id: UpstreamId, epoch: number) => epoch >= deps.circuits.at(id).epoch;
 
-  async function tested(id: UpstreamId, run: () => Promise<TestOutcome>): Promise<TestOutcome> {
+  /** A second click waits for the result of the first. */
+  function outcomeOf(id: UpstreamId, run: () => Promise<TestOutcome>): Promise<TestOutcome> {
+    const before = running.get(id);
+    if (before !== undefined && isCurrent(id, before.epoch)) return before.outcome;
     const epoch = deps.circuits.epoch();
+    const outcome = tested(id, epoch, run).finally(() => {
+      if (running.get(id) === test) running.delete(id);
+    });
+    const test = { epoch, outcome };
+    running.set(id, test);
+    return outcome;
+  }
+
+  async function tested(
+    id: UpstreamId,
+    epoch: number,
+    run: () => Promise<TestOutcome>,
+  ): Promise<TestOutcome> {
     const outcome = await run();
+    if (!isCurrent(id, epoch)) return outcome;
     const { result, isCompletion, failure, provider, model } = outcome;
     if (result.ok && isCompletion) {
       deps.circuits.reset(id);
@@ -59,10 +84,8 @@ export function upstreamHandlers(deps: UpstreamDeps) {
         sendError(res, start);
         return;
       }
-      // A second click waits for the result of the first.
-      const test = running.get(id) ?? tested(id, start.run).finally(() => running.delete(id));
-      running.set(id, test);
-      sendJson(res, 200, (await test).result);
+      const { result } = await outcomeOf(id, start.run);
+      sendJson(res, 200, result);
     },
     models: async (req: Request, res: Response) => {
       const id = upstreamIn(req, res);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { isObject, parseJson } from '../../platform/json.ts';
+import { isObject, parseExactJson } from '../../platform/json.ts';
 import type { ItemMemory } from './responses/history.ts';
 import type { ChatBody } from './translation/conversation.ts';
 import type {
@@ -61,7 +61,7 @@ export async function chatFormInTurns(
   return () => form;
 }
 
-const parsedOf = ({ bytes }: ChatRequest) => parseJson(bytes.toString('utf8'));
+const parsedOf = ({ bytes }: ChatRequest) => parseExactJson(bytes.toString('utf8'));
 
 /** The body was checked before, so that it is valid JSON. */
 export const TOO_HEAVY: Untranslatable = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { isObject, parseJson } from '../../platform/json.ts';
+import { isObject, parseExactJson } from '../../platform/json.ts';
 import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
 
 /** Position of a value in the bytes of a JSON text. */
@@ -214,7 +214,7 @@ export function editedList(
   for (const { start, end } of elementsOf(bytes, list)) {
     const own = bytes.subarray(start, end);
     const before = words.some((word) => own.includes(word))
-      ? parseJson(own.toString('utf8'))
+      ? parseExactJson(own.toString('utf8'))
       : null;
     const after = before === null || before === undefined ? before : edit(before);
     if (after !== before) isChanged = true;

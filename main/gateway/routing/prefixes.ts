@@ -135,6 +135,7 @@ export function createPrefixes(clock: Clock): Prefixes {
       return share;
     },
     forget(id) {
+      tellers.delete(id);
       for (const each of all) if (each.id === id) drop(each);
     },
   };

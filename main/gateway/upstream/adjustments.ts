@@ -34,7 +34,8 @@ import {
   withoutItemIds,
   withoutLoneThoughts,
 } from '../protocols/responses/history.ts';
-import { isObject } from '../../platform/json.ts';
+import { isObject, memberOf } from '../../platform/json.ts';
+import { type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
 
 /** Whether a refusal asks for the change. `text`: the field that it names, and its words. */
 type Asks = RegExp | ((text: string, error: UpstreamError) => boolean);
@@ -93,7 +94,7 @@ function asWhole(body: Buffer, members: readonly Member[]): Buffer | null {
 }
 
 /** An agent without thoughts is of more use than one without tools. */
-const withoutEffort: BodyChange = (bytes, members) =>
+const withEffortOff: BodyChange = (bytes, members) =>
   members.some(({ key }) => key === 'tools') &&
   smallValueOf(bytes, members, 'reasoning_effort') !== 'none'
     ? withMembers(bytes, members, { reasoning_effort: '"none"' })
@@ -124,6 +125,53 @@ const isReasoning = (text: string): boolean =>
 const isPlainTurn = (text: string): boolean =>
   (/messages\b.{0,120}\b(assistant\.\w|property ')/.test(text) && REFUSED.test(text)) ||
   /tool_calls\b.{0,9}empty array/.test(text);
+
+/** The body without a member of one of its objects, and without the object if nothing else is in it; null if it has none. */
+const withoutInner =
+  (holder: string, inner: string): BodyChange =>
+  (bytes, members) => {
+    const value = smallValueOf(bytes, members, holder);
+    if (!isObject(value) || !(inner in value)) return null;
+    const { [inner]: _, ...left } = value;
+    return Object.keys(left).length === 0
+      ? without(holder)(bytes, members)
+      : withMembers(bytes, members, { [holder]: JSON.stringify(left) });
+  };
+
+/** The first that has something to change. */
+const either =
+  (...changes: readonly BodyChange[]): BodyChange =>
+  (bytes, members) =>
+    changes.reduce<Buffer | null>((changed, change) => changed ?? change(bytes, members), null);
+
+/** How hard to think, in a chat completion, in the Responses and in the Messages API. */
+const EFFORT = /reasoning[._]?effort|output_config\b(?!\.format)|effort parameter/i;
+const withoutThisEffort = either(
+  without('reasoning_effort'),
+  withoutInner('reasoning', 'effort'),
+  withoutInner('output_config', 'effort'),
+);
+
+/** Other words for an effort are taken. */
+const isThisEffort = (text: string): boolean =>
+  (EFFORT.test(text) || /think value/.test(text)) &&
+  /supported values|must be one of|input should be|invalid value|think value .{0,20} not supported/i.test(
+    text,
+  );
+
+const NO_THOUGHT = /does not support thinking/i;
+
+const isAnyEffort = (text: string): boolean =>
+  (EFFORT.test(text) && REFUSED.test(text) && !isThisEffort(text)) || NO_THOUGHT.test(text);
+
+const NOT_ADAPTIVE =
+  /adaptive thinking is not supported|'adaptive'.{0,60}(not supported|not match)/i;
+
+/** A budget of thoughts is left to the model. */
+const withAdaptive: BodyChange = (bytes, members) =>
+  memberOf(smallValueOf(bytes, members, 'thinking'), 'type') === 'enabled'
+    ? withMembers(bytes, members, { thinking: '{"type":"adaptive"}' })
+    : null;
 
 const isUser: Asks = (text, { codes }) =>
   /(^|['"`.\s])user(['"`:\s]|$)/.test(text) &&
@@ -167,7 +215,33 @@ const RULES = [
   // OpenAI takes 64 characters.
   rule('without_user', CHAT, isUser, without('user')),
   // OpenAI since gpt-5.4; those since 5.6 think unless they are told not to (charmbracelet/crush#2913, BerriAI/litellm#34569).
-  rule('without_effort', CHAT, /tools with reasoning_effort are not supported/i, withoutEffort),
+  rule('without_effort', CHAT, /tools with reasoning_effort are not supported/i, withEffortOff),
+  // Ollama and Anthropic, for models that do not think, or not as they like; DashScope, Bedrock. Claude Code goes by the
+  // name that it knows, and the model may be another (anthropics/claude-code#2245, #29531, #89633).
+  rule('without_thought', MESSAGES, NO_THOUGHT, withThinkingOff),
+  rule('without_adaptive', MESSAGES, NOT_ADAPTIVE, withThinkingOff),
+  // Anthropic's later models (zhukunpenglinyutong/jetbrains-cc-gui#1003).
+  rule('adaptive', MESSAGES, /thinking\.type\.enabled.{0,9}is not supported/, withAdaptive),
+  // OpenAI by model, Groq, Ollama, vLLM, SGLang (Kilo-Org/cloud#3807, earendil-works/pi#1745, ollama/ollama#12561,
+  // router-for-me/CLIProxyAPI#1572): the model thinks as hard as it does by itself.
+  rule('without_this_effort', null, isThisEffort, withoutThisEffort, 'this_request'),
+  // Models that do not think, or that cannot be told how hard: OpenAI, xAI, Groq, Ollama, Anthropic (openai/codex#36735,
+  // BerriAI/litellm#16265, diegosouzapw/OmniRoute#3258, Gitlawb/openclaude#1371, anthropics/claude-code#30795).
+  rule('without_any_effort', null, isAnyEffort, either(without('reasoning'), withoutThisEffort)),
+  // Cerebras by model; OpenAI's o series. Codex sends it with each request (agno-agi/agno#4508, evalstate/fast-agent#279).
+  rule(
+    'without_parallel',
+    CHAT,
+    isField(/\bparallel_tool_calls\b/),
+    without('parallel_tool_calls'),
+  ),
+  // OpenAI before gpt-5; Codex sends it with that name (RooCodeInc/Roo-Code#7054).
+  rule(
+    'without_verbosity',
+    null,
+    isField(/\bverbosity\b/),
+    either(without('verbosity'), withoutInner('text', 'verbosity')),
+  ),
   // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
   rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
@@ -386,84 +460,4 @@ function withNotesAsUser(bytes: Buffer, members: readonly Member[]): Buffer | nu
     return isNote ? { ...each, role: 'user' } : each;
   });
   return edited === null ? null : withMembers(bytes, members, { [list.key]: edited });
-}
-
-/** A request that may have more tokens for its answer than a model can give is asked for fewer. */
-export type TokenLimit = `at_most_${number}`;
-
-const FIELDS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
-
-/** How hosts and engines say how many they can give, whatever the prompt. */
-const MOST = [
-  // OpenAI.
-  /supports at most (\d{1,9}) completion tokens/,
-  // DeepSeek (mnfst/llm-gateway#1177); DashScope.
-  /range of max_tokens (?:is|should be) \[1, ?(\d{1,9})\]/i,
-  // Groq.
-  /max_(?:completion_)?tokens`? must be less than or equal to `?(\d{1,9})/,
-  // Anthropic.
-  /max_tokens: \d{1,9} > (\d{1,9}), which is the maximum/,
-];
-
-/** How they say that prompt and answer together are too long: the window, and the tokens of the prompt. */
-const WINDOW = [
-  // vLLM (farion1231/cc-switch#1022); OpenAI, vLLM before 0.7 and SGLang.
-  /context length is (\d{1,9}) tokens\b.{0,40}\brequest has (\d{1,9}) input tokens/,
-  /context length (?:is|of) (\d{1,9}) tokens\b.{0,80}?\b(\d{1,9}) (?:tokens from the input|in the) messages/,
-];
-/** Anthropic: the prompt, what was asked for, the window. */
-const SUM = /exceed context limit: (\d{1,9}) \+ \d{1,9} > (\d{1,9})/;
-
-/** Fewer are no answer: another upstream may have a larger window. */
-const LEAST_TOKENS = 4096;
-/** Of a small window. */
-const LEAST_SHARE = 1 / 4;
-
-/** The limit that would answer a refusal of the one that `body` has; null if there is none, or it was tried. */
-export function tokenLimitIn(
-  text: string,
-  body: Buffer,
-  made: ReadonlySet<string>,
-): TokenLimit | null {
-  const most = mostIn(text);
-  if (most === null || [...made].some((each) => each.startsWith(PREFIX))) return null;
-  const limit: TokenLimit = `${PREFIX}${most}`;
-  return withTokenLimit(body, new Set([limit])) === body ? null : limit;
-}
-
-const PREFIX = 'at_most_';
-
-function mostIn(text: string): number | null {
-  for (const pattern of MOST) {
-    const [, most] = pattern.exec(text) ?? [];
-    if (most !== undefined) return Number(most);
-  }
-  const [, prompt, window] = SUM.exec(text) ?? [];
-  const sizes = prompt !== undefined && window !== undefined ? [window, prompt] : windowIn(text);
-  if (sizes === null) return null;
-  const [inAll = 0, read = 0] = sizes.map(Number);
-  const left = inAll - read;
-  return left >= Math.min(LEAST_TOKENS, inAll * LEAST_SHARE) ? left : null;
-}
-
-function windowIn(text: string): readonly string[] | null {
-  for (const pattern of WINDOW) {
-    const found = pattern.exec(text);
-    if (found !== null) return found.slice(1);
-  }
-  return null;
-}
-
-/** The body with the limit that is among the changes, where its own is larger. */
-export function withTokenLimit(body: Buffer, made: ReadonlySet<string>): Buffer {
-  const limit = [...made].find((each) => each.startsWith(PREFIX));
-  if (limit === undefined) return body;
-  const most = Number(limit.slice(PREFIX.length));
-  const members = topLevelMembers(body);
-  const larger = FIELDS.filter((field) => {
-    const asked = smallValueOf(body, members, field);
-    return typeof asked === 'number' && asked > most;
-  });
-  if (larger.length === 0) return body;
-  return withMembers(body, members, Object.fromEntries(larger.map((field) => [field, `${most}`])));
 }

@@ -104,6 +104,18 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(200);
   });
 
+  test('prefixes are kept where an engine that reports nothing has taken the place of one that did', () => {
+    const { prefixes } = create();
+    const first = prompt([1, 2, 3]);
+    prefixes.read(A, first);
+    prefixes.told(A, prefixes.at(A, first), told(500));
+    prefixes.forget(A);
+    prefixes.read(A, first);
+    const next = prompt([1, 2, 3, 4]);
+    expect(prefixes.told(A, prefixes.at(A, next), told(0))).toBeNull();
+    expect(prefixes.at(A, next).bytes).toBe(300);
+  });
+
   test('the cached prefix is what a plain list of all prompts gives, whatever is read', () => {
     const keys = fc.array(fc.nat(3), { minLength: 1, maxLength: 6 });
     const turn = fc.tuple(fc.constantFrom(A, B), keys);

@@ -81,6 +81,96 @@ test.each([
     },
   },
   {
+    // github.com/openai/codex/issues/36735: Codex sends it to any model.
+    who: 'gpt-4o takes no effort',
+    path: '/responses',
+    body: { input: 'a', reasoning: { effort: 'none', summary: 'auto' } },
+    refusal: error("Unsupported parameter: 'reasoning.effort' is not supported with this model.", {
+      param: 'reasoning.effort',
+      code: 'unsupported_parameter',
+    }),
+    adjustment: 'without_any_effort' as const,
+    sent: { input: 'a' },
+  },
+  {
+    // github.com/openai/codex/issues/6647
+    who: 'gpt-5.1-codex thinks in any case',
+    path: '/responses',
+    body: { input: 'a', reasoning: { effort: 'none', summary: 'auto' } },
+    refusal: error(
+      "Unsupported value: 'none' is not supported with the 'gpt-5.1-codex' model. Supported values are: 'low', 'medium', and 'high'.",
+      { param: 'reasoning.effort', code: 'unsupported_value' },
+    ),
+    adjustment: 'without_this_effort' as const,
+    sent: { input: 'a', reasoning: { summary: 'auto' } },
+  },
+  {
+    who: 'gpt-4.1 says as much as it likes',
+    path: '/responses',
+    body: { input: 'a', text: { verbosity: 'low', format: { type: 'text' } } },
+    refusal: error(
+      "Unsupported value: 'low' is not supported with the 'gpt-4.1' model. Supported values are: 'medium'.",
+      { param: 'text.verbosity', code: 'unsupported_value' },
+    ),
+    adjustment: 'without_verbosity' as const,
+    sent: { input: 'a', text: { format: { type: 'text' } } },
+  },
+  ...(
+    [
+      // github.com/anthropics/claude-code/issues/2245
+      ["'claude-3-5-sonnet-20241022' does not support thinking.", 'without_thought'],
+      // github.com/ollama/ollama, server/routes.go
+      ['"llama3.1:8b" does not support thinking', 'without_thought'],
+      // github.com/anthropics/claude-code/issues/89633
+      ['adaptive thinking is not supported on this model', 'without_adaptive'],
+      // github.com/anthropics/claude-code/issues/29531
+      [
+        "Only 'enabled' and 'disabled' are supported for thinking; 'adaptive' is not supported.",
+        'without_adaptive',
+      ],
+      // github.com/strands-agents/harness-sdk/issues/1856
+      [
+        "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
+        'without_adaptive',
+      ],
+    ] as const
+  ).map(([words, adjustment]) => ({
+    who: `no thought, as ${words}`,
+    path: '/messages',
+    body: { thinking: { type: 'adaptive' }, messages: [] },
+    refusal: { type: 'error', error: { type: 'invalid_request_error', message: words } },
+    adjustment,
+    sent: { thinking: { type: 'disabled' }, messages: [] },
+  })),
+  {
+    // github.com/zhukunpenglinyutong/jetbrains-cc-gui/issues/1003
+    who: 'Opus 4.8 thinks as long as it likes',
+    path: '/messages',
+    body: { thinking: { type: 'enabled', budget_tokens: 1024 }, messages: [] },
+    refusal: error(
+      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    ),
+    adjustment: 'adaptive' as const,
+    sent: { thinking: { type: 'adaptive' }, messages: [] },
+  },
+  {
+    // github.com/anthropics/claude-code/issues/30795
+    who: 'Haiku 4.5 takes no effort',
+    path: '/messages',
+    body: { output_config: { effort: 'high' }, messages: [] },
+    refusal: error('This model does not support the effort parameter.'),
+    adjustment: 'without_any_effort' as const,
+    sent: { messages: [] },
+  },
+  {
+    who: 'Opus 4.5 knows three words for an effort, and the format stays',
+    path: '/messages',
+    body: { output_config: { effort: 'max', format: { type: 'json_schema' } }, messages: [] },
+    refusal: error("output_config.effort: Input should be 'low', 'medium' or 'high'"),
+    adjustment: 'without_this_effort' as const,
+    sent: { output_config: { format: { type: 'json_schema' } }, messages: [] },
+  },
+  {
     who: 'Anthropic checks signatures',
     path: '/messages',
     body: {

@@ -87,6 +87,27 @@ export const CHIPS: readonly System[] = [
         minds: (body) => JSON.stringify(body).includes('reasoning_content'),
         sent: {},
       },
+      {
+        // github.com/diegosouzapw/OmniRoute/issues/3258: Claude Code, and a model that does not think.
+        about: 'an effort',
+        from: 'messages',
+        request: { output_config: { effort: 'high' } },
+        status: 400,
+        body: openAi('`reasoning_effort` is not supported with this model', null),
+        minds: (body) => 'reasoning_effort' in body,
+        sent: {},
+      },
+      {
+        // github.com/earendil-works/pi/issues/1745
+        about: 'the words of others for an effort',
+        from: 'responses',
+        request: { reasoning: { effort: 'medium' } },
+        status: 400,
+        body: openAi('`reasoning_effort` must be one of `none` or `default`', null),
+        minds: (body) => 'reasoning_effort' in body,
+        sent: {},
+        isSentAgain: true,
+      },
     ],
     lists: {
       body: {
@@ -123,6 +144,23 @@ export const CHIPS: readonly System[] = [
         param: 'queue',
         code: 'queue_exceeded',
       }),
+    ],
+    fields: [
+      {
+        // github.com/agno-agi/agno/issues/4508: gpt-oss; Codex sends it with each request.
+        about: 'one call at a time',
+        from: 'responses',
+        request: { tools: [{ type: 'function', name: 'a' }], parallel_tool_calls: false },
+        status: 400,
+        body: {
+          message: 'parallel_tool_calls=False is not supported by this model.',
+          type: 'invalid_request_error',
+          param: 'parallel_tool_calls',
+          code: 'wrong_api_format',
+        },
+        minds: (body) => 'parallel_tool_calls' in body,
+        sent: {},
+      },
     ],
   },
   {

@@ -2,6 +2,12 @@ import { openAi, openRouter, refused } from '../refused.ts';
 import { answer, DONE, part, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
+/** A chunk with a message beside its delta. */
+const beside = (content: string, soFar: string) => ({
+  ...part({}),
+  choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason: null }],
+});
+
 /** Hosts of models by others. */
 export const HOSTS: readonly System[] = [
   {
@@ -306,6 +312,21 @@ export const HOSTS: readonly System[] = [
         { headers: { 'retry-after': '5000' }, waitMs: 600_000 },
       ),
     ],
+    fields: [
+      {
+        // github.com/RooCodeInc/Roo-Code/issues/7054: gpt-4.1; Codex sends it with the names of newer models.
+        about: 'how much to say',
+        from: 'responses',
+        request: { text: { verbosity: 'low' } },
+        status: 400,
+        body: openAi(
+          "Unsupported value: 'verbosity' does not support 'low' with this model. Supported values are: 'medium'.",
+          'unsupported_value',
+        ),
+        minds: (body) => 'verbosity' in body,
+        sent: {},
+      },
+    ],
   },
   {
     name: 'GitHub Copilot',
@@ -399,6 +420,44 @@ export const HOSTS: readonly System[] = [
         ],
         fate: { text: 'Yes' },
         tokens: { input: 10, output: 5, cached: 0, estimated: false },
+      },
+    ],
+  },
+  {
+    // Portkey-AI/gateway, providers/perplexity-ai: the text so far beside each delta.
+    name: 'Perplexity',
+    place: 'hosted_a',
+    manner: {
+      around: { citations: ['https://example.com'], search_results: [] },
+      usage: 'each',
+      lineEnd: '\r\n',
+    },
+    refusals: [
+      refused('model_not_found', 400, {
+        error: {
+          message: "Invalid model 'm'. Permitted models can be found in the documentation.",
+          type: 'invalid_model',
+          code: 400,
+        },
+      }),
+      // A page of the firewall in front of it.
+      refused(
+        'credentials',
+        401,
+        '<html><head><title>401 Authorization Required</title></head></html>',
+        { headers: { 'content-type': 'text/html' } },
+      ),
+    ],
+    oddities: [
+      {
+        says: 'the text so far beside each delta',
+        stream: [
+          beside('Do not ', 'Do not '),
+          beside('press it.', 'Do not press it.'),
+          part({}, 'stop'),
+          DONE,
+        ],
+        fate: { text: 'Do not press it.' },
       },
     ],
   },

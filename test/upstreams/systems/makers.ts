@@ -5,12 +5,6 @@ import type { System } from '../system.ts';
 /** xAI says it of missing rights and of flagged prompts. */
 const PERMISSION = 'The caller does not have permission to execute the specified operation';
 
-/** A chunk with a message beside its delta. */
-const beside = (content: string, soFar: string) => ({
-  ...part({}),
-  choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason: null }],
-});
-
 /** Hosts that serve their own models. */
 export const MAKERS: readonly System[] = [
   {
@@ -110,6 +104,30 @@ export const MAKERS: readonly System[] = [
         ),
         minds: (body) => 'tools' in body && body['reasoning_effort'] !== 'none',
         sent: { reasoning_effort: 'none' },
+      },
+      {
+        // github.com/davidmigloz/langchain_dart/issues/712: models that do not think.
+        about: 'an effort',
+        from: 'messages',
+        request: { thinking: { type: 'enabled', budget_tokens: 8000 } },
+        status: 400,
+        body: openAi('Unrecognized request argument supplied: reasoning_effort', null),
+        minds: (body) => 'reasoning_effort' in body,
+        sent: {},
+      },
+      {
+        // github.com/Kilo-Org/cloud/pull/3807; github.com/anomalyco/opencode/issues/4451
+        about: 'no thoughts',
+        from: 'messages',
+        request: { thinking: { type: 'disabled' } },
+        status: 400,
+        body: openAi(
+          "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values are: 'minimal', 'low', 'medium', and 'high'.",
+          'unsupported_value',
+        ),
+        minds: (body) => 'reasoning_effort' in body,
+        sent: {},
+        isSentAgain: true,
       },
       {
         // platform.openai.com/docs, Reasoning
@@ -458,42 +476,19 @@ export const MAKERS: readonly System[] = [
         tokens: { input: 110, cached: 100, output: 5, estimated: false },
       },
     ],
-  },
-  {
-    // Portkey-AI/gateway, providers/perplexity-ai: the text so far beside each delta.
-    name: 'Perplexity',
-    place: 'hosted_a',
-    manner: {
-      around: { citations: ['https://example.com'], search_results: [] },
-      usage: 'each',
-      lineEnd: '\r\n',
-    },
-    refusals: [
-      refused('model_not_found', 400, {
-        error: {
-          message: "Invalid model 'm'. Permitted models can be found in the documentation.",
-          type: 'invalid_model',
-          code: 400,
-        },
-      }),
-      // A page of the firewall in front of it.
-      refused(
-        'credentials',
-        401,
-        '<html><head><title>401 Authorization Required</title></head></html>',
-        { headers: { 'content-type': 'text/html' } },
-      ),
-    ],
-    oddities: [
+    fields: [
       {
-        says: 'the text so far beside each delta',
-        stream: [
-          beside('Do not ', 'Do not '),
-          beside('press it.', 'Do not press it.'),
-          part({}, 'stop'),
-          DONE,
-        ],
-        fate: { text: 'Do not press it.' },
+        // github.com/BerriAI/litellm/pull/16265; github.com/NousResearch/hermes-agent/issues/23088
+        about: 'an effort',
+        from: 'responses',
+        request: { reasoning: { effort: 'medium' } },
+        status: 400,
+        body: {
+          code: 'Client specified an invalid argument',
+          error: 'Model grok-4-latest does not support parameter reasoningEffort.',
+        },
+        minds: (body) => 'reasoning_effort' in body,
+        sent: {},
       },
     ],
   },

@@ -270,10 +270,13 @@ export function contentOf(delta: Delta): string {
   return typeof content === 'string' ? content : '';
 }
 
+const REASONING = ['reasoning_content', 'reasoning', 'reasoning_text'];
+
 /** The reasoning of a delta; engines that know both names give the same text under each. */
 export function reasoningOf(delta: Delta): string {
-  const { reasoning_content: content, reasoning, reasoning_text: text } = delta;
-  const told = [content, reasoning, text].find((each) => typeof each === 'string' && each !== '');
+  const told = REASONING.map((name) => delta[name]).find(
+    (each) => typeof each === 'string' && each !== '',
+  );
   return typeof told === 'string' ? told : '';
 }
 
@@ -299,18 +302,16 @@ interface Kept {
 
 /** A delta with only those texts, calls and role, and its other fields. Null if it is empty. */
 export function keptOf(delta: Delta, kept: Kept): Delta | null {
-  const { role, content: _, tool_calls, reasoning, reasoning_content, ...rest } = delta;
-  const { reasoning_details, ...others } = rest;
+  const { role, content: _, tool_calls, reasoning_details, ...others } = delta;
   const hasReasoning = kept.reasoning !== '';
+  const thoughts = REASONING.filter((name) => typeof delta[name] === 'string');
   const fields = {
+    ...others,
     role: kept.isRoleNew ? role : undefined,
     content: kept.content === '' ? undefined : kept.content,
-    reasoning: hasReasoning && typeof reasoning === 'string' ? kept.reasoning : undefined,
-    reasoning_content:
-      hasReasoning && typeof reasoning_content === 'string' ? kept.reasoning : undefined,
+    ...Object.fromEntries(thoughts.map((name) => [name, kept.reasoning || undefined])),
     reasoning_details: hasReasoning ? reasoning_details : undefined,
     tool_calls: tool_calls === undefined ? undefined : kept.calls,
-    ...others,
   };
   return Object.values(fields).every(isBlank) ? null : fields;
 }

@@ -1,4 +1,11 @@
-import { isObject, listOf, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
+import {
+  isObject,
+  listOf,
+  memberOf,
+  parseExactJson,
+  parseJson,
+  writeJson,
+} from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { countTokens } from './count-tokens.ts';
@@ -169,7 +176,7 @@ function addCitation(fields: Json, citation: unknown): void {
 
 function blockOf({ fields, inputJson }: Block): Json {
   if (inputJson === '') return fields;
-  return { ...fields, input: parseJson(inputJson) ?? {} };
+  return { ...fields, input: parseExactJson(inputJson) ?? {} };
 }
 
 /**
@@ -244,7 +251,7 @@ export function repairedMessage(body: Buffer): Buffer {
   if (body.length > MAX_REPAIRED_BYTES) return body;
   const text = body.toString('utf8');
   if (!SUSPECT.test(text) || !CALLS.test(text)) return body;
-  const message = parseJson(text);
+  const message = parseExactJson(text);
   const right = isObject(message) ? messageWithReason(message) : message;
   const json = right === message ? null : writeJson(right);
   return json === null ? body : Buffer.from(json);

@@ -72,6 +72,8 @@ export function toChat(body: unknown, items: ItemSource | null): Translated {
   });
 }
 
+const STATE = ['previous_response_id', 'conversation', 'prompt'];
+
 /** What an upstream would have to keep, or to know of itself. */
 function refuseState(reader: FieldReader): void {
   if (reader.has('previous_response_id')) {
@@ -178,6 +180,8 @@ export function readInput(
   items: ItemSource | null,
 ): void {
   const input = reader.get('input');
+  // What is kept elsewhere may be all of it; `refuseState` has said that it is not kept here.
+  if (isAbsent(input) && STATE.some((key) => reader.has(key))) return;
   if (typeof input === 'string') {
     conversation.user([{ type: 'text', text: input }]);
     return;

@@ -141,7 +141,12 @@ function readChoice(reader: FieldReader): Choice {
 function readAllowed(choice: FieldReader): Choice {
   const mode = choice.requiredText('mode');
   if (mode !== 'auto' && mode !== 'required') choice.bad('mode', 'must be auto or required');
-  const names = choice.elements('tools').map((tool) => tool.requiredText('name'));
+  const names = choice.elements('tools').flatMap((tool) => {
+    if (tool.get('type') === 'function') return tool.requiredText('name');
+    // Servers and built-in tools, of which not all have a name.
+    tool.unsupported('type', NO_COUNTERPART);
+    return [];
+  });
   return { choice: mode, allowed: new Set(names) };
 }
 

@@ -1,4 +1,4 @@
-import { isObject, isTooDeep, parseJson } from '../../../platform/json.ts';
+import { isObject, isTooDeep, parseExactJson } from '../../../platform/json.ts';
 import { type CallPiece, createCallOrder } from '../chat/calls.ts';
 import { ByteBuffer } from '../../../platform/byte-buffer.ts';
 
@@ -65,7 +65,7 @@ export const isWholeCall = ({ arguments: args }: PartialCall): boolean =>
 /** A call's arguments as an object; undefined if they are incomplete, or if no client could use them. */
 export function argumentsObject(json: string): object | undefined {
   if (json.trim() === '') return {};
-  const value = parseJson(json);
+  const value = parseExactJson(json);
   return isObject(value) && !isTooDeep(value) ? value : undefined;
 }
 

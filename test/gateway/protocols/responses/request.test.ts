@@ -431,6 +431,19 @@ describe('parts of a Responses request that cannot be translated', () => {
     ['tools[1].type', { tools: [tool, { type: 'web_search' }], tool_choice: 'required' }],
     ['tools[1].type', { tools: [tool, { type: 'custom', name: 'x' }] }],
     ['tool_choice.type', { tools: [tool], tool_choice: { type: 'web_search' } }],
+    [
+      'tool_choice.tools[0].type',
+      {
+        tools: [tool],
+        tool_choice: {
+          type: 'allowed_tools',
+          mode: 'auto',
+          tools: [{ type: 'mcp', server_label: 's' }],
+        },
+      },
+    ],
+    // developers.openai.com/api/reference/resources/responses: `input` is optional.
+    ['prompt', { prompt: { id: 'pmpt_1' }, input: undefined }],
   ])(
     'a part of a Responses request that cannot be translated is refused by its name: %s',
     (field, fields) => {
