@@ -35,6 +35,17 @@ DO $$ BEGIN
 END $$;`,
 };
 
+/** Of the functions that a gateway makes, those of its second connection. */
+const REFUSE_EXCHANGE = `
+CREATE FUNCTION public.refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_query() LIKE '%put_circuits%' THEN RAISE 'refused'; END IF;
+END $$;
+CREATE EVENT TRIGGER refuse ON ddl_command_start EXECUTE FUNCTION public.refuse();`;
+
+const CONNECTIONS = `SELECT FROM pg_stat_activity
+  WHERE application_name = 'switchyard' AND datname = current_database()`;
+
 const CHANGED_TABLES = `SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted
   AND relation = 'switchyard.providers'::regclass`;
 
@@ -158,6 +169,15 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     for (const secret of [PASSWORD, 'wr0ng-w0rd']) expect(said).not.toContain(secret);
     const written = opened.kind === 'open' ? await opened.store.write([put()]) : null;
     expect(written).toMatchObject({ message: expect.stringContaining('28P01') });
+  });
+
+  test('a gateway that cannot prepare its connections leaves none of them open', async () => {
+    const url = await postgres.database();
+    await (await openShared(url)).store.close();
+    await postgres.query(url, REFUSE_EXCHANGE);
+    const { pool } = await openShared(url, 'gw_a', { times: IMPATIENT });
+    await expect.poll(() => pool.status().problem).toContain('P0001');
+    await expect.poll(() => postgres.query(url, CONNECTIONS)).toEqual([]);
   });
 
   test('a committed change is read even if nothing announced it', async () => {
