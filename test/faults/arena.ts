@@ -44,10 +44,13 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
     isTroubled: false,
     hasServed: false,
   }));
-  // Mostly short, now and then longer than many a fault.
-  const machines = await startFleet(MACHINES, () => (random() < 0.1 ? 3000 : 250 + random() * 300));
-  const ledger = newLedger();
   const pulse = startPulse();
+  const machines = await startFleet(MACHINES, {
+    // Mostly short, now and then longer than many a fault.
+    holdMs: () => (random() < 0.1 ? 3000 : 250 + random() * 300),
+    wasStarved: pulse.wasStarved,
+  });
+  const ledger = newLedger();
   const load = createLoad(watched, {
     machines,
     ledger,
