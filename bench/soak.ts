@@ -170,7 +170,8 @@ function startMachines(owned: Owned) {
     }
     if (present.length < MOST_MACHINES) {
       // Each has a loopback address of its own.
-      const machine = await startMachine(`127.77.0.${1 + (enrolled % MOST_MACHINES)}`, () => 0);
+      const host = `127.77.0.${1 + (enrolled % MOST_MACHINES)}`;
+      const machine = await startMachine(host, { holdMs: () => 0 });
       await enrol(owned, ledger, machine.agent);
       present.push({ machine, heartbeats: 0 });
       enrolled += 1;

@@ -3,6 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import {
   type GatewayFigures,
   type GatewayInPool,
+  type LeaseSubject,
   NO_TOTALS,
   type PacedReply,
   type PoolAnswer,
@@ -19,12 +20,6 @@ import type { Log } from '../platform/log.ts';
 
 /** What the gateways of a pool share, as this one sees it; no call waits for a database that does not answer. */
 export type Pool = ReturnType<typeof createPoolClient>;
-
-/** A provider, with the fence of the last result known here. */
-export interface LeaseSubject {
-  readonly id: string;
-  readonly fence: number;
-}
 
 /** The right to do what only one gateway may do at a time. */
 export interface Lease {
@@ -104,14 +99,9 @@ export function createPoolClient(worker: Worker, gateway: GatewayInPool, log: Lo
     /** Called when the database starts or stops answering, and regularly in between. */
     onStatus: (listener: (status: PoolStatus) => void) => void told.on('status', listener),
     /** Null while another gateway holds the lease or the database does not answer. */
-    async lease(name: string, subject?: LeaseSubject): Promise<Lease | null> {
+    async lease(name: string, subject: LeaseSubject | null = null): Promise<Lease | null> {
       if (status.database === 'away') return null;
-      const fence = await requests.ask<number>((id) => ({
-        kind: 'lease',
-        id,
-        name,
-        subject: subject ?? null,
-      }));
+      const fence = await requests.ask<number>((id) => ({ kind: 'lease', id, name, subject }));
       return fence === null ? null : held.add(name, fence);
     },
     /** Resolves once this gateway has read what was committed before the call, or the database does not answer. */

@@ -7,6 +7,13 @@ import type { PoolWorkerData, PoolWriteResult, Stamp, StampedChange } from './pr
 /** The channel on which each commit is announced. */
 export const CHANNEL = 'switchyard_pool';
 
+/** Columns by name, because a newer version may have added some, even since `r` was made. */
+const INSERT_PROVIDER = `INSERT INTO switchyard.providers (id, public_key, token_salt, enrolled_at, sequence,
+        last_heartbeat_at, last_heartbeat_ip, heartbeat_count, record, verification, generation, fence, home, revision)
+      VALUES (r.id, r.public_key, r.token_salt, r.enrolled_at, r.sequence,
+        r.last_heartbeat_at, r.last_heartbeat_ip, r.heartbeat_count, r.record, r.verification, r.generation, r.fence, r.home,
+        r.revision)`;
+
 /*
  * A batch is one statement, so that no gateway can stop in the middle of a transaction and block the others. The
  * functions belong to the session, so that gateways of different versions each have their own. The row of the pool is
@@ -43,12 +50,12 @@ BEGIN
       WHERE p.id = r.id AND p.generation = r.generation AND p.fence < r.fence;
       IF NOT FOUND THEN PERFORM pg_temp.refuse('outdated', ''); END IF;
     WHEN 'enrolled' THEN
-      INSERT INTO switchyard.providers SELECT r.*
+      ${INSERT_PROVIDER}
       ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt, verification = excluded.verification,
         sequence = greatest(switchyard.providers.sequence, excluded.sequence),
         generation = switchyard.providers.generation + 1, revision = excluded.revision;
     ELSE
-      INSERT INTO switchyard.providers SELECT r.*
+      ${INSERT_PROVIDER}
       ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key, token_salt = excluded.token_salt,
         enrolled_at = excluded.enrolled_at, sequence = excluded.sequence,
         last_heartbeat_at = excluded.last_heartbeat_at, last_heartbeat_ip = excluded.last_heartbeat_ip,

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Connection, Session } from './connection.ts';
-import type { PoolTimes } from './protocol.ts';
+import type { LeaseSubject, PoolTimes } from './protocol.ts';
 
 export type Leases = ReturnType<typeof createLeases>;
 
@@ -31,7 +31,7 @@ export function createLeases(clock: Clock, holder: string, { leaseMs, marginMs }
     async take(
       connection: Connection,
       name: string,
-      subject: { readonly id: string; readonly fence: number } | null,
+      subject: LeaseSubject | null,
     ): Promise<number | null> {
       const askedTicks = clock.ticks();
       const [row] = await connection.query<{ readonly fence: number }>(

@@ -1,3 +1,4 @@
+import { escapeLiteral } from 'pg';
 import type { Connection } from './connection.ts';
 
 /** One step of the schema. */
@@ -128,8 +129,12 @@ ALTER TABLE switchyard.gateways
   },
 ];
 
+/** Any number that no other program uses. */
+const LOCK = 7_919_004_201;
+
 /** One row: the schema, the number of the last commit, and a digest that reveals a gateway with another secret. */
 const FOUNDATION = `
+SELECT pg_advisory_xact_lock(${LOCK});
 CREATE SCHEMA IF NOT EXISTS switchyard;
 CREATE TABLE IF NOT EXISTS switchyard.pool (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
@@ -140,58 +145,53 @@ CREATE TABLE IF NOT EXISTS switchyard.pool (
 );
 INSERT INTO switchyard.pool DEFAULT VALUES ON CONFLICT DO NOTHING;`;
 
-/** Any number that no other program uses. */
-const LOCK = 7_919_004_201;
-
 type MigrationResult =
   | { readonly kind: 'current' }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'other_secret' };
 
 /**
- * Upgrades the schema in one transaction, one gateway at a time; the others wait. A newer schema that this version
- * cannot use is left untouched, and so is a pool whose gateways have another secret.
+ * Upgrades the schema in one transaction. A newer schema that this version cannot use is left untouched, and so is a pool
+ * whose gateways have another secret. Each message is a transaction of its own, so that no gateway can stop in the middle
+ * of one and block the others.
  */
 export async function migrate(
   connection: Connection,
   migrations: readonly Migration[],
   secretDigest: string,
 ): Promise<MigrationResult> {
-  await connection.run('BEGIN');
-  const migrated = await migrateWithin(connection, migrations, secretDigest);
-  await connection.run(migrated.kind === 'current' ? 'COMMIT' : 'ROLLBACK');
-  return migrated;
+  if (!(await hasFoundation(connection))) await connection.run(FOUNDATION);
+  for (;;) {
+    const [pool] = await connection.query<PoolRow>(
+      'SELECT schema_version, works_with, secret_digest FROM switchyard.pool',
+    );
+    const {
+      schema_version: version = 0,
+      works_with: worksWith = 0,
+      secret_digest: known = null,
+    } = pool ?? {};
+    if (worksWith > migrations.length) return { kind: 'newer', version };
+    if (known !== null && known !== secretDigest) return { kind: 'other_secret' };
+    if (version >= migrations.length) return { kind: 'current' };
+    await connection.run(stepsText(migrations, version, secretDigest));
+  }
 }
 
-async function migrateWithin(
-  connection: Connection,
-  migrations: readonly Migration[],
-  secretDigest: string,
-): Promise<MigrationResult> {
-  await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-  if (!(await hasFoundation(connection))) await connection.run(FOUNDATION);
-  const [pool] = await connection.query<PoolRow>(
-    'SELECT schema_version, works_with, secret_digest FROM switchyard.pool',
-  );
-  const {
-    schema_version: version = 0,
-    works_with: worksWith = 0,
-    secret_digest: known,
-  } = pool ?? {};
-  if (worksWith > migrations.length) return { kind: 'newer', version };
-  if (known !== undefined && known !== null && known !== secretDigest)
-    return { kind: 'other_secret' };
-  const missing = migrations.slice(version);
-  for (const { sql } of missing) await connection.run(sql);
-  const last = missing.at(-1);
-  if (last !== undefined) {
-    await connection.query(
-      'UPDATE switchyard.pool SET schema_version = $1, works_with = $2, secret_digest = $3',
-      [migrations.length, last.worksWith, secretDigest],
-    );
-  }
-  return { kind: 'current' };
-}
+/**
+ * The row of the pool is locked before any table, as a commit does, or the two could wait for each other. Nothing is done
+ * where another gateway has made the steps in the meantime.
+ */
+const stepsText = (migrations: readonly Migration[], version: number, secretDigest: string) => `
+DO $of_pool$ BEGIN
+  PERFORM FROM switchyard.pool WHERE schema_version = ${version} FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  EXECUTE $of_steps$${migrations
+    .slice(version)
+    .map(({ sql }) => sql)
+    .join(';')}$of_steps$;
+  UPDATE switchyard.pool SET schema_version = ${migrations.length}, works_with = ${migrations.at(-1)?.worksWith ?? 0},
+    secret_digest = ${escapeLiteral(secretDigest)};
+END $of_pool$`;
 
 interface PoolRow {
   readonly schema_version: number;

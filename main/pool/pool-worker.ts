@@ -27,8 +27,8 @@ import { createWriteQueue, type WriteQueue } from './commit.ts';
 type Delivery = ReturnType<typeof createDelivery>;
 
 /**
- * Sends messages to the gateway's thread, one at a time. A port delivers all waiting messages within one turn of the event loop, however small they are. So each message is
- * posted only after the last one was processed.
+ * Sends messages to the gateway's thread, one at a time. A port delivers all waiting messages within one turn of the event
+ * loop, however small they are. So each message is posted only after the last one was processed.
  */
 function createDelivery(post: (message: PacedReply) => void) {
   const waiting: { readonly message: PacedReply; readonly done: () => void }[] = [];

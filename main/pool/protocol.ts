@@ -43,12 +43,18 @@ export type PoolRequest =
       readonly kind: 'lease';
       readonly id: number;
       readonly name: string;
-      readonly subject: { readonly id: string; readonly fence: number } | null;
+      readonly subject: LeaseSubject | null;
     }
   | { readonly kind: 'release'; readonly name: string }
   | { readonly kind: 'figures'; readonly figures: GatewayFigures }
   | { readonly kind: 'refresh'; readonly id: number }
   | { readonly kind: 'exchange'; readonly id: number; readonly update: PoolUpdate };
+
+/** A provider, with the fence of the last result known here. */
+export interface LeaseSubject {
+  readonly id: string;
+  readonly fence: number;
+}
 
 /** Decides which of two results is newer when several gateways write the same provider. */
 export interface Stamp {

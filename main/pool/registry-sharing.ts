@@ -280,6 +280,8 @@ function createAbsorber(
     const standing = standingOf(entry);
     standing.revision = revision;
     const before = entry.stored;
+    // It was removed and has joined again while this gateway was away: its stamps began again.
+    if (before.enrolledAt !== provider.enrolledAt) standing.stamp = null;
     const merged = mergedProvider(before, standing, written);
     entry.stored = merged.provider;
     standing.stamp = merged.stamp;

@@ -2,7 +2,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { Unusable } from '../registry/store/errors.ts';
 import { CHANNEL, prepareCommits } from './commit.ts';
 import { POOL_TIMES, type PoolWorkerData, type SharedPrefix } from './protocol.ts';
-import { connect, type Session, databaseFailureOf, explainDatabase } from './connection.ts';
+import {
+  connect,
+  type Connection,
+  type Session,
+  databaseFailureOf,
+  explainDatabase,
+} from './connection.ts';
 import { NEWS_CHANNEL, PREFIX_CHANNEL, prefixesIn, prepareExchange } from './circuit-exchange.ts';
 import { migrate, MIGRATIONS } from './migrations.ts';
 
@@ -126,21 +132,19 @@ async function openSession({ data, onCommit, onNews, onPrefixes }: KeeperDeps): 
     }
   }
   const writer = await connect({ url, timeoutMs: answerMs });
+  let reader: Connection | null = null;
+  function end(): void {
+    writer.destroy();
+    reader?.destroy();
+  }
   try {
     await prepareCommits(writer);
-    const reader = await connect({ url, timeoutMs: answerMs, onNotification });
+    reader = await connect({ url, timeoutMs: answerMs, onNotification });
     await reader.run(`LISTEN ${CHANNEL}; LISTEN ${NEWS_CHANNEL}; LISTEN ${PREFIX_CHANNEL}`);
     await prepareExchange(reader);
-    return {
-      writer,
-      reader,
-      end() {
-        writer.destroy();
-        reader.destroy();
-      },
-    };
+    return { writer, reader, end };
   } catch (error) {
-    writer.destroy();
+    end();
     throw error;
   }
 }

@@ -2,6 +2,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openArena } from '../faults/arena.ts';
 import type { History } from '../faults/history.ts';
 import { createLeaseJudge, type LeaseRow } from '../faults/lease-log.ts';
+import { startFleet } from '../faults/machines.ts';
+import { CHAT } from '../support/client.ts';
+import { postJson } from '../support/http.ts';
 import { POSTGRES_SKIPPED } from '../support/postgres.ts';
 
 /* Random histories: npm run faults. */
@@ -34,8 +37,42 @@ test('the judge of leases finds one that two gateways have at once, and a fence 
   expect(judged({}, { op: 'DELETE' }, { ...later, op: 'INSERT', at_ms: 9 })).toBe(1);
 });
 
+test('the judge of leases finds that no gateway takes the sweep, from what one that is there does meanwhile', () => {
+  const sweep = { op: 'UPDATE', name: 'sweep', holder: 'a', fence: 1, at_ms: 0, until_ms: 10_000 };
+  const report = { ...sweep, op: 'REPORT', name: '', holder: 'b', until_ms: null };
+  const judged = (...reportsMs: readonly number[]) =>
+    createLeaseJudge()([sweep, ...reportsMs.map((at_ms) => ({ ...report, at_ms }))] as LeaseRow[]);
+  const every2s = (from: number) => [0, 1, 2, 3, 4, 5].map((n) => from + 2000 * n);
+  expect(judged(...every2s(10_001))).toEqual([expect.stringMatching(/^no gateway .* b reported/)]);
+  // It was held for a while, or no gateway was there for as long as it was free.
+  expect(judged(...every2s(8000))).toEqual([]);
+  expect(judged(90_000, 92_000)).toEqual([]);
+});
+
 // The machines have addresses of loopback of their own, which only Linux has unasked.
 describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('three gateways', () => {
+  test('a machine finds two verifications at once, except where no process had time to end one', async () => {
+    const judged: boolean[] = [];
+    let isStarved = true;
+    const wasStarved = () => {
+      judged.push(isStarved);
+      return isStarved;
+    };
+    const [machine] = await startFleet(1, { holdMs: () => 60_000, wasStarved });
+    onTestFinished(() => machine?.close());
+    const probe = { messages: [{ role: 'user', content: 'Say OK.' }] };
+    const url = machine?.record().agent_url + CHAT;
+    const verify = () => void postJson(url, probe, { 'x-gateway-token': 't' }).catch(() => {});
+    verify();
+    await expect.poll(() => machine?.inferences.all).toBe(1);
+    verify();
+    await expect.poll(() => judged).toEqual([true]);
+    expect(machine?.inferences.overlaps).toBe(0);
+    isStarved = false;
+    verify();
+    await expect.poll(() => machine?.inferences.overlaps).toBe(1);
+  });
+
   test('three gateways that are killed, cut off and upgraded lose nothing acknowledged, and callers notice nothing', async () => {
     // A fifth of the load of `npm run faults`.
     const arena = await openArena(7, 75);

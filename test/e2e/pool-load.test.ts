@@ -33,7 +33,7 @@ async function startPool(): Promise<readonly [string, PoolGateway, PoolGateway]>
 }
 
 async function joined(gateway: PoolGateway): Promise<readonly FaultMachine[]> {
-  const machines = await startFleet(2, () => 0);
+  const machines = await startFleet(2, { holdMs: () => 0 });
   onTestFinished(() => machines.forEach((machine) => machine.close()));
   const ledger = createLedger();
   for (const machine of machines) {

@@ -3,16 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chance } from '../support/chance.ts';
 import { createPostgres } from '../support/postgres-server.ts';
-import { createGateway } from './gateways.ts';
+import { createGateway, type LogLine, type PoolGateway } from './gateways.ts';
 import type { Fault, History } from './history.ts';
-import {
-  createLeaseJudge,
-  idleSweepsMs,
-  type LeaseRow,
-  LOG_LEASES,
-  readLeaseLog,
-} from './lease-log.ts';
-import { differences, newLedger } from './ledger.ts';
+import { createLeaseJudge, type LeaseRow, LOG_LEASES, readLeaseLog } from './lease-log.ts';
+import { answerOf, askForHistory, differences, newLedger, remove } from './ledger.ts';
 import { createLoad, type LoadCounts, type Watched } from './load.ts';
 import { startFleet } from './machines.ts';
 
@@ -27,9 +21,9 @@ export interface FaultArena {
 const GATEWAYS = 3;
 const MACHINES = 8;
 const WELL_MS = 40_000;
-/** After the end of a lease, which comes 10 s after the last sign of its holder. */
-const HANDOVER_MS = 5000;
 const LOOK_MS = 100;
+/** The id of no machine: a gateway reads the database before it says so. */
+const UNKNOWN = `prv_${'0'.repeat(32)}`;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -50,10 +44,13 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
     isTroubled: false,
     hasServed: false,
   }));
-  // Mostly short, now and then longer than many a fault.
-  const machines = await startFleet(MACHINES, () => (random() < 0.1 ? 3000 : 250 + random() * 300));
-  const ledger = newLedger();
   const pulse = startPulse();
+  const machines = await startFleet(MACHINES, {
+    // Mostly short, now and then longer than many a fault.
+    holdMs: () => (random() < 0.1 ? 3000 : 250 + random() * 300),
+    wasStarved: pulse.wasStarved,
+  });
+  const ledger = newLedger();
   const load = createLoad(watched, {
     machines,
     ledger,
@@ -64,7 +61,6 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
   await Promise.all(gateways.map((gateway) => gateway.start()));
   await postgres.query(databaseUrl, LOG_LEASES);
   const leases = createLeases((text) => postgres.query(databaseUrl, text));
-  const open = new Set<Fault>();
 
   function trouble(which: readonly Watched[], isTroubled: boolean): void {
     for (const each of which) {
@@ -74,7 +70,6 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
   }
 
   async function begin(fault: Fault): Promise<void> {
-    open.add(fault);
     const one = 'gateway' in fault ? watched[fault.gateway] : undefined;
     if (!isKill(fault)) trouble(one === undefined ? watched : [one], true);
     switch (fault.kind) {
@@ -99,7 +94,6 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
     else if (isKill(fault) && one !== undefined)
       await restart(one, fault.kind === 'gateway_upgraded');
     else one?.gateway.way.heal();
-    open.delete(fault);
   }
 
   async function restart(one: Watched, isNext: boolean): Promise<void> {
@@ -109,15 +103,22 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
     await one.gateway.start({ isNext });
   }
 
+  /** Resolves once both connections of a gateway have answered, or failed in, what they were asked until now. */
+  async function answered(gateway: PoolGateway): Promise<void> {
+    const { id } = machines[0]?.agent ?? { id: '' };
+    await Promise.all([remove(gateway, UNKNOWN), askForHistory(gateway, id)].map(answerOf));
+  }
+
   /** Resolves once every gateway is in the pool and serves; else with who is not. */
   async function well(): Promise<readonly string[]> {
     const endAt = performance.now() + WELL_MS;
     for (;;) {
+      const troubled = watched.filter(({ isTroubled }) => isTroubled);
+      await Promise.all(troubled.map(({ gateway }) => answered(gateway)));
       const pools = await Promise.all(gateways.map((gateway) => gateway.pool()));
       const isWell = (at: number) => pools[at]?.database === 'connected' && watched[at]?.hasServed;
       for (const [at, one] of watched.entries())
-        if (pools[at]?.database === 'connected' && open.size === 0 && one.isTroubled)
-          trouble([one], false);
+        if (pools[at]?.database === 'connected' && one.isTroubled) trouble([one], false);
       const left = gateways.filter((_, at) => !isWell(at));
       if (left.length === 0) return [];
       if (performance.now() > endAt)
@@ -128,10 +129,7 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
     }
   }
 
-  async function underLoad(
-    work: () => Promise<void>,
-    isPrompt: boolean,
-  ): Promise<readonly string[]> {
+  async function underLoad(work: () => Promise<void>): Promise<readonly string[]> {
     load.findings.length = 0;
     load.go();
     const before = await well();
@@ -140,13 +138,14 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
     await load.rest();
     const findings = [...before, ...after, ...load.findings];
     findings.push(...(await differences(gateways, ledger)));
-    findings.push(...(await leases.findings(isPrompt)));
+    findings.push(...(await leases.findings()));
     for (const { inferences, agent } of machines) {
       if (inferences.overlaps > 0) findings.push(`${agent.id} was verified by two at once`);
       inferences.overlaps = 0;
     }
     for (const gateway of gateways)
-      for (const line of gateway.logged('verification_broken')) findings.push(JSON.stringify(line));
+      for (const line of gateway.logged('verification_broken', 'pool_away'))
+        if (!isOfFault(line)) findings.push(JSON.stringify(line));
     return findings;
   }
 
@@ -161,7 +160,7 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
             await end(fault);
           }),
         );
-      }, history.every(isKill)),
+      }),
     counts: () => ({
       ...load.counts,
       leases: leases.count(),
@@ -178,6 +177,13 @@ export async function openArena(seed: number, breathMs = 15): Promise<FaultArena
     },
   };
 }
+
+/**
+ * A database that is killed, stopped or cut off has other errors than these: a transaction that was rolled back, a wrong
+ * statement or value, an internal error (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ */
+const isOfFault = ({ event, error }: LogLine) =>
+  event === 'pool_away' && !/\((22|23|40|42|XX)\w{3}\)/.test(String(error));
 
 const isKill = ({ kind }: Fault) => kind === 'gateway_killed' || kind === 'gateway_upgraded';
 
@@ -204,15 +210,14 @@ function startPulse() {
 /** Follows the log of leases. */
 function createLeases(query: (text: string) => Promise<readonly unknown[]>) {
   const judge = createLeaseJudge();
-  let last = 0;
+  let [last, count] = [0, 0];
   return {
-    /** `isPrompt`: the database was there all the time, so that what a killed gateway had is soon another's. */
-    async findings(isPrompt: boolean): Promise<readonly string[]> {
+    async findings(): Promise<readonly string[]> {
       const rows = (await query(readLeaseLog(last))) as readonly (LeaseRow & { id: number })[];
       last = rows.at(-1)?.id ?? last;
-      const late = idleSweepsMs(rows).filter((ms) => isPrompt && ms > HANDOVER_MS);
-      return [...judge(rows), ...late.map((ms) => `nobody watched for silence for ${ms} ms`)];
+      count += rows.filter(({ op }) => op !== 'REPORT').length;
+      return judge(rows);
     },
-    count: () => last,
+    count: () => count,
   };
 }

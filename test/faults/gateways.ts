@@ -27,7 +27,7 @@ export interface PoolGateway extends Registry {
   /** Null where it does not answer. */
   pool(): Promise<PoolReport | null>;
   /** What it wrote to its log, over all its runs. */
-  logged(event: string): readonly LogLine[];
+  logged(...events: readonly string[]): readonly LogLine[];
 }
 
 /** A line of the log. */
@@ -122,10 +122,10 @@ export async function createGateway(
         return null;
       }
     },
-    logged: (event) =>
+    logged: (...events) =>
       readFileSync(join(folder, 'logs/switchyard.log'), 'utf8')
         .split('\n')
-        .filter((line) => line.includes(`"${event}"`))
+        .filter((line) => events.some((event) => line.includes(`"${event}"`)))
         .map((line) => JSON.parse(line) as LogLine),
   };
 }

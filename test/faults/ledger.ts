@@ -45,6 +45,9 @@ export const askForToken = ({ url, controlToken }: Registry) =>
 export const remove = ({ url, controlToken }: Registry, id: string) =>
   send(`${url}/api/v1/providers/${id}`, { method: 'DELETE', headers: bearer(controlToken) });
 
+export const askForHistory = ({ url, controlToken }: Registry, id: string) =>
+  send(`${url}/api/v1/providers/${id}/history`, { headers: bearer(controlToken) });
+
 export const askForRun = ({ url, controlToken }: Registry, id: string) =>
   postJson(`${url}/api/v1/providers/${id}/verify`, {}, bearer(controlToken));
 

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
+import { startCutProxy } from '../faults/cut-proxy.ts';
 import { createAgent, recordOf, type TestAgent } from '../registry/world.ts';
 import {
   IMPATIENT as times,
@@ -12,8 +13,10 @@ import { document, keep, put, storedProvider } from '../support/store.ts';
 
 const postgres = usePostgres();
 
-async function joinedAt({ registry }: PooledRegistry): Promise<TestAgent> {
-  const agent = createAgent(systemClock);
+async function joinedAt(
+  { registry }: PooledRegistry,
+  agent = createAgent(systemClock),
+): Promise<TestAgent> {
   const made = await registry.newEnrollment('http://gateway:47900');
   const token = made.kind === 'answered' ? made.body.token : '';
   expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
@@ -23,6 +26,26 @@ async function joinedAt({ registry }: PooledRegistry): Promise<TestAgent> {
 const beat = ({ registry }: PooledRegistry, agent: TestAgent, models = ['m']) =>
   registry.handleHeartbeat(agent.heartbeat(recordOf({ models, current_model: models[0] ?? null })));
 
+async function verify({ registry }: PooledRegistry, id: string, address: string): Promise<void> {
+  const host = registry.verifierHost;
+  const turn = (await host.turn?.(id)) ?? undefined;
+  const recorded = await host.verificationDone(
+    id,
+    host.subject(id)?.materialChanges ?? -1,
+    {
+      state: 'verified',
+      checks: [],
+      lastCheckAt: 1,
+      lastInferenceAt: 1,
+      failedRuns: 0,
+      address,
+    },
+    turn,
+  );
+  turn?.release();
+  expect(recorded).toEqual({ kind: 'recorded' });
+}
+
 /** A verified machine at two gateways. */
 async function scene() {
   const url = await postgres.database();
@@ -30,25 +53,12 @@ async function scene() {
   const b = await startPooledRegistry(url, 'gw_b', { times });
   const agent = await joinedAt(a);
   await beat(a, agent);
-  const host = a.registry.verifierHost;
-  const turn = (await host.turn?.(agent.id)) ?? undefined;
-  const recorded = await host.verificationDone(
-    agent.id,
-    host.subject(agent.id)?.materialChanges ?? -1,
-    {
-      state: 'verified',
-      checks: [],
-      lastCheckAt: 1,
-      lastInferenceAt: 1,
-      failedRuns: 0,
-      address: 'http://192.168.1.20:3001',
-    },
-    turn,
-  );
-  expect(recorded).toEqual({ kind: 'recorded' });
+  await verify(a, agent.id, 'http://192.168.1.20:3001');
   await expect.poll(() => b.registry.targets().length).toBe(1);
   return { url, a, b, agent };
 }
+
+const addressAt = ({ registry }: PooledRegistry) => registry.targets()[0]?.address;
 
 const databaseOf = ({ pool }: PooledRegistry) => pool.status().database;
 
@@ -182,6 +192,27 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
     expect(new Set(read.map(({ provider }) => provider.id)).size).toBe(600);
     expect(read.filter(({ provider }) => provider.record === null)).toEqual([]);
     expect(read.filter(({ isOwnReport }) => isOwnReport)).toEqual([]);
+  });
+
+  test('a gateway that was cut off while a machine was removed and joined again takes its new verification', async () => {
+    const { url, b, agent } = await scene();
+    const way = await startCutProxy(postgres.port);
+    onTestFinished(() => way.close());
+    const far = new URL(url);
+    far.port = String(way.port);
+    const away = await startPooledRegistry(far.href, 'gw_far', { times });
+    // The second run that it knows of; the numbers of runs begin again with the machine.
+    await verify(b, agent.id, 'http://192.168.1.21:3001');
+    await expect.poll(() => addressAt(away)).toBe('http://192.168.1.21:3001');
+    way.cut();
+    await expect.poll(() => databaseOf(away)).toBe('away');
+    expect(await b.registry.remove(agent.id)).toMatchObject({ kind: 'answered' });
+    await joinedAt(b, agent);
+    await beat(b, agent);
+    await verify(b, agent.id, 'http://192.168.1.22:3001');
+    way.heal();
+    await expect.poll(() => databaseOf(away)).toBe('connected');
+    await expect.poll(() => addressAt(away)).toBe('http://192.168.1.22:3001');
   });
 
   test('a gateway that starts without the database begins with nothing, and has everything once it is there', async () => {

@@ -22,6 +22,33 @@ async function connection(url: string): Promise<Connection> {
 const versionIn = (url: string) =>
   postgres.query<object>(url, 'SELECT schema_version, works_with FROM switchyard.pool');
 
+/** A step that goes on until a commit waits for it, and then needs what a commit has. */
+const MET_BY_A_WRITE = {
+  worksWith: 1,
+  sql: `
+ALTER TABLE switchyard.providers ADD COLUMN mood text NOT NULL DEFAULT 'calm';
+DO $$ BEGIN
+  WHILE NOT EXISTS (SELECT FROM pg_locks l, pg_stat_activity a
+    WHERE NOT l.granted AND a.pid = l.pid AND a.query LIKE '%commit_writes%') LOOP
+    PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+  END LOOP;
+END $$;`,
+};
+
+/** Of the functions that a gateway makes, those of its second connection. */
+const REFUSE_EXCHANGE = `
+CREATE FUNCTION public.refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_query() LIKE '%put_circuits%' THEN RAISE 'refused'; END IF;
+END $$;
+CREATE EVENT TRIGGER refuse ON ddl_command_start EXECUTE FUNCTION public.refuse();`;
+
+const CONNECTIONS = `SELECT FROM pg_stat_activity
+  WHERE application_name = 'switchyard' AND datname = current_database()`;
+
+const CHANGED_TABLES = `SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted
+  AND relation = 'switchyard.providers'::regclass`;
+
 async function refusal(url: string, secretDigest?: string) {
   const { opened, lines } = await openingShared(url, 'gw_a', { secretDigest });
   if (opened.kind === 'open') throw new Error('it opened');
@@ -78,6 +105,41 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     ]);
   });
 
+  test('a write that comes during a schema step of a newer gateway is written, and the step is made', async () => {
+    const url = await postgres.database();
+    const old = await openShared(url, 'gw_old');
+    // A session keeps the plans of statements that it has made several times.
+    for (let n = 0; n < 7; n += 1) await keep(old.store, put());
+    const newer = await connection(url);
+    const migrated = migrate(newer, [...MIGRATIONS, MET_BY_A_WRITE], 'digest');
+    await expect.poll(() => postgres.query(url, CHANGED_TABLES)).toHaveLength(1);
+    await keep(old.store, put({ id: 'prv_during' }));
+    expect(await migrated).toEqual({ kind: 'current' });
+    newer.destroy();
+  });
+
+  test('a gateway that stops anywhere in its preparation of the database keeps no other one waiting', async () => {
+    const first = await connection(await postgres.database());
+    const second = await connection(await postgres.database());
+    const [backend] = await first.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+    const states: unknown[] = [];
+    async function looked<T>(asked: Promise<T>): Promise<T> {
+      const answer = await asked;
+      const state = 'SELECT state FROM pg_stat_activity WHERE pid = $1';
+      states.push(...(await second.query(state, [backend?.pid])));
+      return answer;
+    }
+    const watched: Connection = {
+      ...first,
+      query: (...asked) => looked(first.query(...asked)),
+      run: (sql) => looked(first.run(sql)),
+    };
+    for (let n = 0; n < 2; n += 1) await migrate(watched, MIGRATIONS, 'digest');
+    expect(states).not.toHaveLength(0);
+    for (const state of states) expect(state).toEqual({ state: 'idle' });
+    for (const each of [first, second]) each.destroy();
+  });
+
   test('a schema step that fails leaves the schema as it was', async () => {
     const url = await postgres.database();
     const first = await connection(url);
@@ -107,6 +169,15 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     for (const secret of [PASSWORD, 'wr0ng-w0rd']) expect(said).not.toContain(secret);
     const written = opened.kind === 'open' ? await opened.store.write([put()]) : null;
     expect(written).toMatchObject({ message: expect.stringContaining('28P01') });
+  });
+
+  test('a gateway that cannot prepare its connections leaves none of them open', async () => {
+    const url = await postgres.database();
+    await (await openShared(url)).store.close();
+    await postgres.query(url, REFUSE_EXCHANGE);
+    const { pool } = await openShared(url, 'gw_a', { times: IMPATIENT });
+    await expect.poll(() => pool.status().problem).toContain('P0001');
+    await expect.poll(() => postgres.query(url, CONNECTIONS)).toEqual([]);
   });
 
   test('a committed change is read even if nothing announced it', async () => {
