@@ -4,9 +4,8 @@ import development from './tools/development/package.json' with { type: 'json' }
 
 export default {
   entry: [
-    'test/support/store-writer.ts',
-    'test/support/agent-counter.ts',
-    'test/support/without-descriptors.ts',
+    'test/agent/storage/agent-counter.ts',
+    'test/e2e/without-descriptors.ts',
     'bench/load/{fake-upstream,load}.ts',
     'bench/relay/bare.ts',
     'bench/registry/fleet-load.ts',

@@ -17,7 +17,6 @@ const WINDOW = [
 const E2E = [
   'test/{cli,deploy,e2e,rules,scripts}/**/*.test.ts',
   'test/desktop/{bundle,npm-start,packaging,packed}.test.ts',
-  'test/registry/store/kill.test.ts',
 ];
 
 /** Tests of a whole gateway and its upstreams on real sockets, and those that play long random histories. */

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { unreachableRegistry } from '../support/npm-registry.ts';
+import { unreachableRegistry } from '../e2e/npm-registry.ts';
 import { writeBase } from './base-image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -16,7 +16,7 @@ test.skipIf(process.platform === 'win32')(
   async () => {
     const models = { data: [{ id: 'm', object: 'model', owned_by: 'vllm' }] };
     const port = await listening(createServer((_req, res) => void res.end(JSON.stringify(models))));
-    const command = withFiles(FILES, 'test/support/without-descriptors.ts', String(port));
+    const command = withFiles(FILES, 'test/e2e/without-descriptors.ts', String(port));
     const { stdout, stderr } = await spawnProgram(command, process.env).ended;
     expect([JSON.parse(stdout || 'null'), stderr]).toEqual([
       {

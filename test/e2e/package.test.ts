@@ -1,8 +1,19 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
@@ -11,10 +22,10 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { startModelServer } from '../support/agent.ts';
 import { HELLO } from '../support/client.ts';
 import { bearer, postJson, send } from '../support/http.ts';
-import { unreachableRegistry } from '../support/npm-registry.ts';
 import { asVariables, type RunningCli, spawnProgram } from '../support/process.ts';
 import { agentAddress, pathWithCard, soon } from '../support/two-hosts.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
+import { startNpmRegistry, startVerdaccio, unreachableRegistry } from './npm-registry.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -23,8 +34,13 @@ const KEY = 'a-key-of-my-own-0123456789';
 /** Before dependencies. */
 const MAX_TARBALL_BYTES = 2 * 1024 * 1024;
 
+const NAME = 'switchyard-gateway';
+
 /** The one dependency that is not built in. */
 const NATIVE = 'better-sqlite3';
+
+/** Its program, `<folder>/node_modules/verdaccio/bin/verdaccio` after `npm install --prefix <folder> verdaccio`. */
+const VERDACCIO = process.env['SWITCHYARD_TEST_VERDACCIO'];
 
 const PACKED =
   /^(LICENSE|README\.md|package\.json|dist\/node\/([\w-]+\.c?js|licenses\.md)|dist\/window\/(index\.html|licenses\.md|assets\/[\w-]+\.(js|css|svg)))$/;
@@ -32,41 +48,124 @@ const PACKED =
 const scene = mkdtempSync(join(tmpdir(), 'switchyard-package-'));
 afterAll(() => rmSync(scene, { recursive: true, force: true }));
 
-/** A user with an empty home, with Node 24, tools and nothing of this checkout on the search path. */
-function newUser(name: string, ...tools: readonly string[]) {
-  const home = join(scene, name);
+/** Of a user with this empty home: Node 24, tools and nothing of this checkout on the search path. */
+function environmentOf(
+  home: string,
+  tools: readonly string[],
+  npm: Readonly<Record<string, string>>,
+): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([variable]) => !/^(npm_|SWITCHYARD_|XDG_|VITEST|NODE_(?!EXTRA))/i.test(variable),
   );
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const path = [
-    dirname(process.execPath),
-    ...tools,
-    ...folders.filter((each) => !each.includes('node_modules')),
-  ];
-  const env: NodeJS.ProcessEnv = {
+  const others = folders.filter((each) => !each.includes('node_modules'));
+  const path = [...tools, dirname(process.execPath), ...others];
+  return {
     ...Object.fromEntries(inherited),
     HOME: home,
     PATH: path.join(delimiter),
-    // The cache spares the registry most of the downloads, and nothing is retried for minutes.
+    // Nothing is tried again for minutes.
+    npm_config_fetch_retries: '0',
+    ...npm,
+  };
+}
+
+function newUser(name: string, ...tools: readonly string[]) {
+  const home = join(scene, name);
+  const env = environmentOf(home, tools, {
+    // The cache spares the registry most of the downloads.
     npm_config_cache: join(homedir(), '.npm'),
     npm_config_prefer_offline: 'true',
-    npm_config_fetch_retries: '0',
     npm_config_fetch_timeout: '15000',
-  };
+  });
   const data = join(home, 'data');
   const command = join(home, '.local/bin/switchyard');
   return {
     env,
     command,
     data,
-    root: join(home, '.local/lib/node_modules/switchyard-gateway'),
+    root: join(home, '.local/lib/node_modules', NAME),
     /** Runs the installed program. */
     start: (settings: Readonly<Record<string, string>>, ...args: readonly string[]): RunningCli =>
       spawnProgram([command, ...args], { ...env, ...asVariables({ DATA_DIR: data, ...settings }) }),
     control: () => bearer(readControlToken(data) ?? ''),
   };
 }
+
+/** A user of npx, whose npm asks this registry alone, with a systemctl that writes its calls down. */
+function newNpxUser(url: string) {
+  const home = mkdtempSync(join(scene, 'npx-'));
+  const tools = join(home, 'tools');
+  const calls = join(home, 'calls');
+  mkdirSync(tools);
+  writeFileSync(join(tools, 'systemctl'), `#!/bin/sh\necho "$*" >> ${calls}\n`);
+  chmodSync(join(tools, 'systemctl'), 0o755);
+  const config = join(home, '.npmrc');
+  const env = environmentOf(home, [tools], {
+    npm_config_registry: url,
+    npm_config_cache: join(home, '.npm'),
+    npm_config_userconfig: config,
+  });
+  // npm asks for some word before it publishes.
+  writeFileSync(config, `//${new URL(url).host}/:_authToken=any\n`);
+  return {
+    home,
+    env,
+    calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8') : ''),
+    publish: (folder: string) =>
+      run('npm', ['publish', '--ignore-scripts', folder], { env, cwd: home }),
+    /** In the home, because in a checkout npx would take that. */
+    npx: (settings: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+      spawnProgram(['sh', '-c', 'cd && exec npx --yes "$@"', 'npx', ...args], {
+        ...env,
+        ...asVariables(settings),
+      }),
+  };
+}
+
+/** What npm has packed, as another version would be; gives its folder. */
+async function asVersion(tarball: string, version: string): Promise<string> {
+  const folder = mkdtempSync(join(scene, 'version-'));
+  await run('tar', ['-xzf', tarball, '-C', folder]);
+  const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const manifest = join(folder, 'package/package.json');
+  // Without scripts: its builds are there.
+  writeFileSync(manifest, JSON.stringify({ ...own, version, scripts: {} }));
+  // The build has the version in it.
+  for (const path of globSync(join(folder, 'package/dist/node/*.js'))) {
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replaceAll(own.version, version));
+  }
+  return join(folder, 'package');
+}
+
+/** The one dependency with its program for this system alone: those of all others take npm seconds to pack. */
+function nativePackage(): string {
+  const from = join(ROOT, 'node_modules', NATIVE);
+  const to = join(mkdtempSync(join(scene, 'native-')), NATIVE);
+  const isNeeded = (path: string) => {
+    const [, folder = '', file = ''] = path.slice(from.length).split(sep);
+    // Linux with musl has one as well.
+    const isOurs = file.startsWith(process.platform) && file.endsWith(`-${process.arch}.node`);
+    return !['src', 'deps'].includes(folder) && (folder !== 'prebuilds' || file === '' || isOurs);
+  };
+  cpSync(from, to, { recursive: true, filter: isNeeded });
+  return to;
+}
+
+/** Where npx has put the package, and what it says of each package there. */
+function npxFolder(home: string) {
+  const [found = ''] = globSync(join(home, `.npm/_npx/*/node_modules/${NAME}`));
+  const lockfile = readFileSync(join(found, '../../package-lock.json'), 'utf8');
+  return JSON.parse(lockfile) as {
+    readonly packages: Readonly<Record<string, { readonly resolved?: string }>>;
+  };
+}
+
+const REGISTRIES: readonly (readonly [name: string, start: (() => Promise<string>) | null])[] = [
+  ['a small registry', startNpmRegistry],
+  ['Verdaccio', VERDACCIO === undefined ? null : () => startVerdaccio(VERDACCIO)],
+];
 
 interface Packed {
   readonly filename: string;
@@ -246,6 +345,72 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect([existsSync(second.root), existsSync(second.command)]).toEqual([false, false]);
     expect(existsSync(join(second.data, 'agent.json'))).toBe(true);
   });
+
+  test.runIf(process.platform === 'linux').for(REGISTRIES)(
+    'npx alone, from %s, runs the gateway on a bare machine, installs its service for good, upgrades and removes it',
+    async ([, startRegistry], ctx) => {
+      if (startRegistry === null) return ctx.skip('no Verdaccio at SWITCHYARD_TEST_VERDACCIO');
+      const registry = await startRegistry();
+      const { home, env, calls, npx, publish } = newNpxUser(registry);
+      await publish(join(ROOT, 'node_modules/node-addon-api'));
+      await publish(nativePackage());
+      const tarball = join(scene, packed.filename);
+      await publish(await asVersion(tarball, '0.9.1'));
+
+      const started = npx({ PORT: '0', AGENT: 'false' }, NAME);
+      const link = await started.printed(/Dashboard: (\S+)/);
+      const { origin } = new URL(link);
+      const page = await send(origin);
+      const [, script = ''] = /<script[^>]* src="\.?\/?([^"]+)"/.exec(page.text) ?? [];
+      const code = await send(`${origin}/${script}`);
+      expect([page.status, code.status, code.headers['content-type']]).toEqual([
+        200,
+        200,
+        expect.stringContaining('javascript'),
+      ]);
+      // All that runs has come from the registry.
+      const { '': _root, ...packages } = npxFolder(home).packages;
+      expect(Object.keys(packages).toSorted()).toEqual(
+        [NAME, NATIVE, 'node-addon-api'].map((name) => `node_modules/${name}`).toSorted(),
+      );
+      for (const { resolved } of Object.values(packages)) expect(resolved).toContain(registry);
+      // As Ctrl+C does: npx and its shell would keep a signal of their own to themselves.
+      process.kill(-started.pid, 'SIGINT');
+      await started.ended;
+
+      const root = join(home, '.local/lib/node_modules', NAME);
+      const unit = join(home, '.config/systemd/user/switchyard.service');
+      const program = join(root, 'dist/node/switchyard.cjs');
+      const versionThere = async () =>
+        (await run(process.execPath, [program, '--version'], { env })).stdout.trim();
+      const restarts = () => calls().match(/^--user restart switchyard/gm)?.length ?? 0;
+      expect([existsSync(root), existsSync(unit), restarts()]).toEqual([false, false, 0]);
+      const installed = await npx({}, NAME, 'service', 'install').ended;
+      expect(installed).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(`Installed ${unit}`),
+      });
+      expect(await versionThere()).toContain('0.9.1');
+      expect(readFileSync(unit, 'utf8')).toContain(`"${program}" "start"`);
+      expect(restarts()).toBe(1);
+
+      await publish(await asVersion(tarball, '0.9.2'));
+      const upgraded = await npx({}, `${NAME}@latest`, 'service', 'install').ended;
+      expect(upgraded).toMatchObject({ code: 0 });
+      expect(await versionThere()).toContain('0.9.2');
+      expect(restarts()).toBe(2);
+
+      const removed = await npx({}, NAME, 'uninstall').ended;
+      expect(removed).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(`Removed ${root}`),
+      });
+      expect(calls()).toMatch(/^--user disable --now switchyard/m);
+      expect(
+        [root, unit, join(home, '.local/bin/switchyard')].filter((path) => existsSync(path)),
+      ).toEqual([]);
+    },
+  );
 });
 
 /** The digests of what a package runs, its sources aside. */

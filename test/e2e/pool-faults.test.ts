@@ -9,20 +9,14 @@ import { POSTGRES_SKIPPED } from '../support/postgres.ts';
 
 /* Random histories: npm run faults. */
 
-/** Each ends while another one goes on. */
-const HISTORIES: readonly History[] = [
-  [
-    { kind: 'gateway_upgraded', gateway: 0, atMs: 0, forMs: 300 },
-    { kind: 'way_cut', gateway: 1, atMs: 400, forMs: 2500 },
-    { kind: 'way_silent', gateway: 2, atMs: 600, forMs: 2600 },
-  ],
-  [
-    { kind: 'gateway_killed', gateway: 1, atMs: 300, forMs: 300 },
-    { kind: 'database_stopped', atMs: 500, forMs: 1200 },
-    { kind: 'way_cut', gateway: 0, atMs: 1000, forMs: 800 },
-    { kind: 'way_silent', gateway: 2, atMs: 1500, forMs: 700 },
-    { kind: 'database_killed', atMs: 2000, forMs: 300 },
-  ],
+/** Each ends while another one goes on, and the last two long after the database is back. */
+const HISTORY: History = [
+  { kind: 'gateway_upgraded', gateway: 2, atMs: 0, forMs: 300 },
+  { kind: 'gateway_killed', gateway: 1, atMs: 300, forMs: 300 },
+  { kind: 'database_stopped', atMs: 500, forMs: 1200 },
+  { kind: 'way_cut', gateway: 0, atMs: 1000, forMs: 2700 },
+  { kind: 'way_silent', gateway: 2, atMs: 1500, forMs: 2400 },
+  { kind: 'database_killed', atMs: 2000, forMs: 300 },
 ];
 
 test('the judge of leases finds one that two gateways have at once, and a fence that does not rise', () => {
@@ -74,10 +68,10 @@ describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('three
   });
 
   test('three gateways that are killed, cut off and upgraded lose nothing acknowledged, and callers notice nothing', async () => {
-    // A fifth of the load of `npm run faults`.
-    const arena = await openArena(7, 75);
+    // A tenth of the load of `npm run faults`.
+    const arena = await openArena(7, 150);
     onTestFinished(() => arena.close());
-    for (const history of HISTORIES) expect(await arena.play(history)).toEqual([]);
+    expect(await arena.play(HISTORY)).toEqual([]);
     const { acknowledged, served, leases } = arena.counts();
     expect(Math.min(acknowledged, served, leases)).toBeGreaterThan(20);
   });

@@ -5,7 +5,7 @@ import { attempt, request } from '../renderer/builders.ts';
 import { gpuDevice } from '../support/agent-record.ts';
 import { remembering } from '../support/gateway.ts';
 import { directoryWith } from '../support/kept-requests.ts';
-import { layoutFaults } from '../support/layout.ts';
+import { layoutFaults } from './layout.ts';
 import { openPage } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 import { enrolled, storedMachine } from '../support/tier.ts';

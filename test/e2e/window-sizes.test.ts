@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
-import { layoutFaults } from '../support/layout.ts';
+import { layoutFaults } from './layout.ts';
 import { openPage } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 

@@ -207,7 +207,7 @@ export function spoken(saying: Saying): Saying {
 }
 
 /** A message, whole and as its events. */
-export function messageOf(
+function messageOf(
   content: readonly Json[],
   id: string,
   stop_reason: string,

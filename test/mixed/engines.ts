@@ -1,11 +1,9 @@
 import { asList, asObject, asText, type Json } from '../chaos/events.ts';
-import { messageOf, spoken } from './anthropic.ts';
-import { callOf, completionOf, responseOf } from './openai.ts';
+import { callOf, completionOf } from './openai.ts';
 import {
   type Answered,
   type Dialect,
   extraIn,
-  inputOf,
   isThoughtOnly,
   type Refusal,
   type Saying,
@@ -81,90 +79,6 @@ function engineRefusal(messages: readonly Json[], noted: number): Refusal | null
   return null;
 }
 
-/** The same engine in the Messages API: it signs no thoughts, and minds none. */
-export function createEngineMessages(ids: CallIds): Dialect {
-  let count = 0;
-  return {
-    path: '/messages',
-    refusal(body) {
-      const [, ...others] = asList(body['messages']);
-      const isNoted = others.some(({ role }) => role === 'system');
-      const error = { type: 'server_error', message: NOTED };
-      return isNoted ? { rule: 'notes', status: 500, body: { type: 'error', error } } : null;
-    },
-    answer(said) {
-      const thought = { type: 'thinking', thinking: said.thought, signature: '' };
-      const calls = said.asks.map((about, place) => {
-        const id = CALL_IDS[ids](count++, place);
-        return { type: 'tool_use', id, name: TOOL, input: inputOf(about) };
-      });
-      const content = [
-        ...(said.thought === '' ? [] : [thought]),
-        ...(said.text === '' ? [] : [{ type: 'text', text: said.text }]),
-        ...calls,
-      ];
-      const called = calls.length > 0 ? 'tool_use' : 'end_turn';
-      const stop = isThoughtOnly(said) ? 'max_tokens' : called;
-      return { ...messageOf(content, `msg_${count}`, stop), said, seals: [] };
-    },
-  };
-}
-
-/**
- * The same engine in the Responses API: it tells thoughts as they are. vLLM reads none that is encrypted
- * (vllm-project/vllm#28248), and wants ids in what the model said (openai/codex#12669); llama.cpp reads none that is only
- * summed up (tools/server/server-chat.cpp).
- */
-export function createEngineResponses(ids: CallIds): Dialect {
-  let count = 0;
-  const next = (kind: string) => `${kind}_${String((count += 1)).padStart(16, 'e')}`;
-  const refusal = (rule: string, message: string): Refusal => ({
-    rule,
-    status: 400,
-    body: { error: { message, type: 'BadRequestError', param: null, code: 400 } },
-  });
-  return {
-    path: '/responses',
-    refusal(body) {
-      for (const item of asList(body['input'])) {
-        const isSaid = item['role'] === 'assistant' && typeof item['content'] !== 'string';
-        if (isSaid && (item['id'] === undefined || item['status'] === undefined))
-          return refusal(
-            'ids of items',
-            "1 validation error: 'msg': 'Input should be a valid string'",
-          );
-        const isThought = item['type'] === 'reasoning';
-        if (isThought && ids === 'llamacpp' && asList(item['content']).length === 0)
-          return refusal('thoughts', "item['content'] is not an array");
-        if ((item['encrypted_content'] ?? '') !== '' && ids !== 'llamacpp')
-          return refusal('encrypted', 'Encrypted content is not supported.');
-      }
-      const [, ...others] = asList(body['input']);
-      return others.some(({ role }) => role === 'developer') ? refusal('notes', NOTED) : null;
-    },
-    answer(said) {
-      const content = [{ type: 'reasoning_text', text: said.thought }];
-      const thought = { type: 'reasoning', id: next('rs'), summary: [], content };
-      const part = { type: 'output_text', text: said.text, annotations: [], logprobs: null };
-      const head = { type: 'message', id: next('msg'), role: 'assistant', status: 'completed' };
-      const calls = said.asks.map((about, place) => ({
-        type: 'function_call',
-        id: next('fc'),
-        call_id: CALL_IDS[ids](count++, place),
-        name: TOOL,
-        arguments: JSON.stringify(inputOf(about)),
-        status: 'completed',
-      }));
-      const output = [
-        ...(said.thought === '' ? [] : [{ ...thought, encrypted_content: null, status: null }]),
-        ...(said.text === '' ? [] : [{ ...head, content: [part] }]),
-        ...calls,
-      ];
-      return { ...responseOf(output, next('resp'), isThoughtOnly(said)), said, seals: [] };
-    },
-  };
-}
-
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   system: ['role', 'content'],
   user: ['role', 'content'],
@@ -183,9 +97,9 @@ const FOLLOWERS: Readonly<Record<string, readonly unknown[]>> = {
 
 /**
  * Mistral's API: the checks of mistral-common (protocol/instruct/validator.py), and fields as in BerriAI/litellm#30835.
- * @param thinks in parts of the content, as Magistral does (vercel/ai#8072)
+ * It thinks in parts of the content, as Magistral does (vercel/ai#8072).
  */
-export function createMistral(thinks: boolean): Dialect {
+export function createMistral(): Dialect {
   let count = 0;
   return {
     path: '/chat/completions',
@@ -193,8 +107,7 @@ export function createMistral(thinks: boolean): Dialect {
       const messages = asList(body['messages']);
       return extraRefusal(messages) ?? structureRefusal(messages);
     },
-    answer(saying): Answered {
-      const said = thinks ? saying : spoken(saying);
+    answer(said): Answered {
       const text = { type: 'text', text: said.text };
       const thinking = [{ type: 'text', text: said.thought }];
       const parts = [{ type: 'thinking', thinking, closed: true }, ...(said.text ? [text] : [])];

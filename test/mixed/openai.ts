@@ -219,7 +219,7 @@ function* pairFaults(items: readonly Json[]): Generator<Broken> {
 }
 
 /** A response, whole and as its events. */
-export function responseOf(
+function responseOf(
   output: readonly Json[],
   id: string,
   isCut: boolean,
@@ -315,25 +315,6 @@ function* chatPairFaults(messages: readonly Json[]): Generator<Broken> {
       rule: 'call without result',
       message: `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...open].map(asText).join(', ')}`,
     };
-}
-
-/** Anthropic's own chat completions: OpenAI's form, and Anthropic's check of texts (microsoft/autogen#6083). */
-export function createAnthropicChat(): Dialect {
-  const openAi = createOpenAiChat();
-  function* faults(messages: readonly Json[]): Generator<Broken> {
-    const at = messages.findIndex(
-      ({ content, tool_calls: calls }) =>
-        asList(calls).length === 0 &&
-        ((content ?? '') === '' || (Array.isArray(content) && content.length === 0)),
-    );
-    if (at !== -1)
-      yield {
-        rule: 'empty',
-        message: `messages.${at}: all messages must have non-empty content except for the optional final assistant message`,
-      };
-    yield* chatPairFaults(messages);
-  }
-  return { ...openAi, refusal: (body) => refusalOf(faults(asList(body['messages']))) };
 }
 
 export const callOf = (id: string, about: string) => ({

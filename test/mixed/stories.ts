@@ -3,7 +3,6 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { words } from '../support/chat-answers.ts';
 import type { Protocol } from './callers.ts';
 import { CALL_IDS, type CallIds, createEngine, createMistral } from './engines.ts';
-import { createGemini, createGroq, createKimi } from './hosts.ts';
 import type { Dialect, Saying } from './saying.ts';
 
 /** The upstreams in the order in which they are asked. */
@@ -12,20 +11,14 @@ export type Place = (typeof PLACES)[number];
 
 /** Hosts without any protocol but chat completions. */
 export const LAST = {
-  mistral: () => createMistral(false),
-  magistral: () => createMistral(true),
+  mistral: createMistral,
   vllm: () => createEngine('vllm'),
-  kimi: createKimi,
-  gemini: createGemini,
-  groq: createGroq,
 } as const satisfies Record<string, () => Dialect>;
 
 /** A conversation, and who is there to answer each of its turns. */
 export interface Story {
   readonly protocol: Protocol;
   readonly callIds: CallIds;
-  /** Whether `local` speaks all three protocols, as vLLM and llama.cpp do. */
-  readonly isNative: boolean;
   /** What `hosted_c` is. */
   readonly last: keyof typeof LAST;
   readonly assembles: boolean;
@@ -103,7 +96,6 @@ export const stories: fc.Arbitrary<Story> = fc
   .record({
     protocol: fc.constantFrom<Protocol[]>('chat', 'messages', 'messages', 'responses', 'responses'),
     callIds: fc.constantFrom(...(Object.keys(CALL_IDS) as CallIds[])),
-    isNative: fc.boolean(),
     last: fc.constantFrom(...(Object.keys(LAST) as (keyof typeof LAST)[])),
     assembles: fc.boolean(),
     isStored: fc.boolean(),

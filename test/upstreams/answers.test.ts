@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { type Said, SAID } from '../support/chat-answers.ts';
-import { ask, inEach, type Protocol, type Told } from './caller.ts';
+import { ask, type Protocol, protocolOf, type Told } from './caller.ts';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner, System } from './system.ts';
@@ -30,10 +30,9 @@ const spokenBy = ({ manner }: System) => JSON.stringify(manner);
 /** Of several systems that tell every answer alike, the first. */
 const SPEAKERS = [...new Map(SYSTEMS.toReversed().map((each) => [spokenBy(each), each])).values()];
 
-const CASES = inEach(
-  SPEAKERS.flatMap((system) =>
-    WAYS.map((way) => ({ ...system, ...placed(system.place, way), way })),
-  ),
+/** Each system speaks of each situation in each way; the protocols of the callers take turns. */
+const CASES = SPEAKERS.flatMap((system, turn) =>
+  WAYS.map((way) => ({ ...system, ...placed(system.place, way), way, turn })),
 );
 
 /** What is the same for all systems. */
@@ -85,12 +84,15 @@ function tokensOf(manner: Manner): unknown {
 }
 
 test.each(CASES)(
-  'what a model says reaches its caller: from $name, $way, in $protocol',
-  async ({ place, settings, manner, protocol, way }) => {
+  'what a model says reaches its caller: from $name, $way',
+  async ({ place, settings, manner, way, turn }) => {
     const { gateway, url, system } = await startBetween(place, saying(SAID, manner), settings);
     const seen: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};
-    for (const [situation, { isAfterTool, ...given }] of Object.entries(SITUATIONS)) {
+    for (const [n, [situation, { isAfterTool, ...given }]] of Object.entries(
+      SITUATIONS,
+    ).entries()) {
+      const protocol = protocolOf(turn + n);
       const said = { ...SAID, usage: { input: 12, cached: 0, output: 7 }, ...given };
       system.script = saying(said, manner);
       const told = await ask(url, {
@@ -114,14 +116,15 @@ const CUT = CASES.filter(({ way, manner }) => way !== 'whole' && manner.coding =
 const CUTS: readonly Cut[] = ['reset', 'closed', 'done'];
 
 test.each(CUT)(
-  'an answer that is cut off is never passed on as whole: from $name, $way, in $protocol',
-  async ({ place, settings, manner, protocol, way }) => {
+  'an answer that is cut off is never passed on as whole: from $name, $way',
+  async ({ place, settings, manner, way, turn }) => {
     const said = { ...SAID, text: 'Transfer the money only if' };
     const { url, system } = await startBetween(place, saying(said, manner), {
       ...settings,
       FAIL_THRESHOLD: '100',
     });
-    for (const how of CUTS) {
+    for (const [n, how] of CUTS.entries()) {
+      const protocol = protocolOf(turn + n);
       system.script = sayingHalf(said, manner, how);
       const isStream = way === 'streamed';
       const told = await ask(url, { protocol, isStream });

@@ -66,6 +66,13 @@ const AFTER_A_TOOL = {
   },
 } as const;
 
+/** Each case in one of the protocols, in turn. */
+export const inTurn = <Case>(cases: readonly Case[]) =>
+  cases.map((each, n) => ({ ...each, protocol: protocolOf(n) }));
+
+/** They take turns. */
+export const protocolOf = (n: number): Protocol => PROTOCOLS[n % PROTOCOLS.length] ?? 'chat';
+
 /** What a caller asks. */
 export interface Question {
   readonly protocol: Protocol;

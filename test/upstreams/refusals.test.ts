@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
 import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
 import { createManualClock } from '../support/clock.ts';
 import { json, type Script } from '../support/upstream.ts';
 import { keptOf, NEXT, startBetween } from './between.ts';
-import { ask, inEach } from './caller.ts';
+import { ask, inTurn } from './caller.ts';
 import type { Refusal } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
@@ -43,7 +43,7 @@ function skipsAfter({ reason, waitMs }: Refusal) {
 const isFailure = (reason: FailureReason) =>
   ['bad_response', 'http_424'].includes(reason) || reason.startsWith('http_5');
 
-test.each(inEach(CASES))(
+test.each(inTurn(CASES))(
   'a request is answered by the next upstream where $name says $status: $says, in $protocol',
   async ({ protocol, ...refusal }) => {
     const { place, reason } = refusal;
@@ -79,21 +79,16 @@ function lastStatus({ reason, status }: Refusal): number {
   return status >= 400 && status < 500 ? status : 400;
 }
 
-describe.each(['chat', 'messages'] as const)(
-  'refusals without a next upstream, in %s',
-  (protocol) => {
-    test.each(CASES)(
-      'a caller that nothing else can serve gets what $name said with $status: $says',
-      async (refusal) => {
-        const { place, says } = refusal;
-        const alone = { HOSTED_B_BASE_URL: '' };
-        const { url } = await startBetween(place, refusing(refusal), alone, createManualClock());
-        const { status, error } = await ask(url, { protocol, isStream: false });
-        expect(status).toBe(lastStatus(refusal));
-        // Clients of OpenAI's protocols get the system's own bytes.
-        const told = protocol === 'messages' ? error['message'] : says;
-        expect(told).toContain(says === UNREAD ? '' : says);
-      },
-    );
+test.each(inTurn(CASES))(
+  'a caller that nothing else can serve gets what $name said with $status: $says, in $protocol',
+  async ({ protocol, ...refusal }) => {
+    const { place, says } = refusal;
+    const alone = { HOSTED_B_BASE_URL: '' };
+    const { url } = await startBetween(place, refusing(refusal), alone, createManualClock());
+    const { status, error } = await ask(url, { protocol, isStream: false });
+    expect(status).toBe(lastStatus(refusal));
+    // Clients of OpenAI's protocols get the system's own bytes.
+    const told = protocol === 'messages' ? error['message'] : says;
+    expect(told).toContain(says === UNREAD ? '' : says);
   },
 );

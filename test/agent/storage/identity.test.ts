@@ -102,7 +102,7 @@ test('a disk that takes no sequence does not stop the counting', async () => {
 
 /** Runs a counter, kills it without warning after some numbers, and gives what it printed. */
 function killedAfter(directory: string, lines: number): Promise<number[]> {
-  const counter = join(import.meta.dirname, '../../support/agent-counter.ts');
+  const counter = join(import.meta.dirname, 'agent-counter.ts');
   const child = spawn(process.execPath, [counter, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,4 +1,8 @@
 import { writeSync } from 'node:fs';
+import { createSequence } from '../../../main/agent/storage.ts';
+import { silentLog } from '../../../main/platform/log.ts';
+
+/* Prints one number of an agent's sequence after the other for as long as it lives. */
 
 const never = new Int32Array(new SharedArrayBuffer(4));
 
@@ -6,7 +10,7 @@ const never = new Int32Array(new SharedArrayBuffer(4));
  * Prints a line and returns once the pipe has it: a reader gets it whatever happens to this process
  * next. A pipe that is full, because its reader has no processor, is waited for.
  */
-export function print(line: string): void {
+function print(line: string): void {
   const bytes = Buffer.from(`${line}\n`);
   for (let sent = 0; sent < bytes.length;) {
     try {
@@ -17,3 +21,6 @@ export function print(line: string): void {
     }
   }
 }
+
+const sequence = createSequence(process.argv[2] ?? '', silentLog);
+for (;;) print(`${await sequence.next()}`);

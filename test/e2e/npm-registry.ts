@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { freePort } from './free-port.ts';
-import { temporaryDirectory } from './gateway.ts';
-import { listening } from './listening.ts';
-import { spawnProgram } from './process.ts';
+import { freePort } from '../support/free-port.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
+import { spawnProgram } from '../support/process.ts';
 
 /** Why npm could not fetch anything, from the error of a program that ran it; null for another failure. */
 export function unreachableRegistry(error: unknown): string | null {
