@@ -13,11 +13,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, isSamePlace, namesOf } from './addresses.ts';
-import {
-  createAvailability,
-  createAvailabilityMonitor,
-  type OwnerMode,
-} from './availability/availability.ts';
+import { createAvailability, type OwnerMode } from './availability/availability.ts';
 import type { HostActivity } from './availability/host-activity.ts';
 import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
@@ -46,7 +42,7 @@ import {
   proofBody,
 } from './server/server.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from './storage.ts';
-import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory/memory-keeper.ts';
+import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
 import { readingsText } from './telemetry/gpu-device.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
@@ -130,10 +126,14 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
   /** About the agent's files, for the owner. */
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
-  const availability = createAvailability(
-    { ...deps, rules: () => settings().rules, rulesFree: () => settings().freeMemory },
-    listeners.changed,
-  );
+  const availability = createAvailability({
+    ...deps,
+    rules: () => settings().rules,
+    rulesFree: () => settings().freeMemory,
+    inFlight: () => inference.inFlight(),
+    lastEndedTicks: () => inference.lastEndedTicks(),
+    changed: listeners.changed,
+  });
   const engines = createEngineWatch({
     http,
     clock,
@@ -144,10 +144,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       listeners.changed();
     },
   });
-  const mode = () => {
-    const inFlight = inference.inFlight();
-    return modeWithMemory(availability.mode(inFlight), memory.state(), inFlight);
-  };
+  const mode = () => modeWithMemory(availability.mode(), memory.state(), inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
   /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   const record = (isGoodbye: boolean) =>
@@ -255,7 +252,6 @@ function viewOf(
   parts: AgentComponents,
   { address, ports, engine: place, isLeaving }: AgentRuntimeState,
   deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules' | 'settings'>,
-  unjudgeable: readonly OwnerRuleKey[],
 ): AgentView {
   const { engines, availability, warnings, memory } = parts;
   const record = parts.record(false);
@@ -263,7 +259,7 @@ function viewOf(
   const engine = engines.engine();
   const reading = deps.telemetry.read();
   const { host } = address;
-  const { freeMemory, idleUnloadMin, electricity } = deps.settings();
+  const { rules, freeMemory, idleUnloadMin, electricity } = deps.settings();
   const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
   const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
   return {
@@ -273,10 +269,10 @@ function viewOf(
     owner: {
       choice: availability.choice(),
       freed: availability.freed(),
-      rules: { ...availability.rules(), freeMemory, idleUnloadMin },
+      rules: { ...rules, freeMemory, idleUnloadMin },
       ...(isLeaving ? LEAVING : parts.mode()),
       heldRules: deps.heldRules,
-      unjudgeable,
+      unjudgeable: availability.unjudgeable(),
     },
     server: { host, ports, url: record.agent_url },
     registry,
@@ -365,8 +361,7 @@ export function createAgent(deps: AgentDeps) {
     },
   });
   const { availability, engines, inference, registration, server, counters, memory, power } = parts;
-  const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
-  const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
+  const changeMonitor = createChangeMonitor({ ...deps, ...parts });
 
   function tellListeners(): void {
     for (const listener of listeners) listener();
@@ -407,7 +402,7 @@ export function createAgent(deps: AgentDeps) {
       await counters.flush();
     },
     ports: () => openPorts(runtime),
-    view: () => viewOf(parts, runtime, deps, availabilityMonitor.unjudgeable()),
+    view: () => viewOf(parts, runtime, deps),
     /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
     /**
@@ -439,7 +434,7 @@ export function createAgent(deps: AgentDeps) {
     },
     /** Loads a model, or unloads it, when no request runs; resolves once the engine says that it is so. */
     async changeModel(action: ModelAction, model: string) {
-      const result = await memory[action](model);
+      const result = await memory.change(action, model);
       telemetry.look();
       return result;
     },
@@ -448,7 +443,7 @@ export function createAgent(deps: AgentDeps) {
       memory.state().kind !== 'kept' &&
       engines.reachable().some(({ address }) => isSamePlace(address.origin, origin)),
     /** Evaluates the owner's rules at once, because their settings may have changed. */
-    rulesChanged: () => availabilityMonitor.look(),
+    rulesChanged: () => availability.look(),
     /** The machine has woken from sleep. */
     resumed: () => changeMonitor.resumed(),
     join: (line: JoinLine) => registration.join(line),
