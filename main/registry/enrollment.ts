@@ -5,7 +5,6 @@ import type { Clock } from '../platform/clock.ts';
 import { isoTime } from '../platform/dates.ts';
 import { checkSignature } from '../platform/http-signature.ts';
 import { newSecret } from '../platform/secrets.ts';
-import { NO_NEWS } from './change-detection.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
 import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
@@ -64,7 +63,7 @@ export async function enroll(
     open.putBack(enrollment);
     return unwritten(written.message);
   }
-  parts.verifier.providerChanged(entry.id, { ...NO_NEWS, enrolled: true });
+  parts.verifier.providerChanged(entry.id, ['enrolled']);
   return answered({
     id: entry.id,
     gateway_token: gatewayToken,

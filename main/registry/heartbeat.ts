@@ -1,6 +1,6 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
 import { checkSignature } from '../platform/http-signature.ts';
-import { capped, clamped, isNews, isSamePlace, newsOf } from './change-detection.ts';
+import { capped, clamped, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
   type RegistryContext,
@@ -104,12 +104,13 @@ export async function applyHeartbeat(
   const before =
     stored.record === null ? null : { record: stored.record, ip: stored.lastHeartbeatIp };
   const kept = capped(record);
-  const returned = table.noteHeartbeat(entry) && before !== null;
-  const news = { ...newsOf(before, { record: kept, ip }), returned };
+  const hasReturned = table.noteHeartbeat(entry) && before !== null;
+  const changed = newsOf(before, { record: kept, ip });
+  const isMaterial = changed.includes('material');
   const { lastCheckAt, address } = stored.verification;
   // Requests for its current models continue at the address where it was verified.
   const keptAddress = before !== null && isSamePlace(before, { record: kept, ip }) ? address : null;
-  const verification = news.material
+  const verification = isMaterial
     ? { ...UNVERIFIED, lastCheckAt, address: keptAddress }
     : stored.verification;
   entry.stored = {
@@ -123,10 +124,10 @@ export async function applyHeartbeat(
   };
   entry.shown = clamped(kept);
   entry.hasHadGpu ||= kept.gpu.count > 0;
-  if (news.material) entry.materialChanges += 1;
+  if (isMaterial) entry.materialChanges += 1;
   table.touch(entry);
   const changes: StoreChange[] = [
-    providerChange(entry, news.material ? 'changed' : 'heartbeat'),
+    providerChange(entry, isMaterial ? 'changed' : 'heartbeat'),
     ...statusEvents(entry, parts),
   ];
   if (stored.verification.state !== entry.stored.verification.state) {
@@ -134,7 +135,8 @@ export async function applyHeartbeat(
   }
   const written = await write(changes, parts);
   if (written.kind === 'refused') return superseded(written);
-  if (isNews(news)) verifier.providerChanged(entry.id, news);
+  const news = hasReturned ? [...changed, 'returned' as const] : changed;
+  if (news.length > 0) verifier.providerChanged(entry.id, news);
   if (written.kind === 'unwritten') return unwritten(written.message);
   const { status, failure_reason } = verificationView(entry);
   return answered({

@@ -7,7 +7,6 @@ import type {
 } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
-import { NO_NEWS } from './change-detection.ts';
 import {
   ALONE,
   eventChange,
@@ -264,7 +263,7 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
     }> {
       const entry = table.get(id);
       if (entry === undefined || entry.shown === null) return providerNotFound(id);
-      verifier.providerChanged(id, { ...NO_NEWS, requested: true });
+      verifier.providerChanged(id, ['requested']);
       return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
     },
     async history(id: string, query: RawQuery): Promise<Answer<History>> {

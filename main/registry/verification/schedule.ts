@@ -141,13 +141,11 @@ export function remembered(
   };
 }
 
-export function withNews(memory: RunMemory, news: VerifierNews): RunMemory {
-  const pulled =
-    news.enrolled || news.material || news.engineHealth || news.rebooted || news.returned;
+export function withNews(memory: RunMemory, news: readonly VerifierNews[]): RunMemory {
   return {
     ...memory,
-    pulled: memory.pulled || pulled,
-    requested: memory.requested || news.requested,
+    pulled: memory.pulled || news.some((each) => each !== 'emptied' && each !== 'requested'),
+    requested: memory.requested || news.includes('requested'),
   };
 }
 
@@ -172,34 +170,25 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
   };
 }
 
-interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut'> {
-  /** A test inference was made, or may have been. */
-  readonly tested: boolean;
-  /** A test inference passed. */
-  readonly proven: boolean;
-}
-
 export function withEnd(
   memory: RunMemory,
-  { deferred, leftOut, tested, proven }: RunResult,
+  { deferred, leftOut, inference }: RunEnding,
   { nowTicks, random }: { readonly nowTicks: number; readonly random: () => number },
 ): RunMemory {
+  const isProven = inference === 'passed';
   return {
     ...memory,
     finishedTicks: nowTicks,
     deferred,
     leftOut,
-    testedTicks: tested ? memory.startedTicks : memory.testedTicks,
-    provenTicks: proven ? nowTicks : memory.provenTicks,
+    testedTicks: inference === 'none' ? memory.testedTicks : memory.startedTicks,
+    provenTicks: isProven ? nowTicks : memory.provenTicks,
     retryJitter: random(),
-    inferenceJitter: proven ? random() : memory.inferenceJitter,
+    inferenceJitter: isProven ? random() : memory.inferenceJitter,
   };
 }
 
-/** The runs of all providers, and when the next are due. */
-export type RunHistory = ReturnType<typeof createRunHistory>;
-
-/** Kept in memory only. */
+/** The runs of all providers, and when the next are due. Kept in memory only. */
 export function createRunHistory(clock: Clock, random: () => number) {
   const memories = new Map<string, RunMemory>();
   /** By provider: the material changes before the last test inference. */
@@ -225,7 +214,7 @@ export function createRunHistory(clock: Clock, random: () => number) {
     /** Whether a test inference would be the first since the provider was enrolled or changed. */
     isFirst: ({ id, materialChanges, verification }: VerificationSubject): boolean =>
       verification.state === 'pending' && tried.get(id) !== materialChanges,
-    noteNews: (subject: VerificationSubject, news: VerifierNews) =>
+    noteNews: (subject: VerificationSubject, news: readonly VerifierNews[]) =>
       update(subject, (memory) => withNews(memory, news)),
     /** Called for each request, so it must be cheap; a provider that was never planned is skipped. */
     routed(id: string, result: 'served' | 'failed'): void {
@@ -235,11 +224,8 @@ export function createRunHistory(clock: Clock, random: () => number) {
     begin: (subject: VerificationSubject) =>
       update(subject, (memory) => withStart(memory, clock.ticks())),
     end(subject: VerificationSubject, ending: RunEnding): void {
-      const { deferred, leftOut, inference } = ending;
-      const tested = inference !== 'none';
-      if (tested) tried.set(subject.id, subject.materialChanges);
-      const run = { deferred, leftOut, tested, proven: inference === 'passed' };
-      update(subject, (memory) => withEnd(memory, run, { nowTicks: clock.ticks(), random }));
+      if (ending.inference !== 'none') tried.set(subject.id, subject.materialChanges);
+      update(subject, (memory) => withEnd(memory, ending, { nowTicks: clock.ticks(), random }));
     },
     forget(id: string): void {
       memories.delete(id);
