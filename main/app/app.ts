@@ -104,7 +104,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
   const config = createLiveConfig(loaded, files, (now, before, swapped) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
-    machine.configured(now, before);
+    machine.agent?.configured(now, before);
     if (swapped !== null) gateway.upstreamsSwapped(...swapped);
     else for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
     gateway.feed.changed();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { OwnerChoice } from '#shared/agent.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/files.ts';
@@ -122,9 +123,7 @@ export function memoryGoalOf(state: OwnerState, rulesFree: boolean): MemoryGoal 
 
 interface AvailabilityDeps {
   readonly dataDirectory: string;
-  readonly rules: () => OwnerRules;
-  /** Whether rules free the memory as well. */
-  readonly rulesFree: () => boolean;
+  readonly settings: () => OwnerRules & Pick<Config['agent'], 'freeMemory'>;
   readonly telemetry: Pick<TelemetryWatch, 'read'>;
   readonly hostActivity: HostActivity;
   readonly inFlight: () => number;
@@ -146,7 +145,7 @@ export type Availability = ReturnType<typeof createAvailability>;
  * settings, which are evaluated on the signals of this machine.
  */
 export function createAvailability(deps: AvailabilityDeps) {
-  const { rules, clock, hostActivity } = deps;
+  const { settings, clock, hostActivity } = deps;
   const file = createStateFile(
     join(deps.dataDirectory, FILE),
     () => ({ version: 1, choice: state.choice, freed: state.freed }),
@@ -207,14 +206,14 @@ export function createAvailability(deps: AvailabilityDeps) {
     const ended = deps.lastEndedTicks() ?? -Infinity;
     const isServing = deps.inFlight() > 0 || ticks - ended < READING_AGE_MAX_MS;
     const seen = { ...signals(), isServing, ticks };
-    set(afterObservation(afterTime(state, clock.now()), rules(), seen));
+    set(afterObservation(afterTime(state, clock.now()), settings(), seen));
   }
 
   return {
     choice: () => state.choice,
     freed: () => state.freed,
-    memoryGoal: () => memoryGoalOf(state, deps.rulesFree()),
-    mode: () => modeOf(state, rules(), deps.inFlight()),
+    memoryGoal: () => memoryGoalOf(state, settings().freeMemory),
+    mode: () => modeOf(state, settings(), deps.inFlight()),
     setChoice(wanted: OwnerChoice) {
       set(afterChoice(state, wanted));
       watchTime();
@@ -233,10 +232,10 @@ export function createAvailability(deps: AvailabilityDeps) {
     },
     /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
     look() {
-      const now = rules();
+      const rules = settings();
       judge();
       for (const { key, senses } of OWNER_RULES)
-        if (isSet(key, now) && (senses === 'userIdleMs' || senses === 'isOnBattery'))
+        if (isSet(key, rules) && (senses === 'userIdleMs' || senses === 'isOnBattery'))
           polled[senses].poll();
     },
     /** Rules whose signal this machine does not report, active or not. */

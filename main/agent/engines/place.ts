@@ -1,5 +1,6 @@
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { ENGINE_PORTS } from '../../engines/detect.ts';
+import type { Config } from '../../config/schema.ts';
 import { userinfoOf } from '../../platform/addresses.ts';
 
 /** Both loopback addresses: a server on `localhost` may have bound only one of them. */
@@ -66,14 +67,14 @@ export interface EnginePlace {
   readonly fault: string | null;
 }
 
-/** The owner's settings of the engine; without a `url`, the default ports are searched. */
-export interface EngineSettings {
-  readonly url: string | null;
-  /** Sent only to `url`: any program may listen on a port that was found by searching. */
-  readonly apiKey: string | null;
-}
-
-export function enginePlace({ url, apiKey }: EngineSettings, ports = ENGINE_PORTS): EnginePlace {
+/**
+ * Without an address in the settings, the default ports are searched. The key is sent only to that address: any program
+ * may listen on a port that was found by searching.
+ */
+export function enginePlace(
+  { engineUrl: url, engineApiKey: apiKey }: Pick<Config['agent'], 'engineUrl' | 'engineApiKey'>,
+  ports = ENGINE_PORTS,
+): EnginePlace {
   if (url === null) return { pinned: null, ports, fault: null };
   const read = pinnedAddress(url, apiKey);
   if (read.kind === 'address') return { pinned: read.address, ports, fault: null };

@@ -1,5 +1,6 @@
 import type { JoinLine } from '#shared/join-line.ts';
 import type { AgentRecord } from '#shared/provider.ts';
+import type { Config } from '../../config/schema.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
@@ -65,7 +66,7 @@ interface RegistrationDeps {
   readonly random: () => number;
   readonly record: (isLeaving: boolean) => AgentRecord;
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
-  readonly heartbeatMs: () => number;
+  readonly settings: () => RegistrySettings & Pick<Config['agent'], 'heartbeatMs'>;
   /** The view has changed. */
   readonly onChange: () => void;
   readonly identity: AgentIdentity;
@@ -74,7 +75,6 @@ interface RegistrationDeps {
   /** Content of that file at the start. */
   readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
-  readonly configured: RegistrySettings;
   readonly http: HttpClient;
 }
 
@@ -82,8 +82,8 @@ const ENROLL_TIMEOUT_MS = 10_000;
 
 /** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps) {
-  const { clock, identity } = deps;
-  let { configured } = deps;
+  const { clock, identity, settings } = deps;
+  const heartbeatMs = () => settings().heartbeatMs;
   let view = NOWHERE;
   /** The token that the gateway sends; null while there is none. */
   let token: string | null = null;
@@ -102,7 +102,7 @@ export function createRegistration(deps: RegistrationDeps) {
     if (isStopped) return;
     token = gatewayToken;
     const onOutcome = (outcome: BeatOutcome) => show(viewAfter(outcome, link, clock.now()));
-    beats = startHeartbeats({ ...deps, link, onOutcome });
+    beats = startHeartbeats({ ...deps, heartbeatMs, link, onOutcome });
   }
 
   /** Sends a goodbye. The returned signal aborts when the next registry is left. */
@@ -131,7 +131,7 @@ export function createRegistration(deps: RegistrationDeps) {
     pool: PoolAnnouncement | null,
     named: readonly string[] = [],
   ): PoolLink {
-    const others = [...named, ...configured.otherRegistryUrls];
+    const others = [...named, ...settings().otherRegistryUrls];
     const onPool = (announced: PoolAnnouncement) => keepPool(home, announced, deps);
     return createPoolLink({ ...deps, home, others, pool, onPool });
   }
@@ -153,13 +153,13 @@ export function createRegistration(deps: RegistrationDeps) {
       const isFinal = !isTemporary(outcome);
       show({ state: isFinal ? 'not_enrolled' : 'failing', problem: linkProblemOf(outcome) });
       if (isFinal) return fallback === null ? undefined : connect(link, fallback.gatewayToken);
-      const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
+      const pace = { heartbeatMs: heartbeatMs(), failures, random: deps.random() };
       await sleep(clock, pauseAfter(outcome, pace), signal);
     }
   }
 
   async function settle(saved: SavedEnrollment | null): Promise<void> {
-    const choice = chooseRegistry(configured, saved, identity.id);
+    const choice = chooseRegistry(settings(), saved, identity.id);
     switch (choice.kind) {
       case 'saved': {
         const { registryUrl: url, gatewayToken, pool = null } = choice.enrolment;
@@ -189,14 +189,15 @@ export function createRegistration(deps: RegistrationDeps) {
     changed: () => beats?.changed(),
     now: () => beats?.now(),
     async join({ url: first, others, token: given }: JoinLine): Promise<JoinResult> {
-      const url = homeOf([first, ...others].map(registryOrigin), configured.registryUrl);
+      const { registryUrl } = settings();
+      const url = homeOf([first, ...others].map(registryOrigin), registryUrl);
       if (typeof url !== 'string') return { kind: 'failed', ...url };
       const link = linkTo(url, null, [first, ...others]);
       const { signal: never } = new AbortController();
       const outcome = await enrollAt(link, given, identity.id, never);
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       // The gateway that the settings name stays first, whichever answered.
-      const home = configured.registryUrl === null ? link.url : url;
+      const home = registryUrl === null ? link.url : url;
       const failure = await keepEnrollment(deps.file, home, given, outcome);
       const signal = await disconnect();
       if (!signal.aborted) {
@@ -216,8 +217,7 @@ export function createRegistration(deps: RegistrationDeps) {
       if (!signal.aborted) await settle(null);
     },
     /** Applies settings that name another registry or another token. */
-    async configure(now: RegistrySettings): Promise<void> {
-      configured = now;
+    async configure(): Promise<void> {
       const signal = await disconnect();
       // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
@@ -309,12 +309,7 @@ function notSaved(code: string): LinkProblem {
   };
 }
 
-export interface RegistrySettings {
-  readonly registryUrl: string | null;
-  /** Other gateways of the same pool. */
-  readonly otherRegistryUrls: readonly string[];
-  readonly enrollToken: string | null;
-}
+type RegistrySettings = Pick<Config['agent'], 'registryUrl' | 'otherRegistryUrls' | 'enrollToken'>;
 
 type Choice =
   | { readonly kind: 'saved'; readonly enrolment: SavedEnrollment }
@@ -333,7 +328,7 @@ interface EnrollChoice {
 
 /** Settings take precedence over an earlier join; without either, the registry of this process is used. */
 function chooseRegistry(
-  { registryUrl, enrollToken }: Pick<RegistrySettings, 'registryUrl' | 'enrollToken'>,
+  { registryUrl, enrollToken }: RegistrySettings,
   saved: SavedEnrollment | null,
   id: string,
 ): Choice {

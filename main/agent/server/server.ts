@@ -14,7 +14,7 @@ import type { AgentIdentity } from '../storage.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
-export interface AgentAddress {
+interface AgentAddress {
   readonly host: string;
   readonly ports: readonly number[];
 }
