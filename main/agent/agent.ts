@@ -19,10 +19,14 @@ import type { HostActivity } from './availability/host-activity.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks, type WindowCut } from './doctor/doctor.ts';
-import { enginePlace, type EnginePlace } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
-import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
+import {
+  createEngineWatch,
+  enginePlace,
+  type EnginePlace,
+  type EngineWatch,
+} from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
 import { createRegistration, type RegistrationView } from './registration/registration.ts';
