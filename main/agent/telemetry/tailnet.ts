@@ -12,13 +12,16 @@ const INTERVAL_MS = 60_000;
 
 export function createTailnetWatch(edges: ToolEdges) {
   let tailnet: Tailnet | null = null;
-  const { start, stop } = createRounds(async (signal) => {
+  const rounds = createRounds(async (signal) => {
     const asked = await runFirst(COMMANDS, ['status', '--json', '--peers=false'], edges, signal);
     if (!signal.aborted) tailnet = asked.kind === 'output' ? parseTailscale(asked.text) : null;
     return INTERVAL_MS;
   }, edges);
-  /** Null if there is none or it is switched off. */
-  return { start, stop, read: () => tailnet };
+  return {
+    ...rounds,
+    /** Null if there is none or it is switched off. */
+    read: () => tailnet,
+  };
 }
 
 /** Reads `tailscale status --json`; null unless it is running, because it lists addresses even while stopped. */
