@@ -35,7 +35,7 @@ import { untilReady } from './registration/heartbeats.ts';
 import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
 import { createInference } from './server/inference.ts';
-import { type AgentPort, createAgentServer, healthBody, proofBody } from './server/server.ts';
+import { type AgentPort, createAgentServer } from './server/server.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from './storage.ts';
 import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
@@ -183,14 +183,10 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     const { hostname, tailnet } = telemetry.read();
     return namesOf(hostname, tailnet, [...interfaceAddresses(), ...config().gateway.allowedHosts]);
   };
-  const healthFacts = () => ({ identity, engine: engines.engine(), record: record(false) });
   const server = createAgentServer({
     access: { hostNames, tokenDigests: () => registration.tokenDigests() },
     inference,
-    health: {
-      full: (nonce) => healthBody(healthFacts(), nonce),
-      proof: (nonce) => proofBody(healthFacts(), nonce),
-    },
+    health: () => ({ identity, engine: engines.engine(), record: record(false) }),
     clock,
     log,
     onBound(ports) {
