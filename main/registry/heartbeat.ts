@@ -1,5 +1,4 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
-import { checkSignature } from '../platform/http-signature.ts';
 import { capped, clamped, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
@@ -10,17 +9,8 @@ import {
 } from './context.ts';
 import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './listing.ts';
-import { type Answer, answered, type Refusal } from '../platform/http/routes.ts';
-import {
-  type AgentMessage,
-  badSignature,
-  clockSkew,
-  type HeartbeatAnswer,
-  otherPool,
-  plainIp,
-  readBody,
-  unwritten,
-} from './responses.ts';
+import { answered, type Refusal } from '../platform/http/routes.ts';
+import { type AgentMessage, checkMessage, plainIp, readBody, unwritten } from './responses.ts';
 import { type StoreChange, type StoreRefusal, UNVERIFIED } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
@@ -32,10 +22,7 @@ const UNKNOWN_PROVIDER: Refusal = {
 };
 
 /** Checks and applies a heartbeat; resolves once it is on disk. */
-export async function takeHeartbeat(
-  message: AgentMessage,
-  parts: RegistryContext,
-): Promise<Answer<HeartbeatAnswer>> {
+export async function takeHeartbeat(message: AgentMessage, parts: RegistryContext) {
   let read = readHeartbeat(message, parts);
   if (read === UNKNOWN_PROVIDER) {
     const unavailable = await parts.sharing.catchUp();
@@ -43,35 +30,21 @@ export async function takeHeartbeat(
     if (read === UNKNOWN_PROVIDER && unavailable !== null) return unavailable;
   }
   // There is no await between checking and using the sequence, or two copies could both pass.
-  if (read.kind === 'refused') return read;
+  if ('kind' in read) return read;
   const { entry, record, sequence } = read;
   return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
 }
 
-interface HeartbeatRequest {
-  readonly kind: 'read';
-  readonly entry: TableEntry;
-  readonly record: AgentRecord;
-  readonly sequence: number;
-}
-
-function readHeartbeat(
-  message: AgentMessage,
-  { table, clock, poolId }: RegistryContext,
-): HeartbeatRequest | Refusal {
-  const check = checkSignature(message, (keyId) => table.get(keyId)?.key ?? null);
-  if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
-  if (check.kind !== 'valid') return badSignature(check);
-  const skew = clockSkew(check.createdS, clock.now());
-  if (skew !== null) return skew;
-  const misdirected = otherPool(check.pool, poolId);
-  if (misdirected !== null) return misdirected;
-  const entry = table.get(check.keyId);
-  if (entry === undefined) return UNKNOWN_PROVIDER;
-  if (check.sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
+function readHeartbeat(message: AgentMessage, parts: RegistryContext) {
+  const { table } = parts;
+  const check = checkMessage(message, (keyId) => table.get(keyId)?.key ?? null, parts);
+  if (check.kind === 'refused') return check;
+  const entry = check.kind === 'unknown_key' ? undefined : table.get(check.keyId);
+  if (entry === undefined || check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
+  const { sequence } = check;
+  if (sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
   const body = readBody(message.body, agentRecordSchema);
-  if (body.kind === 'refused') return body;
-  return { kind: 'read', entry, record: body.value, sequence: check.sequence };
+  return body.kind === 'refused' ? body : { entry, record: body.value, sequence };
 }
 
 function sequenceReused(last: number): Refusal {
@@ -98,7 +71,7 @@ export async function applyHeartbeat(
   entry: TableEntry,
   { record, sequence, ip }: Heartbeat,
   parts: RegistryContext,
-): Promise<Answer<HeartbeatAnswer>> {
+) {
   const { table, clock, verifier, heartbeatMs } = parts;
   const { stored } = entry;
   const before =

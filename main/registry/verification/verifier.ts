@@ -7,7 +7,15 @@ import type {
   VerifierHost,
 } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunRequest } from './checks.ts';
-import { createRunHistory } from './schedule.ts';
+import {
+  planOf,
+  remembered,
+  type RunMemory,
+  withEnd,
+  withNews,
+  withRouted,
+  withStart,
+} from './schedule.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 
 /** Verifies the providers of a registry when they are due. */
@@ -41,8 +49,8 @@ const OTHERS_FIRST_MS = 2000;
 
 /** Nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { host, clock, log } = deps;
-  const history = createRunHistory(clock, deps.random);
+  const { host, clock } = deps;
+  const memories = new Map<string, RunMemory>();
   /** Cancel the timers of machines that are not due yet. */
   const timers = new Map<string, () => void>();
   /** Due machines, in the order of their turns. */
@@ -52,6 +60,16 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     { readonly controller: AbortController; readonly ended: Promise<void> }
   >();
   let isStarted = false;
+
+  function memoryOf({ id, verification }: VerificationSubject): RunMemory {
+    const now = { ticks: clock.ticks(), wallMs: clock.now() };
+    const memory = memories.get(id) ?? remembered(verification, now, deps.random);
+    memories.set(id, memory);
+    return memory;
+  }
+
+  const planFor = (subject: VerificationSubject) =>
+    planOf(subject.verification, memoryOf(subject), clock.ticks());
 
   function drop(id: string): void {
     timers.get(id)?.();
@@ -74,11 +92,11 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   function arm(subject: VerificationSubject): void {
     const { id, isHeardElsewhere } = subject;
     if (runs.has(id) || !isStarted) return;
-    if (history.isRequested(subject)) {
+    if (memoryOf(subject).requested) {
       drop(id);
       due = new Set([id, ...due]);
       timers.set(id, clock.after(0, fill));
-    } else checkIn(id, history.plan(subject).dueInMs + (isHeardElsewhere ? OTHERS_FIRST_MS : 0));
+    } else checkIn(id, planFor(subject).dueInMs + (isHeardElsewhere ? OTHERS_FIRST_MS : 0));
   }
 
   function fill(): void {
@@ -94,7 +112,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     if (subject === null) return forget(id);
     if (!subject.isReachable) return checkIn(id, RECHECK_MS);
     // The plan may have changed since: requests were served, or a model was loaded.
-    if (history.plan(subject).dueInMs > 0) return arm(subject);
+    if (planFor(subject).dueInMs > 0) return arm(subject);
     const controller = new AbortController();
     runs.set(id, { controller, ended: run(id, controller) });
   }
@@ -121,26 +139,22 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     of: Pick<VerificationRequest, 'signal' | 'turn'>,
   ): Promise<void> {
     const subject = host.subject(id);
-    const plan = subject === null ? null : history.plan(subject);
-    if (subject === null || plan === null || plan.dueInMs > 0) return;
-    const firstInference = history.isFirst(subject);
-    history.begin(subject);
-    host.verifying(id, true);
-    try {
-      const { inference } = plan;
-      const ending = await verifyOnce({ subject, inference, firstInference, ...of }, deps);
-      if (ending === null) host.verifying(id, false);
-      else history.end(subject, ending);
-    } catch (error) {
-      log('error', 'verification_broken', { provider: id, error: nameOf(error) });
-      host.verifying(id, false);
-      // A run that failed may have made its test inference.
-      history.end(subject, { deferred: false, inference: 'failed', leftOut: false });
-    }
+    if (subject === null) return;
+    const { dueInMs, inference } = planFor(subject);
+    if (dueInMs > 0) return;
+    const { verification, materialChanges } = subject;
+    const memory = memoryOf(subject);
+    const firstInference =
+      verification.state === 'pending' && memory.testedChanges !== materialChanges;
+    memories.set(id, withStart(memory, clock.ticks()));
+    const request = { subject, inference, firstInference, ...of };
+    const ending = await verifySafely(request, deps);
+    const at = { nowTicks: clock.ticks(), random: deps.random };
+    if (ending !== null) memories.set(id, withEnd(memoryOf(subject), ending, at));
   }
 
   function forget(id: string): void {
-    history.forget(id);
+    memories.delete(id);
     drop(id);
     runs.get(id)?.controller.abort();
   }
@@ -155,21 +169,20 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       if (subject === null) return;
       // A run in progress already answers a request for one.
       const isAnswered = runs.has(id);
-      history.noteNews(
-        subject,
-        news.filter((each) => each !== 'requested' || !isAnswered),
-      );
+      const noted = news.filter((each) => each !== 'requested' || !isAnswered);
+      memories.set(id, withNews(memoryOf(subject), noted));
       arm(subject);
     },
     verifiedElsewhere(id) {
       const subject = host.subject(id);
       if (subject === null) return;
-      history.forget(id);
+      memories.delete(id);
       arm(subject);
     },
     removed: forget,
     routed(id, result) {
-      history.routed(id, result);
+      const memory = memories.get(id);
+      if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));
       const subject = result === 'failed' ? host.subject(id) : null;
       if (subject !== null) arm(subject);
     },
@@ -186,6 +199,26 @@ interface VerificationRequest extends RunRequest {
   readonly firstInference: boolean;
   /** Left out where no other gateway shares the store. */
   readonly turn: VerificationTurn | undefined;
+}
+
+/** Null if the run was aborted. */
+async function verifySafely(
+  request: VerificationRequest,
+  deps: VerifierDeps,
+): Promise<RunEnding | null> {
+  const { id, materialChanges } = request.subject;
+  const { host, log } = deps;
+  host.verifying(id, true);
+  try {
+    const ending = await verifyOnce(request, deps);
+    if (ending === null) host.verifying(id, false);
+    return ending;
+  } catch (error) {
+    log('error', 'verification_broken', { provider: id, error: nameOf(error) });
+    host.verifying(id, false);
+    // A run that failed may have made its test inference.
+    return { deferred: false, inference: 'failed', leftOut: false, materialChanges };
+  }
 }
 
 /** Verifies a provider once and stores the result; null if it was aborted. */
@@ -216,5 +249,6 @@ async function verifyOnce(
     deferred: outcome.kind === 'loading' || outcome.kind === 'busy',
     inference: tested,
     leftOut: inference === 'if_loaded' && tested === 'none' && outcome.kind === 'verified',
+    materialChanges,
   };
 }

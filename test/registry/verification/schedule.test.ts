@@ -32,6 +32,7 @@ const RAN: RunMemory = {
   deferred: false,
   leftOut: false,
   testedTicks: 0,
+  testedChanges: null,
   pulled: false,
   requested: false,
   routedFailures: 0,
@@ -77,7 +78,12 @@ describe('due runs', () => {
 
 test('a test inference is left out where no model is loaded, and is due again with the next light run', () => {
   expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
-  const run = { deferred: false, leftOut: true, inference: 'none' } as const;
+  const run = {
+    deferred: false,
+    leftOut: true,
+    inference: 'none',
+    materialChanges: 0,
+  } as const;
   const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
   const after = withEnd(RAN, run, at);
   expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
@@ -133,6 +139,7 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   deferred: fc.boolean(),
   leftOut: fc.boolean(),
   testedTicks: ticks,
+  testedChanges: fc.constant(null),
   pulled: fc.boolean(),
   requested: fc.constant(false),
   routedFailures: fc.nat(5),
@@ -148,6 +155,7 @@ const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
 const anyRun = fc.record({
   deferred: fc.boolean(),
   inference: fc.constantFrom('passed', 'failed', 'none'),
+  materialChanges: fc.nat(3),
 });
 
 test('no machine is due again within 15 s after a run, and every machine within 36 min', () => {
@@ -190,7 +198,7 @@ test('a machine’s test inferences begin a minute apart and its runs 15 s, howe
         if (tested) testedAt = now;
         now += runMs;
         const inference = tested ? 'passed' : 'none';
-        const run = { deferred: false, leftOut: false, inference } as const;
+        const run = { deferred: false, leftOut: false, inference, materialChanges: 0 } as const;
         memory = withEnd(memory, run, { nowTicks: now, random });
       }
     }),
