@@ -1,86 +1,57 @@
 import {
   AGENT_PORTS,
-  type AgentEnergy,
   type AgentMemory,
   type AgentView,
   type DoctorReport,
   type GatewayVerdict,
   type OwnerChoice,
 } from '#shared/agent.ts';
+import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
+import type { Config } from '../config/schema.ts';
 import { createBodyBudget } from '../platform/body-budget.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, isSamePlace, namesOf } from './addresses.ts';
-import {
-  createAvailability,
-  createAvailabilityMonitor,
-  type OwnerMode,
-} from './availability/availability.ts';
+import { createAvailability, type OwnerMode } from './availability/availability.ts';
 import type { HostActivity } from './availability/host-activity.ts';
-import type { OwnerRuleKey, OwnerRules } from './availability/rules.ts';
+import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks, type WindowCut } from './doctor/doctor.ts';
-import { enginePlace, type EnginePlace, type EngineSettings } from './engines/place.ts';
 import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
-import { createEngineWatch, type EngineWatch } from './engines/watch.ts';
+import {
+  createEngineWatch,
+  enginePlace,
+  type EnginePlace,
+  type EngineWatch,
+} from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
-import {
-  type RegistrySettings,
-  createRegistration,
-  type RegistrationView,
-} from './registration/registration.ts';
+import { createRegistration, type RegistrationView } from './registration/registration.ts';
 import type { OwnRegistry } from './registration/link.ts';
 import { untilReady } from './registration/heartbeats.ts';
 import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
 import { createInference } from './server/inference.ts';
-import {
-  type AgentAddress,
-  type AgentPort,
-  createAgentServer,
-  healthBody,
-  proofBody,
-} from './server/server.ts';
+import { type AgentPort, createAgentServer } from './server/server.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from './storage.ts';
-import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory/memory-keeper.ts';
+import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
 import { readingsText } from './telemetry/gpu-device.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 import type { StartTool } from './telemetry/tool-process.ts';
 
-/** Read on each use: settings change while the agent runs. */
-interface AgentSettings {
-  readonly heartbeatMs: number;
-  readonly region: string | null;
-  /** Further names that are accepted in a `Host` header. */
-  readonly allowedHosts: readonly string[];
-  readonly maxBodyBytes: number;
-  readonly maxBodiesInFlightBytes: number;
-  readonly rules: OwnerRules;
-  /** Whether rules that keep requests away free the memory as well. */
-  readonly freeMemory: boolean;
-  /** Models that have been idle for this long are unloaded; null: never. */
-  readonly idleUnloadMin: number | null;
-  readonly electricity: Pick<AgentEnergy, 'priceKwh' | 'currency'>;
-}
-
-export interface AgentDeps extends RegistrySettings {
+export interface AgentDeps {
+  /** Read on each use: settings change while the agent runs. */
+  readonly config: () => Config;
+  /** Whether an environment variable sets the setting at this path, such as `agent.onlyWhenIdle`. */
+  readonly isFixed: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly version: string;
   /** As in `process.platform`. */
   readonly platform: string;
-  readonly address: AgentAddress;
-  /** Set by the owner; null: the agent searches for one. */
-  readonly engineUrl: string | null;
-  /** Of the engine at `engineUrl`. */
-  readonly engineApiKey: string | null;
-  readonly settings: () => AgentSettings;
-  /** Rules that the environment sets, so that they cannot be changed while the program runs. */
-  readonly heldRules: readonly (OwnerRuleKey | 'freeMemory' | 'idleUnloadMin')[];
   /** The registry of this process; null if there is none. */
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never tried as an engine's. */
@@ -103,7 +74,6 @@ export interface AgentDeps extends RegistrySettings {
 }
 
 interface AgentRuntimeState {
-  address: AgentAddress;
   ports: readonly AgentPort[];
   engine: EnginePlace;
   isLeaving: boolean;
@@ -122,7 +92,7 @@ const MAX_IN_FLIGHT = 256;
 
 /** Nothing runs yet. */
 function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners: AgentListeners) {
-  const { dataDirectory, clock, log, http, telemetry, platform, settings } = deps;
+  const { dataDirectory, clock, log, http, telemetry, platform, config } = deps;
   const startedTicks = clock.ticks();
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
   const file = createEnrollmentFile(dataDirectory, clock, platform);
@@ -130,10 +100,13 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
   /** About the agent's files, for the owner. */
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
   const counters = createCounters(dataDirectory, { clock, log });
-  const availability = createAvailability(
-    { ...deps, rules: () => settings().rules, rulesFree: () => settings().freeMemory },
-    listeners.changed,
-  );
+  const availability = createAvailability({
+    ...deps,
+    settings: () => config().agent,
+    inFlight: () => inference.inFlight(),
+    lastEndedTicks: () => inference.lastEndedTicks(),
+    changed: listeners.changed,
+  });
   const engines = createEngineWatch({
     http,
     clock,
@@ -144,10 +117,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       listeners.changed();
     },
   });
-  const mode = () => {
-    const inFlight = inference.inFlight();
-    return modeWithMemory(availability.mode(inFlight), memory.state(), inFlight);
-  };
+  const mode = () => modeWithMemory(availability.mode(), memory.state(), inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
   /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   const record = (isGoodbye: boolean) =>
@@ -155,9 +125,9 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       mode: isGoodbye ? 'leaving' : mode().mode,
       inFlight: inference.inFlight(),
       ...counters.view(),
-      region: settings().region,
+      region: config().agent.region,
       agentVersion: deps.version,
-      agentUrl: agentUrl(runtime.address.host, openPorts(runtime)[0] ?? null),
+      agentUrl: agentUrl(config().agent.host, openPorts(runtime)[0] ?? null),
       uptimeS: uptimeS(),
       energy: energyRecord(meter.view()),
     });
@@ -171,7 +141,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       power.look();
       return (tokens) => ended(clock.ticks(), tokens);
     },
-    limits: settings,
+    limits: () => config().gateway,
     // Bodies are forwarded unchanged.
     bodies: createBodyBudget(1),
     maxInFlight: MAX_IN_FLIGHT,
@@ -191,7 +161,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     ...deps,
     engines,
     goal: () => availability.memoryGoal(),
-    idleUnloadMs: () => minutes(settings().idleUnloadMin),
+    idleUnloadMs: () => minutes(config().agent.idleUnloadMin),
     inFlight: () => inference.inFlight() + deps.directInFlight(),
     lastEndedTicks: () => inference.lastEndedTicks(),
     endRunning: () => inference.endAll(),
@@ -206,22 +176,17 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     file,
     saved: enrolled.enrolment,
     own: deps.ownRegistry,
-    configured: deps,
-    heartbeatMs: () => settings().heartbeatMs,
+    settings: () => config().agent,
     onChange: listeners.changed,
   });
   const hostNames = () => {
     const { hostname, tailnet } = telemetry.read();
-    return namesOf(hostname, tailnet, [...interfaceAddresses(), ...settings().allowedHosts]);
+    return namesOf(hostname, tailnet, [...interfaceAddresses(), ...config().gateway.allowedHosts]);
   };
-  const healthFacts = () => ({ identity, engine: engines.engine(), record: record(false) });
   const server = createAgentServer({
     access: { hostNames, tokenDigests: () => registration.tokenDigests() },
     inference,
-    health: {
-      full: (nonce) => healthBody(healthFacts(), nonce),
-      proof: (nonce) => proofBody(healthFacts(), nonce),
-    },
+    health: () => ({ identity, engine: engines.engine(), record: record(false) }),
     clock,
     log,
     onBound(ports) {
@@ -253,17 +218,16 @@ function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
 
 function viewOf(
   parts: AgentComponents,
-  { address, ports, engine: place, isLeaving }: AgentRuntimeState,
-  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'heldRules' | 'settings'>,
-  unjudgeable: readonly OwnerRuleKey[],
+  { ports, engine: place, isLeaving }: AgentRuntimeState,
+  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'isFixed' | 'config'>,
 ): AgentView {
   const { engines, availability, warnings, memory } = parts;
   const record = parts.record(false);
   const registry = parts.registration.view();
   const engine = engines.engine();
   const reading = deps.telemetry.read();
-  const { host } = address;
-  const { freeMemory, idleUnloadMin, electricity } = deps.settings();
+  const { agent: settings, gateway } = deps.config();
+  const { host } = settings;
   const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
   const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
   return {
@@ -273,10 +237,10 @@ function viewOf(
     owner: {
       choice: availability.choice(),
       freed: availability.freed(),
-      rules: { ...availability.rules(), freeMemory, idleUnloadMin },
+      rules: ownerRulesIn(settings),
       ...(isLeaving ? LEAVING : parts.mode()),
-      heldRules: deps.heldRules,
-      unjudgeable,
+      heldRules: OWNER_RULE_SETTINGS.filter((key) => deps.isFixed(`agent.${key}`)),
+      unjudgeable: availability.unjudgeable(),
     },
     server: { host, ports, url: record.agent_url },
     registry,
@@ -284,7 +248,11 @@ function viewOf(
     engines: engines.engines(),
     models: agentModels(engines.engines(), memory.since),
     memory: memoryView(memory),
-    energy: { ...parts.meter.view(), ...electricity },
+    energy: {
+      ...parts.meter.view(),
+      priceKwh: gateway.electricityPriceKwh,
+      currency: gateway.currency,
+    },
     record,
     gpuReadings: reading.gpus.devices.map(readingsText),
     inFlight: parts.inference.inFlight(),
@@ -308,7 +276,7 @@ const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as cons
 function selfCheck(
   { identity, registration }: AgentComponents,
   runtime: AgentRuntimeState,
-  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts' | 'cuts'>,
+  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts' | 'cuts' | 'config'>,
 ): Promise<DoctorReport> {
   const { http, clock, telemetry, otherPorts } = deps;
   const view = registration.view();
@@ -320,7 +288,7 @@ function selfCheck(
     engines: { ...runtime.engine, ownPorts: [...openPorts(runtime), ...otherPorts()] },
     agent: {
       isEnabled: true,
-      host: runtime.address.host,
+      host: deps.config().agent.host,
       ports: runtime.ports.map(({ port }) => port),
       privateKey: identity.privateKey,
       id: identity.id,
@@ -349,9 +317,8 @@ export function createAgent(deps: AgentDeps) {
   const { telemetry } = deps;
   const listeners = new Set<() => void>();
   const runtime: AgentRuntimeState = {
-    address: deps.address,
     ports: [],
-    engine: enginePlace({ url: deps.engineUrl, apiKey: deps.engineApiKey }, deps.enginePorts),
+    engine: enginePlace(deps.config().agent, deps.enginePorts),
     isLeaving: false,
   };
   let checkRun: Promise<DoctorReport> | null = null;
@@ -365,8 +332,7 @@ export function createAgent(deps: AgentDeps) {
     },
   });
   const { availability, engines, inference, registration, server, counters, memory, power } = parts;
-  const availabilityMonitor = createAvailabilityMonitor({ ...deps, ...parts });
-  const changeMonitor = createChangeMonitor({ ...deps, ...parts, availabilityMonitor });
+  const changeMonitor = createChangeMonitor({ ...deps, ...parts });
 
   function tellListeners(): void {
     for (const listener of listeners) listener();
@@ -378,18 +344,17 @@ export function createAgent(deps: AgentDeps) {
     tellListeners();
   }
 
-  async function listen(address: AgentAddress): Promise<readonly AgentPort[]> {
-    runtime.address = address;
-    runtime.ports = await server.listen(address);
+  /** Moves to the address in the settings; running requests continue. */
+  async function listen(): Promise<void> {
+    runtime.ports = await server.listen(deps.config().agent);
     changed();
-    return runtime.ports;
   }
 
   return {
     /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
     async start() {
       telemetry.start();
-      await listen(runtime.address);
+      await listen();
       engines.start();
       memory.start();
       registration.start();
@@ -407,7 +372,7 @@ export function createAgent(deps: AgentDeps) {
       await counters.flush();
     },
     ports: () => openPorts(runtime),
-    view: () => viewOf(parts, runtime, deps, availabilityMonitor.unjudgeable()),
+    view: () => viewOf(parts, runtime, deps),
     /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
     /**
@@ -439,7 +404,7 @@ export function createAgent(deps: AgentDeps) {
     },
     /** Loads a model, or unloads it, when no request runs; resolves once the engine says that it is so. */
     async changeModel(action: ModelAction, model: string) {
-      const result = await memory[action](model);
+      const result = await memory.change(action, model);
       telemetry.look();
       return result;
     },
@@ -447,20 +412,24 @@ export function createAgent(deps: AgentDeps) {
     holdsBack: (origin: string) =>
       memory.state().kind !== 'kept' &&
       engines.reachable().some(({ address }) => isSamePlace(address.origin, origin)),
-    /** Evaluates the owner's rules at once, because their settings may have changed. */
-    rulesChanged: () => availabilityMonitor.look(),
     /** The machine has woken from sleep. */
     resumed: () => changeMonitor.resumed(),
     join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),
-    /** Moves to another address; running requests continue. */
-    listen,
-    serveEngineAt(settings: EngineSettings) {
-      runtime.engine = enginePlace(settings, deps.enginePorts);
-      engines.seek(runtime.engine);
-      changed();
+    /** Applies changed settings: rules, address, engine and registry. */
+    configured({ agent: now }: Config, { agent: before }: Config) {
+      const isChanged = (...keys: readonly (keyof Config['agent'])[]) =>
+        keys.some((key) => !isDeepStrictEqual(now[key], before[key]));
+      availability.look();
+      if (isChanged('host', 'ports')) void listen();
+      if (isChanged('engineUrl', 'engineApiKey')) {
+        runtime.engine = enginePlace(now, deps.enginePorts);
+        engines.seek(runtime.engine);
+        changed();
+      }
+      if (isChanged('registryUrl', 'otherRegistryUrls', 'enrollToken'))
+        void registration.configure();
     },
-    reportTo: (configured: RegistrySettings) => registration.configure(configured),
     /** Runs a registry's checks on this machine; concurrent callers share one run. */
     runChecks() {
       checkRun ??= selfCheck(parts, runtime, deps).finally(() => (checkRun = null));

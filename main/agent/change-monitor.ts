@@ -1,17 +1,17 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import type { Clock } from '../platform/clock.ts';
 import { interfaceAddresses } from './addresses.ts';
-import type { AvailabilityMonitor } from './availability/availability.ts';
+import type { Availability } from './availability/availability.ts';
 import type { Log } from '../platform/log.ts';
 import type { EngineWatch } from './engines/watch.ts';
-import type { MemoryKeeper } from './memory/memory-keeper.ts';
+import type { MemoryKeeper } from './memory.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 
 export interface ChangeMonitorDeps {
   readonly clock: Clock;
   readonly telemetry: TelemetryWatch;
-  readonly availabilityMonitor: AvailabilityMonitor;
+  readonly availability: Availability;
   readonly engines: EngineWatch;
   readonly memory: Pick<MemoryKeeper, 'look'>;
   readonly power: { readonly look: () => void };
@@ -27,7 +27,7 @@ const MAX_DRIFT_MS = 5000;
 
 /** Detects what no event reports, such as a suspend or another network, and evaluates the rules at an interval. */
 export function createChangeMonitor(deps: ChangeMonitorDeps) {
-  const { clock, telemetry, availabilityMonitor, engines, memory, power, registration } = deps;
+  const { clock, telemetry, availability, engines, memory, power, registration } = deps;
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
   let network = '';
@@ -39,7 +39,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     const drift = clock.now() - clock.ticks();
     const hasSlept = Math.abs(drift - driftMs) > MAX_DRIFT_MS;
     driftMs = drift;
-    availabilityMonitor.look();
+    availability.look();
     memory.look();
     power.look();
     const before = network;
@@ -83,7 +83,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
       driftMs = clock.now() - clock.ticks();
       network = networkNow();
       reported = reportedParts(deps.record(false));
-      availabilityMonitor.start();
+      availability.start();
       cancelTimer = clock.after(INTERVAL_MS, tick);
     },
     /** Compares the record with the one last reported, and requests a heartbeat if the difference matters. */
@@ -92,7 +92,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     resumed,
     stop() {
       cancelTimer();
-      availabilityMonitor.stop();
+      availability.stop();
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { AgentEnergy } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
-import { ByteBuffer } from '../platform/byte-buffer.ts';
+import { createLines } from '../platform/byte-buffer.ts';
 import type { Clock } from '../platform/clock.ts';
+import { numberOf } from '../platform/json.ts';
 import { NVIDIA_SMI } from './telemetry/nvidia.ts';
 import type { Telemetry, TelemetryWatch } from './telemetry/telemetry.ts';
 import type { StartTool } from './telemetry/tool-process.ts';
@@ -167,7 +168,7 @@ const RETRY_MS = 600_000;
 
 /** Has the power of the GPUs read often enough while requests run: by one nvidia-smi that repeats itself, if it can. */
 export function createPowerWatch({ telemetry, meter, startTool, clock }: PowerWatchDeps) {
-  let stream: PowerStream | null = null;
+  let stream: { readonly stop: () => void } | null = null;
   let failedTicks = -Infinity;
   let servedTicks = -Infinity;
   let askedTicks = -Infinity;
@@ -239,17 +240,12 @@ function totalWatts(watts: readonly (number | null)[]): number | null {
   return watts.reduce((sum, each) => (sum === null || each === null ? null : sum + each), 0);
 }
 
-interface PowerStream {
-  stop(): void;
-}
-
 const ARGUMENTS = [
   '--query-gpu=index,power.draw',
   '--format=csv,noheader,nounits',
   `--loop-ms=${LOOK_MS}`,
 ];
 const MAX_LINE_BYTES = 4096;
-const LF = 0x0a;
 
 /** One nvidia-smi that prints a line for each card every second. */
 function createPowerStream(
@@ -263,32 +259,19 @@ function createPowerStream(
     readonly onWatts: (watts: number | null) => void;
     readonly onEnd: () => void;
   },
-): PowerStream {
+) {
   let isStopped = false;
   let round: (number | null)[] = [];
-  const rest = new ByteBuffer();
   let kill = () => {};
 
-  function line(text: string): void {
-    const [index, watts = ''] = text.split(',').map((part) => part.trim());
+  const read = createLines(MAX_LINE_BYTES, (line) => {
+    const [index, watts = ''] = line.split(',').map((part) => part.trim());
     if (index === '0' || index === undefined) round = [];
-    const value = watts === '' ? NaN : Number(watts);
-    round.push(Number.isFinite(value) ? value : null);
+    round.push(numberOf(watts));
     if (round.length < cards) return;
     onWatts(totalWatts(round));
     round = [];
-  }
-
-  function read(chunk: Buffer): void {
-    let from = 0;
-    for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
-      rest.add(chunk.subarray(from, at));
-      line(rest.take().toString('latin1'));
-      from = at + 1;
-    }
-    rest.add(chunk.subarray(from));
-    if (rest.length > MAX_LINE_BYTES) rest.clear();
-  }
+  });
 
   async function run(): Promise<void> {
     for (const command of NVIDIA_SMI) {

@@ -5,7 +5,7 @@ import type { EngineView } from '../engines/adapters/engine-view.ts';
 import { byPreference } from '../engines/models.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
-import { controlOf } from './engines/model-control.ts';
+import { controlOf } from './engines/tell-engine.ts';
 
 /** What neither driver nor engine reports: the owner's mode and the agent's own counts. */
 export interface AgentState {

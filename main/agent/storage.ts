@@ -160,6 +160,8 @@ export type SavedEnrollment = Readonly<z.infer<typeof enrollmentSchema>>;
 
 export function createEnrollmentFile(directory: string, clock: Clock, platform: string) {
   const path = join(directory, ENROLLMENT_FILE);
+  // A machine may leave while the pool that its goodbye was answered with is being saved.
+  const inTurn = createTurns();
   return {
     load() {
       const saved = readSecretFile(path);
@@ -178,9 +180,11 @@ export function createEnrollmentFile(directory: string, clock: Clock, platform: 
     },
     /** Returns the error code, or null once it is on disk. */
     save: (enrolment: SavedEnrollment) =>
-      failureAfter(replaceFileAsync(path, JSON.stringify({ version: 1, ...enrolment }))),
+      inTurn(() =>
+        failureAfter(replaceFileAsync(path, JSON.stringify({ version: 1, ...enrolment }))),
+      ),
     /** A missing file counts as removed. */
-    remove: () => failureAfter(rm(path, { force: true })),
+    remove: () => inTurn(() => failureAfter(rm(path, { force: true }))),
   };
 }
 

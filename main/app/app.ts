@@ -2,10 +2,14 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GpuFigures, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { JoinLine } from '#shared/join-line.ts';
 import type { AppInfo } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
+import { type Agent, type AgentDeps, createAgent } from '../agent/agent.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
-import type { StartTool } from '../agent/telemetry/tool-process.ts';
+import { agentRoutes } from '../agent/routes.ts';
+import { createTelemetry } from '../agent/telemetry/telemetry.ts';
+import { createStartTool, type StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -20,6 +24,7 @@ import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
+import { reach } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HostApi } from '../platform/host.ts';
 import { createHttpClient } from '../platform/http/client.ts';
@@ -29,7 +34,6 @@ import type { HttpClient } from '../platform/http/types.ts';
 import { type Log, logFile } from '../platform/log.ts';
 import { createStateFile } from '../platform/files.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
-import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
 import { ownCommand } from '../platform/process.ts';
 import { PACKAGE_ROOT, VERSION } from './package.ts';
@@ -104,7 +108,7 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
   const config = createLiveConfig(loaded, files, (now, before, swapped) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
-    machine.configured(now, before);
+    machine.agent?.configured(now, before);
     if (swapped !== null) gateway.upstreamsSwapped(...swapped);
     else for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
     gateway.feed.changed();
@@ -203,6 +207,53 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
   clock,
   onUnasked: (origin: string) => log('warn', 'unasked_bytes', { origin }),
 });
+
+type Made = 'version' | 'platform' | 'startTool' | 'telemetry' | 'enginePorts';
+
+interface ThisMachineDeps extends Omit<AgentDeps, Made> {
+  readonly startHelper: StartTool | undefined;
+  readonly changed: () => void;
+  /** Saves the setting `agent.host`. */
+  readonly saveHost: (host: string) => void;
+}
+
+/** The agent of this machine, null while its owner has switched it off. */
+type ThisMachine = ReturnType<typeof createThisMachine>;
+
+/** Nothing runs before `start`. */
+function createThisMachine(deps: ThisMachineDeps) {
+  const { config, clock } = deps;
+  if (!config().agent.enabled) return { agent: null, routes: agentRoutes(null) };
+  const { env, platform } = process;
+  const agent: Agent = createAgent({
+    ...deps,
+    version: VERSION,
+    platform,
+    startTool: createStartTool({ env, platform }),
+    telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
+  });
+  agent.subscribe(deps.changed);
+  const owners = { ...agent, join: (line: JoinLine) => joinReachably(agent, deps, line) };
+  return { agent, routes: agentRoutes(owners) };
+}
+
+/** Joins, then makes the agent listen where that gateway can reach this machine. */
+async function joinReachably(
+  agent: Agent,
+  { config, isFixed, saveHost }: ThisMachineDeps,
+  line: JoinLine,
+): ReturnType<Agent['join']> {
+  const joined = await agent.join(line);
+  if (joined.kind === 'failed' || isFixed('agent.host') || !isLoopbackHost(config().agent.host)) {
+    return joined;
+  }
+  const reached = await reach(joined.url);
+  if (reached.kind === 'reached' && !isLoopbackHost(reached.localAddress)) {
+    saveHost(reached.localAddress);
+  }
+  return joined;
+}
+
 /** What serves `local`: the fixed engine if there is one, otherwise the registered machines. */
 function localOf(
   engine: FixedEngine,

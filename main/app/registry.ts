@@ -63,9 +63,9 @@ export function createProviders(deps: ProvidersDeps) {
     heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {
-        if (news.enrolled) deps.enrolled(id);
+        if (news.includes('enrolled')) deps.enrolled(id);
         if (hasRecovered(news, registry.get(id))) deps.recovered(id);
-        if (news.emptied) deps.emptied(id);
+        if (news.includes('emptied')) deps.emptied(id);
         verifier.providerChanged(id, news);
       },
       verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
@@ -161,8 +161,9 @@ function storeOf(opened: OpenedStore): Store {
   return opened.kind === 'open' ? opened.store : createMemoryStore(opened.message);
 }
 
-function hasRecovered(news: VerifierNews, provider: Provider | null): boolean {
-  return (news.engineHealth || news.returned) && provider?.engine_health.status === 'ok';
+function hasRecovered(news: readonly VerifierNews[], provider: Provider | null): boolean {
+  const mayHave = news.includes('engineHealth') || news.includes('returned');
+  return mayHave && provider?.engine_health.status === 'ok';
 }
 
 /** Why no machine serves `local`. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
 import { DOCTOR_NAMES, type DoctorReport, reportText } from '../agent/doctor/report.ts';
-import { pinnedAddress } from '../agent/engines/place.ts';
+import { enginePlace } from '../agent/engines/watch.ts';
 import { createEnrollmentFile, savedIdentity } from '../agent/storage.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import { loadSavedConfig } from '../config/load.ts';
@@ -60,11 +60,6 @@ async function checkHere(
   const loaded = loadSavedConfig(env, directory);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { agent, gateway } = loaded.config;
-  const pinned =
-    agent.engineUrl === null ? null : pinnedAddress(agent.engineUrl, agent.engineApiKey);
-  if (pinned?.kind === 'invalid') {
-    return failed(`SWITCHYARD_ENGINE_URL cannot be used. ${pinned.message}`);
-  }
   const http = createHttpClient();
   const telemetry = createTelemetry({ env, platform: process.platform, clock: systemClock });
   telemetry.start();
@@ -72,7 +67,7 @@ async function checkHere(
     http,
     clock: systemClock,
     telemetry,
-    engines: { pinned: pinned?.address ?? null, ownPorts: [...agent.ports, gateway.port] },
+    engines: { ...enginePlace(agent), ownPorts: [...agent.ports, gateway.port] },
     agent: expectedAgent(directory, agent),
     // No Switchyard runs here, so no gateway has answered one.
     gateway: null,

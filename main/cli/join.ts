@@ -3,8 +3,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
-import { createPoolLink } from '../agent/registration/http-link.ts';
-import { type LinkProblem, linkProblemOf } from '../agent/registration/link.ts';
+import { createPoolLink, type LinkProblem, linkProblemOf } from '../agent/registration/link.ts';
 import { enrollAt, keepEnrollment } from '../agent/registration/registration.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from '../agent/storage.ts';
 import { type LoadedConfig, loadSavedConfig, type RefusedConfig } from '../config/load.ts';
@@ -209,7 +208,7 @@ async function joinStandalone(request: JoinRequest, directory: string): Promise<
   http.close();
   if (outcome.kind !== 'enrolled') return failedFor(linkProblemOf(outcome));
   const file = createEnrollmentFile(directory, systemClock, process.platform);
-  const joinedAt = link.url ?? origin;
+  const joinedAt = link.url;
   const failure = await keepEnrollment(file, joinedAt, token, outcome);
   if (failure !== null) {
     const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;

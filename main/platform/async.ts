@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import { type Clock, sleep } from './clock.ts';
 
 type Timed<T> =
   | { readonly kind: 'settled'; readonly value: T }
@@ -75,5 +75,44 @@ export function createPending<Answer>() {
       for (const id of waiting.keys()) answer(id, given);
     },
     count: () => waiting.size,
+  };
+}
+
+interface RoundOptions {
+  readonly clock: Clock;
+  /** Shortest time between the starts of two rounds, however often they are hurried. */
+  readonly minGapMs?: number;
+}
+
+/** Repeats `round`, one at a time, which returns the pause after it and hears whether the one before was cut short. */
+export function createRounds(
+  round: (signal: AbortSignal, isHurried: boolean) => Promise<number>,
+  { clock, minGapMs = 0 }: RoundOptions,
+) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let waking = new AbortController();
+  let running: Promise<void> | null = null;
+
+  async function run(): Promise<void> {
+    for (let isHurried = false; !signal.aborted;) {
+      waking = new AbortController();
+      const startedTicks = clock.ticks();
+      const pauseMs = await round(signal, isHurried);
+      isHurried = !(await sleep(clock, pauseMs, AbortSignal.any([signal, waking.signal])));
+      const gapMs = startedTicks + minGapMs - clock.ticks();
+      if (gapMs > 0) await sleep(clock, gapMs, signal);
+    }
+  }
+
+  return {
+    start: () => void (running ??= run()),
+    /** Ends the pause, or that after the round in progress. */
+    runNow: () => waking.abort(),
+    /** Resolves once no round is in progress. */
+    async stop() {
+      stopping.abort();
+      await running;
+    },
   };
 }

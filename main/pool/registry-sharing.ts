@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import { clamped, isNews, newsOf, NO_NEWS } from '../registry/change-detection.ts';
+import { clamped, newsOf } from '../registry/change-detection.ts';
 import {
   providerChange,
   type RegistryMemory,
@@ -289,15 +289,15 @@ function createAbsorber(
       standing.heardSequence = provider.sequence;
       standing.isHeardHere = false;
     }
-    const news = merged.isHeard ? hear(entry, before, ageMs ?? 0, memory) : NO_NEWS;
+    const news = merged.isHeard ? hear(entry, before, ageMs ?? 0, memory) : [];
     if (merged.isVerified) standing.isVerifiedHere = false;
     if (merged.isOtherGeneration) entry.materialChanges += 1;
     const isEnrolledAgain = before.tokenSalt !== merged.provider.tokenSalt;
     if (isEnrolledAgain) entry.gatewayToken = gatewayTokenOf(gatewaySecret, merged.provider);
     if (merged.isChanged) table.touch(entry);
     if (merged.isVerified) verifier.verifiedElsewhere(entry.id);
-    if (isEnrolledAgain || isNews(news))
-      verifier.providerChanged(entry.id, { ...news, enrolled: isEnrolledAgain });
+    const all = isEnrolledAgain ? [...news, 'enrolled' as const] : news;
+    if (all.length > 0) verifier.providerChanged(entry.id, all);
   }
 
   return ({ providers, enrollments, removed, documents, all }) => {
@@ -325,16 +325,16 @@ function hear(
   before: StoredProvider,
   ageMs: number,
   { table, clock }: RegistryMemory,
-): VerifierNews {
+): readonly VerifierNews[] {
   const returned = table.noteHeartbeat(entry) && before.record !== null;
   entry.lastHeartbeatTicks = clock.ticks() - ageMs;
   const { record, lastHeartbeatIp: ip } = entry.stored;
-  if (record === null) return NO_NEWS;
+  if (record === null) return [];
   entry.shown = clamped(record);
   entry.notedStatus = table.status(entry);
   const last =
     before.record === null ? null : { record: before.record, ip: before.lastHeartbeatIp };
-  return { ...newsOf(last, { record, ip }), returned };
+  return [...newsOf(last, { record, ip }), ...(returned ? (['returned'] as const) : [])];
 }
 
 /** A provider merged from two sources: the newer version of each part. */

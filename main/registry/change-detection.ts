@@ -8,37 +8,28 @@ interface HeartbeatFacts {
   readonly ip: string;
 }
 
-export const NO_NEWS: VerifierNews = {
-  enrolled: false,
-  material: false,
-  engineHealth: false,
-  rebooted: false,
-  emptied: false,
-  returned: false,
-  requested: false,
-};
-
 /** The differences between two heartbeats; `before` is null for the first. Telemetry does not count. */
-export function newsOf(before: HeartbeatFacts | null, now: HeartbeatFacts): VerifierNews {
-  if (before === null) return { ...NO_NEWS, material: true };
-  return {
-    ...NO_NEWS,
+export function newsOf(
+  before: HeartbeatFacts | null,
+  now: HeartbeatFacts,
+): readonly VerifierNews[] {
+  if (before === null) return ['material'];
+  const [a, b] = [before.record, now.record];
+  const hasHappened = {
     material: isMaterial(before, now),
-    engineHealth: before.record.engine_health.status !== now.record.engine_health.status,
-    rebooted: now.record.uptime_s < before.record.uptime_s,
-    emptied: isEmptied(before.record, now.record),
+    engineHealth: a.engine_health.status !== b.engine_health.status,
+    rebooted: b.uptime_s < a.uptime_s,
+    emptied: isEmptied(a, b),
   };
+  return NEWS.filter((kind) => hasHappened[kind]);
 }
+
+const NEWS = ['material', 'engineHealth', 'rebooted', 'emptied'] as const;
 
 function isEmptied(before: AgentRecord, now: AgentRecord): boolean {
   const hasGone = before.engine_health.status === 'ok' && now.engine_health.status !== 'ok';
   const isUnloaded = before.current_model !== null && before.current_model !== now.current_model;
   return now.uptime_s < before.uptime_s || hasGone || isUnloaded;
-}
-
-/** Whether the verifier has a reason to act. */
-export function isNews(news: VerifierNews): boolean {
-  return Object.values(news).includes(true);
 }
 
 /** Whether the verified machine now has other GPUs, another address, or another engine or models. */

@@ -1,21 +1,16 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { parsePublicKey, providerIdOf, type PublicKey } from '../platform/agent-identity.ts';
+import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isoTime } from '../platform/dates.ts';
-import { checkSignature } from '../platform/http-signature.ts';
 import { newSecret } from '../platform/secrets.ts';
-import { NO_NEWS } from './change-detection.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
-import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
+import { answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import {
   type AgentMessage,
-  badSignature,
-  clockSkew,
-  type EnrollAnswer,
+  checkMessage,
   invalidSignature,
-  otherPool,
   plainIp,
   readBody,
   unwritten,
@@ -35,13 +30,9 @@ const BAD_TOKEN: Refusal = {
 };
 
 /** Enrols the sender of a message; a token admits one machine. */
-export async function enroll(
-  message: AgentMessage,
-  open: OpenEnrollments,
-  parts: RegistryContext,
-): Promise<Answer<EnrollAnswer>> {
+export async function enroll(message: AgentMessage, open: OpenEnrollments, parts: RegistryContext) {
   const asked = readEnrollment(message, parts);
-  if (asked.kind === 'refused') return asked;
+  if ('kind' in asked) return asked;
   const enrollment = open.take(asked.token) ?? (await takeElsewhere(asked.token, open, parts));
   if ('kind' in enrollment) return enrollment;
   const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
@@ -64,7 +55,7 @@ export async function enroll(
     open.putBack(enrollment);
     return unwritten(written.message);
   }
-  parts.verifier.providerChanged(entry.id, { ...NO_NEWS, enrolled: true });
+  parts.verifier.providerChanged(entry.id, ['enrolled']);
   return answered({
     id: entry.id,
     gateway_token: gatewayToken,
@@ -83,17 +74,7 @@ async function takeElsewhere(
   return open.take(token) ?? unavailable ?? BAD_TOKEN;
 }
 
-interface EnrollmentRequest {
-  readonly kind: 'asked';
-  readonly token: string;
-  readonly publicKey: string;
-  readonly sequence: number;
-}
-
-function readEnrollment(
-  message: AgentMessage,
-  { clock, poolId }: RegistryContext,
-): EnrollmentRequest | Refusal {
+function readEnrollment(message: AgentMessage, parts: RegistryContext) {
   const body = readBody(message.body, enrollSchema);
   if (body.kind === 'refused') return body;
   const publicKey = parsePublicKey(body.value.public_key);
@@ -101,22 +82,12 @@ function readEnrollment(
     const why = 'must be the 32 bytes of an ed25519 public key in base64url, 43 characters';
     return invalidRequest(`public_key: ${why}`, 'public_key');
   }
-  const check = checkSignature(message, (keyId) => keyIfNamed(keyId, publicKey));
-  if (check.kind === 'unknown_key') {
-    const id = providerIdOf(publicKey.text);
+  const id = providerIdOf(publicKey.text);
+  const check = checkMessage(message, (keyId) => (keyId === id ? publicKey.key : null), parts);
+  if (check.kind === 'refused') return check;
+  if (check.kind === 'unknown_key')
     return invalidSignature(`The keyid must be that of public_key, which is ${id}.`);
-  }
-  if (check.kind !== 'valid') return badSignature(check);
-  const skew = clockSkew(check.createdS, clock.now());
-  if (skew !== null) return skew;
-  const misdirected = otherPool(check.pool, poolId);
-  if (misdirected !== null) return misdirected;
-  const { token } = body.value;
-  return { kind: 'asked', token, publicKey: publicKey.text, sequence: check.sequence };
-}
-
-function keyIfNamed(keyId: string, { text, key }: PublicKey): PublicKey['key'] | null {
-  return keyId === providerIdOf(text) ? key : null;
+  return { token: body.value.token, publicKey: publicKey.text, sequence: check.sequence };
 }
 
 interface NewEntry {
@@ -184,13 +155,6 @@ function admitAgain(
   };
 }
 
-export interface NewEnrollment {
-  readonly token: string;
-  readonly expires_at: string;
-  /** The command line to run on the other machine. */
-  readonly join: string;
-}
-
 /** Tokens that were issued but not used yet. */
 type OpenEnrollments = ReturnType<typeof createOpenEnrollments>;
 
@@ -222,7 +186,7 @@ export function createOpenEnrollments(
 
   return {
     /** `addresses`: where the other machine reaches this gateway or its pool. */
-    async create(addresses: readonly string[]): Promise<Answer<NewEnrollment>> {
+    async create(addresses: readonly string[]) {
       const expired = takeExpired();
       if (open.size >= MAX_OPEN) return TOO_MANY;
       const token = newSecret();
@@ -238,10 +202,9 @@ export function createOpenEnrollments(
         return unwritten(written.message);
       }
       const expires_at = isoTime(enrollment.expiresAt);
-      return answered(
-        { token, expires_at, join: `switchyard join ${addresses.join(',')} ${token}` },
-        201,
-      );
+      // The command line to run on the other machine.
+      const join = `switchyard join ${addresses.join(',')} ${token}`;
+      return answered({ token, expires_at, join }, 201);
     },
     /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */
     take(token: string): StoredEnrollment | null {

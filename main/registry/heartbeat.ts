@@ -1,6 +1,5 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
-import { checkSignature } from '../platform/http-signature.ts';
-import { capped, clamped, isNews, isSamePlace, newsOf } from './change-detection.ts';
+import { capped, clamped, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
   type RegistryContext,
@@ -10,17 +9,8 @@ import {
 } from './context.ts';
 import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './listing.ts';
-import { type Answer, answered, type Refusal } from '../platform/http/routes.ts';
-import {
-  type AgentMessage,
-  badSignature,
-  clockSkew,
-  type HeartbeatAnswer,
-  otherPool,
-  plainIp,
-  readBody,
-  unwritten,
-} from './responses.ts';
+import { answered, type Refusal } from '../platform/http/routes.ts';
+import { type AgentMessage, checkMessage, plainIp, readBody, unwritten } from './responses.ts';
 import { type StoreChange, type StoreRefusal, UNVERIFIED } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
@@ -32,10 +22,7 @@ const UNKNOWN_PROVIDER: Refusal = {
 };
 
 /** Checks and applies a heartbeat; resolves once it is on disk. */
-export async function takeHeartbeat(
-  message: AgentMessage,
-  parts: RegistryContext,
-): Promise<Answer<HeartbeatAnswer>> {
+export async function takeHeartbeat(message: AgentMessage, parts: RegistryContext) {
   let read = readHeartbeat(message, parts);
   if (read === UNKNOWN_PROVIDER) {
     const unavailable = await parts.sharing.catchUp();
@@ -43,35 +30,21 @@ export async function takeHeartbeat(
     if (read === UNKNOWN_PROVIDER && unavailable !== null) return unavailable;
   }
   // There is no await between checking and using the sequence, or two copies could both pass.
-  if (read.kind === 'refused') return read;
+  if ('kind' in read) return read;
   const { entry, record, sequence } = read;
   return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
 }
 
-interface HeartbeatRequest {
-  readonly kind: 'read';
-  readonly entry: TableEntry;
-  readonly record: AgentRecord;
-  readonly sequence: number;
-}
-
-function readHeartbeat(
-  message: AgentMessage,
-  { table, clock, poolId }: RegistryContext,
-): HeartbeatRequest | Refusal {
-  const check = checkSignature(message, (keyId) => table.get(keyId)?.key ?? null);
-  if (check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
-  if (check.kind !== 'valid') return badSignature(check);
-  const skew = clockSkew(check.createdS, clock.now());
-  if (skew !== null) return skew;
-  const misdirected = otherPool(check.pool, poolId);
-  if (misdirected !== null) return misdirected;
-  const entry = table.get(check.keyId);
-  if (entry === undefined) return UNKNOWN_PROVIDER;
-  if (check.sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
+function readHeartbeat(message: AgentMessage, parts: RegistryContext) {
+  const { table } = parts;
+  const check = checkMessage(message, (keyId) => table.get(keyId)?.key ?? null, parts);
+  if (check.kind === 'refused') return check;
+  const entry = check.kind === 'unknown_key' ? undefined : table.get(check.keyId);
+  if (entry === undefined || check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
+  const { sequence } = check;
+  if (sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
   const body = readBody(message.body, agentRecordSchema);
-  if (body.kind === 'refused') return body;
-  return { kind: 'read', entry, record: body.value, sequence: check.sequence };
+  return body.kind === 'refused' ? body : { entry, record: body.value, sequence };
 }
 
 function sequenceReused(last: number): Refusal {
@@ -98,18 +71,19 @@ export async function applyHeartbeat(
   entry: TableEntry,
   { record, sequence, ip }: Heartbeat,
   parts: RegistryContext,
-): Promise<Answer<HeartbeatAnswer>> {
+) {
   const { table, clock, verifier, heartbeatMs } = parts;
   const { stored } = entry;
   const before =
     stored.record === null ? null : { record: stored.record, ip: stored.lastHeartbeatIp };
   const kept = capped(record);
-  const returned = table.noteHeartbeat(entry) && before !== null;
-  const news = { ...newsOf(before, { record: kept, ip }), returned };
+  const hasReturned = table.noteHeartbeat(entry) && before !== null;
+  const changed = newsOf(before, { record: kept, ip });
+  const isMaterial = changed.includes('material');
   const { lastCheckAt, address } = stored.verification;
   // Requests for its current models continue at the address where it was verified.
   const keptAddress = before !== null && isSamePlace(before, { record: kept, ip }) ? address : null;
-  const verification = news.material
+  const verification = isMaterial
     ? { ...UNVERIFIED, lastCheckAt, address: keptAddress }
     : stored.verification;
   entry.stored = {
@@ -123,10 +97,10 @@ export async function applyHeartbeat(
   };
   entry.shown = clamped(kept);
   entry.hasHadGpu ||= kept.gpu.count > 0;
-  if (news.material) entry.materialChanges += 1;
+  if (isMaterial) entry.materialChanges += 1;
   table.touch(entry);
   const changes: StoreChange[] = [
-    providerChange(entry, news.material ? 'changed' : 'heartbeat'),
+    providerChange(entry, isMaterial ? 'changed' : 'heartbeat'),
     ...statusEvents(entry, parts),
   ];
   if (stored.verification.state !== entry.stored.verification.state) {
@@ -134,7 +108,8 @@ export async function applyHeartbeat(
   }
   const written = await write(changes, parts);
   if (written.kind === 'refused') return superseded(written);
-  if (isNews(news)) verifier.providerChanged(entry.id, news);
+  const news = hasReturned ? [...changed, 'returned' as const] : changed;
+  if (news.length > 0) verifier.providerChanged(entry.id, news);
   if (written.kind === 'unwritten') return unwritten(written.message);
   const { status, failure_reason } = verificationView(entry);
   return answered({

@@ -1,13 +1,6 @@
-import type {
-  AgentRecord,
-  LocalProvider,
-  Provider,
-  ProviderEvent,
-  Verification,
-} from '#shared/provider.ts';
+import type { AgentRecord, LocalProvider, Provider } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
-import { NO_NEWS } from './change-detection.ts';
 import {
   ALONE,
   eventChange,
@@ -16,10 +9,9 @@ import {
   type RegistrySharing,
   write,
 } from './context.ts';
-import { admit, createOpenEnrollments, enroll, type NewEnrollment } from './enrollment.ts';
+import { admit, createOpenEnrollments, enroll } from './enrollment.ts';
 import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
 import {
-  type Counts,
   createListing,
   type RawQuery,
   readHistoryLimit,
@@ -35,28 +27,13 @@ import {
   isUnlisted,
   type ProviderTable,
   type TableEntry,
-  type Target,
   verificationStateOf,
 } from './provider-table.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
-import { type Answer, answered, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
-import {
-  type AgentMessage,
-  type EnrollAnswer,
-  type HeartbeatAnswer,
-  poolIdOf,
-  providerNotFound,
-  unwritten,
-} from './responses.ts';
-import {
-  absenceIn,
-  causesIn,
-  createCapacity,
-  proofOf,
-  type ServingState,
-  servingState,
-} from './serving.ts';
+import { answered, type Refusal } from '../platform/http/routes.ts';
+import { type AgentMessage, poolIdOf, providerNotFound, unwritten } from './responses.ts';
+import { absenceIn, causesIn, createCapacity, proofOf, servingState } from './serving.ts';
 import type { StoredProvider, StoredState, StoredVerification } from './store/store.ts';
 import type { RecordResult, VerificationSubject, VerifierHost } from './verifier-port.ts';
 import { failureReason } from '#shared/checks.ts';
@@ -119,16 +96,14 @@ export function createRegistry(deps: RegistryDeps) {
       sharing.stop();
       await sweep.stop();
     },
-    handleEnroll: (message: AgentMessage): Promise<Answer<EnrollAnswer>> =>
-      enroll(message, open, parts),
-    async handleHeartbeat(message: AgentMessage): Promise<Answer<HeartbeatAnswer>> {
+    handleEnroll: (message: AgentMessage) => enroll(message, open, parts),
+    async handleHeartbeat(message: AgentMessage) {
       const answer = await takeHeartbeat(message, parts);
       if (answer.kind === 'answered') listing.renew(answer.body.id);
       return answer;
     },
-    newEnrollment: (baseUrl: string): Promise<Answer<NewEnrollment>> =>
-      open.create(sharing.joinAddresses(baseUrl)),
-    list: (query: RawQuery): PiecesAnswer | Refusal => listing.list(query),
+    newEnrollment: (baseUrl: string) => open.create(sharing.joinAddresses(baseUrl)),
+    list: (query: RawQuery) => listing.list(query),
     /** Null if it is unknown or has not sent a heartbeat yet. */
     get(id: string): Provider | null {
       const entry = table.get(id);
@@ -143,21 +118,21 @@ export function createRegistry(deps: RegistryDeps) {
       return entry === undefined ? null : excerptOf(entry);
     },
     /** The provider with the latest heartbeat; null while there is none. */
-    freshest: (): string | null => freshest(table),
-    counts: (): Counts => listing.counts(),
-    ids: (limit: number): readonly string[] => listing.ids(limit),
+    freshest: () => freshest(table),
+    counts: () => listing.counts(),
+    ids: (limit: number) => listing.ids(limit),
     /** The machines that routing may choose now; the same array until one of them changes. */
-    targets: (): readonly Target[] => table.targets(),
+    targets: () => table.targets(),
     /** Whether any machine is expected to serve; without one, `local` is not configured. */
-    servingState: (): ServingState => servingState(table),
+    servingState: () => servingState(table),
     /** Why none of the machines is used, for the window; null if none is expected to be. */
     absence: () => absenceIn(table),
     /** What the verifications of a machine have shown; null before the first. */
     proof: (id: string) => proofOf(table.get(id)),
     /** Why none of the machines is used, for callers. */
-    causes: (): string => causesIn(table),
+    causes: () => causesIn(table),
     /** Rises with each change. */
-    revision: (): number => table.revision(),
+    revision: () => table.revision(),
     verifierHost: createVerifierHost(parts),
   };
 }
@@ -192,7 +167,7 @@ function createOwnAgent(parts: RegistryContext) {
   const { table } = parts;
   return {
     /** Enrols the agent; at later starts it is the same provider. */
-    async adoptOwn(text: string): Promise<{ readonly id: string; readonly gatewayToken: string }> {
+    async adoptOwn(text: string) {
       const publicKey = parsePublicKey(text);
       if (publicKey === null) throw new TypeError('the public key of the own agent is malformed');
       const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
@@ -212,18 +187,13 @@ function createOwnAgent(parts: RegistryContext) {
       return { id: entry.id, gatewayToken: entry.gatewayToken };
     },
     /** Null if the id is not the adopted one. */
-    async ownHeartbeat(id: string, record: AgentRecord): Promise<Answer<HeartbeatAnswer> | null> {
+    async ownHeartbeat(id: string, record: AgentRecord) {
       const entry = table.get(id);
       if (entry === undefined || !entry.isOwn) return null;
       const { sequence } = entry.stored;
       return applyHeartbeat(entry, { record, sequence, ip: OWN_IP }, parts);
     },
   };
-}
-
-interface History {
-  readonly object: 'list';
-  readonly data: readonly ProviderEvent[];
 }
 
 const OWN_PROVIDER: Refusal = {
@@ -238,7 +208,7 @@ const OWN_PROVIDER: Refusal = {
 function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
   const { table, store, verifier, sharing } = parts;
   return {
-    async remove(id: string): Promise<Answer<{ readonly id: string }>> {
+    async remove(id: string) {
       const unavailable = table.get(id) === undefined ? await sharing.catchUp() : null;
       const entry = table.get(id);
       if (entry === undefined) return unavailable ?? providerNotFound(id);
@@ -258,16 +228,13 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
       return answered({ id });
     },
     /** Requests a verification; does not wait for the run. */
-    requestVerification(id: string): Answer<{
-      readonly id: string;
-      readonly verification: Pick<Verification, 'status'>;
-    }> {
+    requestVerification(id: string) {
       const entry = table.get(id);
       if (entry === undefined || entry.shown === null) return providerNotFound(id);
-      verifier.providerChanged(id, { ...NO_NEWS, requested: true });
+      verifier.providerChanged(id, ['requested']);
       return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
     },
-    async history(id: string, query: RawQuery): Promise<Answer<History>> {
+    async history(id: string, query: RawQuery) {
       if (table.get(id) === undefined) return providerNotFound(id);
       const limit = readHistoryLimit(query);
       if (typeof limit !== 'number') return limit;

@@ -1,26 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import type { z } from 'zod';
-import type { PoolAnnouncement } from '#shared/pool.ts';
-import type { Verification } from '#shared/provider.ts';
+import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import { parseJson } from '../platform/json.ts';
-import type { SignatureCheck, SignedMessage } from '../platform/http-signature.ts';
-
-export interface EnrollAnswer {
-  readonly id: string;
-  readonly gateway_token: string;
-  readonly heartbeat_ms: number;
-  readonly pool?: PoolAnnouncement;
-}
-
-export interface HeartbeatAnswer {
-  readonly id: string;
-  readonly status: string;
-  readonly verification: Pick<Verification, 'status' | 'failure_reason'>;
-  readonly heartbeat_ms: number;
-  readonly pool?: PoolAnnouncement;
-}
+import { checkSignature, type SignedMessage } from '../platform/http-signature.ts';
 
 /** No provider of that id has sent a heartbeat. */
 export function providerNotFound(id: string): Refusal {
@@ -32,13 +16,22 @@ export function unwritten(message: string): Refusal {
   return { kind: 'refused', status: 503, code: 'registry_unwritten', message, retryAfterMs: 5000 };
 }
 
-/** `unknown_key` is not handled here, because its meaning depends on the message. */
-export function badSignature(
-  check: Exclude<SignatureCheck, { kind: 'valid' | 'unknown_key' }>,
-): Refusal {
-  return invalidSignature(
-    SIGNATURE_WORDS[check.kind](check.kind === 'malformed' ? check.detail : ''),
-  );
+/**
+ * What the signature of a message says, or why the message is refused. `unknown_key` is not judged here, because its
+ * meaning depends on the message.
+ */
+export function checkMessage(
+  message: AgentMessage,
+  keyOf: (keyId: string) => KeyObject | null,
+  { clock, poolId }: { readonly clock: Clock; readonly poolId: string },
+) {
+  const check = checkSignature(message, keyOf);
+  if (check.kind === 'unknown_key') return check;
+  if (check.kind !== 'valid') {
+    const words = SIGNATURE_WORDS[check.kind];
+    return invalidSignature(words(check.kind === 'malformed' ? check.detail : ''));
+  }
+  return clockSkew(check.createdS, clock.now()) ?? otherPool(check.pool, poolId) ?? check;
 }
 
 const SIGNATURE_WORDS = {
@@ -55,7 +48,7 @@ export function invalidSignature(message: string): Refusal {
 const MAX_SKEW_S = 120;
 
 /** Null if the clocks agree. */
-export function clockSkew(createdS: number, nowMs: number): Refusal | null {
+function clockSkew(createdS: number, nowMs: number): Refusal | null {
   const skewS = Math.round(createdS - nowMs / 1000);
   if (Math.abs(createdS - nowMs / 1000) <= MAX_SKEW_S) return null;
   const way = skewS > 0 ? 'ahead of' : 'behind';
@@ -73,7 +66,7 @@ export function poolIdOf(gatewaySecret: string): string {
 }
 
 /** Null if a message is meant for this gateway, because it names no pool or this one. */
-export function otherPool(pool: string | undefined, own: string): Refusal | null {
+function otherPool(pool: string | undefined, own: string): Refusal | null {
   if (pool === undefined || pool === own) return null;
   const message = `The message is for a different pool than the one of this gateway (${own}).`;
   return { kind: 'refused', status: 403, code: 'other_pool', message };

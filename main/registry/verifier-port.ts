@@ -2,27 +2,26 @@ import type { AgentRecord } from '#shared/provider.ts';
 import type { StoredVerification } from './store/store.ts';
 
 /** Why the verifier should check a provider again. */
-export interface VerifierNews {
+export type VerifierNews =
   /** Enrolled, or enrolled again with a new gateway token. */
-  readonly enrolled: boolean;
+  | 'enrolled'
   /** Key, addresses, engine, model or GPU count have changed: the registry has set it to `pending`. */
-  readonly material: boolean;
+  | 'material'
   /** `engine_health.status` has changed. */
-  readonly engineHealth: boolean;
+  | 'engineHealth'
   /** Its uptime has decreased. */
-  readonly rebooted: boolean;
+  | 'rebooted'
   /** Its engine has lost what it had read: it was gone, or has another model in memory or none; not checked for that. */
-  readonly emptied: boolean;
+  | 'emptied'
   /** It is back after being `stale` or `offline`, or this computer was asleep. */
-  readonly returned: boolean;
+  | 'returned'
   /** The owner requests a run now, with a test inference; a run in progress counts. */
-  readonly requested: boolean;
-}
+  | 'requested';
 
 /** The verifier as the registry sees it; no call waits for a run. */
 export interface VerifierPort {
   /** Called after the change is on disk. */
-  providerChanged(id: string, news: VerifierNews): void;
+  providerChanged(id: string, news: readonly VerifierNews[]): void;
   verifiedElsewhere(id: string): void;
   /** The provider was removed, so its run is aborted. */
   removed(id: string): void;

@@ -4,9 +4,8 @@ import { chipFacts, CHIPS, normalised } from '../../main/agent/chips.ts';
 const hints = { memoryMb: null, gpuCores: null, computeCapability: null };
 
 test.each(CHIPS.map((chip) => [chip.name, chip] as const))(
-  '%s has a source and figures that a chip can have',
-  (_name, { source, bandwidthGbs, gpuCores, family }) => {
-    expect(source).toMatch(/^(NVIDIA|AMD|Intel|Apple)\b.{10,}/);
+  '%s has figures that a chip can have',
+  (_name, { bandwidthGbs, gpuCores, family }) => {
     expect(family).not.toBe('');
     expect(bandwidthGbs ?? 100).toSatisfy((gbs: number) => gbs >= 60 && gbs <= 20_000);
     expect(gpuCores ?? 8).toSatisfy((cores: number) => cores >= 7 && cores <= 30_000);

@@ -205,7 +205,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
         .toMatchObject({ current_model: 'another', verification: { status: 'pending' } });
     }
     await expect
-      .poll(() => a.news.some(([id, { material }]) => id === agent.id && material))
+      .poll(() => a.news.some(([id, news]) => id === agent.id && news.includes('material')))
       .toBe(true);
   });
 

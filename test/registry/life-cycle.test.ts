@@ -66,7 +66,7 @@ test('one heartbeat brings a machine back', async () => {
   expect(world.registry.targets()).toEqual([]);
   await world.beat(world.agent);
   expect([world.status(), world.registry.targets().length]).toEqual(['serving', 1]);
-  expect(world.news.at(-1)).toMatchObject([world.agent.id, { returned: true, material: false }]);
+  expect(world.news.at(-1)).toEqual([world.agent.id, ['returned']]);
 });
 
 test('only the first heartbeat of a machine counts as its return after the gateway slept', async () => {
@@ -75,7 +75,7 @@ test('only the first heartbeat of a machine counts as its return after the gatew
   const { length } = world.news;
   await world.beat(world.agent);
   await world.beat(world.agent);
-  expect(world.news.slice(length)).toMatchObject([[world.agent.id, { returned: true }]]);
+  expect(world.news.slice(length)).toEqual([[world.agent.id, ['returned']]]);
   expect(world.status()).toBe('serving');
 });
 

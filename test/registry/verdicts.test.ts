@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Check } from '#shared/provider.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
-import { NO_NEWS } from '../../main/registry/change-detection.ts';
 import type { StoredVerification } from '../../main/registry/store/store.ts';
 import { createAgent, startRegistry } from './world.ts';
 
@@ -171,7 +170,7 @@ test('the owner may have any machine verified that was heard', async () => {
     status: 202,
     body: { id, verification: { status: 'pending' } },
   });
-  expect(news.at(-1)).toEqual([id, { ...NO_NEWS, requested: true }]);
+  expect(news.at(-1)).toEqual([id, ['requested']]);
   expect(registry.requestVerification(createAgent(clock).id)).toMatchObject({
     status: 404,
     code: 'provider_not_found',

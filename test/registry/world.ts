@@ -165,7 +165,7 @@ export interface World {
   readonly clock: ManualClock;
   readonly store: TestStore;
   /** What the verifier was told, in order. */
-  readonly news: [id: string, VerifierNews][];
+  readonly news: [id: string, news: readonly VerifierNews[]][];
   readonly removed: string[];
   /** Ids that were announced as changed, in order. */
   readonly changed: string[];

@@ -2,10 +2,11 @@ import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { type Agent, type AgentDeps, createAgent } from '../../main/agent/agent.ts';
 import { UNKNOWN_HOST_ACTIVITY } from '../../main/agent/availability/host-activity.ts';
-import { NO_RULES, type OwnerRules } from '../../main/agent/availability/rules.ts';
 import type { OwnRegistry } from '../../main/agent/registration/link.ts';
 import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import type { Telemetry, TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import type { Config } from '../../main/config/schema.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
@@ -66,18 +67,20 @@ interface TestMachine {
   readonly directory: string;
   /** Where the agent answers. */
   readonly url: string;
-  /** Changes rules in the settings. */
-  readonly rule: (part: Partial<OwnerRules>) => void;
+  /** Changes settings. */
+  readonly set: (part: Partial<Config['agent']>) => void;
   /** Ends it as its owner would; later calls do nothing. */
   readonly stop: () => Promise<void>;
 }
 
-type Given = Partial<AgentDeps> & {
-  readonly clock?: ManualClock;
-  /** Rules that are set from the start. */
-  readonly rules?: Partial<OwnerRules>;
-  readonly memory?: { readonly freeMemory?: boolean; readonly idleUnloadMin?: number | null };
-};
+/** What the agent depends on, and its settings. */
+type Given = Partial<AgentDeps> & Partial<Config['agent']> & { readonly clock?: ManualClock };
+
+function defaultConfig(): Config {
+  const loaded = loadConfig({}, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join());
+  return loaded.config;
+}
 
 /** Starts an agent on free ports of loopback; it is stopped with the test. */
 export async function startAgent(given: Given = {}): Promise<TestMachine> {
@@ -85,35 +88,24 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
   const telemetry = setTelemetry();
   const http = createHttpClient();
   const directory = given.dataDirectory ?? temporaryDirectory();
-  let rules: OwnerRules = { ...NO_RULES, ...given.rules };
+  const { agent: defaults, gateway, ...rest } = defaultConfig();
+  const limits = { maxBodyBytes: 1_000_000, maxBodiesInFlightBytes: 2_500_000 };
+  let config: Config = {
+    ...rest,
+    gateway: { ...gateway, ...limits },
+    agent: { ...defaults, ports: [0], region: 'attic', ...given },
+  };
   const agent = createAgent({
     version: '1.2.3',
     platform: process.platform,
-    address: { host: '127.0.0.1', ports: [0] },
-    engineUrl: null,
-    engineApiKey: null,
-    registryUrl: null,
-    otherRegistryUrls: [],
-    enrollToken: null,
-    settings: () => ({
-      heartbeatMs: 15_000,
-      region: 'attic',
-      allowedHosts: [],
-      maxBodyBytes: 1_000_000,
-      maxBodiesInFlightBytes: 2_500_000,
-      rules,
-      freeMemory: false,
-      idleUnloadMin: null,
-      electricity: { priceKwh: null, currency: 'EUR' },
-      ...given.memory,
-    }),
+    config: () => config,
+    isFixed: () => false,
     ownRegistry: null,
     otherPorts: () => [],
     cuts: () => [],
     directInFlight: () => 0,
     telemetry,
     startTool: null,
-    heldRules: [],
     hostActivity: UNKNOWN_HOST_ACTIVITY,
     http,
     random: () => 0.5,
@@ -138,9 +130,10 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     telemetry,
     directory,
     url: `http://127.0.0.1:${port?.port ?? 0}`,
-    rule(part) {
-      rules = { ...rules, ...part };
-      agent.rulesChanged();
+    set(part) {
+      const before = config;
+      config = { ...config, agent: { ...config.agent, ...part } };
+      agent.configured(config, before);
     },
     stop,
   };

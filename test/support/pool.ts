@@ -85,7 +85,7 @@ export const openAsEach = (url: string, ...ids: readonly string[]): Promise<Shar
 /** A registry of a pool, and what its verifier was told. */
 export interface PooledRegistry extends SharedStore {
   readonly registry: Registry;
-  readonly news: readonly (readonly [id: string, VerifierNews])[];
+  readonly news: readonly (readonly [id: string, news: readonly VerifierNews[]])[];
   readonly verifiedElsewhere: readonly string[];
   /** Ids that were announced as changed, in order. */
   readonly changed: readonly string[];
@@ -107,7 +107,7 @@ export async function startPooledRegistry(
 ): Promise<PooledRegistry> {
   const shared = await openShared(url, id, { times, atEnd });
   const { store, state, pool } = shared;
-  const news: [string, VerifierNews][] = [];
+  const news: [string, readonly VerifierNews[]][] = [];
   const verifiedElsewhere: string[] = [];
   const changed: string[] = [];
   const registry = createRegistry({

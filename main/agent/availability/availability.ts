@@ -1,10 +1,11 @@
-import type { OwnerChoice } from '#shared/agent.ts';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import type { OwnerChoice } from '#shared/agent.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/files.ts';
-import type { Inference } from '../server/inference.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { HostActivity } from './host-activity.ts';
 import {
@@ -120,33 +121,46 @@ export function memoryGoalOf(state: OwnerState, rulesFree: boolean): MemoryGoal 
   return isFreed ? { kind: 'freed', graceMs: null } : { kind: 'kept' };
 }
 
-/**
- * Whether this machine takes requests: the mode that the owner wants, which survives restarts, and the rules in the
- * settings.
- */
-export type Availability = ReturnType<typeof createAvailability>;
-
 interface AvailabilityDeps {
   readonly dataDirectory: string;
-  readonly rules: () => OwnerRules;
-  /** Whether rules free the memory as well. */
-  readonly rulesFree: () => boolean;
+  readonly settings: () => OwnerRules & Pick<Config['agent'], 'freeMemory'>;
+  readonly telemetry: Pick<TelemetryWatch, 'read'>;
+  readonly hostActivity: HostActivity;
+  readonly inFlight: () => number;
+  /** When the last request ended; null before the first has. */
+  readonly lastEndedTicks: () => number | null;
+  /** More than the GPU's phase has changed. */
+  readonly changed: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Starts from the mode that an earlier run saved; `changed` is called when more than the GPU's phase changes. */
-export function createAvailability(deps: AvailabilityDeps, changed: () => void) {
-  const { rules, clock } = deps;
-  let state = INITIAL_STATE;
-  let cancelTimer = () => {};
+/** A GPU reading is up to this old, so it may still show our own work after that has ended. */
+const READING_AGE_MAX_MS = 20_000;
+
+export type Availability = ReturnType<typeof createAvailability>;
+
+/**
+ * Whether this machine takes requests: the mode that the owner wants, which survives restarts, and the rules in the
+ * settings, which are evaluated on the signals of this machine.
+ */
+export function createAvailability(deps: AvailabilityDeps) {
+  const { settings, clock, hostActivity } = deps;
   const file = createStateFile(
     join(deps.dataDirectory, FILE),
     () => ({ version: 1, choice: state.choice, freed: state.freed }),
     deps,
   );
-  const saved = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
-  state = { ...INITIAL_STATE, choice: saved.choice, freed: saved.freed };
+  const { choice, freed } = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
+  let state: OwnerState = { ...INITIAL_STATE, choice, freed };
+  let cancelTimer = () => {};
+  const stopping = new AbortController();
+  const poll = { signal: stopping.signal, onRead: judge };
+  /** Those of the GPUs are read anyway. */
+  const polled = {
+    userIdleMs: createPolledSignal(hostActivity.userIdleMs, poll),
+    isOnBattery: createPolledSignal(hostActivity.isOnBattery, poll),
+  };
   watchTime();
 
   /** The memory comes back at the second, not at the next observation. */
@@ -167,35 +181,72 @@ export function createAvailability(deps: AvailabilityDeps, changed: () => void) 
   }
 
   function set(next: OwnerState): void {
-    const shown = ({ choice, freed, holding, overruled }: OwnerState) =>
-      JSON.stringify([choice, freed, holding, overruled]);
-    const hasChanged = shown(state) !== shown(next);
+    const before = { ...state, gpuPhase: next.gpuPhase };
     state = next;
-    if (hasChanged) changed();
+    if (!isDeepStrictEqual(before, next)) deps.changed();
+  }
+
+  function signals(): Signals {
+    const { state: reading, devices } = deps.telemetry.read().gpus;
+    const highest = (values: readonly (number | null)[]) => {
+      const known = values.filter((each) => each !== null);
+      if (known.length > 0) return Math.max(...known);
+      return reading === 'starting' ? undefined : null;
+    };
+    return {
+      userIdleMs: polled.userIdleMs.last(),
+      isOnBattery: polled.isOnBattery.last(),
+      gpuTemperatureC: highest(devices.map(({ temperatureC }) => temperatureC)),
+      gpuUtilPercent: highest(devices.map(({ utilGpu }) => utilGpu)),
+    };
+  }
+
+  function judge(): void {
+    const ticks = clock.ticks();
+    const ended = deps.lastEndedTicks() ?? -Infinity;
+    const isServing = deps.inFlight() > 0 || ticks - ended < READING_AGE_MAX_MS;
+    const seen = { ...signals(), isServing, ticks };
+    set(afterObservation(afterTime(state, clock.now()), settings(), seen));
   }
 
   return {
     choice: () => state.choice,
     freed: () => state.freed,
-    memoryGoal: () => memoryGoalOf(state, deps.rulesFree()),
-    rules,
-    mode: (inFlight: number) => modeOf(state, rules(), inFlight),
-    setChoice(choice: OwnerChoice) {
-      set(afterChoice(state, choice));
+    memoryGoal: () => memoryGoalOf(state, settings().freeMemory),
+    mode: () => modeOf(state, settings(), deps.inFlight()),
+    setChoice(wanted: OwnerChoice) {
+      set(afterChoice(state, wanted));
       watchTime();
       return save();
     },
     /** Takes no requests and wants the models out of memory; resolves once that is on disk. */
-    setFreed(freed: MemoryRelease) {
-      set({ ...state, freed });
+    setFreed(release: MemoryRelease) {
+      set({ ...state, freed: release });
       watchTime();
       return save();
     },
-    look(seen: Observation) {
-      const now = afterTime(state, clock.now());
-      set(afterObservation(now, rules(), seen));
+    /** Reads every signal once, to find out which rules can be evaluated here. */
+    start() {
+      judge();
+      for (const signal of Object.values(polled)) signal.poll();
     },
-    stop: () => cancelTimer(),
+    /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
+    look() {
+      const rules = settings();
+      judge();
+      for (const { key, senses } of OWNER_RULES)
+        if (isSet(key, rules) && (senses === 'userIdleMs' || senses === 'isOnBattery'))
+          polled[senses].poll();
+    },
+    /** Rules whose signal this machine does not report, active or not. */
+    unjudgeable() {
+      const now = signals();
+      return OWNER_RULES.filter(({ senses }) => now[senses] === null).map(({ key }) => key);
+    },
+    stop() {
+      cancelTimer();
+      stopping.abort();
+    },
   };
 }
 
@@ -208,78 +259,6 @@ const fileSchema = z.object({
 });
 
 const FILE = 'agent-owner.json';
-
-/** Evaluates the owner's rules on the signals of this machine. */
-export type AvailabilityMonitor = ReturnType<typeof createAvailabilityMonitor>;
-
-interface AvailabilityMonitorDeps {
-  readonly clock: Clock;
-  readonly telemetry: TelemetryWatch;
-  readonly hostActivity: HostActivity;
-  readonly availability: Availability;
-  readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>;
-}
-
-/** A GPU reading is up to this old, so it may still show our own work after that has ended. */
-const READING_AGE_MAX_MS = 20_000;
-
-export function createAvailabilityMonitor(deps: AvailabilityMonitorDeps) {
-  const { clock, telemetry, hostActivity, availability, inference } = deps;
-  const stopping = new AbortController();
-  const poll = { signal: stopping.signal, onRead: judge };
-  const userIdle = createPolledSignal(hostActivity.userIdleMs, poll);
-  const onBattery = createPolledSignal(hostActivity.isOnBattery, poll);
-  /** Those of the GPUs are read anyway. */
-  const polled = new Map<keyof Signals, { readonly poll: () => void }>([
-    ['userIdleMs', userIdle],
-    ['isOnBattery', onBattery],
-  ]);
-
-  function signals(): Signals {
-    const { state, devices } = telemetry.read().gpus;
-    const highest = (values: readonly (number | null)[]) => {
-      const known = values.filter((each) => each !== null);
-      if (known.length > 0) return Math.max(...known);
-      return state === 'starting' ? undefined : null;
-    };
-    return {
-      userIdleMs: userIdle.last(),
-      isOnBattery: onBattery.last(),
-      gpuTemperatureC: highest(devices.map(({ temperatureC }) => temperatureC)),
-      gpuUtilPercent: highest(devices.map(({ utilGpu }) => utilGpu)),
-    };
-  }
-
-  function judge(): void {
-    const ended = inference.lastEndedTicks();
-    const isWarm = ended !== null && clock.ticks() - ended < READING_AGE_MAX_MS;
-    availability.look({
-      ...signals(),
-      isServing: inference.inFlight() > 0 || isWarm,
-      ticks: clock.ticks(),
-    });
-  }
-
-  return {
-    /** Reads every signal once, to find out which rules can be evaluated here. */
-    start() {
-      judge();
-      for (const signal of polled.values()) signal.poll();
-    },
-    /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
-    look() {
-      const rules = availability.rules();
-      judge();
-      for (const { key, senses } of OWNER_RULES) if (isSet(key, rules)) polled.get(senses)?.poll();
-    },
-    /** Rules whose signal this machine does not report, active or not. */
-    unjudgeable() {
-      const now = signals();
-      return OWNER_RULES.filter(({ senses }) => now[senses] === null).map(({ key }) => key);
-    },
-    stop: () => stopping.abort(),
-  };
-}
 
 /** A signal of the host, with at most one read in flight; `onRead` is called after each read until `signal` aborts. */
 function createPolledSignal<T>(

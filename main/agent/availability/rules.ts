@@ -1,3 +1,5 @@
+import type { Config } from '../../config/schema.ts';
+
 /**
  * What rules are evaluated on; null if this machine does not report it, undefined before the first reading. No rule on
  * either holds.
@@ -28,14 +30,11 @@ interface Past {
   readonly gpuPhase: GpuPhase;
 }
 
-/** The owner's settings of the rules, in section `agent`. */
-export interface OwnerRules {
-  readonly onlyWhenIdle: boolean;
-  readonly notOnBattery: boolean;
-  /** Null: no limit. */
-  readonly maxGpuTemperatureC: number | null;
-  readonly yieldToOthers: boolean;
-}
+/** The owner's settings of the rules. */
+export type OwnerRules = Pick<
+  Config['agent'],
+  'onlyWhenIdle' | 'notOnBattery' | 'maxGpuTemperatureC' | 'yieldToOthers'
+>;
 
 export type OwnerRuleKey = keyof OwnerRules;
 
@@ -119,10 +118,21 @@ export const OWNER_RULES: readonly OwnerRule[] = [
 
 export const OWNER_RULE_KEYS: readonly OwnerRuleKey[] = OWNER_RULES.map(({ key }) => key);
 
-/** Picks the rules from the settings of section `agent`, of which others are secret. */
-export function rulesIn(settings: OwnerRules): OwnerRules {
+/** The settings about rules, and about the memory that they free. */
+export const OWNER_RULE_SETTINGS = [...OWNER_RULE_KEYS, 'freeMemory', 'idleUnloadMin'] as const;
+
+/** Of the settings of section `agent`, others are secret. */
+export function ownerRulesIn(settings: Config['agent']) {
   const { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers } = settings;
-  return { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers };
+  const { freeMemory, idleUnloadMin } = settings;
+  return {
+    onlyWhenIdle,
+    notOnBattery,
+    maxGpuTemperatureC,
+    yieldToOthers,
+    freeMemory,
+    idleUnloadMin,
+  };
 }
 
 /** Since when the GPU has been busy although nothing is served, or quiet again; null: neither, or unknown. */

@@ -5,8 +5,8 @@ import { type Clock, sleep } from '../../platform/clock.ts';
 import { newSecret } from '../../platform/secrets.ts';
 import type { EngineView, EngineKind } from '../../engines/adapters/engine-view.ts';
 import type { AskEdges, EngineAddress } from '../../engines/adapters/probe.ts';
-import { ENGINE_PORTS, lookAt, type LookResult } from '../../engines/detect.ts';
-import { type EnginePlace, localAddresses } from '../engines/place.ts';
+import { ENGINE_PORTS, lookAt } from '../../engines/detect.ts';
+import { type EnginePlace, localAddresses, lookInTurn } from '../engines/watch.ts';
 import { chosen, found } from '../engines/engine-table.ts';
 import { agentRecord, type AgentState } from '../record.ts';
 import { readingsText } from '../telemetry/gpu-device.ts';
@@ -109,7 +109,9 @@ async function findEngine(
   if (fault !== null) return { engine: null, entry: unusable(fault) };
   const places = pinned === null ? localAddresses(ports, ownPorts) : [[pinned]];
   const looked = await Promise.all(
-    places.map((addresses) => lookInTurn(addresses, pinned !== null, edges)),
+    places.map((addresses) =>
+      lookInTurn(addresses, (address) => lookAt(address, pinned !== null, edges)),
+    ),
   );
   const seen = looked.filter((each) => each !== null);
   const engines = seen.flatMap(({ address, look }) =>
@@ -159,20 +161,6 @@ function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
   return pinned === null
     ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set SWITCHYARD_ENGINE_URL if it listens elsewhere.'
     : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
-}
-
-/** Null if no program answers, not even late. */
-async function lookInTurn(
-  addresses: readonly EngineAddress[],
-  isPinned: boolean,
-  edges: AskEdges,
-): Promise<{ readonly address: EngineAddress; readonly look: LookResult } | null> {
-  for (const address of addresses) {
-    const look = await lookAt(address, isPinned, edges);
-    const isThere = look.kind === 'silent' ? look.isLate : look.kind !== 'not_asked';
-    if (isThere) return { address, look };
-  }
-  return null;
 }
 
 /** Driver tools may take seconds, especially on the first call. */

@@ -1,8 +1,9 @@
-import { type Clock, sleep } from '../../platform/clock.ts';
+import type { Config } from '../../config/schema.ts';
 import type { AskEdges, EngineAddress, EngineMemory } from '../../engines/adapters/probe.ts';
 import { ENGINE_PORTS, lookAt, type LookResult } from '../../engines/detect.ts';
 import { createEngineTable } from './engine-table.ts';
-import { type EnginePlace, localAddresses } from './place.ts';
+import { userinfoOf } from '../../platform/addresses.ts';
+import { createRounds } from '../../platform/async.ts';
 
 export type EngineWatch = ReturnType<typeof createEngineWatch>;
 
@@ -15,10 +16,14 @@ interface EngineWatchOptions extends AskEdges {
   readonly ports?: readonly number[];
 }
 
-/** Searching for engines: often at first, then less often. */
-const SEARCH_PACE = { minMs: 5000, maxMs: 60_000 };
-/** Pauses while reading known engines: a heartbeat must not report a stale health. */
-const READ_PACE = { minMs: 5000, maxMs: 15_000 };
+/** The pause after a round in which something changed; it doubles while nothing does. */
+const MIN_PAUSE_MS = 5000;
+const MAX_SEARCH_PAUSE_MS = 60_000;
+/** A heartbeat must not report a stale health. */
+const MAX_READ_PAUSE_MS = 15_000;
+/** Shortest time between the starts of two rounds. */
+const MIN_GAP_MS = 1000;
+
 export function createEngineWatch(options: EngineWatchOptions) {
   const { clock, changed } = options;
   let { pinned, ports = ENGINE_PORTS } = options;
@@ -51,37 +56,43 @@ export function createEngineWatch(options: EngineWatchOptions) {
     return seen;
   }
 
-  async function lookInTurn(addresses: readonly EngineAddress[], signal: AbortSignal) {
-    for (const address of addresses) {
-      const seen = await lookOnce(address, signal);
-      if (seen.kind !== 'silent' || seen.isLate || signal.aborted) return;
-    }
-  }
-
-  async function search(stopped: AbortSignal): Promise<Round> {
+  /** Returns whether something has changed. */
+  async function search(stopped: AbortSignal): Promise<boolean> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     const places = pinned === null ? localAddresses(ports, options.ownPorts()) : [[pinned]];
     const unknown = places.filter((place) => !table.knows(place));
-    await Promise.all(unknown.map((place) => lookInTurn(place, signal)));
+    await Promise.all(unknown.map((place) => lookInTurn(place, (each) => lookOnce(each, signal))));
     const hasChanged = !signal.aborted && settle();
     hasLooked();
-    return hasChanged ? 'changed' : 'same';
+    return hasChanged;
   }
 
-  async function readKnown(stopped: AbortSignal): Promise<Round> {
+  async function readKnown(stopped: AbortSignal): Promise<boolean> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     await Promise.all(table.addresses().map((address) => lookOnce(address, signal)));
-    if (signal.aborted) return 'same';
+    if (signal.aborted) return false;
     if (pinned === null) table.forgetGone(clock.ticks());
     const hasChanged = settle();
     // An engine that has disappeared may be back on another port.
     if (hasChanged) searching.runNow();
-    if (table.isDoubtful()) return 'urgent';
-    return hasChanged ? 'changed' : 'same';
+    if (table.isDoubtful()) reading.runNow();
+    return hasChanged || table.isDoubtful();
   }
 
-  const searching = createRepeatedTask(search, SEARCH_PACE, clock);
-  const reading = createRepeatedTask(readKnown, READ_PACE, clock);
+  function repeated(round: (signal: AbortSignal) => Promise<boolean>, maxPauseMs: number) {
+    let pauseMs = MIN_PAUSE_MS / 2;
+    return createRounds(
+      async (signal, isHurried) => {
+        const isShort = (await round(signal)) || isHurried;
+        pauseMs = isShort ? MIN_PAUSE_MS : Math.min(pauseMs * 2, maxPauseMs);
+        return pauseMs;
+      },
+      { clock, minGapMs: MIN_GAP_MS },
+    );
+  }
+
+  const searching = repeated(search, MAX_SEARCH_PAUSE_MS);
+  const reading = repeated(readKnown, MAX_READ_PAUSE_MS);
   const tasks = [searching, reading];
 
   function look(): void {
@@ -106,7 +117,9 @@ export function createEngineWatch(options: EngineWatchOptions) {
     /** Starts the next round at once, because something may have changed. */
     look,
     /** Reads the known engines again; resolves once that is done. */
-    readNow: () => readKnown(stopping.signal),
+    async readNow() {
+      await readKnown(stopping.signal);
+    },
     /** Forgets what was found and searches elsewhere from now on. */
     seek(place: Pick<EnginePlace, 'pinned' | 'ports'>) {
       ({ pinned, ports } = place);
@@ -119,59 +132,75 @@ export function createEngineWatch(options: EngineWatchOptions) {
     },
     stop() {
       stopping.abort();
-      for (const task of tasks) task.stop();
+      for (const task of tasks) void task.stop();
     },
   };
 }
 
-interface Pace {
-  readonly minMs: number;
-  readonly maxMs: number;
+/** Looks at one address after another; null if no program answers at any, not even late. */
+export async function lookInTurn(
+  addresses: readonly EngineAddress[],
+  lookOnce: (address: EngineAddress) => Promise<LookResult>,
+): Promise<{ readonly address: EngineAddress; readonly look: LookResult } | null> {
+  for (const address of addresses) {
+    const look = await lookOnce(address);
+    const isThere = look.kind === 'silent' ? look.isLate : look.kind !== 'not_asked';
+    if (isThere) return { address, look };
+  }
+  return null;
 }
 
-/** What a round found: `changed` makes the pauses short again, `urgent` also starts the next round at once. */
-type Round = 'same' | 'changed' | 'urgent';
-
-/** Shortest time between the starts of two rounds, however often they are hurried. */
-const MIN_GAP_MS = 1000;
+/** Both loopback addresses: a server on `localhost` may have bound only one of them. */
+const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]'];
 
 /**
- * Repeats `round`, one at a time. After a round in which something changed the pause is short; it doubles while nothing
- * does.
+ * For each port, the addresses at which an engine of this machine may listen. Our own ports are left out, because this
+ * program answers like an engine.
  */
-function createRepeatedTask(
-  round: (signal: AbortSignal) => Promise<Round>,
-  { minMs, maxMs }: Pace,
-  clock: Clock,
-) {
-  const stopping = new AbortController();
-  let waking = new AbortController();
-  let isRunning = false;
-  let pauseMs = minMs;
+export function localAddresses(
+  ports: readonly number[],
+  ownPorts: readonly number[],
+): readonly (readonly EngineAddress[])[] {
+  return ports
+    .filter((port) => !ownPorts.includes(port))
+    .map((port) =>
+      LOOPBACK_HOSTS.map((host) => ({
+        origin: `http://${host}:${port}`,
+        basePath: '',
+        authorization: null,
+      })),
+    );
+}
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      waking = new AbortController();
-      const startedAt = clock.ticks();
-      const found = await round(stopping.signal);
-      if (found !== 'same') pauseMs = minMs;
-      if (found === 'urgent') waking.abort();
-      const signal = AbortSignal.any([stopping.signal, waking.signal]);
-      const slept = await sleep(clock, pauseMs, signal);
-      pauseMs = slept ? Math.min(pauseMs * 2, maxMs) : minMs;
-      const gapMs = startedAt + MIN_GAP_MS - clock.ticks();
-      if (gapMs > 0) await sleep(clock, gapMs, stopping.signal);
-    }
+/** Where the agent searches for its engine. */
+export interface EnginePlace {
+  /** Set by the owner; then no other is searched for. */
+  readonly pinned: EngineAddress | null;
+  /** Ports to search if no engine is set. */
+  readonly ports: readonly number[];
+  /** Why the address in the settings cannot be used, and the fix, without the URL, which may contain a key; null if it can. */
+  readonly fault: string | null;
+}
+
+/**
+ * The address may have `/v1` at its end. Without one in the settings, the default ports are searched. The key is sent only to that address: any program
+ * may listen on a port that was found by searching.
+ */
+export function enginePlace(
+  { engineUrl: url, engineApiKey: apiKey }: Pick<Config['agent'], 'engineUrl' | 'engineApiKey'>,
+  ports = ENGINE_PORTS,
+): EnginePlace {
+  if (url === null) return { pinned: null, ports, fault: null };
+  const parsed = new URL(url);
+  const { origin, pathname, search } = parsed;
+  if (search !== '') {
+    const fault = 'The engine URL may have no query. Write it like http://127.0.0.1:8000.';
+    // A wrong address must not make the agent serve another engine.
+    return { pinned: null, ports: [], fault };
   }
-
-  return {
-    start() {
-      if (isRunning) return;
-      isRunning = true;
-      void run();
-    },
-    /** Starts the next round now and resets the pause. */
-    runNow: () => waking.abort(),
-    stop: () => stopping.abort(),
-  };
+  const userinfo = userinfoOf(parsed);
+  const basic = userinfo.kind === 'credentials' ? userinfo.authorization : null;
+  const authorization = apiKey === null ? basic : `Bearer ${apiKey}`;
+  const basePath = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+  return { pinned: { origin, basePath, authorization }, ports, fault: null };
 }

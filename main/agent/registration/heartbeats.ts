@@ -5,7 +5,7 @@ import type { EngineWatch } from '../engines/watch.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
-export type Heartbeats = ReturnType<typeof createHeartbeats>;
+export type Heartbeats = ReturnType<typeof startHeartbeats>;
 
 interface HeartbeatDeps {
   readonly link: RegistryLink;
@@ -28,89 +28,65 @@ const DEBOUNCE_MS = 250;
 /** Shortest time between the starts of two heartbeats; a change is still reported within a second. */
 const MIN_GAP_MS = 750;
 
-export function createHeartbeats(deps: HeartbeatDeps) {
+export function startHeartbeats(deps: HeartbeatDeps) {
   const { link, clock } = deps;
   const stopping = new AbortController();
+  const { signal } = stopping;
   let cancelTimer = () => {};
-  /** Null while a heartbeat runs, and before the start. */
-  let dueTicks: number | null = null;
+  /** Infinity while nothing has asked for the next heartbeat. */
+  let dueTicks = Infinity;
   let begunTicks = -Infinity;
   let failures = 0;
   let isRunning = false;
-  let isStarted = false;
-  let wanted: 'changed' | 'now' | null = null;
 
-  function schedule(ticks: number): void {
+  /** The next heartbeat comes at that time at the latest, but not before the running one has ended. */
+  function beatBy(ticks: number): void {
+    dueTicks = Math.min(dueTicks, Math.max(ticks, begunTicks + MIN_GAP_MS));
     cancelTimer();
-    dueTicks = ticks;
-    const waitMs = ticks - clock.ticks();
+    if (isRunning || signal.aborted) return;
+    const waitMs = dueTicks - clock.ticks();
     if (waitMs > 0) cancelTimer = clock.after(waitMs, () => void beat());
     else void beat();
   }
 
   async function beat(): Promise<void> {
-    dueTicks = null;
     isRunning = true;
-    wanted = null;
+    dueTicks = Infinity;
     begunTicks = clock.ticks();
-    const { signal } = stopping;
     const outcome = await link.beat(deps.record(false), { timeoutMs: TIMEOUT_MS, signal });
     isRunning = false;
     if (signal.aborted) return;
     const isHeard = outcome.kind === 'accepted' || outcome.kind === 'unwritten';
     failures = isHeard ? 0 : failures + 1;
     const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
-    schedule(clock.ticks() + pauseAfter(outcome, pace));
+    beatBy(clock.ticks() + pauseAfter(outcome, pace));
     deps.onOutcome(outcome);
-    // Requested while this heartbeat was under way.
-    if (wanted === 'now') sendNow();
-    else if (wanted === 'changed') bringForward();
   }
 
   async function begin(): Promise<void> {
-    const { signal } = stopping;
     await deps.untilReady(signal);
     // `now` may have been called in the meantime.
-    if (!signal.aborted && !isRunning && dueTicks === null) schedule(clock.ticks());
+    if (!isRunning && dueTicks === Infinity) beatBy(clock.ticks());
   }
 
-  function bringForward(): void {
-    // Changes do not shorten the back-off from an unreachable registry.
-    if (failures > 0 || dueTicks === null) return;
-    const soon = Math.max(clock.ticks() + DEBOUNCE_MS, begunTicks + MIN_GAP_MS);
-    // The timer of an overdue heartbeat was delayed, for example by sleep, and may fire late.
-    const isOverdue = dueTicks < clock.ticks();
-    if (soon < dueTicks || isOverdue) schedule(soon);
-  }
-
-  function sendNow(): void {
-    failures = 0;
-    schedule(Math.max(clock.ticks(), begunTicks + MIN_GAP_MS));
-  }
+  void begin();
 
   return {
-    start(): void {
-      if (isStarted) return;
-      isStarted = true;
-      void begin();
-    },
     /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
     changed(): void {
-      if (isRunning) wanted ??= 'changed';
-      else bringForward();
+      // The first heartbeat waits until it is ready, and changes do not shorten the back-off from a registry that fails.
+      if (!isRunning && (dueTicks === Infinity || failures > 0)) return;
+      beatBy(clock.ticks() + DEBOUNCE_MS);
     },
     /** Sends a heartbeat at once and ends any back-off: after a suspend or a change of address. */
     now(): void {
-      if (!isStarted || stopping.signal.aborted) return;
-      if (isRunning) wanted = 'now';
-      else sendNow();
+      failures = 0;
+      beatBy(clock.ticks());
     },
     /** Sends a goodbye and waits at most a second for the answer. */
     async stop(): Promise<void> {
-      if (stopping.signal.aborted) return;
       stopping.abort();
       cancelTimer();
-      if (!isStarted) return;
       const limits = { timeoutMs: GOODBYE_TIMEOUT_MS, signal: new AbortController().signal };
       await withTimeout(link.beat(deps.record(true), limits), { clock, ms: GOODBYE_TIMEOUT_MS });
     },

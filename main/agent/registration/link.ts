@@ -1,15 +1,27 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import type { PoolAnnouncement } from '#shared/pool.ts';
-import type { Answer } from '../../platform/http/routes.ts';
 import type { AgentRecord } from '#shared/provider.ts';
+import { excerpt } from '#shared/visible.ts';
+import { registryOrigin } from '../../platform/addresses.ts';
+import { isProviderId } from '../../platform/agent-identity.ts';
+import { parseHttpDate } from '../../platform/dates.ts';
+import { signatureHeaders } from '../../platform/http-signature.ts';
+import { fetchBody, type FetchEdges, type FetchResult } from '../../platform/http/fetch-body.ts';
+import type { Answer } from '../../platform/http/routes.ts';
+import type { ResponseHeaders } from '../../platform/http/types.ts';
+import { parseJson } from '../../platform/json.ts';
+import { isSecretShaped } from '../../platform/secrets.ts';
+import type { AgentIdentity, Sequence } from '../storage.ts';
 
 /** Why the registry did not accept a message. */
 export type LinkFailure =
   /** The registry does not know this machine: it was removed there, or belongs to another gateway. */
   | { readonly kind: 'unknown_provider'; readonly message: string }
-  /** Our sequence is refused even after we adopted the registry's. */
-  | { readonly kind: 'sequence_reused'; readonly message: string }
-  /** Our time is refused even after we adopted the registry's. */
-  | { readonly kind: 'clock_skew'; readonly message: string }
+  /** Our sequence is refused, even after we continued after `last`, the registry's; null if it does not name it. */
+  | { readonly kind: 'sequence_reused'; readonly message: string; readonly last: number | null }
+  /** Our time is refused, even after we adopted the registry's; null if it does not name it. */
+  | { readonly kind: 'clock_skew'; readonly message: string; readonly registryMs: number | null }
   /** Any other refusal; only a person can fix it. */
   | {
       readonly kind: 'refused';
@@ -17,6 +29,8 @@ export type LinkFailure =
       readonly code: string;
       readonly message: string;
     }
+  /** The registry has received the message, but cannot write; nothing can be done here. */
+  | { readonly kind: 'unwritten'; readonly message: string }
   /** The registry may accept the message later: 429, 503 and other server errors. */
   | { readonly kind: 'busy'; readonly message: string; readonly retryAfterMs: number | null }
   /** The answer does not come from a registry. */
@@ -36,8 +50,6 @@ export type BeatOutcome =
       /** Null if the gateway is in no pool. */
       readonly pool: PoolAnnouncement | null;
     }
-  /** The heartbeat was received, but the registry cannot write; nothing can be done here. */
-  | { readonly kind: 'unwritten'; readonly message: string }
   | LinkFailure;
 
 export type EnrollOutcome =
@@ -49,7 +61,7 @@ export type EnrollOutcome =
     }
   | LinkFailure;
 
-export interface SendLimits {
+interface SendLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -58,7 +70,6 @@ export interface SendLimits {
 export interface RegistryLink {
   /** Shown to the owner; null for the registry of this process. */
   readonly url: string | null;
-  enroll(token: string, limits: SendLimits): Promise<EnrollOutcome>;
   beat(record: AgentRecord, limits: SendLimits): Promise<BeatOutcome>;
   /** Milliseconds by which this machine's clock is behind the registry's; 0 until a message is refused for it. */
   clockOffsetMs(): number;
@@ -75,16 +86,10 @@ export interface OwnRegistry {
 }
 
 /** The link to the registry of this process needs neither key nor network. */
-export function createOwnLink(
-  own: OwnRegistry,
-  { id, publicKey }: { readonly id: string; readonly publicKey: string },
-): RegistryLink {
+export function createOwnLink(own: OwnRegistry, id: string): RegistryLink {
   return {
     url: null,
     clockOffsetMs: () => 0,
-    async enroll() {
-      return { kind: 'enrolled', pool: null, ...(await own.adopt(publicKey)) };
-    },
     async beat(record) {
       const answer = await own.heartbeat(id, record);
       if (answer === null) {
@@ -101,6 +106,254 @@ export function createOwnLink(
       return { kind: 'accepted', standing: { status, verification }, heartbeatMs, pool: null };
     },
   };
+}
+
+/** A link over HTTP, with which a machine can also enrol. */
+export interface PoolLink extends RegistryLink {
+  readonly url: string;
+  enroll(token: string, limits: SendLimits): Promise<EnrollOutcome>;
+}
+
+interface PoolLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
+  readonly identity: AgentIdentity;
+  readonly sequence: Sequence;
+  /** The gateway that this machine joined, as in `http://192.168.1.10:47900`. */
+  readonly home: string;
+  /** Other addresses, from the settings and the join command. */
+  readonly others: readonly string[];
+  /** As last announced; null if the gateway is in no pool. */
+  readonly pool: PoolAnnouncement | null;
+  /** Called when the announcement changes. */
+  readonly onPool: (pool: PoolAnnouncement) => void;
+}
+
+/** Answers are a few hundred bytes. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** A gateway that is silent for this long is passed over, so that all are tried within the timeout of one exchange. */
+const TRY_MS = 4000;
+/** How often the gateway that the machine joined is tried first again. */
+const RETURN_MS = 60_000;
+
+/**
+ * Sends signed messages, one at a time (docs/reference/agent-protocol.md), to any gateway of a pool: the home gateway,
+ * or the next one while that is silent.
+ */
+export function createPoolLink(deps: PoolLinkDeps): PoolLink {
+  const { home, identity, sequence, http, clock } = deps;
+  let { pool } = deps;
+  let current = home;
+  let homeTicks = -Infinity;
+  let clockOffsetMs = 0;
+
+  /** All addresses, in the order in which they are tried now. */
+  function addresses(): readonly string[] {
+    const named = [...deps.others, ...(pool?.registries ?? [])].map(registryOrigin);
+    const all = [...new Set([home, ...named.filter((each) => each !== null)])];
+    if (all.length === 1 || clock.ticks() - homeTicks >= RETURN_MS) return all;
+    const at = Math.max(0, all.indexOf(current));
+    return [...all.slice(at), ...all.slice(0, at)];
+  }
+
+  async function sendOnce(origin: string, { path, body, limits }: Sent) {
+    const signed = signatureHeaders(
+      { method: 'POST', path, body },
+      {
+        privateKey: identity.privateKey,
+        keyId: identity.id,
+        sequence: await sequence.next(),
+        createdS: Math.floor((clock.now() + clockOffsetMs) / 1000),
+        pool: pool?.id,
+      },
+    );
+    const headers = Object.entries(signed).flat();
+    const request = { origin, path, headers, json: body, maxBytes: MAX_ANSWER_BYTES };
+    const { timeoutMs, signal } = limits;
+    return fetchBody({ ...request, timeoutMs }, { http, clock, signal });
+  }
+
+  /** Takes over the sequence or the time of a registry that refused ours; whether that may help. */
+  function isCorrected(outcome: Outcome): boolean {
+    if (outcome.kind === 'sequence_reused' && outcome.last !== null) {
+      sequence.countOnFrom(outcome.last);
+      return true;
+    }
+    if (outcome.kind !== 'clock_skew' || outcome.registryMs === null) return false;
+    clockOffsetMs = outcome.registryMs - clock.now();
+    return true;
+  }
+
+  /** A corrected message is sent once more, and no more. */
+  async function sendTo<T extends Outcome>(origin: string, message: Message<T>) {
+    const read = async () => readAnswer(await sendOnce(origin, message), clock.now(), message.read);
+    const first = await read();
+    return isCorrected(first) ? read() : first;
+  }
+
+  /** Tries one gateway after another until an answer stands. */
+  async function send<T extends Outcome>(message: Message<T>): Promise<T | LinkFailure> {
+    const { limits, stands } = message;
+    const untilTicks = clock.ticks() + limits.timeoutMs;
+    const [first = home, ...others] = addresses();
+    const ask = async (origin: string) => {
+      if (origin === home) homeTicks = clock.ticks();
+      const leftMs = untilTicks - clock.ticks();
+      const timeoutMs = others.length === 0 ? leftMs : Math.min(leftMs, TRY_MS);
+      const outcome = await sendTo(origin, { ...message, limits: { ...limits, timeoutMs } });
+      if (stands(outcome)) current = origin;
+      return outcome;
+    };
+    let best = await ask(first);
+    for (const origin of others) {
+      if (stands(best) || clock.ticks() >= untilTicks || limits.signal.aborted) break;
+      const outcome = await ask(origin);
+      if (stands(outcome) || (outcome.kind === 'unwritten' && best.kind !== 'unwritten'))
+        best = outcome;
+    }
+    // The next message starts with another gateway, so that each has its turn.
+    if (!stands(best)) current = others[0] ?? home;
+    return best;
+  }
+
+  return {
+    get url() {
+      return current;
+    },
+    clockOffsetMs: () => clockOffsetMs,
+    async enroll(token, limits) {
+      const outcome = await send<EnrollOutcome>({
+        path: '/api/v1/providers/enroll',
+        body: jsonOf({ token, public_key: identity.publicKey }),
+        limits,
+        read: readEnrolled,
+        // Another gateway would accept or refuse the machine as this one does.
+        stands: (answer) => !isTemporary(answer),
+      });
+      // The caller saves the pool with the rest of the enrolment.
+      if (outcome.kind === 'enrolled') ({ pool } = outcome);
+      return outcome;
+    },
+    async beat(record, limits) {
+      const outcome = await send<BeatOutcome>({
+        path: '/api/v1/providers/heartbeat',
+        body: jsonOf(record),
+        limits,
+        read: readAccepted,
+        stands: ({ kind }) => kind === 'accepted',
+      });
+      const announced = outcome.kind === 'accepted' ? outcome.pool : null;
+      if (announced !== null && !isDeepStrictEqual(announced, pool)) {
+        pool = announced;
+        deps.onPool(announced);
+      }
+      return outcome;
+    },
+  };
+}
+
+type Outcome = BeatOutcome | EnrollOutcome;
+
+interface Sent {
+  readonly path: string;
+  readonly body: Buffer;
+  readonly limits: SendLimits;
+}
+
+interface Message<T> extends Sent {
+  /** The outcome of a success; null if no registry wrote it. */
+  readonly read: (json: unknown) => T | null;
+  /** Whether no other gateway has to be asked. */
+  readonly stands: (outcome: T | LinkFailure) => boolean;
+}
+
+const jsonOf = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+/** Whether the same message may be accepted later without anyone doing anything. */
+export function isTemporary({ kind }: Outcome): boolean {
+  return kind === 'busy' || kind === 'unwritten' || kind === 'unreachable' || kind === 'garbage';
+}
+
+const text = z.string().max(4096);
+
+/** An unusable pool counts as none. */
+const poolSchema = z
+  .object({ id: z.string().regex(/^[\w-]{1,64}$/), registries: z.array(text).max(16) })
+  .nullish()
+  .transform((pool) => pool ?? null)
+  .catch(null);
+
+const enrolledSchema = z.object({
+  id: z.string().refine(isProviderId),
+  gateway_token: z.string().refine(isSecretShaped),
+  pool: poolSchema,
+});
+
+const acceptedSchema = z.object({
+  status: text,
+  verification: z.object({ status: text, failure_reason: text }),
+  heartbeat_ms: z.number().positive(),
+  pool: poolSchema,
+});
+
+const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.string() }) });
+
+function readEnrolled(json: unknown): EnrollOutcome | null {
+  const { data } = enrolledSchema.safeParse(json);
+  if (data === undefined) return null;
+  return { kind: 'enrolled', id: data.id, gatewayToken: data.gateway_token, pool: data.pool };
+}
+
+function readAccepted(json: unknown): BeatOutcome | null {
+  const { data } = acceptedSchema.safeParse(json);
+  if (data === undefined) return null;
+  const { status, verification, heartbeat_ms: heartbeatMs, pool } = data;
+  return { kind: 'accepted', standing: { status, verification }, heartbeatMs, pool };
+}
+
+function readAnswer<T>(
+  result: FetchResult,
+  nowMs: number,
+  good: (json: unknown) => T | null,
+): T | LinkFailure {
+  if (result.kind !== 'response')
+    return { kind: 'unreachable', message: `The gateway did not answer: ${result.detail}.` };
+  const { status, headers } = result;
+  const json = parseJson(result.body.toString('utf8'));
+  if (status === 200) return good(json) ?? garbage(status);
+  const error = errorSchema.safeParse(json).data?.error;
+  const message =
+    error === undefined ? `The gateway answered HTTP ${status}.` : excerpt(error.message);
+  if (error?.code === 'registry_unwritten') return { kind: 'unwritten', message };
+  if (status === 429 || status >= 500)
+    return { kind: 'busy', message, retryAfterMs: retryAfter(headers, nowMs) };
+  if (error === undefined) return garbage(status);
+  const { code } = error;
+  switch (code) {
+    case 'unknown_provider':
+      return { kind: code, message };
+    case 'sequence_reused': {
+      const last = Number(headers['x-gateway-sequence']);
+      return { kind: code, message, last: Number.isSafeInteger(last) ? last : null };
+    }
+    case 'clock_skew':
+      return { kind: code, message, registryMs: dateIn(headers['date']) };
+    default:
+      return { kind: 'refused', status, code: excerpt(code), message };
+  }
+}
+
+function garbage(status: number): LinkFailure {
+  const message = `The server at that address (HTTP ${status}) is not a Switchyard gateway.`;
+  return { kind: 'garbage', message };
+}
+
+const dateIn = (value: ResponseHeaders[string]) =>
+  typeof value === 'string' ? parseHttpDate(value) : null;
+
+/** `Retry-After` in milliseconds, from seconds or a date; null if it is missing or invalid. */
+function retryAfter({ 'retry-after': value }: ResponseHeaders, nowMs: number): number | null {
+  if (typeof value === 'string' && /^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
+  const at = dateIn(value);
+  return at === null ? null : Math.max(0, at - nowMs);
 }
 
 /** Human-readable. A null remedy: there is nothing to do but wait. */
@@ -127,6 +380,7 @@ function remedyFor(failure: LinkFailure): string | null {
       return 'Check the address of the gateway, and that nothing else listens there.';
     case 'unreachable':
       return 'Check that the gateway runs and that this machine can reach its address.';
+    case 'unwritten':
     case 'busy':
       return null;
   }

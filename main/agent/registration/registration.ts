@@ -1,5 +1,6 @@
 import type { JoinLine } from '#shared/join-line.ts';
 import type { AgentRecord } from '#shared/provider.ts';
+import type { Config } from '../../config/schema.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
@@ -11,17 +12,19 @@ import {
   type AgentIdentity,
   type Sequence,
 } from '../storage.ts';
-import { createHeartbeats, type Heartbeats, pauseAfter } from './heartbeats.ts';
-import { createPoolLink } from './http-link.ts';
 import type { PoolAnnouncement } from '#shared/pool.ts';
+import { type Heartbeats, pauseAfter, startHeartbeats } from './heartbeats.ts';
 import {
   type BeatOutcome,
   createOwnLink,
+  createPoolLink,
   type EnrollOutcome,
+  isTemporary,
   type LinkFailure,
   type LinkProblem,
   linkProblemOf,
   type OwnRegistry,
+  type PoolLink,
   type RegistryLink,
   type RegistryView,
 } from './link.ts';
@@ -63,7 +66,7 @@ interface RegistrationDeps {
   readonly random: () => number;
   readonly record: (isLeaving: boolean) => AgentRecord;
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
-  readonly heartbeatMs: () => number;
+  readonly settings: () => RegistrySettings & Pick<Config['agent'], 'heartbeatMs'>;
   /** The view has changed. */
   readonly onChange: () => void;
   readonly identity: AgentIdentity;
@@ -72,7 +75,6 @@ interface RegistrationDeps {
   /** Content of that file at the start. */
   readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
-  readonly configured: RegistrySettings;
   readonly http: HttpClient;
 }
 
@@ -80,13 +82,11 @@ const ENROLL_TIMEOUT_MS = 10_000;
 
 /** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps) {
-  const { clock, identity } = deps;
-  let { configured } = deps;
+  const { clock, identity, settings } = deps;
+  const heartbeatMs = () => settings().heartbeatMs;
   let view = NOWHERE;
   /** The token that the gateway sends; null while there is none. */
   let token: string | null = null;
-  /** Of the tokens that are accepted from the gateway. */
-  let digests: readonly Buffer[] = [];
   let beats: Heartbeats | null = null;
   /** Aborts what was started for the current registry. */
   let lifetime = new AbortController();
@@ -97,26 +97,12 @@ export function createRegistration(deps: RegistrationDeps) {
     deps.onChange();
   }
 
-  function noteOutcome(outcome: BeatOutcome, link: RegistryLink): void {
-    const clockOffsetMs = link.clockOffsetMs();
-    if (outcome.kind === 'accepted') {
-      const { standing } = outcome;
-      const lastAcceptedAt = clock.now();
-      const { url } = link;
-      show({ url, state: 'connected', lastAcceptedAt, standing, problem: null, clockOffsetMs });
-    } else if (outcome.kind === 'unwritten') {
-      const problem = { happened: outcome.message, remedy: null };
-      show({ state: 'connected', lastAcceptedAt: clock.now(), problem, clockOffsetMs });
-    } else show({ state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs });
-  }
-
   /** Starts sending heartbeats over this link. */
   function connect(link: RegistryLink, gatewayToken: string): void {
     if (isStopped) return;
-    digests = [digestOf(gatewayToken)];
     token = gatewayToken;
-    beats = createHeartbeats({ ...deps, link, onOutcome: (outcome) => noteOutcome(outcome, link) });
-    beats.start();
+    const onOutcome = (outcome: BeatOutcome) => show(viewAfter(outcome, link, clock.now()));
+    beats = startHeartbeats({ ...deps, heartbeatMs, link, onOutcome });
   }
 
   /** Sends a goodbye. The returned signal aborts when the next registry is left. */
@@ -126,31 +112,54 @@ export function createRegistration(deps: RegistrationDeps) {
     const { signal } = lifetime;
     const before = beats;
     beats = null;
-    digests = [];
     token = null;
     await before?.stop();
     return signal;
   }
 
-  async function connectOwn(own: OwnRegistry): Promise<void> {
+  async function connectOwn(): Promise<void> {
     const { signal } = lifetime;
+    const { own } = deps;
+    if (own === null) return show({ ...NOWHERE, problem: NOT_JOINED });
     show({ ...NOWHERE, kind: 'own', state: 'starting' });
     const { gatewayToken } = await own.adopt(identity.publicKey);
-    if (!signal.aborted) connect(createOwnLink(own, identity), gatewayToken);
+    if (!signal.aborted) connect(createOwnLink(own, identity.id), gatewayToken);
   }
 
   function linkTo(
     home: string,
     pool: PoolAnnouncement | null,
     named: readonly string[] = [],
-  ): RegistryLink {
-    const others = [...named, ...configured.otherRegistryUrls];
+  ): PoolLink {
+    const others = [...named, ...settings().otherRegistryUrls];
     const onPool = (announced: PoolAnnouncement) => keepPool(home, announced, deps);
     return createPoolLink({ ...deps, home, others, pool, onPool });
   }
 
+  /** Enrols with the token in the settings and retries until there is an answer; a refusal is final. */
+  async function enroll({ origin, token: given, fallback }: EnrollChoice): Promise<void> {
+    const { signal } = lifetime;
+    const link = linkTo(origin, null);
+    show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      const outcome = await enrollAt(link, given, identity.id, signal);
+      if (signal.aborted) return;
+      if (outcome.kind === 'enrolled') {
+        const failure = await keepEnrollment(deps.file, origin, given, outcome);
+        if (signal.aborted) return;
+        connect(link, outcome.gatewayToken);
+        return show({ problem: failure === null ? null : notSaved(failure) });
+      }
+      const isFinal = !isTemporary(outcome);
+      show({ state: isFinal ? 'not_enrolled' : 'failing', problem: linkProblemOf(outcome) });
+      if (isFinal) return fallback === null ? undefined : connect(link, fallback.gatewayToken);
+      const pace = { heartbeatMs: heartbeatMs(), failures, random: deps.random() };
+      await sleep(clock, pauseAfter(outcome, pace), signal);
+    }
+  }
+
   async function settle(saved: SavedEnrollment | null): Promise<void> {
-    const choice = chooseRegistry(configured, saved, identity.id);
+    const choice = chooseRegistry(settings(), saved, identity.id);
     switch (choice.kind) {
       case 'saved': {
         const { registryUrl: url, gatewayToken, pool = null } = choice.enrolment;
@@ -159,16 +168,10 @@ export function createRegistration(deps: RegistrationDeps) {
         break;
       }
       case 'enroll':
-        await enrollFromSettings(choice, linkTo(choice.origin, null), {
-          ...deps,
-          signal: lifetime.signal,
-          show,
-          connect,
-        });
+        await enroll(choice);
         break;
       case 'own':
-        if (deps.own === null) show({ ...NOWHERE, problem: choice.otherwise });
-        else await connectOwn(deps.own);
+        await connectOwn();
         break;
       case 'none':
         show({ ...NOWHERE, url: choice.url, problem: choice.problem });
@@ -179,20 +182,22 @@ export function createRegistration(deps: RegistrationDeps) {
   return {
     start: () => void settle(deps.saved),
     view: () => view,
-    tokenDigests: () => digests,
+    /** Of the tokens that are accepted from the gateway. */
+    tokenDigests: () => (token === null ? [] : [digestOf(token)]),
     gatewayToken: () => token,
     /** The record has changed: a heartbeat is sent soon. */
     changed: () => beats?.changed(),
     now: () => beats?.now(),
     async join({ url: first, others, token: given }: JoinLine): Promise<JoinResult> {
-      const url = homeOf([first, ...others].map(registryOrigin), configured.registryUrl);
+      const { registryUrl } = settings();
+      const url = homeOf([first, ...others].map(registryOrigin), registryUrl);
       if (typeof url !== 'string') return { kind: 'failed', ...url };
       const link = linkTo(url, null, [first, ...others]);
       const { signal: never } = new AbortController();
       const outcome = await enrollAt(link, given, identity.id, never);
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       // The gateway that the settings name stays first, whichever answered.
-      const home = configured.registryUrl === null ? (link.url ?? url) : url;
+      const home = registryUrl === null ? link.url : url;
       const failure = await keepEnrollment(deps.file, home, given, outcome);
       const signal = await disconnect();
       if (!signal.aborted) {
@@ -201,7 +206,7 @@ export function createRegistration(deps: RegistrationDeps) {
       }
       return {
         kind: 'joined',
-        url: link.url ?? url,
+        url: link.url,
         warning: failure === null ? null : notSaved(failure).happened,
       };
     },
@@ -212,8 +217,7 @@ export function createRegistration(deps: RegistrationDeps) {
       if (!signal.aborted) await settle(null);
     },
     /** Applies settings that name another registry or another token. */
-    async configure(now: RegistrySettings): Promise<void> {
-      configured = now;
+    async configure(): Promise<void> {
       const signal = await disconnect();
       // As at a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
@@ -227,6 +231,23 @@ export function createRegistration(deps: RegistrationDeps) {
   };
 }
 
+function viewAfter(
+  outcome: BeatOutcome,
+  link: RegistryLink,
+  nowMs: number,
+): Partial<RegistrationView> {
+  const clockOffsetMs = link.clockOffsetMs();
+  const heard = { state: 'connected', lastAcceptedAt: nowMs, clockOffsetMs } as const;
+  switch (outcome.kind) {
+    case 'accepted':
+      return { ...heard, url: link.url, standing: outcome.standing, problem: null };
+    case 'unwritten':
+      return { ...heard, problem: linkProblemOf(outcome) };
+    default:
+      return { state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs };
+  }
+}
+
 /** The first address, or the one that the settings name; otherwise why there is none. */
 function homeOf(origins: readonly (string | null)[], fixed: string | null): string | LinkProblem {
   const [first] = origins;
@@ -238,7 +259,7 @@ function homeOf(origins: readonly (string | null)[], fixed: string | null): stri
 
 /** Enrols the machine `id`. */
 export async function enrollAt(
-  link: RegistryLink,
+  link: PoolLink,
   token: string,
   id: string,
   signal: AbortSignal,
@@ -266,48 +287,6 @@ function keepPool(registryUrl: string, pool: PoolAnnouncement, { file }: Registr
   if (enrolment?.registryUrl === registryUrl) void file.save({ ...enrolment, pool });
 }
 
-interface EnrollEdges extends Pick<
-  RegistrationDeps,
-  'clock' | 'random' | 'heartbeatMs' | 'identity' | 'file'
-> {
-  readonly signal: AbortSignal;
-  readonly show: (part: Partial<RegistrationView>) => void;
-  readonly connect: (link: RegistryLink, gatewayToken: string) => void;
-}
-
-/** Enrols with the token in the settings and retries until there is an answer; a refusal is final. */
-async function enrollFromSettings(
-  { origin, token, fallback }: Extract<Choice, { readonly kind: 'enroll' }>,
-  link: RegistryLink,
-  { signal, show, connect, ...edges }: EnrollEdges,
-): Promise<void> {
-  show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
-  for (let failures = 1; !signal.aborted; failures += 1) {
-    const outcome = await enrollAt(link, token, edges.identity.id, signal);
-    if (signal.aborted) return;
-    if (outcome.kind === 'enrolled') {
-      const failure = await keepEnrollment(edges.file, origin, token, outcome);
-      if (signal.aborted) return;
-      connect(link, outcome.gatewayToken);
-      show({ problem: failure === null ? null : notSaved(failure) });
-      return;
-    }
-    const isFinal = !isTemporary(outcome);
-    show({ state: isFinal ? 'not_enrolled' : 'failing', problem: linkProblemOf(outcome) });
-    if (isFinal) {
-      if (fallback !== null) connect(link, fallback.gatewayToken);
-      return;
-    }
-    const pace = { heartbeatMs: edges.heartbeatMs(), failures, random: edges.random() };
-    await sleep(edges.clock, pauseAfter(outcome, pace), signal);
-  }
-}
-
-/** Whether the same message may be accepted later without anyone doing anything. */
-function isTemporary({ kind }: LinkFailure): boolean {
-  return kind === 'busy' || kind === 'unreachable' || kind === 'garbage';
-}
-
 const OTHER_ID: EnrollOutcome & LinkFailure = {
   kind: 'garbage',
   message: 'The gateway answered for a different machine.',
@@ -330,35 +309,32 @@ function notSaved(code: string): LinkProblem {
   };
 }
 
-export interface RegistrySettings {
-  readonly registryUrl: string | null;
-  /** Other gateways of the same pool. */
-  readonly otherRegistryUrls: readonly string[];
-  readonly enrollToken: string | null;
-}
+type RegistrySettings = Pick<Config['agent'], 'registryUrl' | 'otherRegistryUrls' | 'enrollToken'>;
 
 type Choice =
   | { readonly kind: 'saved'; readonly enrolment: SavedEnrollment }
-  /** `fallback`: an earlier enrolment, used if the token is refused. */
-  | {
-      readonly kind: 'enroll';
-      readonly origin: string;
-      readonly token: string;
-      readonly fallback: SavedEnrollment | null;
-    }
-  /** The registry of this process; `otherwise` is shown if there is none. */
-  | { readonly kind: 'own'; readonly otherwise: LinkProblem }
+  | EnrollChoice
+  /** The registry of this process, if it has one. */
+  | { readonly kind: 'own' }
   | { readonly kind: 'none'; readonly url: string | null; readonly problem: LinkProblem };
+
+interface EnrollChoice {
+  readonly kind: 'enroll';
+  readonly origin: string;
+  readonly token: string;
+  /** An earlier enrolment, used if the token is refused. */
+  readonly fallback: SavedEnrollment | null;
+}
 
 /** Settings take precedence over an earlier join; without either, the registry of this process is used. */
 function chooseRegistry(
-  { registryUrl, enrollToken }: Pick<RegistrySettings, 'registryUrl' | 'enrollToken'>,
+  { registryUrl, enrollToken }: RegistrySettings,
   saved: SavedEnrollment | null,
   id: string,
 ): Choice {
   const isOurs = saved !== null && saved.id === id;
   if (registryUrl === null) {
-    if (saved === null) return { kind: 'own', otherwise: NOT_JOINED };
+    if (saved === null) return { kind: 'own' };
     if (isOurs) return { kind: 'saved', enrolment: saved };
     return { kind: 'none', url: saved.registryUrl, problem: NEW_KEY };
   }

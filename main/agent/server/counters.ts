@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/files.ts';
-import { ByteBuffer } from '../../platform/byte-buffer.ts';
+import { ByteBuffer, createLines } from '../../platform/byte-buffer.ts';
 import { memberOf, numberOf, parseJson } from '../../platform/json.ts';
 
 interface AnswerCount {
@@ -77,11 +77,6 @@ export interface Meter {
   count(): AnswerCount;
 }
 
-/** For responses without tokens to count. */
-export function createNoMeter(): Meter {
-  return { see() {}, slowed() {}, count: () => ({ tokens: 0, decodeTps: null }) };
-}
-
 /** Larger responses are not parsed: that would block the event loop. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
@@ -114,7 +109,6 @@ const MIN_MS = 100;
 const MAX_TPS = 5000;
 /** A non-empty string under one of the names that engines use for text or for arguments of a tool call. */
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;
-const LF = 0x0a;
 
 /** For server-sent events: takes the tokens from `usage`, or counts one per event with content. */
 export function createStreamMeter(): Meter {
@@ -123,37 +117,21 @@ export function createStreamMeter(): Meter {
   let firstTicks: number | null = null;
   let lastTicks = 0;
   let isSlowed = false;
-  /** The unfinished line. */
-  const rest = new ByteBuffer();
-  let isTooLong = false;
+  let chunkTicks = 0;
 
-  function line(text: string, ticks: number): void {
-    if (!text.startsWith('data:')) return;
-    if (text.includes('"completion_tokens"')) usage = usageIn(text.slice(5)) ?? usage;
-    if (!CONTENT.test(text)) return;
+  const split = createLines(MAX_LINE_BYTES, (line) => {
+    if (!line.startsWith('data:')) return;
+    if (line.includes('"completion_tokens"')) usage = usageIn(line.slice(5)) ?? usage;
+    if (!CONTENT.test(line)) return;
     events += 1;
-    firstTicks ??= ticks;
-    lastTicks = ticks;
-  }
-
-  function keep(piece: Buffer): void {
-    if (isTooLong) return;
-    rest.add(piece);
-    isTooLong = rest.length > MAX_LINE_BYTES;
-    if (isTooLong) rest.clear();
-  }
+    firstTicks ??= chunkTicks;
+    lastTicks = chunkTicks;
+  });
 
   return {
     see(chunk, ticks) {
-      let from = 0;
-      for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
-        keep(chunk.subarray(from, at));
-        // Latin-1 is enough: the member names searched for are ASCII.
-        if (!isTooLong) line(rest.take().toString('latin1'), ticks);
-        isTooLong = false;
-        from = at + 1;
-      }
-      keep(chunk.subarray(from));
+      chunkTicks = ticks;
+      split(chunk);
     },
     slowed: () => void (isSlowed = true),
     count() {

@@ -10,13 +10,7 @@ import type {
   ResponseListener,
 } from '../../platform/http/types.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
-import {
-  type Counters,
-  createNoMeter,
-  createStreamMeter,
-  createWholeMeter,
-  type Meter,
-} from './counters.ts';
+import { type Counters, createStreamMeter, createWholeMeter, type Meter } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
@@ -119,9 +113,10 @@ export function createInference(deps: InferenceDeps) {
     );
     waiting.answered();
     if (end.kind === 'broken') deps.onTrouble();
-    const count = end.kind === 'served' && end.status < 300 ? end.meter.count() : null;
-    if (count !== null) counters.served(count);
-    energyEnded(count?.tokens ?? 0);
+    const isServed = end.kind === 'served' && end.status < 300;
+    const count = (isServed ? end.meter?.count() : null) ?? NOTHING_COUNTED;
+    if (isServed) counters.served(count);
+    energyEnded(count.tokens);
   }
 
   return {
@@ -151,7 +146,7 @@ export function createInference(deps: InferenceDeps) {
       }
       const request = requestTo(engine, { method: 'GET', path: '/v1/models', body: null }, req);
       const limits = { silenceMs: MODELS_SILENCE_MS, signal: running.signal };
-      const plan = { request, ...limits, meterFor: createNoMeter, abortError: () => BUSY };
+      const plan = { request, ...limits, meterFor: () => null, abortError: () => BUSY };
       await forward(plan, res, deps);
     },
     inFlight: () => inFlight,
@@ -199,12 +194,14 @@ function hasType({ headers }: IncomingMessage, path: string): boolean {
   return wanted.test(type) && headers['content-encoding'] === undefined;
 }
 
+const NOTHING_COUNTED = { tokens: 0, decodeTps: null };
+
 const COUNTED_PATHS = new Set(['/v1/chat/completions', '/v1/completions']);
 
-function tokenMeter(path: string, status: number, headers: ResponseHeaders): Meter {
+function tokenMeter(path: string, status: number, headers: ResponseHeaders): Meter | null {
   // Other routes name their tokens differently or have none; compressed bodies are not decoded here.
   const isCounted = status < 300 && COUNTED_PATHS.has(path);
-  if (!isCounted || headers['content-encoding'] !== undefined) return createNoMeter();
+  if (!isCounted || headers['content-encoding'] !== undefined) return null;
   const type = headers['content-type'];
   const isStream = typeof type === 'string' && type.startsWith('text/event-stream');
   return isStream ? createStreamMeter() : createWholeMeter();
@@ -266,7 +263,7 @@ function createUnanswered(clock: Clock, onQuiet: () => void) {
 }
 
 type ForwardEnd =
-  | { readonly kind: 'served'; readonly status: number; readonly meter: Meter }
+  | { readonly kind: 'served'; readonly status: number; readonly meter: Meter | null }
   /** The engine sent no complete response; the caller got an error or a truncated response. */
   | { readonly kind: 'broken' }
   /** The caller closed the connection, `signal` ended the call, or it was never made. */
@@ -276,8 +273,8 @@ interface ForwardPlan {
   readonly request: Omit<HttpRequest, 'fresh'>;
   /** Longest time without data from the engine or progress by a slow caller. */
   readonly silenceMs: number;
-  /** Called once the response head is known. */
-  readonly meterFor: (status: number, headers: ResponseHeaders) => Meter;
+  /** Called once the response head is known; null if there are no tokens to count. */
+  readonly meterFor: (status: number, headers: ResponseHeaders) => Meter | null;
   /** Aborts when the owner pauses the machine or the agent stops. */
   readonly signal: AbortSignal;
   /** The error for the caller when `signal` aborts before the response has begun. */
@@ -307,7 +304,7 @@ function forward(
 ): Promise<ForwardEnd> {
   const { promise, resolve } = Promise.withResolvers<ForwardEnd>();
   let exchange: Exchange | null = null;
-  let meter = createNoMeter();
+  let meter: Meter | null = null;
   let responseStatus = 0;
   let isFresh = false;
   let isOver = false;
@@ -347,7 +344,7 @@ function forward(
     onData(chunk) {
       if (isOver) return;
       progressed();
-      meter.see(chunk, lastProgressTicks);
+      meter?.see(chunk, lastProgressTicks);
       if (!res.write(chunk)) exchange?.pause();
     },
     onEnd() {
@@ -381,7 +378,7 @@ function forward(
 
   function onDrain(): void {
     progressed();
-    meter.slowed();
+    meter?.slowed();
     exchange?.resume();
   }
 

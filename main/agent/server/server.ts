@@ -14,7 +14,7 @@ import type { AgentIdentity } from '../storage.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
-export interface AgentAddress {
+interface AgentAddress {
   readonly host: string;
   readonly ports: readonly number[];
 }
@@ -27,18 +27,11 @@ export type AgentPort =
 interface AgentServerDeps {
   readonly access: AccessRules;
   readonly inference: Inference;
-  readonly health: HealthBodies;
+  readonly health: () => HealthFacts;
   readonly clock: Clock;
   readonly log: Log;
   /** Called when a port that was taken has been bound. */
   readonly onBound: (ports: readonly AgentPort[]) => void;
-}
-
-/** Bodies of `/health`; null for a malformed `nonce`. */
-interface HealthBodies {
-  readonly full: (nonce: string | null) => Readonly<Record<string, unknown>> | null;
-  /** For callers without a token. */
-  readonly proof: (nonce: string) => Readonly<Record<string, unknown>> | null;
 }
 
 const POSTS = new Set([
@@ -181,45 +174,35 @@ async function answer(
   const [path = ''] = url.split('?', 1);
   const nonce = new URLSearchParams(url.slice(path.length)).get('nonce');
   if (access.kind === 'stranger' && req.method === 'GET' && path === '/health' && nonce !== null) {
-    sendHealth(res, health.proof(nonce));
+    const body = healthBody(health(), nonce);
+    sendHealth(res, body === null ? null : proofIn(body));
     return;
   }
-  const problem = problemOf(req, path, access);
+  const problem = access.kind === 'allowed' ? problemOf(req, path) : access.error;
   if (problem !== null) sendErrorEarly(req, res, problem, { clock, maxRestBytes: MAX_REST_BYTES });
-  else if (path === '/health') sendHealth(res, health.full(nonce));
+  else if (path === '/health') sendHealth(res, healthBody(health(), nonce));
   else if (path === '/v1/models') await inference.models(req, res);
   else await inference.post(req, res, path);
 }
 
-function problemOf(req: IncomingMessage, path: string, access: CallerAccess): AgentError | null {
-  if (access.kind !== 'allowed') return access.error;
-  const method = methodOf(path);
-  return method === null ? notFound(path) : wrongMethod(req, method);
+function problemOf({ method }: IncomingMessage, path: string): AgentError | null {
+  const allowed = path === '/health' || path === '/v1/models' ? 'GET' : 'POST';
+  if (allowed === 'POST' && !POSTS.has(path)) {
+    const message = `There is no route "${path.slice(0, 100)}"; the agent serves /health, /v1/models, ${[...POSTS].join(', ')}.`;
+    return { status: 404, code: 'not_found', message };
+  }
+  if (method === allowed) return null;
+  const message = `This route accepts ${allowed} only.`;
+  return { status: 405, code: 'method_not_allowed', message, headers: { allow: allowed } };
 }
 
-function methodOf(path: string): 'GET' | 'POST' | null {
-  if (path === '/health' || path === '/v1/models') return 'GET';
-  return POSTS.has(path) ? 'POST' : null;
-}
-
-function sendHealth(res: ServerResponse, body: Readonly<Record<string, unknown>> | null): void {
+function sendHealth(res: ServerResponse, body: object | null): void {
   if (body === null) {
     const message = 'nonce must be 1 to 128 hexadecimal digits.';
     sendError(res, { status: 400, code: 'invalid_request', message });
     return;
   }
   sendJson(res, 200, body);
-}
-
-function wrongMethod({ method }: IncomingMessage, allowed: string): AgentError | null {
-  if (method === allowed) return null;
-  const message = `This route accepts ${allowed} only.`;
-  return { status: 405, code: 'method_not_allowed', message, headers: { allow: allowed } };
-}
-
-function notFound(path: string): AgentError {
-  const message = `There is no route "${path.slice(0, 100)}"; the agent serves /health, /v1/models, ${[...POSTS].join(', ')}.`;
-  return { status: 404, code: 'not_found', message };
 }
 
 interface AccessRules {
@@ -302,22 +285,15 @@ interface HealthFacts {
 }
 
 /** The proof of the agent's identity: no more than a gateway needs before it sends its token. */
-export function proofBody(
-  facts: HealthFacts,
-  nonce: string,
-): Readonly<Record<string, unknown>> | null {
-  const body = healthBody(facts, nonce);
-  if (body === null) return null;
-  const { status, id, signature, model } = body;
+function proofIn({ status, id, signature, model }: HealthBody) {
   // The name of a loaded model is not disclosed.
   return { status, id, signature, ...(model === null ? { model } : {}) };
 }
 
+type HealthBody = NonNullable<ReturnType<typeof healthBody>>;
+
 /** Signs `nonce`, which is null if the request has none. Returns null for a malformed nonce. */
-export function healthBody(
-  { identity, engine, record }: HealthFacts,
-  nonce: string | null,
-): Readonly<Record<string, unknown>> | null {
+function healthBody({ identity, engine, record }: HealthFacts, nonce: string | null) {
   const { id, privateKey } = identity;
   const signature = nonce === null ? null : signHealth(privateKey, nonce, id);
   if (nonce !== null && signature === null) return null;
@@ -330,7 +306,7 @@ export function healthBody(
     agent_version: record.agent_version,
     uptime_s: record.uptime_s,
     id,
-    ...(signature === null ? {} : { signature }),
+    signature: signature ?? undefined,
   };
 }
 

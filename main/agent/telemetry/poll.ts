@@ -1,5 +1,5 @@
-import { withTimeout } from '../../platform/async.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
+import { createRounds, withTimeout } from '../../platform/async.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { type GpuCollector, type GpuDevice, outOfDate, type Problem } from './gpu-device.ts';
 
 /** A round without a reading. */
@@ -41,27 +41,25 @@ export function createPollCollector(
   let last: Poll | null = null;
   let devices: readonly GpuDevice[] = [];
   let failures = 0;
-  let stopping = new AbortController();
-  let waking = new AbortController();
-  let running: Promise<void> | null = null;
   let round: Promise<unknown> = Promise.resolve();
+  /** The end of a hung tool. */
+  let gone: Promise<unknown> | null = null;
 
-  async function run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      waking = new AbortController();
+  const rounds = createRounds(
+    async (signal) => {
+      if (gone !== null) await withTimeout(gone, { clock, signal });
       const finished = finishedRound(poll(signal), source, clock);
       round = finished;
       const result = await finished;
-      if (signal.aborted) return;
-      take(result);
-      await sleep(clock, pauseMs(result), AbortSignal.any([signal, waking.signal]));
-      if (result.kind === 'failed' && result.gone !== null)
-        await withTimeout(result.gone, { clock, signal });
-    }
-  }
+      if (!signal.aborted) take(result);
+      return pauseMs(result);
+    },
+    { clock },
+  );
 
   function take(result: Poll): void {
     last = result;
+    gone = result.kind === 'failed' ? result.gone : null;
     failures = result.kind === 'failed' ? failures + 1 : 0;
     if (result.kind === 'devices') devices = result.devices;
     else if (result.kind === 'absent') devices = [];
@@ -75,11 +73,7 @@ export function createPollCollector(
   }
 
   return {
-    start() {
-      if (running !== null) return;
-      stopping = new AbortController();
-      running = run(stopping.signal);
-    },
+    start: rounds.start,
     read() {
       if (last === null) return { state: 'starting', devices, problems: [] };
       if (last.kind === 'absent') return { state: 'absent', devices, problems: [] };
@@ -87,11 +81,9 @@ export function createPollCollector(
       return { state: 'reading', devices, problems: last.problems };
     },
     settled: () => round,
-    look: () => waking.abort(),
+    look: rounds.runNow,
     async stop() {
-      stopping.abort();
-      if (running !== null) await withTimeout(running, { clock, ms: STOP_WAIT_MS });
-      running = null;
+      await withTimeout(rounds.stop(), { clock, ms: STOP_WAIT_MS });
     },
   };
 }

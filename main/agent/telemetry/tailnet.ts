@@ -1,4 +1,4 @@
-import { sleep } from '../../platform/clock.ts';
+import { createRounds } from '../../platform/async.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { runFirst, type ToolEdges } from './tool-process.ts';
 
@@ -12,29 +12,15 @@ const INTERVAL_MS = 60_000;
 
 export function createTailnetWatch(edges: ToolEdges) {
   let tailnet: Tailnet | null = null;
-  const stopping = new AbortController();
-  let running: Promise<void> | null = null;
-
-  async function run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const args = ['status', '--json', '--peers=false'];
-      const asked = await runFirst(COMMANDS, args, edges, signal);
-      if (signal.aborted) return;
-      tailnet = asked.kind === 'output' ? parseTailscale(asked.text) : null;
-      await sleep(edges.clock, INTERVAL_MS, signal);
-    }
-  }
-
+  const rounds = createRounds(async (signal) => {
+    const asked = await runFirst(COMMANDS, ['status', '--json', '--peers=false'], edges, signal);
+    if (!signal.aborted) tailnet = asked.kind === 'output' ? parseTailscale(asked.text) : null;
+    return INTERVAL_MS;
+  }, edges);
   return {
-    start() {
-      running ??= run(stopping.signal);
-    },
+    ...rounds,
     /** Null if there is none or it is switched off. */
     read: () => tailnet,
-    async stop() {
-      stopping.abort();
-      await running;
-    },
   };
 }
 

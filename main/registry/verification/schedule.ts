@@ -1,6 +1,5 @@
-import type { Clock } from '../../platform/clock.ts';
 import type { StoredVerification } from '../store/store.ts';
-import type { VerificationSubject, VerifierNews } from '../verifier-port.ts';
+import type { VerifierNews } from '../verifier-port.ts';
 import type { InferencePlan } from './checks.ts';
 import type { RunEnding } from './verdict.ts';
 
@@ -16,6 +15,8 @@ export interface RunMemory {
   readonly leftOut: boolean;
   /** When the last run that made, or may have made, a test inference began. */
   readonly testedTicks: number | null;
+  /** The provider's material changes before that run; null before the first of this process. */
+  readonly testedChanges: number | null;
   /** Something has changed since the last run started. */
   readonly pulled: boolean;
   /** The owner has requested a run. */
@@ -133,6 +134,7 @@ export function remembered(
     deferred: false,
     leftOut: false,
     testedTicks: ticksOf(lastCheckAt),
+    testedChanges: null,
     pulled: false,
     requested: false,
     routedFailures: 0,
@@ -141,13 +143,11 @@ export function remembered(
   };
 }
 
-export function withNews(memory: RunMemory, news: VerifierNews): RunMemory {
-  const pulled =
-    news.enrolled || news.material || news.engineHealth || news.rebooted || news.returned;
+export function withNews(memory: RunMemory, news: readonly VerifierNews[]): RunMemory {
   return {
     ...memory,
-    pulled: memory.pulled || pulled,
-    requested: memory.requested || news.requested,
+    pulled: memory.pulled || news.some((each) => each !== 'emptied' && each !== 'requested'),
+    requested: memory.requested || news.includes('requested'),
   };
 }
 
@@ -172,78 +172,21 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
   };
 }
 
-interface RunResult extends Pick<RunMemory, 'deferred' | 'leftOut'> {
-  /** A test inference was made, or may have been. */
-  readonly tested: boolean;
-  /** A test inference passed. */
-  readonly proven: boolean;
-}
-
 export function withEnd(
   memory: RunMemory,
-  { deferred, leftOut, tested, proven }: RunResult,
+  { deferred, leftOut, inference, materialChanges }: RunEnding,
   { nowTicks, random }: { readonly nowTicks: number; readonly random: () => number },
 ): RunMemory {
+  const isProven = inference === 'passed';
+  const tested = { testedTicks: memory.startedTicks, testedChanges: materialChanges };
   return {
     ...memory,
     finishedTicks: nowTicks,
     deferred,
     leftOut,
-    testedTicks: tested ? memory.startedTicks : memory.testedTicks,
-    provenTicks: proven ? nowTicks : memory.provenTicks,
+    ...(inference === 'none' ? {} : tested),
+    provenTicks: isProven ? nowTicks : memory.provenTicks,
     retryJitter: random(),
-    inferenceJitter: proven ? random() : memory.inferenceJitter,
-  };
-}
-
-/** The runs of all providers, and when the next are due. */
-export type RunHistory = ReturnType<typeof createRunHistory>;
-
-/** Kept in memory only. */
-export function createRunHistory(clock: Clock, random: () => number) {
-  const memories = new Map<string, RunMemory>();
-  /** By provider: the material changes before the last test inference. */
-  const tried = new Map<string, number>();
-
-  function get({ id, verification }: VerificationSubject): RunMemory {
-    const known = memories.get(id);
-    if (known !== undefined) return known;
-    const now = { ticks: clock.ticks(), wallMs: clock.now() };
-    const fresh = remembered(verification, now, random);
-    memories.set(id, fresh);
-    return fresh;
-  }
-
-  function update(subject: VerificationSubject, change: (memory: RunMemory) => RunMemory): void {
-    memories.set(subject.id, change(get(subject)));
-  }
-
-  return {
-    plan: (subject: VerificationSubject): Plan =>
-      planOf(subject.verification, get(subject), clock.ticks()),
-    isRequested: (subject: VerificationSubject): boolean => get(subject).requested,
-    /** Whether a test inference would be the first since the provider was enrolled or changed. */
-    isFirst: ({ id, materialChanges, verification }: VerificationSubject): boolean =>
-      verification.state === 'pending' && tried.get(id) !== materialChanges,
-    noteNews: (subject: VerificationSubject, news: VerifierNews) =>
-      update(subject, (memory) => withNews(memory, news)),
-    /** Called for each request, so it must be cheap; a provider that was never planned is skipped. */
-    routed(id: string, result: 'served' | 'failed'): void {
-      const memory = memories.get(id);
-      if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));
-    },
-    begin: (subject: VerificationSubject) =>
-      update(subject, (memory) => withStart(memory, clock.ticks())),
-    end(subject: VerificationSubject, ending: RunEnding): void {
-      const { deferred, leftOut, inference } = ending;
-      const tested = inference !== 'none';
-      if (tested) tried.set(subject.id, subject.materialChanges);
-      const run = { deferred, leftOut, tested, proven: inference === 'passed' };
-      update(subject, (memory) => withEnd(memory, run, { nowTicks: clock.ticks(), random }));
-    },
-    forget(id: string): void {
-      memories.delete(id);
-      tried.delete(id);
-    },
+    inferenceJitter: isProven ? random() : memory.inferenceJitter,
   };
 }

@@ -169,4 +169,6 @@ export interface RunEnding {
   readonly inference: InferenceEnding;
   /** A test inference was due but left out, because no model was loaded. */
   readonly leftOut: boolean;
+  /** Of the provider before the run. */
+  readonly materialChanges: number;
 }

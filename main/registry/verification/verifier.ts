@@ -7,9 +7,16 @@ import type {
   VerifierHost,
 } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunRequest } from './checks.ts';
-import { createRunHistory, type RunHistory } from './schedule.ts';
+import {
+  planOf,
+  remembered,
+  type RunMemory,
+  withEnd,
+  withNews,
+  withRouted,
+  withStart,
+} from './schedule.ts';
 import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
-import type { Clock } from '../../platform/clock.ts';
 
 /** Verifies the providers of a registry when they are due. */
 export interface Verifier extends VerifierPort {
@@ -40,30 +47,62 @@ const RECHECK_MS = 30_000;
  */
 const OTHERS_FIRST_MS = 2000;
 
-interface Run {
-  readonly controller: AbortController;
-  readonly ended: Promise<void>;
-}
-
 /** Nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
   const { host, clock } = deps;
-  const history = createRunHistory(clock, deps.random);
-  const queue = createTimerQueue(clock, fill);
-  const runs = new Map<string, Run>();
+  const memories = new Map<string, RunMemory>();
+  /** Cancel the timers of machines that are not due yet. */
+  const timers = new Map<string, () => void>();
+  /** Due machines, in the order of their turns. */
+  let due = new Set<string>();
+  const runs = new Map<
+    string,
+    { readonly controller: AbortController; readonly ended: Promise<void> }
+  >();
+  let isStarted = false;
 
-  /** Sets a provider's next deadline; during a run, its end does this. */
+  function memoryOf({ id, verification }: VerificationSubject): RunMemory {
+    const now = { ticks: clock.ticks(), wallMs: clock.now() };
+    const memory = memories.get(id) ?? remembered(verification, now, deps.random);
+    memories.set(id, memory);
+    return memory;
+  }
+
+  const planFor = (subject: VerificationSubject) =>
+    planOf(subject.verification, memoryOf(subject), clock.ticks());
+
+  function drop(id: string): void {
+    timers.get(id)?.();
+    timers.delete(id);
+    due.delete(id);
+  }
+
+  function checkIn(id: string, ms: number): void {
+    // One that is already due keeps its place.
+    if (!isStarted || (ms <= 0 && due.has(id))) return;
+    drop(id);
+    const onDue = () => {
+      due.add(id);
+      fill();
+    };
+    timers.set(id, clock.after(ms, onDue));
+  }
+
+  /** Sets a machine's next turn; during a run, its end does this. */
   function arm(subject: VerificationSubject): void {
-    if (runs.has(subject.id)) return;
-    if (history.isRequested(subject)) return queue.set(subject.id, 'first');
-    const waitMs = subject.isHeardElsewhere ? OTHERS_FIRST_MS : 0;
-    queue.set(subject.id, clock.ticks() + history.plan(subject).dueInMs + waitMs);
+    const { id, isHeardElsewhere } = subject;
+    if (runs.has(id) || !isStarted) return;
+    if (memoryOf(subject).requested) {
+      drop(id);
+      due = new Set([id, ...due]);
+      timers.set(id, clock.after(0, fill));
+    } else checkIn(id, planFor(subject).dueInMs + (isHeardElsewhere ? OTHERS_FIRST_MS : 0));
   }
 
   function fill(): void {
-    while (runs.size < MAX_RUNS) {
-      const id = queue.next();
-      if (id === null) return;
+    for (const id of due) {
+      if (!isStarted || runs.size >= MAX_RUNS) return;
+      drop(id);
       if (!runs.has(id)) startIfDue(id);
     }
   }
@@ -71,88 +110,89 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   function startIfDue(id: string): void {
     const subject = host.subject(id);
     if (subject === null) return forget(id);
-    if (!subject.isReachable) return queue.set(id, clock.ticks() + RECHECK_MS);
+    if (!subject.isReachable) return checkIn(id, RECHECK_MS);
     // The plan may have changed since: requests were served, or a model was loaded.
-    if (history.plan(subject).dueInMs > 0) return arm(subject);
+    if (planFor(subject).dueInMs > 0) return arm(subject);
     const controller = new AbortController();
     runs.set(id, { controller, ended: run(id, controller) });
   }
 
+  /** Waits for the turn to verify a machine, which one gateway has at a time where several share a store. */
   async function run(id: string, controller: AbortController): Promise<void> {
-    const done = await inTurn(host, { id, controller }, (turn) =>
-      runIfDue({ id, signal: controller.signal, turn }, history, deps),
-    );
+    const { signal } = controller;
+    const turn = host.turn === undefined ? undefined : await host.turn(id);
+    turn?.lost.addEventListener('abort', () => controller.abort());
+    const isElsewhere = turn === null || turn?.lost.aborted === true || signal.aborted;
+    if (!isElsewhere) await verifyIfDue(id, { signal, turn });
+    turn?.release();
     runs.delete(id);
     const now = host.subject(id);
-    if (now === null) return forget(id);
-    if (done === 'elsewhere') queue.set(id, clock.ticks() + OTHERS_FIRST_MS);
-    else {
-      if (done !== null && done.ending !== null) history.end(done.subject, done.ending);
-      arm(now);
-    }
+    if (now === null) forget(id);
+    else if (isElsewhere) checkIn(id, OTHERS_FIRST_MS);
+    else arm(now);
     fill();
   }
 
+  /** Makes a run, unless another gateway has verified the machine in the meantime. */
+  async function verifyIfDue(
+    id: string,
+    of: Pick<VerificationRequest, 'signal' | 'turn'>,
+  ): Promise<void> {
+    const subject = host.subject(id);
+    if (subject === null) return;
+    const { dueInMs, inference } = planFor(subject);
+    if (dueInMs > 0) return;
+    const { verification, materialChanges } = subject;
+    const memory = memoryOf(subject);
+    const firstInference =
+      verification.state === 'pending' && memory.testedChanges !== materialChanges;
+    memories.set(id, withStart(memory, clock.ticks()));
+    const request = { subject, inference, firstInference, ...of };
+    const ending = await verifySafely(request, deps);
+    const at = { nowTicks: clock.ticks(), random: deps.random };
+    if (ending !== null) memories.set(id, withEnd(memoryOf(subject), ending, at));
+  }
+
   function forget(id: string): void {
-    history.forget(id);
-    queue.remove(id);
+    memories.delete(id);
+    drop(id);
     runs.get(id)?.controller.abort();
   }
 
   return {
     start() {
+      isStarted = true;
       for (const subject of host.subjects()) arm(subject);
-      queue.open();
     },
     providerChanged(id, news) {
       const subject = host.subject(id);
       if (subject === null) return;
       // A run in progress already answers a request for one.
-      const requested = news.requested && !runs.has(id);
-      history.noteNews(subject, { ...news, requested });
+      const isAnswered = runs.has(id);
+      const noted = news.filter((each) => each !== 'requested' || !isAnswered);
+      memories.set(id, withNews(memoryOf(subject), noted));
       arm(subject);
     },
     verifiedElsewhere(id) {
       const subject = host.subject(id);
       if (subject === null) return;
-      history.forget(id);
+      memories.delete(id);
       arm(subject);
     },
     removed: forget,
     routed(id, result) {
-      history.routed(id, result);
+      const memory = memories.get(id);
+      if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));
       const subject = result === 'failed' ? host.subject(id) : null;
       if (subject !== null) arm(subject);
     },
     async stop() {
-      queue.close();
+      isStarted = false;
+      for (const cancel of timers.values()) cancel();
       for (const { controller } of runs.values()) controller.abort();
       await Promise.all([...runs.values()].map(({ ended }) => ended));
     },
   };
-}
-
-interface RunReport {
-  readonly subject: VerificationSubject;
-  /** Null if the run was aborted. */
-  readonly ending: RunEnding | null;
-}
-
-/** Makes a run, unless it is no longer due because another gateway has verified the machine in the meantime. */
-async function runIfDue(
-  of: { readonly id: string } & Pick<VerificationRequest, 'signal' | 'turn'>,
-  history: RunHistory,
-  edges: VerifyEdges,
-): Promise<RunReport | null> {
-  const subject = edges.host.subject(of.id);
-  if (subject === null) return null;
-  const { dueInMs, inference } = history.plan(subject);
-  if (dueInMs > 0) return null;
-  const firstInference = history.isFirst(subject);
-  history.begin(subject);
-  const { signal, turn } = of;
-  const request = { subject, inference, firstInference, signal, turn };
-  return { subject, ending: await verifySafely(request, edges) };
 }
 
 interface VerificationRequest extends RunRequest {
@@ -161,39 +201,37 @@ interface VerificationRequest extends RunRequest {
   readonly turn: VerificationTurn | undefined;
 }
 
-type VerifyEdges = RunEdges & { readonly host: VerifierHost; readonly log: Log };
-
+/** Null if the run was aborted. */
 async function verifySafely(
   request: VerificationRequest,
-  edges: VerifyEdges,
+  deps: VerifierDeps,
 ): Promise<RunEnding | null> {
-  const { host, log } = edges;
-  const { id } = request.subject;
+  const { id, materialChanges } = request.subject;
+  const { host, log } = deps;
+  host.verifying(id, true);
   try {
-    return await verifyOnce(request, edges);
+    const ending = await verifyOnce(request, deps);
+    if (ending === null) host.verifying(id, false);
+    return ending;
   } catch (error) {
     log('error', 'verification_broken', { provider: id, error: nameOf(error) });
     host.verifying(id, false);
     // A run that failed may have made its test inference.
-    return { deferred: false, inference: 'failed', leftOut: false };
+    return { deferred: false, inference: 'failed', leftOut: false, materialChanges };
   }
 }
 
 /** Verifies a provider once and stores the result; null if it was aborted. */
 async function verifyOnce(
   request: VerificationRequest,
-  edges: VerifyEdges,
+  deps: VerifierDeps,
 ): Promise<RunEnding | null> {
-  const { host, clock, log } = edges;
+  const { host, clock, log } = deps;
   const { subject, inference, turn } = request;
-  const { id, materialChanges, verification }: VerificationSubject = subject;
+  const { id, materialChanges, verification } = subject;
   const startedTicks = clock.ticks();
-  host.verifying(id, true);
-  const findings = await runChecks(request, edges);
-  if (findings === null) {
-    host.verifying(id, false);
-    return null;
-  }
+  const findings = await runChecks(request, deps);
+  if (findings === null) return null;
   const tested = inferenceEnding(findings);
   const outcome = verdictOf(findings, request.firstInference);
   const after = settled(verification, outcome, { findings, wallMs: clock.now() });
@@ -211,103 +249,6 @@ async function verifyOnce(
     deferred: outcome.kind === 'loading' || outcome.kind === 'busy',
     inference: tested,
     leftOut: inference === 'if_loaded' && tested === 'none' && outcome.kind === 'verified',
-  };
-}
-
-/**
- * Does `work` while no other gateway may do the same, and aborts it when the turn is lost; `elsewhere` if another one is
- * doing it. Without others, it starts at once.
- */
-async function inTurn<T>(
-  host: Pick<VerifierHost, 'turn'>,
-  { id, controller }: { readonly id: string; readonly controller: AbortController },
-  work: (turn: VerificationTurn | undefined) => Promise<T>,
-): Promise<T | 'elsewhere'> {
-  if (host.turn === undefined) return work(undefined);
-  const turn = await host.turn(id);
-  if (turn === null) return 'elsewhere';
-  turn.lost.addEventListener('abort', () => controller.abort());
-  try {
-    return turn.lost.aborted || controller.signal.aborted ? 'elsewhere' : await work(turn);
-  } finally {
-    turn.release();
-  }
-}
-
-interface Deadline {
-  readonly ticks: number;
-  readonly cancel: () => void;
-}
-
-/** Deadlines of many providers, in order. `ring` is called when one has passed. */
-function createTimerQueue(clock: Clock, ring: () => void) {
-  const later = new Map<string, Deadline>();
-  /** Due ids, in the order of their deadlines. */
-  const ready = new Set<string>();
-  const first = new Set<string>();
-  let isOpen = false;
-  let cancelRing = () => {};
-
-  function drop(id: string): void {
-    later.get(id)?.cancel();
-    later.delete(id);
-    ready.delete(id);
-  }
-
-  function ringSoon(): void {
-    cancelRing();
-    if (isOpen) cancelRing = clock.after(0, ring);
-  }
-
-  function set(id: string, ticks: number): void {
-    drop(id);
-    const due = () => {
-      later.delete(id);
-      ready.add(id);
-      ring();
-    };
-    const cancel = isOpen ? clock.after(Math.max(0, ticks - clock.ticks()), due) : () => {};
-    later.set(id, { ticks, cancel });
-  }
-
-  return {
-    /** Starts the timers. */
-    open(): void {
-      isOpen = true;
-      const waiting = new Map(later);
-      for (const [id, { ticks }] of waiting) set(id, ticks);
-      if (first.size > 0) ringSoon();
-    },
-    close(): void {
-      isOpen = false;
-      cancelRing();
-      for (const { cancel } of later.values()) cancel();
-    },
-    /** Sets the deadline in ticks; `first` goes ahead of all others. */
-    set(id: string, ticks: number | 'first'): void {
-      if (ticks === 'first') {
-        first.add(id);
-        ringSoon();
-        return;
-      }
-      // An id that is already due keeps its place.
-      if (!ready.has(id) || ticks > clock.ticks()) set(id, ticks);
-    },
-    remove(id: string): void {
-      drop(id);
-      first.delete(id);
-    },
-    /** Removes and returns the next id that is due; null if there is none. */
-    next(): string | null {
-      if (!isOpen) return null;
-      for (const turns of [first, ready]) {
-        for (const id of turns) {
-          first.delete(id);
-          ready.delete(id);
-          return id;
-        }
-      }
-      return null;
-    },
+    materialChanges,
   };
 }

@@ -142,7 +142,7 @@ describe('freed memory', () => {
 });
 
 test('the owner’s choice is kept over a restart, and owner rules are those of the settings', async () => {
-  const first = await startAgent({ rules: { maxGpuTemperatureC: 80 } });
+  const first = await startAgent({ maxGpuTemperatureC: 80 });
   await first.agent.setMode('paused');
   await first.stop();
   const second = await startAgent({ dataDirectory: first.directory });
@@ -153,7 +153,7 @@ test('the owner’s choice is kept over a restart, and owner rules are those of 
 });
 
 test('a GPU that gets hot pauses the machine at the next reading, and its owner sees why', async () => {
-  const { agent, telemetry, clock } = await startAgent({ rules: { maxGpuTemperatureC: 80 } });
+  const { agent, telemetry, clock } = await startAgent({ maxGpuTemperatureC: 80 });
   telemetry.card({ temperatureC: 85 });
   clock.advance(5000);
   expect(agent.view().owner).toMatchObject({
@@ -163,10 +163,10 @@ test('a GPU that gets hot pauses the machine at the next reading, and its owner 
 });
 
 test('a changed owner rule is judged at once, in both directions', async () => {
-  const { agent, rule } = await startAgent();
-  rule({ maxGpuTemperatureC: 40 });
+  const { agent, set } = await startAgent();
+  set({ maxGpuTemperatureC: 40 });
   expect(agent.view().owner.mode).toBe('paused');
-  rule({ maxGpuTemperatureC: null });
+  set({ maxGpuTemperatureC: null });
   expect(agent.view().owner.mode).toBe('on');
 });
 
@@ -183,11 +183,11 @@ describe('idle time and power of the machine', () => {
 
   test('idle time and power are asked for once at the start, and then only for a rule that needs them', async () => {
     const { asked, hostActivity } = counting();
-    const { clock, rule, agent } = await startAgent({ hostActivity });
+    const { clock, set, agent } = await startAgent({ hostActivity });
     clock.advance(20_000);
     await turn();
     expect(asked).toEqual({ idle: 1, battery: 1 });
-    rule({ notOnBattery: true });
+    set({ notOnBattery: true });
     await until(() => agent.view().owner.mode === 'paused');
     clock.advance(5000);
     expect(asked).toEqual({ idle: 1, battery: 3 });
@@ -197,7 +197,7 @@ describe('idle time and power of the machine', () => {
     let [asked, running, most] = [0, 0, 0];
     let answer = () => {};
     const { clock, agent } = await startAgent({
-      rules: { onlyWhenIdle: true },
+      onlyWhenIdle: true,
       hostActivity: {
         ...UNKNOWN_HOST_ACTIVITY,
         userIdleMs() {
@@ -239,12 +239,12 @@ describe('idle time and power of the machine', () => {
 
 describe('owner rules that cannot be judged here', () => {
   test('an owner rule that cannot be judged here is named, set or not, and pauses nothing', async () => {
-    const { agent, telemetry, rule } = await startAgent();
+    const { agent, telemetry, set } = await startAgent();
     const byHost = OWNER_RULES.filter(({ senses }) => senses in UNKNOWN_HOST_ACTIVITY);
     await until(() => agent.view().owner.unjudgeable.length === byHost.length);
     expect(agent.view().owner.unjudgeable).toEqual(byHost.map(({ key }) => key));
     telemetry.card({ temperatureC: null, utilGpu: null });
-    rule({ onlyWhenIdle: true, notOnBattery: true, maxGpuTemperatureC: 30, yieldToOthers: true });
+    set({ onlyWhenIdle: true, notOnBattery: true, maxGpuTemperatureC: 30, yieldToOthers: true });
     expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULE_KEYS });
   });
 

@@ -189,19 +189,20 @@ test('an engine that was stopped meanwhile does not delay the return of requests
 
 test('an owner rule frees memory only if the owner allows it, and only to make room for others', async () => {
   const given = {
-    memory: { freeMemory: true },
-    rules: { maxGpuTemperatureC: 80, yieldToOthers: true },
+    freeMemory: true,
+    maxGpuTemperatureC: 80,
+    yieldToOthers: true,
   };
-  const { agent, engine, telemetry, clock, wait, mode, memory } = await startWith(
+  const { agent, engine, set, telemetry, clock, wait, mode, memory } = await startWith(
     'ollama',
     ['small'],
     given,
   );
   telemetry.card({ temperatureC: 85 });
-  agent.rulesChanged();
+  set({});
   expect([mode(), memory().state]).toEqual(['paused', 'kept']);
   telemetry.card({ temperatureC: 50, utilGpu: 90 });
-  agent.rulesChanged();
+  set({});
   clock.advance(20_000);
   await wait(until(() => memory().state === 'freed'));
   expect([...engine.loaded]).toEqual([]);
@@ -212,7 +213,7 @@ test('an owner rule frees memory only if the owner allows it, and only to make r
 });
 
 test('a model that nobody uses is unloaded where the engine does not do it itself', async () => {
-  const given = { memory: { idleUnloadMin: 0.5 } };
+  const given = { idleUnloadMin: 0.5 };
   const swap = await startWith('llama-swap', ['small'], given);
   const ollama = await startWith('ollama', ['small'], given);
   for (const { clock } of [swap, ollama]) clock.advance(29_000);
@@ -224,7 +225,7 @@ test('a model that nobody uses is unloaded where the engine does not do it itsel
 });
 
 test('an engine that refuses to unload an idle model keeps serving, and is asked again an idle time later', async () => {
-  const given = { memory: { idleUnloadMin: 0.5 } };
+  const given = { idleUnloadMin: 0.5 };
   const swap = SCRIPTS['llama-swap'];
   const refused = { status: 500, body: { error: 'no' } };
   const { engine, clock, mode, wait } = await startWith(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PoolAnnouncement } from '#shared/pool.ts';
-import { createPoolLink } from '../../../main/agent/registration/http-link.ts';
+import { createPoolLink } from '../../../main/agent/registration/link.ts';
 import { openIdentity, createSequence } from '../../../main/agent/storage.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { silentLog } from '../../../main/platform/log.ts';

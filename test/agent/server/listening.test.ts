@@ -18,7 +18,7 @@ describe('the agent’s ports', () => {
 
   test('a port that is in use is reported, and the other one serves', async () => {
     const taken = await takenPort();
-    const { agent } = await startAgent({ address: { host: '127.0.0.1', ports: [taken, 0] } });
+    const { agent } = await startAgent({ ports: [taken, 0] });
     const { server, problems } = agent.view();
     expect(server.ports.map(({ kind }) => kind)).toEqual(['failed', 'listening']);
     expect((await send(`${server.url}/health`)).status).toBe(200);
@@ -30,7 +30,7 @@ describe('the agent’s ports', () => {
   test('a port that becomes free is used, however late, and its problem goes', async () => {
     const other = createServer();
     const taken = await listening(other);
-    const { agent, clock } = await startAgent({ address: { host: '127.0.0.1', ports: [taken] } });
+    const { agent, clock } = await startAgent({ ports: [taken] });
     expect(agent.view().problems[0]?.remedy).toContain('tried again every few seconds');
     for (let minutes = 0; minutes < 3; minutes += 1) clock.advance(60_000);
     expect(agent.view().server.ports.map(({ kind }) => kind)).toEqual(['failed']);
@@ -44,8 +44,8 @@ describe('the agent’s ports', () => {
 
   test('heartbeats continue with both ports in use', async () => {
     const ownRegistry = hearingRegistry();
-    const address = { host: '127.0.0.1', ports: [await takenPort(), await takenPort()] };
-    const { agent } = await startAgent({ address, ownRegistry });
+    const ports = [await takenPort(), await takenPort()];
+    const { agent } = await startAgent({ ports, ownRegistry });
     await until(() => ownRegistry.statuses.length > 0);
     expect(agent.view().server.url).toBe('');
     expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toHaveLength(2);
@@ -53,12 +53,13 @@ describe('the agent’s ports', () => {
 
   test('the ports can be replaced while a stream continues', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
-    const { url, agent } = await startServing(engine);
+    const { url, agent, set } = await startServing(engine);
     const { res } = await begin(url);
     const port = Number(new URL(url).port);
-    expect(await agent.listen({ host: '127.0.0.1', ports: [port] })).toEqual([
-      { kind: 'listening', port },
-    ]);
+    const { ports } = agent.view().server;
+    set({ ports: [port] });
+    await until(() => agent.view().server.ports !== ports);
+    expect(agent.view().server.ports).toEqual([{ kind: 'listening', port }]);
     expect((await send(`${url}/health`)).status).toBe(200);
     (await engine.call(1)).res.end(STOP);
     await over(res);

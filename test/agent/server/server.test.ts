@@ -284,7 +284,7 @@ describe('who may ask the agent', () => {
     'a request from another machine needs the token',
     async () => {
       const machine = await startAgent({
-        address: { host: OUTER_ADDRESS ?? '', ports: [0] },
+        host: OUTER_ADDRESS ?? '',
         ownRegistry: hearingRegistry(),
       });
       await until(() => machine.agent.view().registry.state === 'connected');
@@ -315,7 +315,7 @@ describe('who may ask the agent', () => {
   });
 
   test.runIf(HAS_IPV6_LOOPBACK)('an IPv6 address is a good Host as a literal', async () => {
-    const { agent } = await startAgent({ address: { host: '::1', ports: [0] } });
+    const { agent } = await startAgent({ host: '::1' });
     expect((await send(`${agent.view().server.url}/health`)).status).toBe(200);
   });
 });

@@ -88,6 +88,16 @@ test('an enrolment is kept as a secret, and a damaged one is set aside', async (
   expect(file.load()).toEqual({ enrolment: null, warning: null });
 });
 
+test('an enrolment that is removed while it is being saved stays removed', async () => {
+  const file = createEnrollmentFile(temporaryDirectory(), clock, 'linux');
+  const secret = 'a'.repeat(64);
+  const enrolment = { registryUrl: 'http://gateway:47900', id: 'prv_1', gatewayToken: secret };
+  const saved = file.save({ ...enrolment, tokenDigest: 'd' });
+  await file.remove();
+  await saved;
+  expect(file.load().enrolment).toBeNull();
+});
+
 test('a sequence continues from what a registry has accepted, and ignores impossible values', async () => {
   const sequence = createSequence(temporaryDirectory(), silentLog);
   expect(await sequence.next()).toBe(1);

@@ -9,19 +9,9 @@ import {
   withNews,
   withStart,
 } from '../../../main/registry/verification/schedule.ts';
-import type { VerifierNews } from '../../../main/registry/verifier-port.ts';
 import { UNTESTED } from '../fake-provider.ts';
 
 const MINUTE = 60_000;
-const NO_NEWS: VerifierNews = {
-  enrolled: false,
-  material: false,
-  engineHealth: false,
-  rebooted: false,
-  emptied: false,
-  returned: false,
-  requested: false,
-};
 const VERIFIED: StoredVerification = {
   ...UNTESTED,
   state: 'verified',
@@ -42,6 +32,7 @@ const RAN: RunMemory = {
   deferred: false,
   leftOut: false,
   testedTicks: 0,
+  testedChanges: null,
   pulled: false,
   requested: false,
   routedFailures: 0,
@@ -87,7 +78,12 @@ describe('due runs', () => {
 
 test('a test inference is left out where no model is loaded, and is due again with the next light run', () => {
   expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
-  const run = { deferred: false, leftOut: true, tested: false, proven: false };
+  const run = {
+    deferred: false,
+    leftOut: true,
+    inference: 'none',
+    materialChanges: 0,
+  } as const;
   const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
   const after = withEnd(RAN, run, at);
   expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
@@ -98,7 +94,7 @@ describe('runs that come early', () => {
   test.each(['enrolled', 'material', 'engineHealth', 'rebooted', 'returned'] as const)(
     'news (%s) brings a run forward, at most once a minute after a test inference',
     (kind) => {
-      const news = withNews(RAN, { ...NO_NEWS, [kind]: true });
+      const news = withNews(RAN, [kind]);
       expect(plan(VERIFIED, news, 10_000).dueInMs).toBe(50_000);
       expect(plan(failed(6), news, 2 * MINUTE).dueInMs).toBe(0);
       expect(plan(VERIFIED, withStart(news, MINUTE), MINUTE).dueInMs).toBe(4 * MINUTE);
@@ -107,7 +103,7 @@ describe('runs that come early', () => {
 
   test('news brings a run forward within 15 s after one that asked the engine for nothing', () => {
     const untested = { ...RAN, testedTicks: null };
-    const news = withNews(untested, { ...NO_NEWS, material: true });
+    const news = withNews(untested, ['material']);
     for (const verification of [VERIFIED, UNTESTED, failed(1), failed(6)]) {
       expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
       expect(plan(verification, news, 15_000).dueInMs).toBe(0);
@@ -143,6 +139,7 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   deferred: fc.boolean(),
   leftOut: fc.boolean(),
   testedTicks: ticks,
+  testedChanges: fc.constant(null),
   pulled: fc.boolean(),
   requested: fc.constant(false),
   routedFailures: fc.nat(5),
@@ -155,7 +152,11 @@ const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
   fc.integer({ min: 1, max: 20 }).map(failed),
 );
 
-const anyRun = fc.record({ deferred: fc.boolean(), tested: fc.boolean(), proven: fc.boolean() });
+const anyRun = fc.record({
+  deferred: fc.boolean(),
+  inference: fc.constantFrom('passed', 'failed', 'none'),
+  materialChanges: fc.nat(3),
+});
 
 test('no machine is due again within 15 s after a run, and every machine within 36 min', () => {
   const random = () => 0.3;
@@ -167,7 +168,7 @@ test('no machine is due again within 15 s after a run, and every machine within 
       const { dueInMs } = plan(verification, ended, at);
       expect(dueInMs).toBeGreaterThanOrEqual(15_000);
       expect(dueInMs).toBeLessThanOrEqual(36 * MINUTE);
-      const pulled = plan(verification, withNews(ended, { ...NO_NEWS, material: true }), at);
+      const pulled = plan(verification, withNews(ended, ['material']), at);
       expect(pulled.dueInMs).toBeLessThanOrEqual(MINUTE);
     }),
     { numRuns: 400 },
@@ -186,7 +187,7 @@ test('a machine’s test inferences begin a minute apart and its runs 15 s, howe
       let memory = remembered(UNTESTED, { ticks: 0, wallMs: 0 }, random);
       let [now, ranAt, testedAt] = [0, -Infinity, -Infinity];
       for (const { quietMs, runMs, hasModel } of moments) {
-        memory = withNews(memory, { ...NO_NEWS, material: true });
+        memory = withNews(memory, ['material']);
         now += quietMs;
         now += plan(UNTESTED, memory, now).dueInMs;
         expect(now - ranAt).toBeGreaterThanOrEqual(15_000);
@@ -196,7 +197,8 @@ test('a machine’s test inferences begin a minute apart and its runs 15 s, howe
         expect(now - testedAt).toBeGreaterThanOrEqual(tested ? MINUTE : 0);
         if (tested) testedAt = now;
         now += runMs;
-        const run = { deferred: false, leftOut: false, tested, proven: tested };
+        const inference = tested ? 'passed' : 'none';
+        const run = { deferred: false, leftOut: false, inference, materialChanges: 0 } as const;
         memory = withEnd(memory, run, { nowTicks: now, random });
       }
     }),
@@ -210,7 +212,7 @@ test('news never puts a run off', () => {
       anyMemory,
       fc.integer({ min: 0, max: 20_000_000 }),
       (verification, memory, now) => {
-        const pulled = withNews(memory, { ...NO_NEWS, engineHealth: true });
+        const pulled = withNews(memory, ['engineHealth']);
         expect(plan(verification, pulled, now).dueInMs).toBeLessThanOrEqual(
           plan(verification, memory, now).dueInMs,
         );

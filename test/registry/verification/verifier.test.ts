@@ -7,7 +7,6 @@ import type {
   RecordResult,
   VerificationSubject,
   VerifierHost,
-  VerifierNews,
 } from '../../../main/registry/verifier-port.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
 import {
@@ -21,15 +20,6 @@ import {
   UNTESTED,
 } from '../fake-provider.ts';
 
-const NO_NEWS: VerifierNews = {
-  enrolled: false,
-  material: false,
-  engineHealth: false,
-  rebooted: false,
-  emptied: false,
-  returned: false,
-  requested: false,
-};
 const MINUTE = 60_000;
 
 /** A registry of fake providers, which keeps what it is told. */
@@ -171,7 +161,7 @@ test('the engine that a list of models shows is kept, until another list shows a
 test('no verification runs before the start', async () => {
   const provider = await startFakeProvider();
   const world = startWorld([provider]);
-  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  world.providerChanged(provider.id, ['material']);
   world.clock.advance(MINUTE);
   expect(world.clock.pending()).toBe(0);
   expect(world.running().size).toBe(0);
@@ -186,7 +176,7 @@ test('at most four verifications run at once, each machine alone, and all have t
   await Promise.all(providers.slice(0, 4).map((provider) => provider.call('/health')));
   expect(world.running().size).toBe(4);
   expect(providers.slice(4).every(({ calls }) => calls.length === 0)).toBe(true);
-  for (const { id } of providers) world.providerChanged(id, { ...NO_NEWS, requested: true });
+  for (const { id } of providers) world.providerChanged(id, ['requested']);
   for (const provider of providers) {
     const call = await provider.call('/health');
     provider.on('/health', provider.healthy);
@@ -206,7 +196,7 @@ test('a run that the owner asks for comes before all that wait', async () => {
   const [first, last] = [providers[0], providers.at(-1)];
   if (first === undefined || last === undefined) throw new Error('there are seven');
   const call = await first.call('/health');
-  world.providerChanged(last.id, { ...NO_NEWS, requested: true });
+  world.providerChanged(last.id, ['requested']);
   first.healthy(call);
   await last.call('/health');
   expect(providers.slice(4, 6).every(({ calls }) => calls.length === 0)).toBe(true);
@@ -215,10 +205,10 @@ test('a run that the owner asks for comes before all that wait', async () => {
 test('the owner may ask for a run at any time, and one that runs already counts', async () => {
   const { world, provider } = await startOne();
   await world.result(provider.id);
-  world.providerChanged(provider.id, { ...NO_NEWS, requested: true });
+  world.providerChanged(provider.id, ['requested']);
   world.clock.advance(0);
   await provider.call('/health', 2);
-  world.providerChanged(provider.id, { ...NO_NEWS, requested: true });
+  world.providerChanged(provider.id, ['requested']);
   await world.result(provider.id, 2);
   world.clock.advance(MINUTE);
   await turn();
@@ -239,7 +229,7 @@ test('a silent or paused machine is not verified, and has its turn when it is ba
   world.change(provider.id, { isReachable: false });
   world.clock.advance(6 * MINUTE);
   world.change(provider.id, { isReachable: true });
-  world.providerChanged(provider.id, { ...NO_NEWS, returned: true });
+  world.providerChanged(provider.id, ['returned']);
   world.clock.advance(0);
   await world.result(provider.id, 2);
 });
@@ -253,7 +243,7 @@ test('a machine that another gateway hears is left to it for 2 s, unless its own
   expect(world.running().size).toBe(0);
   world.clock.advance(1);
   expect(await world.result(provider.id)).toMatchObject({ state: 'verified' });
-  world.providerChanged(provider.id, { ...NO_NEWS, requested: true });
+  world.providerChanged(provider.id, ['requested']);
   world.clock.advance(0);
   await world.result(provider.id, 2);
 });
@@ -315,7 +305,7 @@ test('an engine that starts after its machine was found without one is verified 
   expect(await world.result(provider.id)).toMatchObject({ state: 'failed', failedRuns: 1 });
   expect(posts(provider)).toBe(0);
   world.change(provider.id, { record, materialChanges: 2, verification: UNTESTED });
-  world.providerChanged(provider.id, { ...NO_NEWS, material: true, engineHealth: true });
+  world.providerChanged(provider.id, ['material', 'engineHealth']);
   world.clock.advance(15_000);
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
   expect(posts(provider)).toBe(1);
@@ -338,7 +328,7 @@ test('a result of a machine that has changed meanwhile counts for nothing, and t
   provider.on('/health', silence);
   const call = await provider.call('/health');
   world.change(provider.id, { materialChanges: 2 });
-  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  world.providerChanged(provider.id, ['material']);
   provider.on('/health', provider.healthy);
   provider.healthy(call);
   await provider.call('/v1/models');
@@ -363,7 +353,7 @@ test('another model soon after a test is checked within 15 s, used meanwhile, an
     materialChanges: 2,
     verification: { ...UNTESTED, address },
   });
-  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  world.providerChanged(provider.id, ['material']);
   world.clock.advance(15_000);
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'pending', address });
   expect(posts(provider)).toBe(1);
@@ -381,7 +371,7 @@ test('another model that the machine does not have ends its use with the first c
     materialChanges: 2,
     verification: { ...UNTESTED, address },
   });
-  world.providerChanged(provider.id, { ...NO_NEWS, material: true });
+  world.providerChanged(provider.id, ['material']);
   world.clock.advance(15_000);
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'failed', address: null });
 });
@@ -411,7 +401,7 @@ test('a stop ends all verifications at once and leaves no timer', async () => {
   expect(world.running().size).toBe(0);
   expect(world.clock.pending()).toBe(0);
   expect(providers.flatMap(({ id }) => world.results(id))).toEqual([]);
-  for (const { id } of providers) world.providerChanged(id, { ...NO_NEWS, requested: true });
+  for (const { id } of providers) world.providerChanged(id, ['requested']);
   expect(world.clock.pending()).toBe(0);
 });
 

@@ -1,0 +1,439 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { AgentProblem } from '#shared/agent.ts';
+import type { EngineView } from '../engines/adapters/engine-view.ts';
+import { createTurns } from '../platform/async.ts';
+import { type Clock, type DualTime, dualTimeOf, sleep } from '../platform/clock.ts';
+import { createStateFile } from '../platform/files.ts';
+import type { HttpClient } from '../platform/http/types.ts';
+import type { Log } from '../platform/log.ts';
+import type { MemoryGoal, OwnerMode } from './availability/availability.ts';
+import {
+  controlOf,
+  holds,
+  holdsForLife,
+  type ModelAction,
+  type ReachableEngine,
+  tellEngine,
+  type TellResult,
+} from './engines/tell-engine.ts';
+import type { EngineWatch } from './engines/watch.ts';
+
+/** What is being done with the memory of this machine's engines. In every state but `kept` it takes no requests. */
+type MemoryState =
+  /** The engines hold what they like. */
+  | { readonly kind: 'kept' }
+  | { readonly kind: 'freeing' | 'freed' }
+  | { readonly kind: 'loading' | 'unloading'; readonly model: string };
+
+/** A model that an engine held in memory. */
+interface HeldModel {
+  /** The engine's `baseUrl`. */
+  readonly engine: string;
+  readonly model: string;
+}
+
+type ModelChangeResult =
+  | TellResult
+  | {
+      readonly kind: 'refused';
+      readonly code: 'freed' | 'requests_running' | 'model_not_found';
+      readonly message: string;
+    };
+
+/** How the machine serves, given what its owner wants and what is done with its memory. */
+export function modeWithMemory(owner: OwnerMode, memory: MemoryState, inFlight: number): OwnerMode {
+  if (memory.kind === 'kept') return owner;
+  const closed = inFlight > 0 ? 'draining' : 'paused';
+  return {
+    mode: owner.mode === 'on' ? closed : owner.mode,
+    reasons: [...owner.reasons, SAYINGS[memory.kind]('model' in memory ? memory.model : '')],
+  };
+}
+
+const SAYINGS: Readonly<Record<Exclude<MemoryState['kind'], 'kept'>, (model: string) => string>> = {
+  freeing: () => 'Its models are being unloaded.',
+  freed: () => 'Its models are loaded again before requests return.',
+  loading: (model) => `Loads ${model}; requests return when that is done.`,
+  unloading: (model) => `Unloads ${model}.`,
+};
+
+interface MemoryDeps {
+  readonly dataDirectory: string;
+  readonly engines: Pick<EngineWatch, 'reachable' | 'readNow' | 'looked'>;
+  readonly goal: () => MemoryGoal;
+  /** Idle models are unloaded after this; null: never. */
+  readonly idleUnloadMs: () => number | null;
+  /** Requests of gateways that this machine's engines are answering. */
+  readonly inFlight: () => number;
+  readonly lastEndedTicks: () => number | null;
+  readonly endRunning: () => void;
+  readonly changed: () => void;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type MemoryKeeper = ReturnType<typeof createMemoryKeeper>;
+
+/** Has models loaded and unloaded as the owner, the owner's rules and the time want it: one thing at a time. */
+export function createMemoryKeeper(deps: MemoryDeps) {
+  const { engines, clock } = deps;
+  const stopping = new AbortController();
+  const takeTurn = createTurns();
+  const work = createMemoryWork(deps, stopping.signal);
+  /** By `baseUrl`. */
+  let seen: ReadonlyMap<string, SeenEngine> = new Map();
+  let waiting = 0;
+  /** When an engine last refused to unload an idle model. */
+  let refusedTicks = -Infinity;
+
+  /** When no work is left, something else may be wanted by now. */
+  async function inTurn<T>(piece: () => Promise<T>): Promise<T> {
+    waiting += 1;
+    try {
+      return await takeTurn(piece);
+    } finally {
+      waiting -= 1;
+      look();
+    }
+  }
+
+  function idleNow(): readonly ModelPlace[] {
+    const limitMs = deps.idleUnloadMs();
+    if (limitMs === null || deps.inFlight() > 0) return [];
+    if (clock.ticks() - refusedTicks < limitMs) return [];
+    const rule = { limitMs, nowTicks: clock.ticks(), lastEndedTicks: deps.lastEndedTicks() };
+    return idleModels(engines.reachable(), seen, rule);
+  }
+
+  async function unloadIdle(idle: readonly ModelPlace[]): Promise<void> {
+    const result = await work.changeAt('unload', idle);
+    if (result.kind === 'failed') refusedTicks = clock.ticks();
+  }
+
+  /** Starts what is wanted now; call it whenever that may have changed. */
+  function look(): void {
+    const now = dualTimeOf(clock);
+    const views = engines.reachable().map(({ view }) => view);
+    seen = new Map(views.map((view) => [view.baseUrl, seenNow(seen.get(view.baseUrl), view, now)]));
+    if (waiting > 0 || stopping.signal.aborted) return;
+    const { kind } = work.state();
+    if (work.isFreeWanted()) {
+      if (kind === 'kept') void inTurn(work.free);
+    } else if (kind === 'freed') void inTurn(work.restore);
+    else {
+      const idle = idleNow();
+      if (idle.length > 0) void inTurn(() => unloadIdle(idle));
+    }
+  }
+
+  return {
+    start() {
+      work.start();
+      look();
+    },
+    state: work.state,
+    look,
+    /** Unloads what has been loaded since the memory was freed; resolves once the memory is free. */
+    freeNow: () => (work.isFreeWanted() ? inTurn(work.free) : Promise.resolve()),
+    /** Resolves once nothing is being loaded or unloaded. */
+    settled: () => takeTurn(() => Promise.resolve()),
+    change: (action: ModelAction, model: string) => inTurn(() => work.change(action, model)),
+    problems: work.problems,
+    toLoad: work.toLoad,
+    since: (engine: string, model: string) => seen.get(engine)?.since.get(model)?.wallMs ?? null,
+    stop: () => stopping.abort(),
+  };
+}
+
+const FILE = 'agent-memory.json';
+
+/** The models that were unloaded to free the memory, so that they come back after a restart too. */
+const fileSchema = z.object({
+  version: z.literal(1),
+  toLoad: z.array(z.object({ engine: z.string(), model: z.string() })),
+});
+
+const POLL_MS = 100;
+/** How long a change waits for running requests; new ones are answered elsewhere meanwhile. */
+const CHANGE_WAIT_MS = 60_000;
+
+/** Pieces of work on the memory; one runs at a time. None loads or unloads anything while a request runs. */
+function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
+  const { engines, clock } = deps;
+  let state: MemoryState = { kind: 'kept' };
+  let problems: readonly AgentProblem[] = [];
+  /** What is loaded again before requests return. */
+  let toLoad: readonly HeldModel[] = [];
+  const path = join(deps.dataDirectory, FILE);
+  const file = createStateFile(path, () => ({ version: 1, toLoad }), deps);
+
+  const isFreeWanted = () => deps.goal().kind === 'freed';
+
+  function become(next: MemoryState): void {
+    state = next;
+    deps.changed();
+  }
+
+  /** Resolves once it is on disk. */
+  function setToLoad(models: readonly HeldModel[]): Promise<void> {
+    toLoad = models;
+    file.changed();
+    return file.flush();
+  }
+
+  /** Waits while `goesOn`, for `limitMs` at most; whether no request runs then. */
+  async function isQuietWithin(limitMs: number, goesOn: () => boolean): Promise<boolean> {
+    const deadline = clock.ticks() + limitMs;
+    while (deps.inFlight() > 0 && clock.ticks() < deadline && goesOn() && !signal.aborted) {
+      await sleep(clock, POLL_MS, signal);
+    }
+    return deps.inFlight() === 0;
+  }
+
+  const tell = (engine: ReachableEngine, action: ModelAction, model: string) =>
+    toldEngine({ engine, action, model }, deps, signal);
+
+  async function unloadAll(): Promise<readonly AgentProblem[]> {
+    const found: AgentProblem[] = [];
+    for (const engine of engines.reachable()) {
+      const { baseUrl, loaded } = engine.view;
+      const stays = cannotUnload(engine.view);
+      if (stays !== null) found.push(stays);
+      const models = stays === null ? (loaded ?? []) : [];
+      for (const model of models) {
+        const told = await tell(engine, 'unload', model);
+        if (told.kind === 'failed') found.push(problemOf(`unloading ${model}`, told));
+        else await setToLoad(withHeld(toLoad, { engine: baseUrl, model }));
+      }
+    }
+    return found;
+  }
+
+  async function free(): Promise<void> {
+    become({ kind: 'freeing' });
+    await engines.looked();
+    const goal = deps.goal();
+    const graceMs = goal.kind === 'freed' ? (goal.graceMs ?? Infinity) : 0;
+    const isQuiet = await isQuietWithin(graceMs, isFreeWanted);
+    if (signal.aborted) return;
+    if (!isFreeWanted()) {
+      // Somebody has thought better of it; what was unloaded before is still to be loaded.
+      become({ kind: toLoad.length > 0 ? 'freed' : 'kept' });
+      return;
+    }
+    if (!isQuiet) deps.endRunning();
+    await engines.readNow();
+    problems = await unloadAll();
+    become({ kind: 'freed' });
+  }
+
+  async function restore(): Promise<void> {
+    if (toLoad.length === 0) {
+      become({ kind: 'kept' });
+      return;
+    }
+    await engines.looked();
+    await engines.readNow();
+    const found: AgentProblem[] = [];
+    for (const { engine: baseUrl, model } of toLoad) {
+      if (signal.aborted) return;
+      if (isFreeWanted()) {
+        // Freeing starts again, because some are loaded by now.
+        become({ kind: 'kept' });
+        return;
+      }
+      const engine = engines.reachable().find(({ view }) => view.baseUrl === baseUrl);
+      // One that was stopped meanwhile loads nothing.
+      if (engine === undefined || engine.view.health.status === 'unreachable') continue;
+      if (holds(engine.view.loaded ?? [], model)) continue;
+      become({ kind: 'loading', model });
+      const told = await tell(engine, 'load', model);
+      if (told.kind === 'failed') found.push(problemOf(`loading ${model}`, told));
+    }
+    problems = found;
+    await setToLoad([]);
+    become({ kind: 'kept' });
+  }
+
+  /** Changes all of them, while this machine takes no requests; the last failure, if there was one. */
+  async function changeAt(
+    action: ModelAction,
+    places: readonly ModelPlace[],
+  ): Promise<ModelChangeResult> {
+    let result: ModelChangeResult = { kind: 'done' };
+    for (const { engine, model } of places) {
+      become({ kind: action === 'load' ? 'loading' : 'unloading', model });
+      const isQuiet = await isQuietWithin(CHANGE_WAIT_MS, () => !isFreeWanted());
+      const told = isQuiet ? await tell(engine, action, model) : null;
+      become({ kind: 'kept' });
+      if (told === null) return isFreeWanted() ? FREED : BUSY;
+      if (told.kind === 'failed') result = told;
+    }
+    return result;
+  }
+
+  async function change(action: ModelAction, asked: string): Promise<ModelChangeResult> {
+    if (state.kind !== 'kept' || isFreeWanted()) return FREED;
+    await engines.readNow();
+    const found = placesOf(engines.reachable(), action, asked);
+    if (found.kind === 'unknown') return notFound(asked, found.offered);
+    problems = [];
+    return changeAt(action, found.places);
+  }
+
+  return {
+    start() {
+      toLoad = fileSchema.safeParse(file.load()).data?.toLoad ?? [];
+      if (toLoad.length > 0 && !isFreeWanted()) state = { kind: 'freed' };
+    },
+    isFreeWanted,
+    state: () => state,
+    problems: () => problems,
+    toLoad: () => toLoad,
+    free,
+    restore,
+    changeAt,
+    change,
+  };
+}
+
+/** Has an engine load or unload a model, and logs what came of it. */
+async function toldEngine(
+  { engine, action, model }: ModelPlace & { readonly action: ModelAction },
+  deps: MemoryDeps,
+  signal: AbortSignal,
+): Promise<TellResult> {
+  const { engines, log } = deps;
+  const { kind, baseUrl } = engine.view;
+  const readAgain = async () => {
+    await engines.readNow();
+    return engines.reachable().find(({ view }) => view.baseUrl === baseUrl)?.view ?? null;
+  };
+  const told = await tellEngine(engine, { action, model }, { ...deps, signal, readAgain });
+  const why = told.kind === 'failed' ? { why: told.happened } : {};
+  log('info', 'model_memory', { action, model, engine: kind, result: told.kind, ...why });
+  return told;
+}
+
+const FREED: ModelChangeResult = {
+  kind: 'refused',
+  code: 'freed',
+  message:
+    'The memory of this machine is freed. Run "switchyard resume" first: it also loads the models that were loaded before.',
+};
+
+const BUSY: ModelChangeResult = {
+  kind: 'refused',
+  code: 'requests_running',
+  message: `Requests are still running on this machine after ${CHANGE_WAIT_MS / 1000} s, and models change only when none is; try again later.`,
+};
+
+function notFound(asked: string, offered: readonly string[]): ModelChangeResult {
+  const known =
+    offered.length === 0 ? 'No engine here lists a model.' : `Available: ${offered.join(', ')}.`;
+  const message = `No engine of this machine offers "${asked}". ${known}`;
+  return { kind: 'refused', code: 'model_not_found', message };
+}
+
+function withHeld(models: readonly HeldModel[], one: HeldModel): readonly HeldModel[] {
+  const isSame = ({ engine, model }: HeldModel) => engine === one.engine && model === one.model;
+  return models.some(isSame) ? models : [...models, one];
+}
+
+/** What keeps an engine's memory taken whatever it is told; null if nothing does, or it does not run. */
+function cannotUnload({ kind, baseUrl, health }: EngineView): AgentProblem | null {
+  if (controlOf(kind) !== null || health.status === 'unreachable') return null;
+  return problemOf(`unloading the model of ${baseUrl}`, holdsForLife(kind, baseUrl));
+}
+
+function problemOf(
+  tried: string,
+  { happened, remedy }: Omit<Extract<TellResult, { readonly kind: 'failed' }>, 'kind'>,
+): AgentProblem {
+  const todo = remedy ?? 'Try again, or restart the engine.';
+  return { tool: 'engine', tried, happened, remedy: todo };
+}
+
+type ModelPlaces =
+  /** None where the model is loaded already, or unloaded. */
+  | { readonly kind: 'known'; readonly places: readonly ModelPlace[] }
+  | { readonly kind: 'unknown'; readonly offered: readonly string[] };
+
+/** Where a change has something to do: at the first engine that offers the model, or at all that hold it. */
+function placesOf(
+  engines: readonly ReachableEngine[],
+  action: ModelAction,
+  asked: string,
+): ModelPlaces {
+  const offered = engines.flatMap(({ view }) => [...view.models, ...(view.loaded ?? [])]);
+  if (!holds(offered, asked)) return { kind: 'unknown', offered: [...new Set(offered)] };
+  const held = engines.flatMap((engine) =>
+    (engine.view.loaded ?? [])
+      .filter((model) => holds([model], asked))
+      .map((model) => ({ engine, model })),
+  );
+  if (action === 'unload') return { kind: 'known', places: held };
+  const engine = engines.find(({ view }) => holds(view.models, asked));
+  const isThere = held.length > 0 || engine === undefined;
+  return { kind: 'known', places: isThere ? [] : [{ engine, model: asked }] };
+}
+
+interface ModelPlace {
+  readonly engine: ReachableEngine;
+  /** As that engine names it. */
+  readonly model: string;
+}
+
+/** What this agent has seen of an engine, whichever program has used it. */
+interface SeenEngine {
+  /** Since when it holds each model. */
+  readonly since: ReadonlyMap<string, DualTime>;
+  readonly generatedTokens: number | null;
+  /** When it last worked. */
+  readonly usedTicks: number;
+}
+
+function seenNow(
+  before: SeenEngine | undefined,
+  { loaded, metrics }: EngineView,
+  now: DualTime,
+): SeenEngine {
+  const generatedTokens = metrics?.generatedTokens ?? null;
+  const isIdle = (metrics?.running ?? 0) === 0 && generatedTokens === before?.generatedTokens;
+  return {
+    since: new Map((loaded ?? []).map((model) => [model, before?.since.get(model) ?? now])),
+    generatedTokens,
+    usedTicks: before !== undefined && isIdle ? before.usedTicks : now.ticks,
+  };
+}
+
+interface IdleRule {
+  readonly limitMs: number;
+  readonly nowTicks: number;
+  /** When the last request of a gateway ended; null if there was none. */
+  readonly lastEndedTicks: number | null;
+}
+
+/**
+ * The models that have been idle for `limitMs`, at engines that do not unload them by themselves and that load them
+ * when they are asked for again.
+ */
+function idleModels(
+  engines: readonly ReachableEngine[],
+  seen: ReadonlyMap<string, SeenEngine>,
+  { limitMs, nowTicks, lastEndedTicks }: IdleRule,
+): readonly ModelPlace[] {
+  return engines.flatMap((engine) => {
+    const { kind, baseUrl, loaded } = engine.view;
+    const control = controlOf(kind);
+    if (control === null || control.unloadsIdle || !control.loadsOnRequest) return [];
+    const { usedTicks = nowTicks, since } = seen.get(baseUrl) ?? {};
+    const isIdleSince = (ticks: number) => nowTicks - ticks >= limitMs;
+    if (!isIdleSince(Math.max(lastEndedTicks ?? -Infinity, usedTicks))) return [];
+    return (loaded ?? [])
+      .filter((model) => isIdleSince(since?.get(model)?.ticks ?? nowTicks))
+      .map((model) => ({ engine, model }));
+  });
+}
