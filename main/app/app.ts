@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GpuFigures, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { AppInfo } from '#shared/live.ts';
+import type { AppInfo, LiveEvent } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
@@ -21,7 +21,6 @@ import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { HostApi } from '../platform/host.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
@@ -68,16 +67,7 @@ export interface HostEdges {
 }
 
 /** The running program, used alike by the desktop app, the server and tests. */
-export interface Host extends HostApi {
-  /** Notices for the owner at start. */
-  readonly notices: readonly string[];
-  /** Asks hosted upstreams for their models now rather than at the first read of the list. */
-  askForModels(): void;
-  /** Something has changed at an upstream: it is checked now. */
-  checkNow(id: UpstreamId): void;
-  /** Tells the window that something outside the gateway has changed. */
-  changed(): void;
-}
+export type Host = Awaited<ReturnType<typeof createHost>>;
 
 /** Another program uses the gateway's port; the message is human-readable. */
 export class PortTaken extends Error {}
@@ -85,7 +75,7 @@ export class PortTaken extends Error {}
 const STOP_GRACE_MS = 30_000;
 
 /** The composition root: connects the parts with functions. */
-export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
+export async function createHost(options: HostOptions, edges: HostEdges) {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
   const [{ opened, attach, usage }] = await Promise.all([
@@ -170,7 +160,9 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   });
 
   return {
+    /** Notices for the owner at start. */
     notices: noticesOf(opened, usage),
+    /** Rejects with a human-readable message, for example if the port is taken. */
     async start() {
       const started = await gateway.start();
       if (!started.ok) {
@@ -180,21 +172,28 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       engine.set(config.current().local.baseUrl);
       providers.start();
       await machine.agent?.start();
+      // Of the window's page, such as `http://127.0.0.1:47900`, and for apps, such as `http://localhost:47900/v1`.
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
+    /** Running requests may finish for `graceMs`. */
     async stop(graceMs = STOP_GRACE_MS) {
       engine.set(null);
       await Promise.all([gateway.stop(graceMs), machine.agent?.stop(graceMs)]);
       await providers.stop();
       await http.close();
     },
-    askForModels: () => gateway.askForModels(),
-    snapshot: () => gateway.snapshot(),
-    subscribe: (listener) => gateway.feed.subscribe(listener),
+    /** Asks hosted upstreams for their models now rather than at the first read of the list. */
+    askForModels: gateway.askForModels,
+    snapshot: gateway.snapshot,
+    subscribe: (listener: (event: LiveEvent) => void) => gateway.feed.subscribe(listener),
     ...trayControls(config, machine, gateway),
-    controlLink: () => gateway.controlLink(),
-    checkNow: (id) => gateway.checkNow(id),
+    /** The window's address with a new single-use code, which the page exchanges for a control session. */
+    controlLink: gateway.controlLink,
+    /** Something has changed at an upstream: it is checked now. */
+    checkNow: (id: UpstreamId) => gateway.checkNow(id),
+    /** Tells the window that something outside the gateway has changed. */
     changed,
+    /** The machine has woken from sleep. */
     resumed: () => wakeUp(http, [gateway, providers, machine.agent]),
   };
 }
@@ -284,17 +283,20 @@ function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway
     patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
   const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {
+    /** Seals saved secrets with this box; null saves them unencrypted. */
     keepSecretsIn: (box: SecretBox | null) => changeOf(config.keepSecretsIn(box)),
     setWarmup: (enabled: boolean) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled: boolean) => patch({ routing: { forceZero: enabled } }),
+    /** The owner's mode of this machine; null while the agent is switched off. */
     machine: () => machine.agent?.view().owner.mode ?? null,
     async setMachine(choice: OwnerChoice) {
       await machine.agent?.setMode(choice);
     },
+    /** Unloads its models for so many minutes; null: until it is resumed. */
     async freeMachine(forMin: number | null) {
       await machine.agent?.free(forMin);
     },
-    resetCircuit: (id: UpstreamId) => gateway.resetCircuit(id),
+    resetCircuit: gateway.resetCircuit,
   };
 }
 
