@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { GpuFigures, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { JoinLine } from '#shared/join-line.ts';
-import type { AppInfo } from '#shared/live.ts';
+import type { AppInfo, LiveEvent } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { type Agent, type AgentDeps, createAgent } from '../agent/agent.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
@@ -26,7 +26,6 @@ import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-
 import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
 import { reach } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { HostApi } from '../platform/host.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
@@ -35,8 +34,7 @@ import { type Log, logFile } from '../platform/log.ts';
 import { createStateFile } from '../platform/files.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createOwnPackage } from './own-package.ts';
-import { ownCommand } from '../platform/process.ts';
-import { PACKAGE_ROOT, VERSION } from './package.ts';
+import { ownCommand, PACKAGE_ROOT, VERSION } from '../platform/process.ts';
 import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 
@@ -72,16 +70,7 @@ export interface HostEdges {
 }
 
 /** The running program, used alike by the desktop app, the server and tests. */
-export interface Host extends HostApi {
-  /** Notices for the owner at start. */
-  readonly notices: readonly string[];
-  /** Asks hosted upstreams for their models now rather than at the first read of the list. */
-  askForModels(): void;
-  /** Something has changed at an upstream: it is checked now. */
-  checkNow(id: UpstreamId): void;
-  /** Tells the window that something outside the gateway has changed. */
-  changed(): void;
-}
+export type Host = Awaited<ReturnType<typeof createHost>>;
 
 /** Another program uses the gateway's port; the message is human-readable. */
 export class PortTaken extends Error {}
@@ -89,7 +78,7 @@ export class PortTaken extends Error {}
 const STOP_GRACE_MS = 30_000;
 
 /** The composition root: connects the parts with functions. */
-export async function createHost(options: HostOptions, edges: HostEdges): Promise<Host> {
+export async function createHost(options: HostOptions, edges: HostEdges) {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
   const [{ opened, attach, usage }] = await Promise.all([
@@ -174,7 +163,9 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
   });
 
   return {
+    /** Notices for the owner at start. */
     notices: noticesOf(opened, usage),
+    /** Rejects with a human-readable message, for example if the port is taken. */
     async start() {
       const started = await gateway.start();
       if (!started.ok) {
@@ -184,21 +175,28 @@ export async function createHost(options: HostOptions, edges: HostEdges): Promis
       engine.set(config.current().local.baseUrl);
       providers.start();
       await machine.agent?.start();
+      // Of the window's page, such as `http://127.0.0.1:47900`, and for apps, such as `http://localhost:47900/v1`.
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
+    /** Running requests may finish for `graceMs`. */
     async stop(graceMs = STOP_GRACE_MS) {
       engine.set(null);
       await Promise.all([gateway.stop(graceMs), machine.agent?.stop(graceMs)]);
       await providers.stop();
       http.close();
     },
-    askForModels: () => gateway.askForModels(),
-    snapshot: () => gateway.snapshot(),
-    subscribe: (listener) => gateway.feed.subscribe(listener),
+    /** Asks hosted upstreams for their models now rather than at the first read of the list. */
+    askForModels: gateway.askForModels,
+    snapshot: gateway.snapshot,
+    subscribe: (listener: (event: LiveEvent) => void) => gateway.feed.subscribe(listener),
     ...trayControls(config, machine, gateway),
-    controlLink: () => gateway.controlLink(),
-    checkNow: (id) => gateway.checkNow(id),
+    /** The window's address with a new single-use code, which the page exchanges for a control session. */
+    controlLink: gateway.controlLink,
+    /** Something has changed at an upstream: it is checked now. */
+    checkNow: (id: UpstreamId) => gateway.checkNow(id),
+    /** Tells the window that something outside the gateway has changed. */
     changed,
+    /** The machine has woken from sleep. */
     resumed: () => wakeUp(http, [gateway, providers, machine.agent]),
   };
 }
@@ -335,17 +333,20 @@ function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway
     patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
   const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {
+    /** Seals saved secrets with this box; null saves them unencrypted. */
     keepSecretsIn: (box: SecretBox | null) => changeOf(config.keepSecretsIn(box)),
     setWarmup: (enabled: boolean) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled: boolean) => patch({ routing: { forceZero: enabled } }),
+    /** The owner's mode of this machine; null while the agent is switched off. */
     machine: () => machine.agent?.view().owner.mode ?? null,
     async setMachine(choice: OwnerChoice) {
       await machine.agent?.setMode(choice);
     },
+    /** Unloads its models for so many minutes; null: until it is resumed. */
     async freeMachine(forMin: number | null) {
       await machine.agent?.free(forMin);
     },
-    resetCircuit: (id: UpstreamId) => gateway.resetCircuit(id),
+    resetCircuit: gateway.resetCircuit,
   };
 }
 

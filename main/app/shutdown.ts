@@ -34,7 +34,7 @@ export function ownedHost(host: Host, lock: DataLock): Host {
         throw error;
       }
     },
-    async stop(graceMs) {
+    async stop(graceMs?: number) {
       await host.stop(graceMs);
       lock.release();
     },

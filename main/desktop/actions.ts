@@ -1,25 +1,21 @@
 import { dirname } from 'node:path';
+import type * as Electron from 'electron';
 import type { OwnerChoice } from '#shared/agent.ts';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { messageOf } from '../platform/errors.ts';
-import type { ElectronApi } from './electron-api.ts';
-import type { HostApi } from '../platform/host.ts';
+import type { Host } from '../app/app.ts';
 import type { KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
-import type { MenuAction } from './menus.ts';
 import type { Preferences } from './preferences.ts';
 import type { TrayFacts } from './tray-state.ts';
 import type { TerminalCommand } from './command-line.ts';
 import type { Updates } from './updates.ts';
-import { isOwnPage, type MainWindow } from './window.ts';
+import { isOwnPage, type MainWindow, type WindowView } from './window.ts';
 
 interface ActionDeps {
-  readonly electron: Pick<ElectronApi, 'app' | 'clipboard' | 'shell'>;
-  readonly host: Pick<
-    HostApi,
-    'controlLink' | 'setWarmup' | 'setForceZero' | 'setMachine' | 'freeMachine' | 'resetCircuit'
-  >;
+  readonly electron: Pick<typeof Electron, 'app' | 'clipboard' | 'shell'>;
+  readonly host: Host;
   readonly ownOrigin: string;
   readonly facts: () => TrayFacts;
   readonly logsDirectory: string;
@@ -33,8 +29,10 @@ interface ActionDeps {
   readonly onSettled: () => void;
 }
 
-/** Runs menu entries; a failure is shown in a message box. */
-export function createActions(deps: ActionDeps): (action: MenuAction) => void {
+/** What the entries of menus and the buttons of notices do; a failure is shown in a message box. */
+export type Actions = ReturnType<typeof createActions>;
+
+export function createActions(deps: ActionDeps) {
   const { electron, host, facts, logsDirectory, ownOrigin, window, loginItem, preferences } = deps;
 
   function report(title: string, action: Promise<void>): void {
@@ -69,11 +67,6 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     if (failure !== '') throw new Error(`${logsDirectory}: ${failure}`);
   }
 
-  const setMachine = (choice: OwnerChoice) =>
-    change("The machine's mode was not changed", host.setMachine(choice));
-  const freeMachine = (forMin: number | null) =>
-    change("The machine's memory was not freed", host.freeMachine(forMin));
-
   const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
 
   async function toggleTerminalCommand(): Promise<void> {
@@ -84,53 +77,35 @@ export function createActions(deps: ActionDeps): (action: MenuAction) => void {
     if (isOn) window.show(readyCommand(command.file));
   }
 
-  function toggle(name: 'keepsAwake' | 'looksForUpdates'): void {
-    preferences.change({ [name]: !preferences.current()[name] });
-    deps.onSettled();
-  }
-
-  const runs: Readonly<Record<Exclude<MenuAction, `${string} ${string}`>, () => void>> = {
-    'copy-base-url': () =>
+  return {
+    copyBaseUrl: () =>
       report('The base URL was not copied', electron.clipboard.writeText(facts().app.baseUrl)),
-    'open-window': () => window.open(),
-    'open-settings': () => window.open('settings'),
-    'join-gateway': () => window.open('join'),
-    'open-browser': () => report('The browser could not be opened', openBrowser()),
-    'open-logs': () => report('The logs could not be opened', openLogs()),
-    pause: () => setMachine('paused'),
-    drain: () => setMachine('drained'),
-    resume: () => setMachine('on'),
-    free: () => freeMachine(null),
-    'free-two-hours': () => freeMachine(120),
-    'toggle-warmup': () =>
+    openWindow: (view?: WindowView) => window.open(view),
+    openBrowser: () => report('The browser could not be opened', openBrowser()),
+    openLogs: () => report('The logs could not be opened', openLogs()),
+    setMachine: (choice: OwnerChoice) =>
+      change("The machine's mode was not changed", host.setMachine(choice)),
+    /** `forMin` is null for: until it is resumed. */
+    freeMachine: (forMin: number | null) =>
+      change("The machine's memory was not freed", host.freeMachine(forMin)),
+    toggleWarmup: () =>
       change('Warm-up was not changed', host.setWarmup(!facts().app.warmupEnabled)),
-    'toggle-zero-spend': () =>
+    toggleZeroSpend: () =>
       change('Local only was not changed', host.setForceZero(!facts().status.forceZero)),
-    'open-diagnostics': () => window.open('settings/about'),
-    'open-failed-machines': () => window.open('providers/failed'),
-    'toggle-login-item': () => change('Start at login was not changed', toggleLoginItem()),
-    'toggle-terminal-command': () => change('The command was not changed', toggleTerminalCommand()),
-    'toggle-key-place': () => change('The API keys were not moved', deps.keys.toggle()),
-    'toggle-keep-awake': () => toggle('keepsAwake'),
-    'toggle-update-checks': () => toggle('looksForUpdates'),
-    'proceed-update': () => deps.updates?.proceed(),
+    reset(id: UpstreamId) {
+      host.resetCircuit(id);
+      deps.onSettled();
+    },
+    toggleLoginItem: () => change('Start at login was not changed', toggleLoginItem()),
+    toggleTerminalCommand: () => change('The command was not changed', toggleTerminalCommand()),
+    toggleKeyPlace: () => change('The API keys were not moved', deps.keys.toggle()),
+    toggle(name: 'keepsAwake' | 'looksForUpdates') {
+      preferences.change({ [name]: !preferences.current()[name] });
+      deps.onSettled();
+    },
+    proceedUpdate: () => deps.updates?.proceed(),
     about: () => electron.app.showAboutPanel(),
     quit: () => electron.app.quit(),
-  };
-
-  return (action) => {
-    for (const id of UPSTREAM_IDS) {
-      if (action === `configure ${id}`) {
-        window.open(`settings/${id}`);
-        return;
-      }
-      if (action === `reset ${id}`) {
-        host.resetCircuit(id);
-        deps.onSettled();
-        return;
-      }
-    }
-    runs[action as keyof typeof runs]();
   };
 }
 

@@ -1,4 +1,4 @@
-import type { AppApi } from './electron-api.ts';
+import type * as Electron from 'electron';
 import { createCrashHandler, waitAfterCrashes, startOrAsk } from './failures.ts';
 import { ACTION_SWITCH, relaunchOptions, startAction } from './command-line.ts';
 import { HIDDEN_SWITCH } from './login-item.ts';
@@ -142,13 +142,13 @@ function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => 
 }
 
 /** Whether the system started the app at login, which opens no window. */
-function isStartedHidden(app: Pick<AppApi, 'commandLine' | 'getLoginItemSettings'>): boolean {
+function isStartedHidden(app: Pick<Electron.App, 'commandLine' | 'getLoginItemSettings'>): boolean {
   return app.commandLine.hasSwitch(HIDDEN_SWITCH) || app.getLoginItemSettings().wasOpenedAtLogin;
 }
 
 /** Throws if a switch disables the window's sandbox. */
 function refuseUnsandboxed(
-  app: Pick<AppApi, 'commandLine'>,
+  app: Pick<Electron.App, 'commandLine'>,
   env: Readonly<Record<string, string | undefined>>,
 ): void {
   const off = app.commandLine.hasSwitch('no-sandbox')

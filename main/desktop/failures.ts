@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
+import type * as Electron from 'electron';
 import { messageOf } from '../platform/errors.ts';
-import type { ElectronApi, AppApi } from './electron-api.ts';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
@@ -16,7 +16,7 @@ type StartChoice =
   | { readonly kind: 'quit' };
 
 interface StartFailureDeps {
-  readonly electron: Pick<ElectronApi, 'dialog' | 'shell'>;
+  readonly electron: Pick<typeof Electron, 'dialog' | 'shell'>;
   readonly dataDirectory: string;
   /** A port to offer if the error is that the gateway's own is taken; null otherwise. */
   readonly otherPort: (error: unknown) => Promise<number | null>;
@@ -123,7 +123,7 @@ const recentCrashes = (times: readonly number[], nowMs: number): number =>
   times.filter((at) => at <= nowMs && nowMs - at < RECENT_MS).length;
 
 interface CrashDeps {
-  readonly app: Pick<AppApi, 'relaunch' | 'exit'>;
+  readonly app: Pick<Electron.App, 'relaunch' | 'exit'>;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: JsonFile;
@@ -151,7 +151,7 @@ export function createCrashHandler(deps: CrashDeps): (error: unknown) => void {
 }
 
 interface CrashStartDeps {
-  readonly electron: Pick<ElectronApi, 'dialog' | 'shell'>;
+  readonly electron: Pick<typeof Electron, 'dialog' | 'shell'>;
   readonly file: JsonFile;
   readonly clock: Clock;
   readonly logsDirectory: string;
@@ -197,7 +197,7 @@ export function crashNotices(file: JsonFile, log: Log): readonly Notice[] {
       cause: 'crash',
       title: 'Switchyard crashed and has restarted',
       body: `Running requests were cut off. ${firstLine(crashes.last)}`,
-      button: { text: 'Open logs', action: 'open-logs' },
+      button: { text: 'Open logs', does: (act) => act.openLogs() },
     },
   ];
 }

@@ -1,7 +1,7 @@
+import type * as Electron from 'electron';
 import { messageOf } from '../platform/errors.ts';
 import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secrets.ts';
-import type { SafeStorageApi } from './electron-api.ts';
-import type { HostApi } from '../platform/host.ts';
+import type { Host } from '../app/app.ts';
 import type { Preferences } from './preferences.ts';
 
 /** The key that seals saved secrets, itself sealed by the system's keychain. */
@@ -18,8 +18,14 @@ type KeychainState =
   /** The keychain can no longer open what it sealed. */
   | { readonly kind: 'lost'; readonly why: string };
 
-interface KeychainDeps {
-  readonly safeStorage: SafeStorageApi;
+export interface KeychainDeps {
+  readonly safeStorage: Pick<
+    Electron.SafeStorage,
+    | 'decryptStringAsync'
+    | 'encryptStringAsync'
+    | 'getSelectedStorageBackend'
+    | 'isAsyncEncryptionAvailable'
+  >;
   readonly platform: NodeJS.Platform;
   /** Holds the sealed key, as base64; null if there is none yet. */
   readonly file: { read(): string | null; write(text: string): void };
@@ -81,7 +87,7 @@ export type KeyPlace = 'keychain' | 'file' | 'no keychain';
 export type KeyStorage = ReturnType<typeof createKeyStorage>;
 
 interface KeyStorageDeps {
-  readonly host: Pick<HostApi, 'keepSecretsIn'>;
+  readonly host: Pick<Host, 'keepSecretsIn'>;
   readonly keychain: Keychain;
   readonly preferences: Preferences;
 }

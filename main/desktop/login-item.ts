@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type * as Electron from 'electron';
 import { homeDirectory, readTextFile, replaceFile } from '../platform/files.ts';
-import type { AppApi } from './electron-api.ts';
 
 /** Starts the app without opening its window. */
 export const HIDDEN_SWITCH = 'hidden';
@@ -17,7 +17,7 @@ export interface LoginItem {
 }
 
 interface LoginItemDeps {
-  readonly app: Pick<AppApi, 'getLoginItemSettings' | 'setLoginItemSettings'>;
+  readonly app: Pick<Electron.App, 'getLoginItemSettings' | 'setLoginItemSettings'>;
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Path of the running program. */

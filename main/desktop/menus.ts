@@ -1,9 +1,8 @@
-import type { MenuItemConstructorOptions } from 'electron';
+import type { MenuItemConstructorOptions as Item } from 'electron';
 import { assertNever } from '#shared/assert.ts';
-import type { UpstreamId } from '#shared/ids.ts';
 import type { WarmupState } from '#shared/status.ts';
 import { visible } from '#shared/visible.ts';
-import type { ClickedPlace } from './electron-api.ts';
+import type { Actions } from './actions.ts';
 import type { KeyPlace } from './keychain.ts';
 import type { LoginItemState } from './login-item.ts';
 import {
@@ -16,65 +15,27 @@ import {
 } from './tray-state.ts';
 import type { UpdateMeans, UpdateState } from './updates.ts';
 
-export type MenuAction =
-  | 'copy-base-url'
-  | 'open-window'
-  | 'open-settings'
-  | 'open-browser'
-  | 'join-gateway'
-  | 'pause'
-  | 'drain'
-  | 'resume'
-  | 'free'
-  | 'free-two-hours'
-  | 'toggle-warmup'
-  | 'toggle-zero-spend'
-  | `reset ${UpstreamId}`
-  | 'toggle-login-item'
-  | 'toggle-terminal-command'
-  | 'toggle-key-place'
-  | 'toggle-keep-awake'
-  | 'toggle-update-checks'
-  | 'proceed-update'
-  | 'open-failed-machines'
-  | `configure ${UpstreamId}`
-  | 'open-logs'
-  | 'open-diagnostics'
-  | 'about'
-  | 'quit';
-
-type MenuEntry =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'action'; readonly text: string; readonly action: MenuAction }
-  | {
-      readonly kind: 'switch';
-      readonly text: string;
-      readonly action: MenuAction;
-      readonly on: boolean;
-      readonly enabled: boolean;
-    }
-  | { readonly kind: 'separator' };
-
-const SEPARATOR: MenuEntry = { kind: 'separator' };
-const text = (words: string): MenuEntry => ({ kind: 'text', text: words });
-const action = (words: string, does: MenuAction): MenuEntry => ({
-  kind: 'action',
-  text: words,
-  action: does,
-});
+const LINE: Item = { type: 'separator' };
+const text = (words: string): Item => ({ label: literal(words), enabled: false });
+const entry = (words: string, click: () => void): Item => ({ label: literal(words), click });
 /** `enabled` is false for a switch that cannot be used now. */
-const toggle = (words: string, does: MenuAction, on: boolean, enabled = true): MenuEntry => ({
-  kind: 'switch',
-  text: words,
-  action: does,
-  on,
+const toggle = (words: string, click: () => void, checked: boolean, enabled = true): Item => ({
+  type: 'checkbox',
+  label: literal(words),
+  click,
+  checked,
   enabled,
 });
+
+/** A single `&` marks an access key; an upstream's label may contain one, and its error message anything. */
+function literal(words: string): string {
+  return visible(words).replaceAll('&', '&&');
+}
 
 export interface TrayView {
   readonly shape: TrayShape;
   readonly line: string;
-  readonly entries: readonly MenuEntry[];
+  readonly items: Item[];
 }
 
 interface TrayState {
@@ -84,82 +45,76 @@ interface TrayState {
 }
 
 /** Everything is in the menu, because some desktops do not report clicks on the icon. */
-export function trayView(state: TrayState): TrayView {
-  const { facts, phase, system } = state;
+export function trayView({ facts, phase, system }: TrayState, act: Actions): TrayView {
   const problem = recentProblem(facts);
-  const serving = describeServing(facts);
-  if (phase === 'quitting') return quittingView(serving.inFlight);
+  const { shape, line, inFlight } = describeServing(facts);
+  if (phase === 'quitting') return quittingView(inFlight, act);
   return {
-    shape: serving.shape,
-    line: serving.line,
-    entries: [
-      text(serving.line),
+    shape,
+    line,
+    items: [
+      text(line),
       ...(problem === null ? [] : [text(problem)]),
-      SEPARATOR,
-      action(`Copy base URL (${facts.app.baseUrl})`, 'copy-base-url'),
-      action('Open dashboard', 'open-window'),
-      action('Open in browser', 'open-browser'),
-      action('Join a gateway…', 'join-gateway'),
-      SEPARATOR,
-      ...machineActions(facts),
-      ...resets(facts),
-      zeroSpendSwitch(facts),
-      warmupSwitch(facts),
-      SEPARATOR,
-      ...systemEntries(system),
-      SEPARATOR,
-      action('Open logs', 'open-logs'),
-      action('Diagnostics', 'open-diagnostics'),
-      ...updateEntries(system.updates),
-      action('About Switchyard', 'about'),
-      SEPARATOR,
-      action(`Quit${inParentheses(serving.inFlight)}`, 'quit'),
+      LINE,
+      entry(`Copy base URL (${facts.app.baseUrl})`, act.copyBaseUrl),
+      entry('Open dashboard', () => act.openWindow()),
+      entry('Open in browser', act.openBrowser),
+      entry('Join a gateway…', () => act.openWindow('join')),
+      LINE,
+      ...machineItems(facts, act),
+      ...resets(facts, act),
+      toggle('Local only', act.toggleZeroSpend, facts.status.forceZero),
+      warmupSwitch(facts, act),
+      LINE,
+      ...systemItems(system, act),
+      LINE,
+      entry('Open logs', act.openLogs),
+      entry('Diagnostics', () => act.openWindow('settings/about')),
+      ...updateItems(system.updates, act),
+      entry('About Switchyard', act.about),
+      LINE,
+      entry(`Quit${inParentheses(inFlight)}`, act.quit),
     ],
   };
 }
 
-function quittingView(inFlight: number): TrayView {
+function quittingView(inFlight: number, act: Actions): TrayView {
   const line = inFlight === 0 ? 'Quitting' : `Quitting when ${requests(inFlight)} finished`;
-  return {
-    shape: 'off',
-    line,
-    entries: [text(line), SEPARATOR, action('Quit now', 'quit')],
-  };
+  return { shape: 'off', line, items: [text(line), LINE, entry('Quit now', act.quit)] };
 }
 
-function machineActions({ machine }: TrayFacts): readonly MenuEntry[] {
+function machineItems({ machine }: TrayFacts, act: Actions): Item[] {
+  const free = [
+    entry('Free the GPU', () => act.freeMachine(null)),
+    entry('Free the GPU for 2 hours', () => act.freeMachine(120)),
+  ];
   switch (machine) {
     case null:
     case 'leaving':
       return [];
     case 'on':
       return [
-        action('Pause this machine', 'pause'),
-        action('Drain this machine', 'drain'),
-        ...FREE,
+        entry('Pause this machine', () => act.setMachine('paused')),
+        entry('Drain this machine', () => act.setMachine('drained')),
+        ...free,
       ];
     case 'paused':
     case 'draining':
-      return [action('Resume this machine', 'resume'), ...FREE];
+      return [entry('Resume this machine', () => act.setMachine('on')), ...free];
     default:
       return assertNever(machine, 'machine mode');
   }
 }
 
-const FREE: readonly MenuEntry[] = [
-  action('Free the GPU', 'free'),
-  action('Free the GPU for 2 hours', 'free-two-hours'),
-];
-
 /** For upstreams that are skipped until some time has passed or they are reset. */
-function resets({ status }: TrayFacts): readonly MenuEntry[] {
+function resets({ status }: TrayFacts, act: Actions): Item[] {
   return status.upstreams
     .filter((upstream) => upstream.circuit.open || upstream.skips.length > 0)
-    .map((upstream) => action(`Try ${displayName(upstream)} again now`, `reset ${upstream.id}`));
-}
-
-function zeroSpendSwitch({ status }: TrayFacts): MenuEntry {
-  return toggle('Local only', 'toggle-zero-spend', status.forceZero);
+    .map((upstream) => {
+      const item = entry(`Try ${displayName(upstream)} again now`, () => act.reset(upstream.id));
+      // Two upstreams may have the same label.
+      return { ...item, id: upstream.id };
+    });
 }
 
 const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
@@ -169,11 +124,11 @@ const WARMUP_TEXTS: Readonly<Record<WarmupState, string>> = {
   failed: ' (its last start failed)',
 };
 
-function warmupSwitch(facts: TrayFacts): MenuEntry {
+function warmupSwitch(facts: TrayFacts, act: Actions): Item {
   const { status, app } = facts;
   const words = `Warm up the on-demand GPU automatically${WARMUP_TEXTS[status.ondemand_warmup]}`;
-  if (isConfigured('ondemand', facts)) return toggle(words, 'toggle-warmup', app.warmupEnabled);
-  return toggle(`${words} (it is not configured)`, 'toggle-warmup', false, false);
+  if (isConfigured('ondemand', facts)) return toggle(words, act.toggleWarmup, app.warmupEnabled);
+  return toggle(`${words} (it is not configured)`, act.toggleWarmup, false, false);
 }
 
 function requests(count: number): string {
@@ -183,37 +138,6 @@ function requests(count: number): string {
 function inParentheses(inFlight: number): string {
   if (inFlight === 0) return '';
   return ` (${inFlight} ${inFlight === 1 ? 'request' : 'requests'} in flight)`;
-}
-
-export function menuTemplate(
-  entries: readonly MenuEntry[],
-  act: (action: MenuAction) => void,
-): MenuItemConstructorOptions[] {
-  return entries.map((entry): MenuItemConstructorOptions => {
-    switch (entry.kind) {
-      case 'separator':
-        return { type: 'separator' };
-      case 'text':
-        return { label: literal(entry.text), enabled: false };
-      case 'action':
-        return { label: literal(entry.text), click: () => act(entry.action) };
-      case 'switch':
-        return {
-          type: 'checkbox',
-          label: literal(entry.text),
-          checked: entry.on,
-          enabled: entry.enabled,
-          click: () => act(entry.action),
-        };
-      default:
-        return assertNever(entry, 'menu entry');
-    }
-  });
-}
-
-/** A single `&` marks an access key; an upstream's label may contain one, and its error message anything. */
-function literal(words: string): string {
-  return visible(words).replaceAll('&', '&&');
 }
 
 export interface SystemState {
@@ -246,35 +170,31 @@ const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
 };
 
 /** The owner's switches other than those of routing. */
-function systemEntries(system: SystemState): readonly MenuEntry[] {
+function systemItems(system: SystemState, act: Actions): Item[] {
   const { loginItem, hasTerminalCommand, keyPlace, keepsAwake } = system;
-  const entries: MenuEntry[] = [
-    toggle(LOGIN_TEXTS[loginItem], 'toggle-login-item', loginItem !== 'off'),
-    toggle('Stay awake while requests run', 'toggle-keep-awake', keepsAwake),
-    toggle(
-      KEY_TEXTS[keyPlace],
-      'toggle-key-place',
-      keyPlace === 'keychain',
-      keyPlace !== 'no keychain',
-    ),
-  ];
-  if (hasTerminalCommand !== null)
-    entries.push(
-      toggle('Command "switchyard" in the terminal', 'toggle-terminal-command', hasTerminalCommand),
-    );
-  return entries;
-}
-
-function updateEntries(updates: SystemState['updates']): readonly MenuEntry[] {
-  if (updates === null) return [];
+  const hasKeychain = keyPlace !== 'no keychain';
+  const command = 'Command "switchyard" in the terminal';
   return [
-    updateEntry(updates),
-    toggle('Check for updates every day', 'toggle-update-checks', updates.isAutomatic),
+    toggle(LOGIN_TEXTS[loginItem], act.toggleLoginItem, loginItem !== 'off'),
+    toggle('Stay awake while requests run', () => act.toggle('keepsAwake'), keepsAwake),
+    toggle(KEY_TEXTS[keyPlace], act.toggleKeyPlace, keyPlace === 'keychain', hasKeychain),
+    ...(hasTerminalCommand === null
+      ? []
+      : [toggle(command, act.toggleTerminalCommand, hasTerminalCommand)]),
   ];
 }
 
-function updateEntry({ means, state }: UpdatesView): MenuEntry {
-  const proceed = (words: string) => action(words, 'proceed-update');
+function updateItems(updates: SystemState['updates'], act: Actions): Item[] {
+  if (updates === null) return [];
+  const daily = () => act.toggle('looksForUpdates');
+  return [
+    updateItem(updates, act),
+    toggle('Check for updates every day', daily, updates.isAutomatic),
+  ];
+}
+
+function updateItem({ means, state }: UpdatesView, act: Actions): Item {
+  const proceed = (words: string) => entry(words, act.proceedUpdate);
   switch (state.kind) {
     case 'idle':
       return proceed('Check for updates');
@@ -301,33 +221,30 @@ function updateEntry({ means, state }: UpdatesView): MenuEntry {
   }
 }
 
-type Item = MenuItemConstructorOptions;
-
 /**
  * The menu bar: the tray's actions for desktops without a tray, without the links and developer entries of Electron's
  * default menu.
  */
-export function appMenu(platform: NodeJS.Platform, act: (action: MenuAction) => void): Item[] {
+export function appMenu(platform: NodeJS.Platform, act: Actions): Item[] {
   const gateway: Item[] = [
-    { label: 'Copy base URL', accelerator: 'CmdOrCtrl+Shift+C', click: () => act('copy-base-url') },
-    { label: 'Open in browser', click: () => act('open-browser') },
-    { label: 'Join a gateway…', click: () => act('join-gateway') },
+    { ...entry('Copy base URL', act.copyBaseUrl), accelerator: 'CmdOrCtrl+Shift+C' },
+    entry('Open in browser', act.openBrowser),
+    entry('Join a gateway…', () => act.openWindow('join')),
   ];
   const settings: Item = {
-    label: 'Settings…',
+    ...entry('Settings…', () => act.openWindow('settings')),
     accelerator: 'CmdOrCtrl+,',
-    click: () => act('open-settings'),
   };
   if (platform === 'darwin') {
-    const own = { label: 'Switchyard', submenu: macEntries(settings) };
+    const own = { label: 'Switchyard', submenu: macItems(settings) };
     return [own, FILE, ...PAGE_MENUS, { label: 'Gateway', submenu: gateway }, WINDOW];
   }
   const own: Item[] = [
     ...gateway,
     settings,
-    { label: 'About Switchyard', click: () => act('about') },
+    entry('About Switchyard', act.about),
     LINE,
-    { label: 'Quit', accelerator: 'CmdOrCtrl+Q', click: () => act('quit') },
+    { ...entry('Quit', act.quit), accelerator: 'CmdOrCtrl+Q' },
   ];
   return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
@@ -339,17 +256,8 @@ export function attachedMenu(platform: NodeJS.Platform): Item[] {
   return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
 
-/** For a right click in the page, for which Electron has no default menu. */
-export function contextMenu({ isEditable, selectionText }: ClickedPlace): Item[] {
-  if (isEditable)
-    return [{ role: 'cut' }, { role: 'copy' }, { role: 'paste' }, { role: 'selectAll' }];
-  return selectionText.trim() === '' ? [] : [{ role: 'copy' }];
-}
-
-const LINE: Item = { type: 'separator' };
-
 /** Electron's default app menu, with an entry for the settings. */
-const macEntries = (settings: Item): Item[] => [
+const macItems = (settings: Item): Item[] => [
   { role: 'about' },
   LINE,
   settings,

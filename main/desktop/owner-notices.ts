@@ -1,9 +1,9 @@
+import type * as Electron from 'electron';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import { visible } from '#shared/visible.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ElectronApi, NotificationApi } from './electron-api.ts';
-import type { MenuAction } from './menus.ts';
+import type { Actions } from './actions.ts';
 import { displayName, haltedBy, isConfigured, type TrayFacts } from './tray-state.ts';
 
 /** What the owner must know even if no window is open. */
@@ -13,10 +13,13 @@ export interface Notice {
   readonly title: string;
   readonly body: string;
   /** The action that helps. */
-  readonly button: { readonly text: string; readonly action: MenuAction };
+  readonly button: { readonly text: string; readonly does: (act: Actions) => void };
 }
 
-const OPEN_WINDOW: Notice['button'] = { text: 'Open dashboard', action: 'open-window' };
+const OPEN_WINDOW: Notice['button'] = {
+  text: 'Open dashboard',
+  does: (act) => act.openWindow(),
+};
 
 export function noticesOf(facts: TrayFacts): readonly Notice[] {
   return [...refusals(facts), ...budgets(facts), ...outage(facts), ...unverified(facts)];
@@ -75,7 +78,7 @@ function budgets(facts: TrayFacts): readonly Notice[] {
 
 const settingsOf = ({ id }: UpstreamReport): Notice['button'] => ({
   text: 'Open its settings',
-  action: `configure ${id}`,
+  does: (act) => act.openWindow(`settings/${id}`),
 });
 
 /** Nothing can answer, and not because the owner paused this machine or only wants to spend nothing. */
@@ -97,7 +100,7 @@ function unverified({ providers }: TrayFacts): readonly Notice[] {
       cause: 'unverified',
       title: `${machines} failed verification`,
       body: 'It gets no requests. The dashboard shows which check failed and what to do.',
-      button: { text: 'Show machines', action: 'open-failed-machines' },
+      button: { text: 'Show machines', does: (act) => act.openWindow('providers/failed') },
     },
   ];
 }
@@ -107,7 +110,7 @@ export const pageGone = (): Notice => ({
   cause: 'page gone',
   title: 'The app window keeps crashing',
   body: 'The gateway keeps running. The same page opens in a browser.',
-  button: { text: 'Open in browser', action: 'open-browser' },
+  button: { text: 'Open in browser', does: (act) => act.openBrowser() },
 });
 
 /** A process of Chromium has ended; Chromium restarts it. */
@@ -115,7 +118,7 @@ export const childGone = (type: string, reason: string): Notice => ({
   cause: `child ${type}`,
   title: `A part of the app window stopped (${type}: ${reason})`,
   body: 'The gateway keeps running. The log records each time this happens.',
-  button: { text: 'Open logs', action: 'open-logs' },
+  button: { text: 'Open logs', does: (act) => act.openLogs() },
 });
 
 /** Keys that the keychain can no longer open; shown once per start. */
@@ -126,7 +129,7 @@ export function lostKeys(paths: readonly string[]): readonly Notice[] {
       cause: 'lost keys',
       title: 'The keychain cannot open your API keys',
       body: `Enter them again: ${paths.join(', ')}. Nothing else has changed.`,
-      button: { text: 'Open settings', action: 'open-settings' },
+      button: { text: 'Open settings', does: (act) => act.openWindow('settings') },
     },
   ];
 }
@@ -139,9 +142,9 @@ const SAME_CAUSE_MS = 600_000;
 const MAX_KEPT = 20;
 
 interface NotifierDeps {
-  readonly Notification: ElectronApi['Notification'];
+  readonly Notification: typeof Electron.Notification;
   readonly clock: Clock;
-  readonly act: (action: MenuAction) => void;
+  readonly act: Actions;
 }
 
 /** Shows notices as system notifications, each cause at most once while it lasts. */
@@ -157,13 +160,13 @@ interface Cause {
 export function createNotifier({ Notification, clock, act }: NotifierDeps) {
   const causes = new Map<string, Cause>();
   /** Kept, because a garbage-collected notification ignores clicks. */
-  const shown: NotificationApi[] = [];
+  const shown: Electron.Notification[] = [];
 
   function show({ title, body, button }: Notice): void {
     if (!Notification.isSupported()) return;
     const actions = [{ type: 'button' as const, text: button.text }];
     const notification = new Notification({ title: visible(title), body: visible(body), actions });
-    const runAction = () => act(button.action);
+    const runAction = () => button.does(act);
     // Some systems show no buttons, so a click anywhere does the same.
     notification.on('click', runAction);
     notification.on('action', runAction);

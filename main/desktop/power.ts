@@ -1,13 +1,13 @@
+import type * as Electron from 'electron';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { ElectronApi, PowerBlockerApi, AppApi, PowerApi } from './electron-api.ts';
-import type { HostApi } from '../platform/host.ts';
+import type { Host } from '../app/app.ts';
 import type { Preferences } from './preferences.ts';
 import { withTimeout } from '../platform/async.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** Keeps the system awake while there is a reason to. */
-export function createSleepBlocker(blocker: PowerBlockerApi): {
+export function createSleepBlocker(blocker: Electron.PowerSaveBlocker): {
   /** `isNeeded`: the owner has chosen it and requests are running. */
   set(isNeeded: boolean): void;
 } {
@@ -24,8 +24,8 @@ export function createSleepBlocker(blocker: PowerBlockerApi): {
 }
 
 interface SleepDeps {
-  readonly powerMonitor: ElectronApi['powerMonitor'];
-  readonly host: Pick<HostApi, 'machine' | 'setMachine' | 'resumed'>;
+  readonly powerMonitor: Electron.PowerMonitor;
+  readonly host: Pick<Host, 'machine' | 'setMachine' | 'resumed'>;
   readonly preferences: Preferences;
   readonly log: Log;
 }
@@ -81,10 +81,7 @@ const SESSION_END_GRACE_MS = 1500;
  * and never prevents a quit: macOS would report that the app interrupted the shutdown.
  */
 export function handleExit(
-  {
-    app,
-    powerMonitor,
-  }: { readonly app: Pick<AppApi, 'on' | 'exit'>; readonly powerMonitor: PowerApi },
+  { app, powerMonitor }: Pick<typeof Electron, 'app' | 'powerMonitor'>,
   clock: Clock,
   running: () => Stoppable | null,
 ) {
@@ -114,7 +111,8 @@ export function handleExit(
     );
   }
 
-  powerMonitor.on('shutdown', (event) => {
+  // The event is documented, but missing in Electron's types.
+  powerMonitor.on('shutdown', (event?: Electron.Event) => {
     // Asks the system to wait for our exit.
     event?.preventDefault();
     endSession();
@@ -131,7 +129,7 @@ export function handleExit(
 }
 
 interface SessionDeps {
-  readonly electron: Pick<ElectronApi, 'BaseWindow'>;
+  readonly electron: Pick<typeof Electron, 'BaseWindow'>;
   readonly platform: NodeJS.Platform;
   readonly onTerminated: (listener: () => void) => void;
 }

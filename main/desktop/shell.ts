@@ -1,10 +1,10 @@
+import type * as Electron from 'electron';
 import type { Clock } from '../platform/clock.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { createActions } from './actions.ts';
 import { crashNotices } from './failures.ts';
-import type { AppApi, ElectronApi } from './electron-api.ts';
-import type { Addresses, HostApi } from '../platform/host.ts';
+import type { Host } from '../app/app.ts';
 import { createKeyStorage, type Keychain, type KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
 import { appMenu, type SystemState, trayView } from './menus.ts';
@@ -30,8 +30,22 @@ import {
 } from './updates.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
 
-/** The same interval as the live feed. */
-const TRAY_INTERVAL_MS = 250;
+/** Of Electron, what the shell uses. */
+export type ElectronApi = Pick<
+  typeof Electron,
+  | 'app'
+  | 'BaseWindow'
+  | 'BrowserWindow'
+  | 'clipboard'
+  | 'dialog'
+  | 'Menu'
+  | 'Notification'
+  | 'powerMonitor'
+  | 'powerSaveBlocker'
+  | 'screen'
+  | 'shell'
+  | 'Tray'
+>;
 
 export interface ShellDeps extends ProcessStart {
   readonly electron: ElectronApi;
@@ -50,7 +64,7 @@ export interface ShellDeps extends ProcessStart {
 
 /** The host of this process, and what was found while it was created. */
 export interface OwnHost {
-  readonly host: HostApi;
+  readonly host: Host;
   readonly keychain: Keychain;
   /** Setting paths of the keys that the keychain cannot open. */
   readonly lostKeys: readonly string[];
@@ -65,7 +79,12 @@ export interface Shell {
 }
 
 /** Creates the tray and the menus; the window is created when it is first opened. */
-export function openShell(deps: ShellDeps, own: OwnHost, { url }: Addresses, end: AppExit): Shell {
+export function openShell(
+  deps: ShellDeps,
+  own: OwnHost,
+  { url }: { readonly url: string },
+  end: AppExit,
+): Shell {
   const { electron, platform, clock, iconsDirectory, preferences } = deps;
   const { host, log } = own;
   const ownOrigin = new URL(url).origin;
@@ -88,9 +107,9 @@ export function openShell(deps: ShellDeps, own: OwnHost, { url }: Addresses, end
     inFlight: () => runningRequests(facts),
     end: () => endForUpdate(shell, end, log),
     startAgain: (why) => startAgain(why, deps, log),
-    changed: () => refresh.request(),
+    changed: () => tray.show(view()),
   });
-  const view = () => trayView({ facts, phase, system: systemState(deps, keys, updates) });
+  const view = () => trayView({ facts, phase, system: systemState(deps, keys, updates) }, act);
   const sleepBlocker = createSleepBlocker(electron.powerSaveBlocker);
   function follow(): void {
     notifier.update(noticesOf(facts));
@@ -112,18 +131,19 @@ export function openShell(deps: ShellDeps, own: OwnHost, { url }: Addresses, end
     },
   });
   const notifier = createNotifier({ Notification: electron.Notification, clock, act });
-  const tray = createTray({ electron, platform, iconsDirectory, act }, view());
+  const openWindow = () => act.openWindow();
+  const tray = createTray({ electron, platform, iconsDirectory, openWindow }, view());
   const keeper = keepTray({
     panel: deps.trayPanel,
     clock,
     renew: () => tray.renew(),
     onNone: () => window.offer(),
   });
-  const refresh = createThrottle(TRAY_INTERVAL_MS, () => tray.show(view()));
+  // The live feed sends at most four events a second.
   const unsubscribe = host.subscribe((event) => {
     facts = foldFacts(facts, event, host.machine());
     follow();
-    refresh.request();
+    tray.show(view());
   });
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(appMenu(platform, act)));
   watchChildren(electron.app, log, notifier);
@@ -147,7 +167,6 @@ export function openShell(deps: ShellDeps, own: OwnHost, { url }: Addresses, end
         await host.stop(graceMs);
       } finally {
         unsubscribe();
-        refresh.stop();
         tray.remove();
       }
     },
@@ -201,7 +220,7 @@ function systemState(
   };
 }
 
-function watchChildren(app: AppApi, log: Log, notifier: Notifier): void {
+function watchChildren(app: Electron.App, log: Log, notifier: Notifier): void {
   const reported = new Set<string>();
   app.on('child-process-gone', (_event, { type, reason, exitCode }) => {
     // Our own helpers are killed once they have answered.
@@ -211,31 +230,4 @@ function watchChildren(app: AppApi, log: Log, notifier: Notifier): void {
     reported.add(type);
     notifier.say(childGone(type, reason));
   });
-}
-
-/** Runs `act` at once, then at most once per interval; requests in between share one run at its end. */
-function createThrottle(intervalMs: number, act: () => void) {
-  let timer: NodeJS.Timeout | null = null;
-  let isRequested = false;
-
-  function run(): void {
-    isRequested = false;
-    timer = setTimeout(() => {
-      timer = null;
-      if (isRequested) run();
-    }, intervalMs);
-    act();
-  }
-
-  return {
-    request() {
-      if (timer === null) run();
-      else isRequested = true;
-    },
-    stop() {
-      if (timer !== null) clearTimeout(timer);
-      timer = null;
-      isRequested = false;
-    },
-  };
 }

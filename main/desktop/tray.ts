@@ -1,44 +1,45 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import type * as Electron from 'electron';
 import { visible } from '#shared/visible.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ElectronApi, MenuApi, TrayApi } from './electron-api.ts';
-import { type MenuAction, menuTemplate, type TrayView } from './menus.ts';
+import type { TrayView } from './menus.ts';
 import type { TrayShape } from './tray-state.ts';
 
 interface TrayDeps {
-  readonly electron: Pick<ElectronApi, 'Tray' | 'Menu'>;
+  readonly electron: Pick<typeof Electron, 'Tray' | 'Menu'>;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
-  readonly act: (verb: MenuAction) => void;
+  readonly openWindow: () => void;
 }
 
 /** The caller must keep a reference: a garbage-collected Tray disappears. */
 export function createTray(deps: TrayDeps, first: TrayView) {
   const { Tray, Menu } = deps.electron;
   let tray = make(first);
-  let shown: { readonly view: TrayView; readonly key: string; readonly menu: MenuApi };
+  let shown: { readonly view: TrayView; readonly key: string; readonly menu: Electron.Menu };
   let isMenuOpen = false;
   let held: TrayView | null = null;
 
-  function make({ shape }: TrayView): TrayApi {
+  function make({ shape }: TrayView): Electron.Tray {
     const made = new Tray(iconPath(deps, shape));
     // On Windows a left click does nothing by default; elsewhere it opens the menu or never arrives.
-    if (deps.platform === 'win32') made.on('click', () => deps.act('open-window'));
+    if (deps.platform === 'win32') made.on('click', deps.openWindow);
     return made;
   }
 
   function put(view: TrayView): void {
-    const menu = Menu.buildFromTemplate(menuTemplate(view.entries, deps.act));
+    const key = keyOf(view);
+    const menu = Menu.buildFromTemplate(view.items);
     if (deps.platform !== 'linux') watch(menu);
     tray.setToolTip(`Switchyard: ${visible(view.line)}`);
     tray.setContextMenu(menu);
-    shown = { view, key: JSON.stringify(view), menu };
+    shown = { view, key, menu };
   }
 
   // On macOS and Windows replacing an open menu closes it under the pointer. On Linux an open menu is updated in place,
   // and its closing is not always reported.
-  function watch(menu: MenuApi): void {
+  function watch(menu: Electron.Menu): void {
     menu.on('menu-will-show', () => {
       isMenuOpen = true;
     });
@@ -57,7 +58,7 @@ export function createTray(deps: TrayDeps, first: TrayView) {
       return;
     }
     const before = shown;
-    if (before.key === JSON.stringify(view)) return;
+    if (before.key === keyOf(view)) return;
     if (before.view.shape !== view.shape) tray.setImage(iconPath(deps, view.shape));
     put(view);
   }
@@ -76,6 +77,9 @@ export function createTray(deps: TrayDeps, first: TrayView) {
     remove: () => tray.destroy(),
   };
 }
+
+/** What can be seen of a view; what its items do is no part of it. */
+const keyOf = (view: TrayView): string => JSON.stringify(view);
 
 /** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels. */
 function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): string {

@@ -1,18 +1,19 @@
-import type { HelperEnd, StartHelper, UtilityApi } from './electron-api.ts';
+import type * as Electron from 'electron';
+import type { StartTool, ToolEnd } from '../agent/telemetry/tool-process.ts';
 
 /**
  * Runs one of our files in an Electron utility process: the app's executable cannot run files as Node does (`runAsNode`
  * in electron-builder.yml). The file answers with one message; output written just before its exit could get lost.
  */
 export function createUtilityHelper(
-  utilityProcess: UtilityApi,
+  utilityProcess: Pick<typeof Electron.utilityProcess, 'fork'>,
   env: Record<string, string>,
   killProcess: (pid: number, signal: 'SIGKILL') => void,
-): StartHelper {
+): StartTool {
   return (file, args, onData) => {
     const child = utilityProcess.fork(file, [...args], { env, stdio: 'ignore' });
     let isOver = false;
-    const { promise: ended, resolve } = Promise.withResolvers<HelperEnd>();
+    const { promise: ended, resolve } = Promise.withResolvers<ToolEnd>();
     function kill(): void {
       // Electron's own `kill` is only a request, which a blocked helper never sees.
       try {

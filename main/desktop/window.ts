@@ -1,15 +1,13 @@
 import { join } from 'node:path';
-import type { BrowserWindowConstructorOptions, Rectangle } from 'electron';
+import type * as Electron from 'electron';
 import { z } from 'zod';
 import type { UpstreamId } from '#shared/ids.ts';
 import { codeOf, messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { AppApi, ContentsApi, ElectronApi, ScreenApi, WindowApi } from './electron-api.ts';
-import { contextMenu } from './menus.ts';
 import type { JsonFile } from './preferences.ts';
 
 interface WindowDeps {
-  readonly electron: Pick<ElectronApi, 'app' | 'BrowserWindow' | 'Menu' | 'dialog' | 'screen'>;
+  readonly electron: Pick<typeof Electron, 'app' | 'BrowserWindow' | 'Menu' | 'dialog' | 'screen'>;
   readonly platform: NodeJS.Platform;
   readonly iconsDirectory: string;
   readonly ownOrigin: string;
@@ -33,9 +31,9 @@ export type MainWindow = ReturnType<typeof createMainWindow>;
 /** The window shows the gateway's page, with its own control session. */
 export function createMainWindow(deps: WindowDeps) {
   const { app, BrowserWindow, dialog, Menu, screen } = deps.electron;
-  let current: WindowApi | null = null;
+  let current: Electron.BrowserWindow | null = null;
   /** Windows that the user has hidden. */
-  const hiddenByUser = new WeakSet<WindowApi>();
+  const hiddenByUser = new WeakSet<Electron.BrowserWindow>();
   const memory = createWindowMemory(deps.saved, screen);
   const health = createPageHealth({
     dialog,
@@ -53,7 +51,7 @@ export function createMainWindow(deps: WindowDeps) {
     },
   });
 
-  function createWindow(view: WindowView | null, isOffered = false): WindowApi {
+  function createWindow(view: WindowView | null, isOffered = false): Electron.BrowserWindow {
     const window = new BrowserWindow({ ...windowOptions(deps.iconsDirectory), ...memory.bounds() });
     guardContents(window.webContents, deps.ownOrigin);
     window.once('ready-to-show', () => {
@@ -81,7 +79,7 @@ export function createMainWindow(deps: WindowDeps) {
     return window;
   }
 
-  async function hideOrMinimize(window: WindowApi, canHide: boolean): Promise<void> {
+  async function hideOrMinimize(window: Electron.BrowserWindow, canHide: boolean): Promise<void> {
     if (window.isDestroyed()) return;
     memory.remember(window);
     if (memory.explainTray()) await showBox(dialog, window, canHide ? TRAY_BOX : NO_TRAY_BOX);
@@ -90,7 +88,7 @@ export function createMainWindow(deps: WindowDeps) {
     else window.minimize();
   }
 
-  function bringToFront(view: WindowView | null = null): WindowApi {
+  function bringToFront(view: WindowView | null = null): Electron.BrowserWindow {
     if (current === null || current.isDestroyed()) {
       current = createWindow(view);
       return current;
@@ -123,23 +121,39 @@ export function createMainWindow(deps: WindowDeps) {
   };
 }
 
-function showFirst(window: WindowApi, isMaximized: boolean): void {
+function showFirst(window: Electron.BrowserWindow, isMaximized: boolean): void {
   if (isMaximized) window.maximize();
   window.show();
 }
 
 /** A tray app without a window is not shown in the dock. */
-function followDock(window: WindowApi, dock: AppApi['dock']): void {
+function followDock(window: Electron.BrowserWindow, dock: Electron.App['dock']): void {
   window.on('show', () => void dock?.show());
   window.on('hide', () => dock?.hide());
   window.on('closed', () => dock?.hide());
 }
 
-function offerContextMenu({ webContents }: WindowApi, Menu: ElectronApi['Menu']): void {
+function offerContextMenu(
+  { webContents }: Electron.BrowserWindow,
+  Menu: typeof Electron.Menu,
+): void {
   webContents.on('context-menu', (_event, place) => {
     const items = contextMenu(place);
     if (items.length > 0) Menu.buildFromTemplate(items).popup();
   });
+}
+
+/** For a right click in the page, for which Electron has no default menu. */
+export function contextMenu({
+  isEditable,
+  selectionText,
+}: Pick<
+  Electron.ContextMenuParams,
+  'isEditable' | 'selectionText'
+>): Electron.MenuItemConstructorOptions[] {
+  if (isEditable)
+    return [{ role: 'cut' }, { role: 'copy' }, { role: 'paste' }, { role: 'selectAll' }];
+  return selectionText.trim() === '' ? [] : [{ role: 'copy' }];
 }
 
 interface Box {
@@ -148,13 +162,17 @@ interface Box {
   readonly detail: string;
 }
 
-async function showBox(dialog: ElectronApi['dialog'], window: WindowApi, box: Box): Promise<void> {
+async function showBox(
+  dialog: Electron.Dialog,
+  window: Electron.BrowserWindow,
+  box: Box,
+): Promise<void> {
   await dialog.showMessageBox(window, { ...box, buttons: ['OK'] });
 }
 
 async function reportFailedLoad(
-  dialog: ElectronApi['dialog'],
-  window: WindowApi,
+  dialog: Electron.Dialog,
+  window: Electron.BrowserWindow,
   error: unknown,
 ): Promise<void> {
   if (window.isDestroyed() || isSuperseded(error)) return;
@@ -168,7 +186,7 @@ async function reportFailedLoad(
 }
 
 /** Changes only the fragment of the current page, so the session stays. */
-function goTo(window: WindowApi, ownOrigin: string, view: WindowView): void {
+function goTo(window: Electron.BrowserWindow, ownOrigin: string, view: WindowView): void {
   if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
 }
 
@@ -190,7 +208,7 @@ function isSuperseded(error: unknown): boolean {
   return codeOf(error) === 'ERR_ABORTED';
 }
 
-function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions {
+function windowOptions(iconsDirectory: string): Electron.BrowserWindowConstructorOptions {
   return {
     title: 'Switchyard',
     icon: join(iconsDirectory, 'app.png'),
@@ -217,7 +235,7 @@ function windowOptions(iconsDirectory: string): BrowserWindowConstructorOptions 
 const GRANTED = 'clipboard-sanitized-write';
 
 /** Keeps a page on the gateway's own origin, with one permission. */
-function guardContents(contents: ContentsApi, ownOrigin: string): void {
+function guardContents(contents: Electron.WebContents, ownOrigin: string): void {
   const preventLeaving = (navigation: { readonly url: string; preventDefault(): void }): void => {
     if (!isOwnPage(navigation.url, ownOrigin)) navigation.preventDefault();
   };
@@ -245,12 +263,12 @@ export function isOwnPage(address: string, ownOrigin: string): boolean {
 }
 
 interface PageHealthDeps {
-  readonly dialog: ElectronApi['dialog'];
+  readonly dialog: Electron.Dialog;
   readonly log: Log;
   /** Replaces this window with a new one. */
-  readonly replace: (window: WindowApi) => void;
+  readonly replace: (window: Electron.BrowserWindow) => void;
   /** Called instead if replacing has not helped. */
-  readonly giveUp: (window: WindowApi) => void;
+  readonly giveUp: (window: Electron.BrowserWindow) => void;
 }
 
 /** A page that crashes right after each reopening must not keep the machine busy. */
@@ -261,7 +279,7 @@ const REOPENINGS_WINDOW_MS = 60_000;
 function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps) {
   let reopenedAt: readonly number[] = [];
 
-  function reopen(window: WindowApi): void {
+  function reopen(window: Electron.BrowserWindow): void {
     const now = performance.now();
     reopenedAt = reopenedAt.filter((at) => now - at < REOPENINGS_WINDOW_MS);
     if (reopenedAt.length >= MAX_REOPENINGS) {
@@ -272,7 +290,7 @@ function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps) {
     replace(window);
   }
 
-  async function askAboutHang(window: WindowApi): Promise<void> {
+  async function askAboutHang(window: Electron.BrowserWindow): Promise<void> {
     const { response } = await dialog.showMessageBox(window, {
       type: 'warning',
       message: 'The app window is not responding',
@@ -285,7 +303,7 @@ function createPageHealth({ dialog, log, replace, giveUp }: PageHealthDeps) {
   }
 
   return {
-    watch(window: WindowApi) {
+    watch(window: Electron.BrowserWindow) {
       let isAsked = false;
       // A crashed page stays blank, so a new window replaces it.
       window.webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
@@ -323,9 +341,9 @@ const GRIP = { width: 120, height: 32 };
  * screen is made to fit.
  */
 export function reachableBounds(
-  saved: Rectangle,
-  workAreas: readonly Rectangle[],
-): Rectangle | null {
+  saved: Electron.Rectangle,
+  workAreas: readonly Electron.Rectangle[],
+): Electron.Rectangle | null {
   for (const area of workAreas) {
     const seenWidth =
       Math.min(saved.x + saved.width, area.x + area.width) - Math.max(saved.x, area.x);
@@ -344,9 +362,9 @@ export function reachableBounds(
  * reached.
  */
 function rescuedBounds(
-  { x, y, width, height }: Rectangle,
-  workAreas: readonly Rectangle[],
-): Rectangle | null {
+  { x, y, width, height }: Electron.Rectangle,
+  workAreas: readonly Electron.Rectangle[],
+): Electron.Rectangle | null {
   const [area] = workAreas;
   if (area === undefined || reachableBounds({ x, y, width, height }, workAreas) !== null)
     return null;
@@ -358,7 +376,7 @@ function rescuedBounds(
   };
 }
 
-function createWindowMemory(file: JsonFile, screen: ScreenApi) {
+function createWindowMemory(file: JsonFile, screen: Electron.Screen) {
   /** Null at the first start or if the file cannot be read. */
   let saved: SavedWindow | null = savedWindowSchema.safeParse(file.read()).data ?? null;
   const workAreas = () => screen.getAllDisplays().map(({ workArea }) => workArea);
@@ -367,11 +385,11 @@ function createWindowMemory(file: JsonFile, screen: ScreenApi) {
     bounds: () => (saved === null ? null : reachableBounds(saved.bounds, workAreas())),
     wasMaximized: () => saved?.isMaximized ?? false,
     /** Moves a hidden window whose screen is gone. */
-    rescue(window: Pick<WindowApi, 'getNormalBounds' | 'setBounds'>) {
+    rescue(window: Pick<Electron.BrowserWindow, 'getNormalBounds' | 'setBounds'>) {
       const bounds = rescuedBounds(window.getNormalBounds(), workAreas());
       if (bounds !== null) window.setBounds(bounds);
     },
-    remember(window: Pick<WindowApi, 'getNormalBounds' | 'isMaximized'>) {
+    remember(window: Pick<Electron.BrowserWindow, 'getNormalBounds' | 'isMaximized'>) {
       saved = {
         bounds: window.getNormalBounds(),
         isMaximized: window.isMaximized(),

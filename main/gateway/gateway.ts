@@ -4,18 +4,18 @@ import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
 import {
   type AboutApp,
-  accessHandlers,
-  controlHandlers,
-  keyHandlers,
+  accessRoutes,
+  controlRoutes,
+  keyRoutes,
   type SettingsApi,
-  sharingHandlers,
-} from './api/control-handlers.ts';
+  sharingRoutes,
+} from './api/control-routes.ts';
 import {
-  installHandlers,
+  installRoutes,
   type OwnPackage,
   askedUrl,
   isAskedOnLoopback,
-} from './api/install-handlers.ts';
+} from './api/install-routes.ts';
 import {
   createLifecycle,
   type Lifecycle,
@@ -33,7 +33,7 @@ import { createBodyBudget } from '../platform/body-budget.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener, createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
-import { identifyBy } from './auth/identity.ts';
+import { createIdentify } from './auth/identity.ts';
 import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
@@ -50,10 +50,9 @@ import type { HealthChecks } from './circuits/health-checks.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
-import { appHandlers, requestHandlers } from './api/app-handlers.ts';
-import { openApiHandler } from './api/openapi.ts';
-import { routeTable } from './api/routes.ts';
-import { upstreamHandlers } from './api/upstream-handlers.ts';
+import { appRoutes } from './api/app-routes.ts';
+import { openApiRoute } from './api/openapi.ts';
+import { upstreamRoutes } from './api/upstream-routes.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { createAdjustments } from './upstream/adjustments.ts';
 import type { HostedId, UpstreamId } from '#shared/ids.ts';
@@ -242,11 +241,11 @@ function stackOf(error: unknown): string {
 }
 
 /** Who has control: the holder of the token, sessions and remembered browsers. */
-function accessOf(deps: Parameters<typeof identifyBy>[0] & GatewayDeps) {
+function accessOf(deps: Parameters<typeof createIdentify>[0] & GatewayDeps) {
   const sessions = createSessions(deps.clock, deps.keepSessions, { reusesCodes: deps.isDemo });
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
-  return { sessions, browsers, identify: identifyBy(deps, isSession) };
+  return { sessions, browsers, identify: createIdentify(deps, isSession) };
 }
 
 function loadOf(
@@ -271,29 +270,16 @@ interface RouteParts extends Pick<Learnt, 'adjustments' | 'windows'> {
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
   const { summary, nameOf, isKnown: isProvider } = deps.providers;
+  const all = { ...deps, ...parts, ...monitor, summary, nameOf, isProvider, ...lifecycle };
   const routes: readonly Route[] = [
-    ...routeTable({
-      access: accessHandlers({ ...deps, ...parts }),
-      app: appHandlers({
-        ...deps,
-        ...parts,
-        ...monitor,
-        summary,
-        nameOf,
-        endAtStop: lifecycle.endAtStop,
-      }),
-      control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
-      keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
-      sharing: sharingHandlers({ ...deps, lifecycle }),
-      upstreams: upstreamHandlers({ ...deps, ...parts, circuits: monitor.circuits }),
-      requests: requestHandlers(monitor),
-      install: installHandlers({
-        ...deps,
-        isShared: lifecycle.isShared,
-        outsideUrl: parts.gatewayUrl,
-      }),
-      openApi: openApiHandler({ routes: () => routes, version: () => deps.app().version }),
-    }),
+    ...appRoutes(all),
+    openApiRoute({ routes: () => routes, version: () => deps.app().version }),
+    ...accessRoutes(all),
+    ...controlRoutes(all),
+    ...keyRoutes(all),
+    ...sharingRoutes({ ...deps, lifecycle }),
+    ...upstreamRoutes(all),
+    ...installRoutes(all),
     ...deps.moreRoutes,
   ];
   return routes;

@@ -35,8 +35,8 @@ export class BrowserWindow extends electron.BrowserWindow {
   }
 }
 
-export const dialog: typeof electron.dialog = {
-  showErrorBox: (title, content) => tell({ box: `${title}: ${content}` }),
+export const dialog = {
+  showErrorBox: (title: string, content: string) => tell({ box: `${title}: ${content}` }),
   showMessageBox: (...given: unknown[]) => {
     const box = given.at(-1) as MessageBoxOptions;
     tell({ box: `${box.message} ${box.detail} ${box.buttons?.join(', ')}` });

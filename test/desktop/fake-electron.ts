@@ -7,21 +7,16 @@ import type {
   NotificationConstructorOptions,
   Rectangle,
 } from 'electron';
-import type {
-  AppApi,
-  ContentsApi,
-  ElectronApi,
-  MenuApi,
-  NotificationApi,
-  PowerApi,
-  SessionApi,
-  SessionWindowApi,
-  TrayApi,
-  WindowApi,
-} from '../../main/desktop/electron-api.ts';
+import type * as Electron from 'electron';
+import type { ElectronApi } from '../../main/desktop/shell.ts';
 
-type CheckHandler = Parameters<SessionApi['setPermissionCheckHandler']>[0];
-type RequestHandler = Parameters<SessionApi['setPermissionRequestHandler']>[0];
+type CheckHandler = (contents: unknown, permission: string, origin: string) => boolean;
+type RequestHandler = (
+  contents: unknown,
+  permission: string,
+  callback: (granted: boolean) => void,
+  details: { readonly requestingUrl: string },
+) => void;
 
 /** An event whose default can be prevented, as Electron hands them out. */
 export class FakeEvent {
@@ -35,7 +30,7 @@ export class FakeEvent {
   }
 }
 
-export class FakeNotification extends EventEmitter implements NotificationApi {
+export class FakeNotification extends EventEmitter {
   readonly options: NotificationConstructorOptions;
   isShown = false;
   constructor(options: NotificationConstructorOptions) {
@@ -47,7 +42,7 @@ export class FakeNotification extends EventEmitter implements NotificationApi {
   }
 }
 
-class FakePower extends EventEmitter implements PowerApi {
+class FakePower extends EventEmitter {
   /** As Linux and macOS before a shutdown; false if the app has not asked the system to wait. */
   shutDown(): boolean {
     const event = new FakeEvent();
@@ -56,12 +51,12 @@ class FakePower extends EventEmitter implements PowerApi {
   }
 }
 
-type LoginItemSettings = Parameters<AppApi['setLoginItemSettings']>[0];
+type LoginItemSettings = Electron.Settings;
 
-class FakeApp extends EventEmitter implements AppApi {
-  loginItem: Partial<ReturnType<AppApi['getLoginItemSettings']>> = {};
+class FakeApp extends EventEmitter {
+  loginItem: Partial<Electron.LoginItemSettings> = {};
   dockShown = true;
-  dock: AppApi['dock'] = {
+  readonly dock = {
     show: () => {
       this.dockShown = true;
       return Promise.resolve();
@@ -82,7 +77,7 @@ class FakeApp extends EventEmitter implements AppApi {
   showAboutPanel(): void {
     this.about.shown++;
   }
-  getLoginItemSettings(): ReturnType<AppApi['getLoginItemSettings']> {
+  getLoginItemSettings(): Electron.LoginItemSettings {
     return {
       openAtLogin: false,
       wasOpenedAtLogin: false,
@@ -133,15 +128,15 @@ class FakeApp extends EventEmitter implements AppApi {
   }
 }
 
-class FakeContents extends EventEmitter implements ContentsApi {
+class FakeContents extends EventEmitter {
   check: CheckHandler = () => true;
   request: RequestHandler = (_contents, _permission, callback) => callback(true);
   openHandler: () => { action: 'allow' | 'deny' } = () => ({ action: 'allow' });
-  readonly session: SessionApi = {
-    setPermissionCheckHandler: (handler) => {
+  readonly session = {
+    setPermissionCheckHandler: (handler: CheckHandler) => {
       this.check = handler;
     },
-    setPermissionRequestHandler: (handler) => {
+    setPermissionRequestHandler: (handler: RequestHandler) => {
       this.request = handler;
     },
   };
@@ -150,7 +145,7 @@ class FakeContents extends EventEmitter implements ContentsApi {
   }
 }
 
-export class FakeWindow extends EventEmitter implements WindowApi {
+export class FakeWindow extends EventEmitter {
   readonly options: BrowserWindowConstructorOptions;
   readonly webContents = new FakeContents();
   readonly loaded: string[] = [];
@@ -219,7 +214,7 @@ export class FakeWindow extends EventEmitter implements WindowApi {
 }
 
 /** A window without a page. */
-export class FakeSessionWindow extends EventEmitter implements SessionWindowApi {
+export class FakeSessionWindow extends EventEmitter {
   readonly options: BaseWindowConstructorOptions;
   constructor(options: BaseWindowConstructorOptions) {
     super();
@@ -227,7 +222,7 @@ export class FakeSessionWindow extends EventEmitter implements SessionWindowApi 
   }
 }
 
-export class FakeMenu extends EventEmitter implements MenuApi {
+export class FakeMenu extends EventEmitter {
   readonly items: readonly MenuItemConstructorOptions[];
   constructor(items: readonly MenuItemConstructorOptions[]) {
     super();
@@ -249,7 +244,7 @@ export class FakeMenu extends EventEmitter implements MenuApi {
   }
 }
 
-export class FakeTray extends EventEmitter implements TrayApi {
+export class FakeTray extends EventEmitter {
   readonly images: string[];
   readonly tooltips: string[] = [];
   readonly menus: FakeMenu[] = [];
@@ -269,8 +264,8 @@ export class FakeTray extends EventEmitter implements TrayApi {
   setToolTip(text: string): void {
     this.tooltips.push(text);
   }
-  setContextMenu(menu: MenuApi | null): void {
-    if (menu instanceof FakeMenu) this.menus.push(menu);
+  setContextMenu(menu: FakeMenu | null): void {
+    if (menu !== null) this.menus.push(menu);
   }
   destroy(): void {
     this.removed = true;
@@ -324,7 +319,8 @@ export function createFakeElectron(): FakeElectron {
   let appMenu: FakeMenu | null = null;
   let nextLoadError: Error | null = null;
 
-  const electron: ElectronApi = {
+  // Of each part only what the shell uses.
+  const electron = {
     app,
     BrowserWindow: class extends FakeWindow {
       constructor(options: BrowserWindowConstructorOptions) {
@@ -347,17 +343,17 @@ export function createFakeElectron(): FakeElectron {
       }
     },
     Menu: {
-      buildFromTemplate(template) {
+      buildFromTemplate(template: readonly MenuItemConstructorOptions[]) {
         const menu = new FakeMenu(template);
         menus.push(menu);
         return menu;
       },
-      setApplicationMenu: (menu) => {
-        appMenu = menu instanceof FakeMenu ? menu : null;
+      setApplicationMenu: (menu: FakeMenu | null) => {
+        appMenu = menu;
       },
     },
     dialog: {
-      showErrorBox: (title, content) => void errors.push({ title, content }),
+      showErrorBox: (title: string, content: string) => void errors.push({ title, content }),
       showMessageBox: (...given: unknown[]) => {
         const box = given.at(-1) as MessageBoxOptions;
         boxes.push(box);
@@ -373,8 +369,8 @@ export function createFakeElectron(): FakeElectron {
       },
     },
     shell: {
-      openExternal: (url) => Promise.resolve(void openedOutside.push(url)),
-      openPath: (path) => {
+      openExternal: (url: string) => Promise.resolve(void openedOutside.push(url)),
+      openPath: (path: string) => {
         openedPaths.push(path);
         return Promise.resolve('');
       },
@@ -385,7 +381,7 @@ export function createFakeElectron(): FakeElectron {
         blockers.add(++blockersMade);
         return blockersMade;
       },
-      stop: (id) => blockers.delete(id),
+      stop: (id: number) => blockers.delete(id),
     },
     Notification: class extends FakeNotification {
       static isSupported(): boolean {
@@ -397,10 +393,10 @@ export function createFakeElectron(): FakeElectron {
       }
     },
     screen: { getAllDisplays: () => displays },
-    clipboard: { writeText: (text) => Promise.resolve(void copied.push(text)) },
+    clipboard: { writeText: (text: string) => Promise.resolve(void copied.push(text)) },
   };
   return {
-    electron,
+    electron: electron as unknown as ElectronApi,
     app,
     windows,
     sessionWindows,

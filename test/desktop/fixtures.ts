@@ -3,7 +3,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
-import type { HostApi } from '../../main/platform/host.ts';
+import type { Host } from '../../main/app/app.ts';
 import type { ChangeResult } from '#shared/settings.ts';
 import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 
@@ -118,7 +118,7 @@ export function factsOf(scene: Scene): TrayFacts {
   return { ...snapshotOf(scene), machine: scene.machine ?? 'on' };
 }
 
-export interface FakeHost extends HostApi {
+export interface FakeHost extends Host {
   /** Calls that came in, in order. */
   readonly calls: string[];
   /** Changes the scene and tells the subscribers. */
@@ -140,6 +140,10 @@ export function createFakeHost(
   let codes = 0;
   return {
     calls,
+    notices: [],
+    askForModels: () => undefined,
+    checkNow: () => undefined,
+    changed: () => undefined,
     start() {
       calls.push('start');
       if (startError !== null) return Promise.reject(startError);

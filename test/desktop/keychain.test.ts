@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import type { SafeStorageApi } from '../../main/desktop/electron-api.ts';
-import { type Keychain, openKeychain } from '../../main/desktop/keychain.ts';
+import type { SafeStorage } from 'electron';
+import { type Keychain, type KeychainDeps, openKeychain } from '../../main/desktop/keychain.ts';
 import { createSecretBox, newBoxKey } from '../../main/platform/secrets.ts';
 import { createFakeHost } from './fixtures.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';
 
-type Backend = ReturnType<SafeStorageApi['getSelectedStorageBackend']>;
+type Backend = ReturnType<SafeStorage['getSelectedStorageBackend']>;
 
 /** A keychain of one system; another `owner` cannot open what it has sealed. */
 function createSafeStorage(owner = 'ann', backend: Backend = 'gnome_libsecret') {
   const state = { isThere: true, shouldReEncrypt: false, sealed: 0 };
-  const safeStorage: SafeStorageApi = {
+  const safeStorage: KeychainDeps['safeStorage'] = {
     getSelectedStorageBackend: () => backend,
     isAsyncEncryptionAvailable: () => Promise.resolve(state.isThere),
     encryptStringAsync(text) {

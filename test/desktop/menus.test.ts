@@ -1,6 +1,6 @@
 import type { MenuItemConstructorOptions } from 'electron';
 import { describe, expect, test } from 'vitest';
-import { contextMenu } from '../../main/desktop/menus.ts';
+import { contextMenu } from '../../main/desktop/window.ts';
 import { settle, startDesktop } from './harness.ts';
 
 type Items = readonly MenuItemConstructorOptions[];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Actions } from '../../main/desktop/actions.ts';
 import { noticesOf } from '../../main/desktop/owner-notices.ts';
 import { createManualClock } from '../support/clock.ts';
 import { createFakeHost, factsOf, type Scene } from './fixtures.ts';
@@ -72,15 +73,17 @@ test('each notice comes with the button that helps', () => {
     { failedMachines: 1 },
     down,
   ];
-  const actions = scenes.flatMap((scene) =>
-    noticesOf(factsOf(scene)).map(({ button }) => button.action),
-  );
-  expect(actions).toEqual([
-    'configure hosted_a',
-    'configure hosted_b',
-    'configure hosted_c',
-    'open-failed-machines',
-    'open-window',
+  const opened: (string | undefined)[] = [];
+  const act = { openWindow: (view?: string) => void opened.push(view) } as Actions;
+  for (const scene of scenes) {
+    for (const { button } of noticesOf(factsOf(scene))) button.does(act);
+  }
+  expect(opened).toEqual([
+    'settings/hosted_a',
+    'settings/hosted_b',
+    'settings/hosted_c',
+    'providers/failed',
+    undefined,
   ]);
 });
 

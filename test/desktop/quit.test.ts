@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Host } from '../../main/app/app.ts';
 import { ownedHost } from '../../main/app/shutdown.ts';
 import { createManualClock } from '../support/clock.ts';
 import { FakeEvent } from './fake-electron.ts';
@@ -75,8 +74,7 @@ describe('the end of the session', () => {
     const host = createFakeHost();
     const released: string[] = [];
     const lock = { listensAt: () => undefined, release: () => void released.push('lock') };
-    // The desktop's view of the host is the part that is asked here.
-    const owned = ownedHost(host as unknown as Host, lock);
+    const owned = ownedHost(host, lock);
     const stopped = owned.stop(1500);
     host.finishStop();
     await stopped;

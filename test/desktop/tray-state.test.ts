@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { menuTemplate } from '../../main/desktop/menus.ts';
 import { describeServing, foldFacts, recentProblem } from '../../main/desktop/tray-state.ts';
 import { createFakeHost, factsOf, type Scene, snapshotOf } from './fixtures.ts';
 import { startDesktop } from './harness.ts';
@@ -91,10 +90,13 @@ test('a label in the tray is cut between characters, not within one', () => {
   expect(line).toMatch(/🦙…$/u);
 });
 
-test('a label in the tray that is written from right to left is shown as it is, without escapes', () => {
-  const text = lineOf({ labels: { local: 'מנוע שלי' } });
-  const [item] = menuTemplate([{ kind: 'text', text }], () => undefined);
-  expect(item?.label).toBe('Serving from מנוע שלי');
+async function firstLabel(label: string): Promise<string | undefined> {
+  const { tray } = await startDesktop({ host: createFakeHost({ labels: { local: label } }) });
+  return tray().menu.items[0]?.label;
+}
+
+test('a label in the tray that is written from right to left is shown as it is, without escapes', async () => {
+  expect(await firstLabel('מנוע שלי')).toBe('Serving from מנוע שלי');
 });
 
 describe('the last problem', () => {
@@ -125,9 +127,8 @@ describe('the last problem', () => {
   });
 });
 
-test('a menu label with & is shown as it is, not as an access key', () => {
-  const [item] = menuTemplate([{ kind: 'text', text: 'R&D' }], () => undefined);
-  expect(item?.label).toBe('R&&D');
+test('a menu label with & is shown as it is, not as an access key', async () => {
+  expect(await firstLabel('R&D')).toBe('Serving from R&&D');
 });
 
 test('a delta from the live feed changes in the tray state what it names and nothing else', () => {

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import type { UtilityProcess } from 'electron';
 import { expect, test } from 'vitest';
 import { runTool } from '../../main/agent/telemetry/tool-process.ts';
 import { createUtilityHelper } from '../../main/desktop/utility-helper.ts';
@@ -18,7 +19,7 @@ function called() {
     {
       fork(...args) {
         forked.push(args);
-        return child;
+        return child as unknown as UtilityProcess;
       },
     },
     { PATH: '/bin' },

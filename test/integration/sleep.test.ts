@@ -13,9 +13,9 @@ import { at } from '../support/words.ts';
 
 /** Wakes the computer of a gateway, as Electron tells of it. */
 function wake({ host }: TestGateway): void {
-  const { power } = createFakeElectron();
+  const { electron, power } = createFakeElectron();
   const preferences = createPreferences(memoryFile());
-  followSleep({ powerMonitor: power, host, preferences, log: silentLog });
+  followSleep({ ...electron, host, preferences, log: silentLog });
   power.emit('resume');
 }
 
