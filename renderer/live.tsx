@@ -19,7 +19,7 @@ import { Requests } from './features/requests/requests.tsx';
 import type { Drafts } from './features/settings/draft.ts';
 import { Settings } from './features/settings/settings.tsx';
 import { hashOf, type Route } from './route.ts';
-import { t } from './text/t.ts';
+import * as t from './text/t.ts';
 import { usePageFocus } from './ui/use-page-focus.ts';
 import { type WindowContent, WindowContext } from './window-context.ts';
 

@@ -1,5 +1,5 @@
 import { parseVisible } from '#shared/visible.ts';
-import { t } from '../text/t.ts';
+import * as t from '../text/t.ts';
 
 const TOKEN_KEY = 'switchyard.session';
 const BROWSER_KEY = 'switchyard.browser';

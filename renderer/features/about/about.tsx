@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Access, RememberedBrowser } from '../../api/access.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { Fact } from '../../ui/facts.tsx';

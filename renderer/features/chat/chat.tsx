@@ -6,9 +6,9 @@ import type { LiveData } from '../../api/live-data.ts';
 import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { predicateText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CopyButton } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
+import { ErrorText, Form } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { namesOf } from '../providers/provider-standing.ts';
@@ -114,13 +114,12 @@ function waitingText(
   );
 }
 
-function Composer({
-  input,
-  conversation: { isRunning, send, stop },
-}: {
+interface ComposerProps {
   readonly input: RefObject<HTMLTextAreaElement | null>;
   readonly conversation: Conversation;
-}) {
+}
+
+function Composer({ input, conversation: { isRunning, send, stop } }: ComposerProps) {
   const [draft, setDraft] = useState('');
   useEffect(() => input.current?.focus(), [input]);
   const onSend = (): void => {
@@ -134,14 +133,7 @@ function Composer({
     input.current?.focus();
   };
   return (
-    <form
-      className="composer"
-      aria-label={t.chat.message}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSend();
-      }}
-    >
+    <Form className="composer" aria-label={t.chat.message} onSend={onSend}>
       <textarea
         ref={input}
         value={draft}
@@ -164,7 +156,7 @@ function Composer({
         </Button>
       )}
       <p className="quiet">{t.chat.keys}</p>
-    </form>
+    </Form>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-import type { t } from '../../text/t.ts';
+import type * as t from '../../text/t.ts';
 
 export const STACKS = ['upstream', 'model'] as const;
 

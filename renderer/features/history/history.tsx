@@ -9,8 +9,9 @@ import { firstTokenMsOfRequest } from '#shared/live.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Fact, type FactText, Unreadable } from '../../ui/facts.tsx';
+import { Filters } from '../../ui/fields.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
@@ -71,17 +72,13 @@ export function History({
     <>
       <div className="page-head">
         <h1 id="history-title">{words.title}</h1>
-        <nav className="filters" aria-label={words.range}>
-          {HISTORY_RANGES.map((each) => (
-            <a
-              key={each}
-              href={hashOf({ page: 'history', range: each, stack })}
-              aria-current={each === range ? 'true' : undefined}
-            >
-              {words.ranges[each]}
-            </a>
-          ))}
-        </nav>
+        <Filters
+          label={words.range}
+          choices={HISTORY_RANGES}
+          chosen={range}
+          words={words.ranges}
+          hash={(each) => hashOf({ page: 'history', range: each, stack })}
+        />
       </div>
       {isUnreadable && (
         <Unreadable what={words.subject} message={failure.refusal.message} onRetry={again} />

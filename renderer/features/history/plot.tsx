@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { HistoryReport } from '#shared/usage.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { type Bar, niceMax, stepText } from './history-model.ts';
 
 const WIDTH = 1000;

@@ -3,7 +3,7 @@ import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { distinctNames, unknownMachine } from '#shared/machine-names.ts';
 import { type HistoryReport, MACHINE_FIGURES, type MachineFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import {
   type Bar,
   barsUpTo,

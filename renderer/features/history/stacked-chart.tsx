@@ -3,7 +3,8 @@ import type { Narrowing } from '#shared/request-filter.ts';
 import type { HistoryReport } from '#shared/usage.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
+import { Filters } from '../../ui/fields.tsx';
 import { type Stack, STACKS, stepCount, stepOf, stepText } from './history-model.ts';
 import { Plot } from './plot.tsx';
 
@@ -35,17 +36,13 @@ export function StackedChart({ report, stack, nameOf }: StackedChartProps) {
       <figcaption>
         <div className="stacked-title">
           {words.answers}
-          <nav className="filters" aria-label={words.stackedBy}>
-            {STACKS.map((each) => (
-              <a
-                key={each}
-                href={hashOf({ page: 'history', range: report.range, stack: each })}
-                aria-current={each === stack ? 'true' : undefined}
-              >
-                {words.stacks[each]}
-              </a>
-            ))}
-          </nav>
+          <Filters
+            label={words.stackedBy}
+            choices={STACKS}
+            chosen={stack}
+            words={words.stacks}
+            hash={(each) => hashOf({ page: 'history', range: report.range, stack: each })}
+          />
         </div>
         <ul className="stacked-names">
           {layers.map((layer) => (

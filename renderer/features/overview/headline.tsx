@@ -6,7 +6,7 @@ import type { Tone } from '../../text/en/states.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import type { Absence } from '../../text/en/overview.tsx';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { hashOf, type Route } from '../../route.ts';

@@ -2,7 +2,7 @@ import { useState, useCallback } from 'react';
 import { OUTCOMES, type RequestRow } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { feedLabels } from '../requests/attempt-names.ts';
 import { FirstRequest } from '../requests/first-request.tsx';

@@ -8,7 +8,7 @@ import { hashOf } from '../../route.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatCompact, formatCount, formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { Fact, StateWord } from '../../ui/facts.tsx';
 import { type Flow, isLasting, type UpstreamView } from './upstream-list.ts';

@@ -5,9 +5,9 @@ import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import type { Control } from '../../api/control.ts';
 import type { LiveData } from '../../api/live-data.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
+import { ErrorText, Select } from '../../ui/fields.tsx';
 import { useAttempt, useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
@@ -201,21 +201,13 @@ function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
       <label>
         <span className="unseen">{t.overview.demo.of(label)}</span>
         {t.overview.demo.simulate}
-        <select
+        <Select
           value={shown}
           disabled={!control}
           data-broken={shown !== 'none' || undefined}
-          onChange={({ target }) => {
-            const next = DEMO_FAULTS.find((known) => known === target.value);
-            if (next) choose(next);
-          }}
-        >
-          {DEMO_FAULTS.map((known) => (
-            <option key={known} value={known}>
-              {t.overview.demo.faults[known]}
-            </option>
-          ))}
-        </select>
+          options={DEMO_FAULTS.map((known) => [known, t.overview.demo.faults[known]])}
+          onChoose={choose}
+        />
       </label>
       <ErrorText text={error} />
     </div>

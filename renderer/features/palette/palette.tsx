@@ -3,7 +3,7 @@ import type { AgentState } from '../../api/agent.ts';
 import { isHostedId } from '#shared/ids.ts';
 import type { Machines } from '../../api/providers.ts';
 import { hashOf, TABS } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow, type WindowContent } from '../../window-context.ts';

@@ -7,7 +7,7 @@ import type { Machines } from '../../api/providers.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatMoment } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 

@@ -2,7 +2,7 @@ import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import type { LiveData } from '../../api/live-data.ts';
 
 export type Labels = ReadonlyMap<string, string>;

@@ -1,7 +1,7 @@
 import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts';
 import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { type Labels, nameOf } from './attempt-names.ts';
 import { brokenBefore } from './waterfall-model.ts';
 

@@ -3,7 +3,7 @@ import { firstTokenMsOf, type RequestRow, type AttemptRow } from '#shared/live.t
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CodeLine, CopyButton } from '../../ui/buttons.tsx';
 import { Fact } from '../../ui/facts.tsx';
 import { Modal } from '../../ui/modal.tsx';

@@ -1,7 +1,7 @@
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import { formatClock, formatDuration } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';

@@ -1,7 +1,7 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
 import { predicateText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { type Labels, nameOf } from './attempt-names.ts';
 import { gaveContent, hasDiverged, hedgedCall, skippedUpstreams } from './attempt-text.ts';
 

@@ -4,7 +4,7 @@ import type { RequestRow } from '#shared/live.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration } from '../../text/format.ts';
 import { predicateText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { type Labels, nameOf, placeName } from './attempt-names.ts';
 import { gaveContent, tokensPerSecond } from './attempt-text.ts';
 import { briefStoryOf } from './request-story.ts';

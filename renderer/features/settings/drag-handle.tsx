@@ -1,6 +1,6 @@
 import { type PointerEvent, useEffect, useState } from 'react';
 import { HOSTED_IDS, type HostedId, isHostedId, type UpstreamId } from '#shared/ids.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ErrorText } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { isEmptyPlace, type Placed, whyFixed } from './upstream-place.tsx';

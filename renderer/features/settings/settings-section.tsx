@@ -5,8 +5,9 @@ import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../../api/client.ts';
 import { refusalText } from '../../text/refusal-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
+import { Form } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { savedListPrice } from '../setup/hosted-form.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
@@ -96,13 +97,10 @@ export function SettingsSection(props: SettingsSectionProps) {
           <UpstreamPlace id={hosted} label={title} {...{ view, drafts }} />
         </div>
       )}
-      <form
+      <Form
         noValidate
         aria-label={title}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void saveAndTest();
-        }}
+        onSend={saveAndTest}
         onReset={(event) => {
           event.preventDefault();
           forget();
@@ -135,7 +133,7 @@ export function SettingsSection(props: SettingsSectionProps) {
             )}
           </div>
         )}
-      </form>
+      </Form>
     </details>
   );
 }

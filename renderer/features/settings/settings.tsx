@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { CodeLine } from '../../ui/buttons.tsx';
 import { Unreadable } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';

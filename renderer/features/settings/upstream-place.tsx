@@ -1,10 +1,9 @@
-import { useState } from 'react';
 import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
-import { ConfirmDialog } from '../../ui/modal.tsx';
+import { ConfirmButton } from '../../ui/modal.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import type { Drafts } from './draft.ts';
@@ -25,7 +24,6 @@ const words = t.settings.place;
 export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
   const { control, actions } = useWindow();
   const { error, attempt } = useAttempt();
-  const [isAsking, setAsking] = useState(false);
   const place = HOSTED_IDS.indexOf(id);
   const held = variableOf(view, id);
 
@@ -33,7 +31,6 @@ export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
     if (await attempt(actions.swapUpstreams(id, other))) goTo(other);
   };
   const remove = async (): Promise<void> => {
-    setAsking(false);
     await attempt(actions.saveSettings(removalOf(view, id)));
   };
   const mover = (other: HostedId | undefined, word: string) => {
@@ -58,26 +55,19 @@ export function UpstreamPlace({ id, label, view, drafts }: UpstreamPlaceProps) {
     <>
       {mover(HOSTED_IDS[place - 1], words.up)}
       {mover(HOSTED_IDS[place + 1], words.down)}
-      <Button
+      <ConfirmButton
         disabled={!control || held !== null}
         title={held === null ? undefined : words.held(held)}
-        onClick={() => setAsking(true)}
+        asks={words.removeTitle(label)}
+        text={words.removeText}
+        action={words.removeNow(label)}
+        onConfirm={remove}
       >
         {words.remove}
         <span className="unseen"> {label}</span>
-      </Button>
+      </ConfirmButton>
       {held !== null && <span className="quiet">{words.held(held)}</span>}
       <ErrorText text={error} />
-      {isAsking && (
-        <ConfirmDialog
-          title={words.removeTitle(label)}
-          action={words.removeNow(label)}
-          onConfirm={() => void remove()}
-          onClose={() => setAsking(false)}
-        >
-          {words.removeText}
-        </ConfirmDialog>
-      )}
     </>
   );
 }

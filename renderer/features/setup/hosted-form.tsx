@@ -4,9 +4,9 @@ import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { baseUrlsFor, completeBaseUrl } from '../../text/address.ts';
 import { refusalText } from '../../text/refusal-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, READ_ONLY_NOTE } from '../../ui/buttons.tsx';
-import { ErrorText, TextField } from '../../ui/fields.tsx';
+import { ErrorText, Form, Select, TextField } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type ListPrice, listPriceOf } from './list-prices.ts';
 import { costHint, TestResult, useTest } from './upstream-test.tsx';
@@ -25,7 +25,6 @@ const FIELD_LABELS = {
   priceOutput: words.priceOutput,
 };
 
-/** `onWorks` is called once the upstream is saved and has answered. */
 export function HostedForm({
   id,
   onWorks,
@@ -64,29 +63,22 @@ export function HostedForm({
   };
 
   return (
-    <form
+    <Form
       className="setup-form"
       aria-label={words.form}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (preset !== null) void save(preset);
-      }}
+      onSend={() => preset !== null && save(preset)}
     >
       <label className="setup-field">
         <span>{words.service}</span>
-        <select
+        <Select
           value={preset?.name ?? ''}
           disabled={!control}
-          onChange={({ target }) => {
-            setPreset(PRESETS.find(({ name }) => name === target.value) ?? null);
+          options={[['', t.setup.chooseOne], ...PRESETS.map(({ name }) => [name, name] as const)]}
+          onChoose={(chosenName) => {
+            setPreset(PRESETS.find(({ name }) => name === chosenName) ?? null);
             setModel('');
           }}
-        >
-          <option value="">{t.setup.chooseOne}</option>
-          {PRESETS.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
+        />
       </label>
       {preset !== null && (
         <>
@@ -122,7 +114,7 @@ export function HostedForm({
       )}
       <TestResult state={test.state} onAgain={tested} />
       <ErrorText text={error} />
-    </form>
+    </Form>
   );
 }
 
@@ -324,14 +316,14 @@ function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
         )}
         <label className="setup-field">
           <span>{t.setup.model}</span>
-          <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
-            <option value="">
-              {query === '' ? t.setup.chooseOne : t.setup.chooseOf(found.length)}
-            </option>
-            {found.map((model) => (
-              <option key={model}>{model}</option>
-            ))}
-          </select>
+          <Select
+            value={chosen}
+            options={[
+              ['', query === '' ? t.setup.chooseOne : t.setup.chooseOf(found.length)],
+              ...found.map((model) => [model, model] as const),
+            ]}
+            onChoose={onChoose}
+          />
         </label>
       </>
     );

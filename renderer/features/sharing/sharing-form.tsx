@@ -2,9 +2,9 @@ import { type ReactNode, useId, useState } from 'react';
 import type { AddedKey } from '#shared/keys.ts';
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
-import { ErrorText, TextField } from '../../ui/fields.tsx';
+import { ErrorText, Form, TextField } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 
 const words = t.sharing;
@@ -30,12 +30,12 @@ export function SharingForm({ sharing, hasKeys, view, onChanged }: SharingFormPr
   // Nobody may reach the gateway from outside while it asks for no key.
   const isNameMissing = () => isOutside && !hasKeys && added === null && keyName.trim() === '';
   return (
-    <form
+    <Form
       className="sharing"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSend={async () => {
         const newKey = isOutside && added === null ? keyName.trim() : '';
-        void apply({ host, names: isOutside ? namesIn(names) : saved, newKey }).then(onChanged);
+        await apply({ host, names: isOutside ? namesIn(names) : saved, newKey });
+        onChanged();
       }}
     >
       {isHeld && <p className="notice">{words.held(<code>{hostSetting.env}</code>)}</p>}
@@ -110,7 +110,7 @@ export function SharingForm({ sharing, hasKeys, view, onChanged }: SharingFormPr
       <output className="sharing-done">
         {done !== null && <Done done={done} added={added} />}
       </output>
-    </form>
+    </Form>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import type { SettingsView } from '#shared/settings.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ErrorText } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';

@@ -1,6 +1,6 @@
 import type { AgentMembership, AgentView, AgentEnergy } from '#shared/agent.ts';
 import { formatAge } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import type { FactText } from '../../ui/facts.tsx';
 import { chipText, modelText } from '../providers/provider-facts.ts';
 import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';

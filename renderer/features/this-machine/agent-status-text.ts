@@ -1,6 +1,6 @@
 import type { AgentEngine, AgentMembership, AgentView, AgentModel } from '#shared/agent.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
 import { engineName } from './agent-engine.ts';
 import {

@@ -7,7 +7,7 @@ import {
 } from '#shared/agent.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { Check } from '#shared/provider.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 
 const { notes, summary } = t.doctor;
 

@@ -2,7 +2,7 @@ import { useId, useState } from 'react';
 import type { AgentView, DoctorReport } from '#shared/agent.ts';
 import type { Check } from '#shared/provider.ts';
 import { formatDuration } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';

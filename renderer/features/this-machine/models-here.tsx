@@ -1,6 +1,6 @@
 import { useId, useState } from 'react';
 import type { AgentModel, AgentView } from '#shared/agent.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';

@@ -1,6 +1,6 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { AgentView } from '#shared/agent.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ErrorText, Switch } from '../../ui/fields.tsx';
 import { READ_ONLY_NOTE } from '../../ui/buttons.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
