@@ -13,7 +13,7 @@ import { upstreamList } from './features/overview/upstream-list.ts';
 import { Palette } from './features/palette/palette.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
-import { feedLabels } from './features/requests/attempt-names.ts';
+import { feedLabels } from './features/requests/request-text.ts';
 import { OpenRequest, useOpenRequest } from './features/requests/open-request.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import type { Drafts } from './features/settings/draft.ts';

@@ -12,8 +12,7 @@ import { ErrorText, Form } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { namesOf } from '../providers/provider-standing.ts';
-import { feedLabels, type Labels, wholeNameOf } from '../requests/attempt-names.ts';
-import { whoOf, whyOf } from '../requests/request-text.ts';
+import { feedLabels, type Labels, wholeNameOf, whoOf, whyOf } from '../requests/request-text.ts';
 import type { Conversation, Turn } from './conversation.ts';
 
 /** A conversation through the gateway, kept only in the page until it is closed. */

@@ -9,7 +9,7 @@ import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import type { SettingView } from '#shared/settings.ts';
-import { type Labels, placeName } from '../requests/attempt-names.ts';
+import { type Labels, placeName } from '../requests/request-text.ts';
 
 const words = t.models;
 

@@ -4,7 +4,7 @@ import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
-import { feedLabels } from '../requests/attempt-names.ts';
+import { feedLabels } from '../requests/request-text.ts';
 import { FirstRequest } from '../requests/first-request.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';

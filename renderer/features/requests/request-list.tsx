@@ -6,10 +6,8 @@ import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
 import { useWindow } from '../../window-context.ts';
-import type { Labels } from './attempt-names.ts';
-import { amountOf, outcomeWords, whatOf, whoOf, whyOf } from './request-text.ts';
-import { AXIS_TICKS_MS, axisPercent, elapsedOf } from './waterfall-model.ts';
-import { Waterfall } from './waterfall.tsx';
+import { amountOf, type Labels, outcomeWords, whatOf, whoOf, whyOf } from './request-text.ts';
+import { AXIS_TICKS_MS, axisPercent, elapsedOf, Waterfall } from './waterfall.tsx';
 
 interface RequestListProps {
   readonly rows: readonly RequestRow[];

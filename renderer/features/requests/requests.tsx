@@ -19,7 +19,7 @@ import * as t from '../../text/t.ts';
 import { Filters, Select } from '../../ui/fields.tsx';
 import { SEARCH_KEY, useShortcuts } from '../../ui/shortcuts.tsx';
 import { useWindow } from '../../window-context.ts';
-import { type Labels, labelsOf, machineName } from './attempt-names.ts';
+import { type Labels, labelsOf, machineName } from './request-text.ts';
 import { FirstRequest } from './first-request.tsx';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
