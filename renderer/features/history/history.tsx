@@ -16,16 +16,17 @@ import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import {
+  barsUpTo,
   bestRange,
   firstTokenMs,
   type Measure,
   MEASURES,
   moneyText,
+  niceMax,
+  peakOf,
   percentiles,
   rateText,
   type Stack,
-  stepCount,
-  stepOf,
   stepText,
   tokensPerSecond,
   kwhOf,
@@ -54,14 +55,13 @@ function useReport(asked: HistoryRange | null) {
   return { range, report: isLate && failure !== null ? null : value, isLate, failure, again };
 }
 
-/** Usage over time; without a range, over the one that shows most. */
-export function History({
-  range: asked,
-  stack = 'upstream',
-}: {
+interface HistoryProps {
   readonly range: HistoryRange | null;
   readonly stack?: Stack | undefined;
-}) {
+}
+
+/** Usage over time; without a range, over the one that shows most. */
+export function History({ range: asked, stack = 'upstream' }: HistoryProps) {
   const { data, frozenAt } = useWindow();
   const { range, report, isLate, failure, again } = useReport(asked);
   const charts = useRef<HTMLDivElement>(null);
@@ -214,8 +214,12 @@ const isDrawn = ({ id, of }: Measure, { points }: HistoryReport): boolean =>
 
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
   const values = valuesOf(report.points, measure.of);
-  const peak = Math.max(0, ...values.map(({ value }) => value));
-  const steps = stepCount(report);
+  const peak = peakOf(values);
+  const max = niceMax(peak);
+  const bars = barsUpTo(report, values, max).map((bar) => ({
+    ...bar,
+    title: `${stepText(report, bar.at)}: ${measure.text(bar.value)}`,
+  }));
   const filter = LEADS_TO[measure.id];
   return (
     <figure className="chart" data-layer={measure.id === 'failures' ? 'failed' : undefined}>
@@ -227,15 +231,7 @@ function Chart({ report, measure }: { readonly report: HistoryReport; readonly m
         )}
         <span className="chart-max">{words.peak(measure.text(peak))}</span>
       </figcaption>
-      <Plot report={report} peak={peak} text={measure.text}>
-        {(scale) =>
-          values.map(({ at, value }) => (
-            <rect key={at} {...scale.box(stepOf(report, at) / steps, 1 / steps, value, value)}>
-              <title>{`${stepText(report, at)}: ${measure.text(value)}`}</title>
-            </rect>
-          ))
-        }
-      </Plot>
+      <Plot {...{ report, bars, max }} text={measure.text} />
     </figure>
   );
 }
