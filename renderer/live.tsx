@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import type { LiveData } from './api/live-data.ts';
+import type { LiveData } from './api/window-state.ts';
 import type { Switchyard } from './api/switchyard.ts';
 import { About } from './features/about/about.tsx';
 import { Chat } from './features/chat/chat.tsx';

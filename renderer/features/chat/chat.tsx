@@ -2,7 +2,7 @@ import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useStat
 import { parseFallbackReason } from '#shared/reasons.ts';
 import { firstTokenMsOfRequest, type RequestRow } from '#shared/live.ts';
 import { namesMachine, withMachineNames } from '#shared/machine-names.ts';
-import type { LiveData } from '../../api/live-data.ts';
+import type { LiveData } from '../../api/window-state.ts';
 import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { predicateText } from '../../text/reason-text.ts';

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { NoProviderCause } from '#shared/condition.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Tone } from '../../text/en/states.ts';
@@ -227,7 +228,7 @@ const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ check: id, label }
  * answers, so that also what passes by itself is told.
  */
 function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Problem | null {
-  const { label, id, circuit, budget } = report;
+  const { label, circuit } = report;
   switch (condition.kind) {
     case 'cooling':
     case 'probe':
@@ -241,12 +242,8 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
       const isTold = reason === 'budget' || isLasting(reason) || isStuck;
       return isTold ? skipProblem(report, reason) : null;
     }
-    case 'no-provider': {
-      const { cause } = condition;
-      // A pause is what the owner wanted, unless nobody else answers.
-      if (cause === 'verifying' || (cause === 'paused' && !isStuck)) return null;
-      return problem(w.noProvider[cause].what(label), w.noProvider[cause].todo, MACHINES);
-    }
+    case 'no-provider':
+      return noProviderProblem(label, condition.cause, isStuck);
     case 'down':
       return downProblem(report, condition.reason);
     case 'on-demand':
@@ -254,13 +251,19 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
         ? problem(w.notStarted(label), w.notStartedTodo, checkOf(report))
         : null;
     default:
-      if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
-      return problem(
-        w.nearBudget(label, budget.period),
-        '',
-        settingsAt(id, remedyWords.raiseBudget),
-      );
+      return nearBudget(report);
   }
+}
+
+function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
+  if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
+  return problem(w.nearBudget(label, budget.period), '', settingsAt(id, remedyWords.raiseBudget));
+}
+
+function noProviderProblem(label: string, cause: NoProviderCause, isStuck: boolean) {
+  // A pause is what the owner wanted, unless nobody else answers.
+  if (cause === 'verifying' || (cause === 'paused' && !isStuck)) return null;
+  return problem(w.noProvider[cause].what(label), w.noProvider[cause].todo, MACHINES);
 }
 
 const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>

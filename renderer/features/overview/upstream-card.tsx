@@ -169,15 +169,16 @@ export function upstreamWords({ condition, flow }: UpstreamView): UpstreamWords 
       );
     case 'untested':
       return say('grey', states.untested, details.notCalled);
-    case 'closed': {
-      const detail = condition.isUnused ? details.answeredCheck : null;
-      return flow === 'ends'
-        ? say('green', states.serving, detail)
-        : say('grey', states.standby, detail);
-    }
+    case 'closed':
+      return closedWords(condition.isUnused, flow === 'ends');
     default:
       return assertNever(condition, 'condition');
   }
+}
+
+function closedWords(isUnused: boolean, serving: boolean): UpstreamWords {
+  const detail = isUnused ? details.answeredCheck : null;
+  return serving ? say('green', states.serving, detail) : say('grey', states.standby, detail);
 }
 
 function skipWords(reason: string, remainingMs: number): UpstreamWords {

@@ -4,7 +4,7 @@ import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts
 import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
 import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import type { LiveData } from '../../api/live-data.ts';
+import type { LiveData } from '../../api/window-state.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration } from '../../text/format.ts';
 import { predicateText, reasonText } from '../../text/reason-text.ts';

@@ -22,9 +22,8 @@ import {
   withoutSection,
 } from './draft.ts';
 import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
-import { PlaceHandle } from './drag-handle.tsx';
+import { PlaceHandle, UpstreamPlace } from './upstream-place.tsx';
 import { type Field, type Section, arrangedFields, matchingFields } from './settings-table.ts';
-import { UpstreamPlace } from './upstream-place.tsx';
 
 interface SettingsSectionProps {
   readonly section: Section;

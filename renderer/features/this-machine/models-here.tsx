@@ -5,7 +5,7 @@ import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
-import { modelDetail, modelGroups } from './agent-status-text.ts';
+import { modelDetail, modelGroups } from './agent-text.ts';
 
 const words = t.thisMachine.memory;
 
