@@ -4,7 +4,7 @@ import { Live } from './live.tsx';
 import { Locked } from './locked.tsx';
 import { hashOf, type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
-import { t } from './text/t.ts';
+import * as t from './text/t.ts';
 import { Button } from './ui/buttons.tsx';
 import { Header } from './ui/header.tsx';
 import { Shortcuts, usePaletteKey } from './ui/shortcuts.tsx';

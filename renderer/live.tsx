@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import type { LiveData } from './api/live-data.ts';
+import type { LiveData } from './api/window-state.ts';
 import type { Switchyard } from './api/switchyard.ts';
 import { About } from './features/about/about.tsx';
 import { Chat } from './features/chat/chat.tsx';
@@ -13,13 +13,13 @@ import { upstreamList } from './features/overview/upstream-list.ts';
 import { Palette } from './features/palette/palette.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
-import { feedLabels } from './features/requests/attempt-names.ts';
+import { feedLabels } from './features/requests/request-text.ts';
 import { OpenRequest, useOpenRequest } from './features/requests/open-request.tsx';
 import { Requests } from './features/requests/requests.tsx';
 import type { Drafts } from './features/settings/draft.ts';
 import { Settings } from './features/settings/settings.tsx';
 import { hashOf, type Route } from './route.ts';
-import { t } from './text/t.ts';
+import * as t from './text/t.ts';
 import { usePageFocus } from './ui/use-page-focus.ts';
 import { type WindowContent, WindowContext } from './window-context.ts';
 

@@ -1,7 +1,7 @@
-import { type FormEvent, useState } from 'react';
-import { t } from './text/t.ts';
+import { useState } from 'react';
+import * as t from './text/t.ts';
 import { Button, CodeLine } from './ui/buttons.tsx';
-import { ErrorText } from './ui/fields.tsx';
+import { ErrorText, Form, TextField } from './ui/fields.tsx';
 import { Logo } from './ui/header.tsx';
 
 interface LockedProps {
@@ -12,25 +12,27 @@ interface LockedProps {
 
 export function Locked({ notice, onUnlock }: LockedProps) {
   const [problem, setProblem] = useState<string | null>(null);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const key = new FormData(event.currentTarget).get('key');
-    if (typeof key === 'string' && key.trim() !== '') setProblem(await onUnlock(key.trim()));
-  };
+  const [key, setKey] = useState('');
   return (
     <main className="locked">
       <Logo />
       <h1>{t.shell.locked.title}</h1>
       <p>{t.shell.locked.text}</p>
-      <form className="unlock" onSubmit={(event) => void submit(event)}>
-        <label>
-          {t.shell.locked.key}
-          <input name="key" type="password" autoComplete="off" required />
-        </label>
+      <Form
+        className="unlock"
+        onSend={async () => key.trim() !== '' && setProblem(await onUnlock(key.trim()))}
+      >
+        <TextField
+          label={t.shell.locked.key}
+          type="password"
+          required
+          value={key}
+          onChange={setKey}
+        />
         <Button type="submit" data-primary>
           {t.shell.locked.open}
         </Button>
-      </form>
+      </Form>
       <ErrorText text={problem} />
       <p>{t.shell.locked.control}</p>
       <CodeLine text="switchyard open" what={t.shell.locked.command} />

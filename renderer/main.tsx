@@ -2,7 +2,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { connectSwitchyard } from './api/switchyard.ts';
-import { t } from './text/t.ts';
+import * as t from './text/t.ts';
 
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no #root');

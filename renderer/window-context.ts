@@ -1,7 +1,6 @@
 import { createContext, useContext, useEffect, useState } from 'react';
-import type { LiveData } from './api/live-data.ts';
+import type { LiveData, SettingsState } from './api/window-state.ts';
 import type { Switchyard } from './api/switchyard.ts';
-import type { SettingsState } from './api/window-state.ts';
 
 export interface WindowContent extends Omit<Switchyard, 'store'> {
   readonly data: LiveData;

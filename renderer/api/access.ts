@@ -25,12 +25,10 @@ export function createAccess(
   answered: () => void,
 ) {
   /** Null if the log is not written to a file. */
-  const logs = () =>
-    part<{ readonly lines: readonly string[] | null }, 'lines'>('lines', '/api/v1/logs');
+  const logs = () => part<readonly string[] | null>('lines', '/api/v1/logs');
   return {
     about: () => call<AboutGateway>('/api/v1/about'),
-    browsers: () =>
-      part<{ readonly data: readonly RememberedBrowser[] }, 'data'>('data', '/api/v1/browsers'),
+    browsers: () => part<readonly RememberedBrowser[]>('data', '/api/v1/browsers'),
     /** Resolves with an error message, or null. */
     remember: async (name: string): Promise<string | null> => {
       const problem = await client.remember(name);

@@ -1,5 +1,5 @@
 import { visible } from '#shared/visible.ts';
-import { t } from '../text/t.ts';
+import * as t from '../text/t.ts';
 import { type Client, jsonBody, NO_ANSWER, refusalOf } from './client.ts';
 import { readEvents } from './sse.ts';
 

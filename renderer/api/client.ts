@@ -1,5 +1,5 @@
 import { parseVisible } from '#shared/visible.ts';
-import { t } from '../text/t.ts';
+import * as t from '../text/t.ts';
 
 const TOKEN_KEY = 'switchyard.session';
 const BROWSER_KEY = 'switchyard.browser';
@@ -143,12 +143,10 @@ export function createCaller(client: Pick<Client, 'request'>, answered: () => vo
   async function call<T>(path: string, init?: RequestInit): Promise<Answer<T>> {
     return answerOf<T>(await send(path, init));
   }
-  async function part<Whole, Name extends keyof Whole>(
-    name: Name,
-    path: string,
-    init?: RequestInit,
-  ): Promise<Answer<Whole[Name]>> {
-    return partOf(await call<Whole>(path, init), (whole) => whole[name]);
+  /** What an answer holds under a name. */
+  async function part<T>(name: string, path: string, init?: RequestInit): Promise<Answer<T>> {
+    const answer = await call<Readonly<Record<string, T>>>(path, init);
+    return partOf(answer, (whole) => whole[name] as T);
   }
   /** A call whose only result is success or a refusal. */
   async function act(path: string, init: RequestInit): Promise<Refusal | null> {

@@ -49,17 +49,10 @@ export function createControl(
       call<UpstreamTest>(`/api/v1/upstreams/${id}/test`, { method: 'POST' }),
     /** Lists the models at an address, with a key that need not be saved. */
     listModels: (id: UpstreamId, source: ModelSource) =>
-      part<{ readonly models: readonly string[] }, 'models'>(
-        'models',
-        `/api/v1/upstreams/${id}/models`,
-        jsonBody('POST', source),
-      ),
+      part<readonly string[]>('models', `/api/v1/upstreams/${id}/models`, jsonBody('POST', source)),
     readModels: async () =>
       partOf(
-        await part<{ readonly data: readonly { readonly id: string }[] }, 'data'>(
-          'data',
-          '/v1/models',
-        ),
+        await part<readonly { readonly id: string }[]>('data', '/v1/models'),
         (models): readonly string[] => models.map(({ id }) => id),
       ),
     /** Does nothing without a session. */
@@ -97,8 +90,7 @@ const SHARING = '/api/v1/sharing';
 function createSharing({ call, part }: Pick<Caller, 'call' | 'part'>) {
   return {
     read: () => call<Sharing>(SHARING),
-    newLink: () =>
-      part<{ readonly link: string }, 'link'>('link', '/api/v1/sessions/codes', { method: 'POST' }),
+    newLink: () => part<string>('link', '/api/v1/sessions/codes', { method: 'POST' }),
     change: (host: string) => call<SharingChanged>(SHARING, jsonBody('PUT', { host })),
   };
 }

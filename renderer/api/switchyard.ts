@@ -8,13 +8,13 @@ import { createControl } from './control.ts';
 import { followFeed } from './feed.ts';
 import { createProviders } from './providers.ts';
 import { createRequests } from './requests.ts';
-import { INITIAL_STATE, reduceWindow } from './window-state.ts';
+import { INITIAL_STATE, reduceWindow, type WindowAction } from './window-state.ts';
 
 export type Switchyard = ReturnType<typeof connectSwitchyard>;
 
 /** Redeems the code in the address, if any, and follows the feed as long as the page is open. */
 export function connectSwitchyard(page: Window) {
-  const store = createStore(reduceWindow, INITIAL_STATE);
+  const store = createStore();
   const client = createClient({
     fetch: page.fetch.bind(page),
     storage: page.sessionStorage,
@@ -102,17 +102,14 @@ function createPause(page: Window): { wait: (ms: number) => Promise<void>; skip:
   };
 }
 
-/** A value with listeners, in the form that `useSyncExternalStore` needs; they are called only when it changes. */
-function createStore<State, Action>(
-  reduce: (state: State, action: Action) => State,
-  initial: State,
-) {
-  let state = initial;
+/** The state with listeners, in the form that `useSyncExternalStore` needs; they are called only when it changes. */
+function createStore() {
+  let state = INITIAL_STATE;
   const listeners = new Set<() => void>();
   return {
     getState: () => state,
-    dispatch: (action: Action): void => {
-      const next = reduce(state, action);
+    dispatch: (action: WindowAction): void => {
+      const next = reduceWindow(state, action);
       if (next === state) return;
       state = next;
       for (const listener of listeners) listener();

@@ -1,17 +1,16 @@
-import { t } from './t.ts';
+import * as t from './t.ts';
 
 const STATUS = /^http_(\d{3})$/;
 
 export function reasonText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
-  if (status !== undefined) return t.reasons.httpStatus(status);
-  return t.reasons.reasons[reason] ?? reason;
+  return status === undefined ? (t.reasons[reason] ?? reason) : t.httpStatus(status);
 }
 
 export function predicateText(reason: string): string {
   const status = STATUS.exec(reason)?.[1];
-  if (status !== undefined) return t.reasons.answeredStatus(status);
-  return t.reasons.predicates[reason] ?? t.reasons.failedBecause(reason);
+  if (status !== undefined) return t.answeredStatus(status);
+  return t.predicates[reason] ?? t.failedBecause(reason);
 }
 
 /** The reason at the start of a circuit's last error, such as `unreachable: ECONNREFUSED …`. */

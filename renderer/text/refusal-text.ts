@@ -1,5 +1,5 @@
 import type { Refusal } from '../api/client.ts';
-import { t } from './t.ts';
+import * as t from './t.ts';
 
 /** Names of fields by the last part of the gateway's name for them, as in `baseUrl`. */
 export type FieldLabels = Readonly<Record<string, string>>;

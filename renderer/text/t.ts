@@ -1,53 +1,22 @@
-import { about } from './en/about.tsx';
-import { chat } from './en/chat.ts';
-import { history } from './en/history.tsx';
-import { joining } from './en/joining.tsx';
-import { models } from './en/models.ts';
-import { overview } from './en/overview.tsx';
-import { palette } from './en/palette.ts';
-import { providers } from './en/providers.tsx';
-import * as reasons from './en/reasons.ts';
-import { attempts, requestDetails, requests, story } from './en/requests.tsx';
-import { choiceLabels, rules, settingLabels } from './en/setting-names.ts';
-import { keys, settings } from './en/settings.tsx';
-import { setup } from './en/setup.tsx';
-import { sharing } from './en/sharing.tsx';
-import { shell } from './en/shell.tsx';
-import { agentStates, machineStates, stateDetails, states } from './en/states.ts';
-import { doctor, thisMachine } from './en/this-machine.tsx';
-import { usage } from './en/usage.ts';
-
 /**
  * All text of the window: one file per feature, sentences with values as functions. Another language would be another
  * directory with the same shape, chosen here.
  */
-export const t = {
-  about,
-  agentStates,
-  attempts,
-  chat,
-  choiceLabels,
-  doctor,
-  history,
-  joining,
-  keys,
-  machineStates,
-  models,
-  overview,
-  palette,
-  providers,
-  reasons,
-  requestDetails,
-  requests,
-  rules,
-  settingLabels,
-  settings,
-  setup,
-  sharing,
-  shell,
-  stateDetails,
-  states,
-  story,
-  thisMachine,
-  usage,
-};
+export * from './en/about.tsx';
+export * from './en/chat.ts';
+export * from './en/history.tsx';
+export * from './en/joining.tsx';
+export * from './en/models.ts';
+export * from './en/overview.tsx';
+export * from './en/palette.ts';
+export * from './en/providers.tsx';
+export * from './en/reasons.ts';
+export * from './en/requests.tsx';
+export * from './en/setting-names.ts';
+export * from './en/settings.tsx';
+export * from './en/setup.tsx';
+export * from './en/sharing.tsx';
+export * from './en/shell.tsx';
+export * from './en/states.ts';
+export * from './en/this-machine.tsx';
+export * from './en/usage.ts';

@@ -1,5 +1,5 @@
 import { type ComponentProps, useEffect, useState } from 'react';
-import { t } from '../text/t.ts';
+import * as t from '../text/t.ts';
 import { useWindow } from '../window-context.ts';
 
 /** A button in the window's look; it submits no form unless its type says so. */

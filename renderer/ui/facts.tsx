@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react';
 import type { StateText } from '../text/en/states.ts';
-import { t } from '../text/t.ts';
+import * as t from '../text/t.ts';
 import { Button } from './buttons.tsx';
 
 export interface FactText {

@@ -1,5 +1,71 @@
 import { type ComponentProps, useId } from 'react';
-import { t } from '../text/t.ts';
+import { formatCount } from '../text/format.ts';
+import * as t from '../text/t.ts';
+
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+  readonly onSend: () => unknown;
+}
+
+export function Form({ onSend, ...form }: FormProps) {
+  return (
+    <form
+      {...form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSend();
+      }}
+    />
+  );
+}
+
+interface SelectProps<T extends string> extends Omit<ComponentProps<'select'>, 'onChange'> {
+  readonly value: T;
+  /** Each value with its word. */
+  readonly options: readonly (readonly [value: T, word: string])[];
+  readonly onChoose: (value: T) => void;
+}
+
+export function Select<T extends string>({ options, onChoose, ...select }: SelectProps<T>) {
+  return (
+    <select
+      {...select}
+      onChange={({ target }) => {
+        const chosen = options[target.selectedIndex];
+        if (chosen !== undefined) onChoose(chosen[0]);
+      }}
+    >
+      {options.map(([value, word]) => (
+        <option key={value} value={value}>
+          {word}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface FiltersProps<T extends string> {
+  readonly label: string;
+  readonly choices: readonly T[];
+  readonly chosen: T;
+  readonly words: Readonly<Record<T, string>>;
+  readonly counts?: Readonly<Record<T, number>>;
+  readonly hash: (choice: T) => string;
+}
+
+/** Links of which one is chosen. */
+export function Filters<T extends string>(props: FiltersProps<T>) {
+  const { label, choices, chosen, words, counts, hash } = props;
+  return (
+    <nav className="filters" aria-label={label}>
+      {choices.map((each) => (
+        <a key={each} href={hash(each)} aria-current={each === chosen ? 'true' : undefined}>
+          {words[each]}{' '}
+          {counts && <span className="filter-count">{formatCount(counts[each])}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}
 
 interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange'> {
   readonly label: string;

@@ -1,5 +1,5 @@
 import { type Route, TABS } from '../route.ts';
-import { t } from '../text/t.ts';
+import * as t from '../text/t.ts';
 import { CopyButton } from './buttons.tsx';
 
 const IS_MAC = /Mac OS X/.test(navigator.userAgent);

@@ -1,6 +1,14 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from 'react';
-import { t } from '../text/t.ts';
-import { Button } from './buttons.tsx';
+import {
+  type ComponentProps,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+import * as t from '../text/t.ts';
+import { Button, ControlButton } from './buttons.tsx';
 
 interface ModalProps {
   readonly title: ReactNode;
@@ -44,22 +52,32 @@ export function Modal(props: ModalProps) {
   );
 }
 
-interface ConfirmDialogProps {
-  readonly title: string;
+interface ConfirmButtonProps extends Omit<ComponentProps<'button'>, 'onClick'> {
+  /** The question, what follows if it is confirmed, and the word that confirms it. */
+  readonly asks: string;
+  readonly text: ReactNode;
   readonly action: string;
-  readonly onConfirm: () => void;
-  readonly onClose: () => void;
-  readonly children: ReactNode;
+  readonly onConfirm: () => Promise<void>;
 }
 
-/** Asks before something that cannot be undone. */
-export function ConfirmDialog({ title, action, onConfirm, onClose, children }: ConfirmDialogProps) {
+/** A button that asks before something that cannot be undone. */
+export function ConfirmButton({ asks, text, action, onConfirm, ...button }: ConfirmButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const confirm = () => {
+    setAsking(false);
+    void onConfirm();
+  };
   return (
-    <Modal title={title} closing={t.shell.cancel} onClose={onClose}>
-      <p className="modal-text">{children}</p>
-      <Button data-danger onClick={onConfirm}>
-        {action}
-      </Button>
-    </Modal>
+    <>
+      <ControlButton {...button} onClick={() => setAsking(true)} />
+      {isAsking && (
+        <Modal title={asks} closing={t.shell.cancel} onClose={() => setAsking(false)}>
+          <p className="modal-text">{text}</p>
+          <Button data-danger onClick={confirm}>
+            {action}
+          </Button>
+        </Modal>
+      )}
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { TABS } from '../route.ts';
-import { t } from '../text/t.ts';
+import * as t from '../text/t.ts';
 import { Modal } from './modal.tsx';
 
 export const SEARCH_KEY = '/';

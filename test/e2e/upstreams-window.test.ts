@@ -229,6 +229,16 @@ describe('the form of a hosted upstream', () => {
       .toBe('3');
   });
 
+  test('a key that was typed for one service is not sent to another that is chosen after it', async () => {
+    const host = await startWindowHost(NO_AGENT);
+    const page = await openPage(host.controlLink());
+    await page.getByLabel('Service').selectOption('OpenAI');
+    await page.getByLabel('API key').fill('sk-of-openai');
+    await page.getByLabel('Service').selectOption('Groq');
+    await page.getByText('sent only to https://api.groq.com/openai/v1').waitFor();
+    expect(await page.getByLabel('API key').inputValue()).toBe('');
+  });
+
   test('the form of a hosted upstream offers no list price where the owner counts in another currency', async () => {
     const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_CURRENCY: 'EUR' });
     const page = await openPage(host.controlLink());

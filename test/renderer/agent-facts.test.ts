@@ -7,7 +7,7 @@ import {
   isSameEngine,
   plainAddress,
 } from '../../renderer/features/this-machine/agent-engine.ts';
-import { agentFacts } from '../../renderer/features/this-machine/agent-facts.ts';
+import { agentFacts } from '../../renderer/features/this-machine/agent-text.ts';
 import {
   agentProblems,
   modeActions,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentEngine, AgentView } from '#shared/agent.ts';
-import { agentWords, offWords } from '../../renderer/features/this-machine/agent-status-text.ts';
+import { agentWords, offWords } from '../../renderer/features/this-machine/agent-text.ts';
 import { NOW } from './builders.ts';
 import { agentEngine, agentView, judged, membership, owner } from './agent-builders.ts';
 import { agentRecord } from '../support/agent-record.ts';

@@ -10,7 +10,7 @@ import type {
   RequestRow,
 } from '#shared/live.ts';
 import type { CircuitReport, StatusReport, UpstreamReport } from '#shared/status.ts';
-import { applyEvent, type LiveData } from '../../renderer/api/live-data.ts';
+import { applyEvent, type LiveData } from '../../renderer/api/window-state.ts';
 
 /** Page time at which every built snapshot arrives; the gateway's clock agrees unless told. */
 export const NOW = Date.parse('2026-11-20T14:00:00.000Z');

@@ -4,7 +4,7 @@ import type { DoctorEntry } from '#shared/agent.ts';
 import type { Check } from '#shared/provider.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
 import { reportOf } from '../../main/agent/doctor/report.ts';
-import { doctorTable } from '../../renderer/features/this-machine/doctor-table.ts';
+import { doctorTable } from '../../renderer/features/this-machine/doctor.tsx';
 import { judged, membership } from './agent-builders.ts';
 
 const HEALTH = 'health /health status ok';

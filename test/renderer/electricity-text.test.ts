@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentEnergy } from '#shared/agent.ts';
-import { breakEven, electricityFacts } from '../../renderer/features/this-machine/agent-facts.ts';
+import { breakEven, electricityFacts } from '../../renderer/features/this-machine/agent-text.ts';
 
 const ENERGY: AgentEnergy = {
   watts: 210,

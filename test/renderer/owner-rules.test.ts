@@ -3,13 +3,13 @@ import { NO_RULES, OWNER_RULE_KEYS } from '../../main/agent/availability/rules.t
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
 import {
   limitOf,
-  RULE_ROWS,
-  ruleShown,
+  RULE_KEYS,
+  whyIneffective,
 } from '../../renderer/features/this-machine/owner-rules.tsx';
 import { owner } from './agent-builders.ts';
 
 test('every owner rule of the agent has words and a setting of its own, and no other rule has', () => {
-  expect(RULE_ROWS.map(({ key }) => key)).toEqual([
+  expect(RULE_KEYS).toEqual([
     ...OWNER_RULE_KEYS,
     // They go with rules, and can always be judged.
     'freeMemory',
@@ -21,17 +21,14 @@ test('every owner rule of the agent has words and a setting of its own, and no o
   for (const key of OWNER_RULE_KEYS) expect(config[key].fallback).toBe(NO_RULES[key]);
 });
 
-test.each(RULE_ROWS.filter(({ key }) => OWNER_RULE_KEYS.some((rule) => rule === key)))(
-  'the rule $key is said to have no effect only where it cannot be judged',
-  (row) => {
-    const { key } = row;
+test.each(RULE_KEYS.filter((key) => OWNER_RULE_KEYS.some((rule) => rule === key)))(
+  'the rule %s is said to have no effect only where it cannot be judged',
+  (key) => {
     const judged = owner('on', 'on');
-    expect(ruleShown(judged, row, true)).toMatchObject({ ineffective: null, isHeld: false });
-    const unjudgeable = { ...judged, unjudgeable: [key], heldRules: [key] };
-    const off = ruleShown(unjudgeable, row, false);
-    expect(off).toMatchObject({ isHeld: true, row });
-    expect(off.ineffective).toMatch(/^It would have no effect here: .+\.$/);
-    expect(ruleShown(unjudgeable, row, true).ineffective).toMatch(/^It has no effect here: /);
+    expect(whyIneffective(judged, key, true)).toBe(null);
+    const unjudgeable = { ...judged, unjudgeable: [key] };
+    expect(whyIneffective(unjudgeable, key, false)).toMatch(/^It would have no effect here: .+\.$/);
+    expect(whyIneffective(unjudgeable, key, true)).toMatch(/^It has no effect here: /);
   },
 );
 

@@ -1,6 +1,6 @@
 import { createCaller } from '../../renderer/api/client.ts';
 import { describe, expect, test } from 'vitest';
-import { applyEvent } from '../../renderer/api/live-data.ts';
+import { applyEvent } from '../../renderer/api/window-state.ts';
 import { createProviders } from '../../renderer/api/providers.ts';
 import { startWatch } from '../../renderer/ui/use-reading.ts';
 import { delta, live, NOW } from './builders.ts';

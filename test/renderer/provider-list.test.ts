@@ -6,10 +6,10 @@ import {
   matchesGroup,
   matchesText,
   sorted,
-  summaryOf,
+  countsOf,
 } from '../../renderer/features/providers/provider-listing.ts';
 import { gpuTexts } from '../../renderer/features/providers/provider-facts.ts';
-import { t } from '../../renderer/text/t.ts';
+import * as t from '../../renderer/text/t.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { provider, providerCircuit } from './provider-builders.ts';
 
@@ -145,10 +145,10 @@ describe('the list of machines', () => {
   });
 
   test('the summary counts each machine once', () => {
-    expect(summaryOf(entries(MIXED))).toBe(
+    expect(t.providers.summary(countsOf(entries(MIXED)))).toBe(
       '4 machines: 2 can serve, 1 needs attention, 1 offline or paused.',
     );
-    expect(summaryOf(entries([named('a')]))).toBe('1 machine: 1 can serve.');
-    expect(summaryOf([])).toBe('None yet.');
+    expect(t.providers.summary(countsOf(entries([named('a')])))).toBe('1 machine: 1 can serve.');
+    expect(t.providers.summary(countsOf([]))).toBe('None yet.');
   });
 });

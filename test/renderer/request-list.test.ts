@@ -14,7 +14,7 @@ import {
 } from '../../renderer/features/requests/kept-requests.ts';
 import { neighboursOf } from '../../renderer/features/requests/open-request.tsx';
 import { holdRows } from '../../renderer/features/requests/request-list.tsx';
-import { segmentsOf } from '../../renderer/features/requests/waterfall-model.ts';
+import { segmentsOf } from '../../renderer/features/requests/waterfall.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { rowAfterKey } from '../../renderer/ui/use-row-focus.ts';
 import { attempt, NOW, request } from './builders.ts';

@@ -2,10 +2,15 @@ import * as rows from './request-builders.ts';
 import { describe, expect, test } from 'vitest';
 import type { AttemptRow } from '#shared/live.ts';
 import { FAILURE_REASONS, OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
-import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
-import { causeText, resultText } from '../../renderer/features/requests/attempt-text.ts';
-import { storyOf } from '../../renderer/features/requests/request-story.ts';
-import { outcomeWords, whoOf, whyOf } from '../../renderer/features/requests/request-text.ts';
+import {
+  causeText,
+  labelsOf,
+  outcomeWords,
+  resultText,
+  storyOf,
+  whoOf,
+  whyOf,
+} from '../../renderer/features/requests/request-text.ts';
 import { predicateText } from '../../renderer/text/reason-text.ts';
 import { attempt, request, upstream } from './builders.ts';
 

@@ -4,17 +4,17 @@ import { firstTokenMsOfRequest, type RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import { FAILURE_REASONS, SKIP_REASONS, parseFallbackReason } from '#shared/reasons.ts';
 import { facetsOf, matchesFilter } from '#shared/request-filter.ts';
-import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
-import { usageText } from '../../renderer/features/requests/attempt-text.ts';
-import { servedModel } from '../../renderer/features/requests/first-request.tsx';
 import {
   amountOf,
-  whatOf,
+  appName,
+  labelsOf,
   outcomeWords,
+  usageText,
+  whatOf,
   whoOf,
   whyOf,
-  appName,
 } from '../../renderer/features/requests/request-text.ts';
+import { servedModel } from '../../renderer/features/requests/first-request.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
 import { attempt, missing, request, upstream } from './builders.ts';

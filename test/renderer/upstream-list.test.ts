@@ -181,7 +181,7 @@ describe('money budgets', () => {
       {
         what: 'Groq has spent its budget for the day.',
         todo: '',
-        remedy: { kind: 'settings', section: 'hosted_a', word: 'Raise budget' },
+        remedy: { hash: '#/settings/hosted_a', word: 'Raise budget' },
       },
     ]);
   });
@@ -244,11 +244,11 @@ describe('the verdict', () => {
     );
     expect(problems).toHaveLength(4);
     for (const { todo, remedy } of problems) expect([todo, remedy]).not.toContain('');
-    expect(problems.map(({ remedy }) => remedy?.kind)).toEqual([
-      'check',
-      'settings',
-      'settings',
-      'check',
+    expect(problems.map(({ remedy }) => remedy)).toEqual([
+      { check: 'local', label: 'Local' },
+      { hash: '#/settings/hosted_a', word: 'Change key' },
+      { hash: '#/settings/hosted_b', word: 'Change model' },
+      expect.objectContaining({ check: 'hosted_c' }),
     ]);
     expect(problems[0]?.todo).toContain('http://local.test/v1');
     expect(problems[2]?.what).toContain('hosted_b-model');
@@ -367,10 +367,10 @@ describe('sightings of an upstream', () => {
     ]);
     const { problems, tone, details } = headlineOf(found, false);
     expect([tone, details]).toEqual(['red', ['Requests still try Local first.']]);
-    expect(problems.map(({ what, remedy }) => [what, remedy?.kind])).toEqual([
-      ['Local is failing.', 'check'],
-      ['Groq is skipped: rate limited.', 'check'],
-      ['Together has spent its budget for the day.', 'settings'],
+    expect(problems.map(({ what, remedy }) => [what, remedy && 'check' in remedy])).toEqual([
+      ['Local is failing.', true],
+      ['Groq is skipped: rate limited.', true],
+      ['Together has spent its budget for the day.', false],
     ]);
     expect(firstBack(found)).toEqual({ label: 'Groq', remainingMs: 16_000, isPromised: true });
   });

@@ -3,15 +3,16 @@ import * as rows from './request-builders.ts';
 import { describe, expect, test } from 'vitest';
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
-import { labelsOf } from '../../renderer/features/requests/attempt-names.ts';
+import { labelsOf } from '../../renderer/features/requests/request-text.ts';
 import {
   AXIS_TICKS_MS,
   axisPercent,
   elapsedOf,
   lanesOf,
+  marksOf,
+  notesOf,
   segmentsOf,
-} from '../../renderer/features/requests/waterfall-model.ts';
-import { marksOf, notesOf } from '../../renderer/features/requests/waterfall.tsx';
+} from '../../renderer/features/requests/waterfall.tsx';
 import { attempt, NOW, request, upstream } from './builders.ts';
 
 const kinds = (...args: Parameters<typeof segmentsOf>) =>
@@ -165,6 +166,7 @@ const history = fc
   });
 
 const ELAPSED_MS = 170_000;
+const NOWHERE = { left: 0, width: 0 };
 const endOf = ({ left, width }: { readonly left: number; readonly width: number }) => left + width;
 
 describe('the lines of a waterfall', () => {
@@ -235,6 +237,18 @@ describe('the marks of a waterfall', () => {
     expect(notes(row)).toEqual([
       expect.objectContaining({ text: 'continued by Together', lane: 0, about: 'before' }),
     ]);
+  });
+
+  test('the words of a continuation begin past its joint, also where its call began after a pause', () => {
+    const [broken, next] = rows.handedOver().attempts;
+    if (!broken || !next) throw new Error('a hand-over has two attempts');
+    const late = { ...next, startMs: 2_900 };
+    const row = rows.handedOver({ attempts: [broken, late] });
+    const [joint] = marks(row);
+    expect(joint?.at).toBeGreaterThan(
+      endOf(drawn(row).findLast(({ lane }) => lane === 0) ?? NOWHERE),
+    );
+    expect(notes(row)[0]?.left).toBe(joint?.at);
   });
 
   test('an upstream that could not continue an answer is not shown as having done so', () => {

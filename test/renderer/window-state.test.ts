@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyEvent } from '../../renderer/api/live-data.ts';
-import { INITIAL_STATE, reduceWindow } from '../../renderer/api/window-state.ts';
+import { applyEvent, INITIAL_STATE, reduceWindow } from '../../renderer/api/window-state.ts';
 import { APP, delta, live, NOW, perUpstream, request, snapshot, status } from './builders.ts';
 
 const connected = reduceWindow(INITIAL_STATE, { kind: 'event', event: snapshot(), now: NOW });

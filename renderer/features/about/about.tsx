@@ -1,18 +1,15 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Access, RememberedBrowser } from '../../api/access.ts';
+import type { Answer } from '../../api/client.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { Fact } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 
-interface AboutProps {
-  readonly opened: string | null;
-}
-
-export function About({ opened }: AboutProps) {
+export function About({ opened }: { readonly opened: string | null }) {
   const { access, data } = useWindow();
   const top = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -48,20 +45,13 @@ const { log } = t.about;
 
 function Log() {
   const { access, frozenAt } = useWindow();
-  const [lines, setLines] = useState<readonly string[] | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [isElsewhere, setElsewhere] = useState(false);
-  const show = useCallback(async () => {
-    const answer = await access.logs();
-    setLines(answer.ok ? answer.value : null);
-    setElsewhere(answer.ok && answer.value === null);
-    setProblem(answer.ok ? null : answer.refusal.message);
-  }, [access]);
+  const [answer, setAnswer] = useState<Answer<readonly string[] | null> | null>(null);
+  const lines = answer?.ok ? answer.value : null;
   return (
     <>
       <h3>{log.title}</h3>
       <p className="about-actions">
-        <Button disabled={frozenAt !== null} onClick={() => void show()}>
+        <Button disabled={frozenAt !== null} onClick={() => void access.logs().then(setAnswer)}>
           {lines === null ? log.show : log.again}
         </Button>
         <Button disabled={frozenAt !== null} onClick={() => void download(access)}>
@@ -69,8 +59,8 @@ function Log() {
         </Button>
         <span className="quiet">{log.downloadHint}</span>
       </p>
-      {isElsewhere && <p className="quiet">{log.none}</p>}
-      <ErrorText text={problem} />
+      {answer?.ok && lines === null && <p className="quiet">{log.none}</p>}
+      {answer?.ok === false && <ErrorText text={answer.refusal.message} />}
       {lines !== null && (
         <textarea
           className="log-tail"

@@ -2,18 +2,17 @@ import { lazy, memo, type RefObject, Suspense, useEffect, useId, useRef, useStat
 import { parseFallbackReason } from '#shared/reasons.ts';
 import { firstTokenMsOfRequest, type RequestRow } from '#shared/live.ts';
 import { namesMachine, withMachineNames } from '#shared/machine-names.ts';
-import type { LiveData } from '../../api/live-data.ts';
+import type { LiveData } from '../../api/window-state.ts';
 import { hashOf } from '../../route.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { predicateText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CopyButton } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
+import { ErrorText, Form } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { namesOf } from '../providers/provider-standing.ts';
-import { feedLabels, type Labels, wholeNameOf } from '../requests/attempt-names.ts';
-import { whoOf, whyOf } from '../requests/request-text.ts';
+import { feedLabels, type Labels, wholeNameOf, whoOf, whyOf } from '../requests/request-text.ts';
 import type { Conversation, Turn } from './conversation.ts';
 
 /** A conversation through the gateway, kept only in the page until it is closed. */
@@ -114,13 +113,12 @@ function waitingText(
   );
 }
 
-function Composer({
-  input,
-  conversation: { isRunning, send, stop },
-}: {
+interface ComposerProps {
   readonly input: RefObject<HTMLTextAreaElement | null>;
   readonly conversation: Conversation;
-}) {
+}
+
+function Composer({ input, conversation: { isRunning, send, stop } }: ComposerProps) {
   const [draft, setDraft] = useState('');
   useEffect(() => input.current?.focus(), [input]);
   const onSend = (): void => {
@@ -134,14 +132,7 @@ function Composer({
     input.current?.focus();
   };
   return (
-    <form
-      className="composer"
-      aria-label={t.chat.message}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSend();
-      }}
-    >
+    <Form className="composer" aria-label={t.chat.message} onSend={onSend}>
       <textarea
         ref={input}
         value={draft}
@@ -164,7 +155,7 @@ function Composer({
         </Button>
       )}
       <p className="quiet">{t.chat.keys}</p>
-    </form>
+    </Form>
   );
 }
 

@@ -1,6 +1,6 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import { Fragment, memo, type ReactNode } from 'react';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { CopyButton } from '../../ui/buttons.tsx';
 
 /**

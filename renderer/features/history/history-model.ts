@@ -1,6 +1,6 @@
 import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-import type { t } from '../../text/t.ts';
+import type * as t from '../../text/t.ts';
 
 export const STACKS = ['upstream', 'model'] as const;
 
@@ -35,20 +35,29 @@ export const MEASURES: readonly Measure[] = [
   { id: 'speed', of: tokensPerSecond, text: rateText },
 ];
 
+/** Of a graph, in shares of its width and height. */
 export interface Bar {
   readonly at: number;
-  /** From 0 to 1. */
+  readonly value: number;
   readonly x: number;
   readonly width: number;
   readonly height: number;
-  readonly value: number;
+  /** Where it begins above the axis, if others are below it. */
+  readonly base?: number;
+  /** What colours it; without it, all have one colour. */
+  readonly layer?: string;
+  /** Shown at the pointer. */
+  readonly title?: string;
 }
 
 /** Steps without a value have no bar. */
 export function barsOf(report: HistoryReport, of: Measure['of']): readonly Bar[] {
   const values = valuesOf(report.points, of);
-  return barsUpTo(report, values, Math.max(0, ...values.map(({ value }) => value)));
+  return barsUpTo(report, values, peakOf(values));
 }
+
+export const peakOf = (values: readonly ValueAt[]): number =>
+  Math.max(0, ...values.map(({ value }) => value));
 
 interface ValueAt {
   readonly at: number;

@@ -9,22 +9,24 @@ import { firstTokenMsOfRequest } from '#shared/live.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Fact, type FactText, Unreadable } from '../../ui/facts.tsx';
+import { Filters } from '../../ui/fields.tsx';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import {
+  barsUpTo,
   bestRange,
   firstTokenMs,
   type Measure,
   MEASURES,
   moneyText,
+  niceMax,
+  peakOf,
   percentiles,
   rateText,
   type Stack,
-  stepCount,
-  stepOf,
   stepText,
   tokensPerSecond,
   kwhOf,
@@ -53,14 +55,13 @@ function useReport(asked: HistoryRange | null) {
   return { range, report: isLate && failure !== null ? null : value, isLate, failure, again };
 }
 
-/** Usage over time; without a range, over the one that shows most. */
-export function History({
-  range: asked,
-  stack = 'upstream',
-}: {
+interface HistoryProps {
   readonly range: HistoryRange | null;
   readonly stack?: Stack | undefined;
-}) {
+}
+
+/** Usage over time; without a range, over the one that shows most. */
+export function History({ range: asked, stack = 'upstream' }: HistoryProps) {
   const { data, frozenAt } = useWindow();
   const { range, report, isLate, failure, again } = useReport(asked);
   const charts = useRef<HTMLDivElement>(null);
@@ -71,17 +72,13 @@ export function History({
     <>
       <div className="page-head">
         <h1 id="history-title">{words.title}</h1>
-        <nav className="filters" aria-label={words.range}>
-          {HISTORY_RANGES.map((each) => (
-            <a
-              key={each}
-              href={hashOf({ page: 'history', range: each, stack })}
-              aria-current={each === range ? 'true' : undefined}
-            >
-              {words.ranges[each]}
-            </a>
-          ))}
-        </nav>
+        <Filters
+          label={words.range}
+          choices={HISTORY_RANGES}
+          chosen={range}
+          words={words.ranges}
+          hash={(each) => hashOf({ page: 'history', range: each, stack })}
+        />
       </div>
       {isUnreadable && (
         <Unreadable what={words.subject} message={failure.refusal.message} onRetry={again} />
@@ -217,8 +214,12 @@ const isDrawn = ({ id, of }: Measure, { points }: HistoryReport): boolean =>
 
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
   const values = valuesOf(report.points, measure.of);
-  const peak = Math.max(0, ...values.map(({ value }) => value));
-  const steps = stepCount(report);
+  const peak = peakOf(values);
+  const max = niceMax(peak);
+  const bars = barsUpTo(report, values, max).map((bar) => ({
+    ...bar,
+    title: `${stepText(report, bar.at)}: ${measure.text(bar.value)}`,
+  }));
   const filter = LEADS_TO[measure.id];
   return (
     <figure className="chart" data-layer={measure.id === 'failures' ? 'failed' : undefined}>
@@ -230,15 +231,7 @@ function Chart({ report, measure }: { readonly report: HistoryReport; readonly m
         )}
         <span className="chart-max">{words.peak(measure.text(peak))}</span>
       </figcaption>
-      <Plot report={report} peak={peak} text={measure.text}>
-        {(scale) =>
-          values.map(({ at, value }) => (
-            <rect key={at} {...scale.box(stepOf(report, at) / steps, 1 / steps, value, value)}>
-              <title>{`${stepText(report, at)}: ${measure.text(value)}`}</title>
-            </rect>
-          ))
-        }
-      </Plot>
+      <Plot {...{ report, bars, max }} text={measure.text} />
     </figure>
   );
 }

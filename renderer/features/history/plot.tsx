@@ -1,38 +1,22 @@
-import type { ReactNode } from 'react';
 import type { HistoryReport } from '#shared/usage.ts';
-import { t } from '../../text/t.ts';
-import { type Bar, niceMax, stepText } from './history-model.ts';
+import * as t from '../../text/t.ts';
+import { type Bar, stepText } from './history-model.ts';
 
 const WIDTH = 1000;
 const HEIGHT = 120;
 /** Width of a bar as a share of its step; the rest is the gap. */
 const BAR_SHARE = 0.8;
 
-interface Scale {
-  /** A bar from `x` on, both in shares of the width, that ends at the value `top`. */
-  readonly box: (x: number, width: number, top: number, value: number) => Box;
-}
-
-type Box = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
-
 interface PlotProps {
   readonly report: HistoryReport;
-  readonly peak: number;
+  /** Up to `max`. */
+  readonly bars: readonly Bar[];
+  readonly max: number;
   readonly text: (value: number) => string;
-  readonly children: (scale: Scale) => ReactNode;
 }
 
 /** Bars between axes: values at the left, the range below; a table gives the same figures to screen readers. */
-export function Plot({ report, peak, text, children }: PlotProps) {
-  const max = niceMax(peak);
-  const scale: Scale = {
-    box: (x, width, top, value) => ({
-      x: x * WIDTH,
-      y: HEIGHT - (top / max) * HEIGHT,
-      width: width * WIDTH * BAR_SHARE,
-      height: (value / max) * HEIGHT,
-    }),
-  };
+export function Plot({ report, bars, max, text }: PlotProps) {
   return (
     <div className="plot" aria-hidden="true">
       <div className="plot-values">
@@ -41,10 +25,8 @@ export function Plot({ report, peak, text, children }: PlotProps) {
         ))}
       </div>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
-        {[0, 0.5].map((share) => (
-          <path key={share} className="plot-line" d={`M0 ${share * HEIGHT}H${WIDTH}`} />
-        ))}
-        {children(scale)}
+        <path className="plot-line" d={`M0 0H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}`} />
+        <Bars bars={bars} />
       </svg>
       <div className="chart-ends">
         <span>{stepText(report, report.from)}</span>
@@ -54,16 +36,14 @@ export function Plot({ report, peak, text, children }: PlotProps) {
   );
 }
 
-/** The bars alone, stretched over the box from CSS; without a label their figures are given elsewhere. */
-export function BarGraph({
-  bars,
-  label,
-  className,
-}: {
+interface BarGraphProps {
   readonly bars: readonly Bar[];
   readonly label?: string;
   readonly className?: string;
-}) {
+}
+
+/** The bars alone, stretched over the box from CSS; without a label their figures are given elsewhere. */
+export function BarGraph({ bars, label, className }: BarGraphProps) {
   return (
     <svg
       className={className}
@@ -71,15 +51,22 @@ export function BarGraph({
       preserveAspectRatio="none"
       {...(label === undefined ? { 'aria-hidden': true } : { role: 'img', 'aria-label': label })}
     >
-      {bars.map((bar) => (
-        <rect
-          key={bar.at}
-          x={bar.x * WIDTH}
-          y={HEIGHT - bar.height * HEIGHT}
-          width={bar.width * WIDTH * BAR_SHARE}
-          height={bar.height * HEIGHT}
-        />
-      ))}
+      <Bars bars={bars} />
     </svg>
   );
+}
+
+function Bars({ bars }: { readonly bars: readonly Bar[] }) {
+  return bars.map(({ at, x, width, base = 0, height, layer, title }) => (
+    <rect
+      key={`${at} ${layer}`}
+      data-layer={layer}
+      x={x * WIDTH}
+      y={(1 - base - height) * HEIGHT}
+      width={width * WIDTH * BAR_SHARE}
+      height={height * HEIGHT}
+    >
+      {title !== undefined && <title>{title}</title>}
+    </rect>
+  ));
 }

@@ -3,11 +3,12 @@ import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { distinctNames, unknownMachine } from '#shared/machine-names.ts';
 import { type HistoryReport, MACHINE_FIGURES, type MachineFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import {
   type Bar,
   barsUpTo,
   firstTokenMs,
+  peakOf,
   stepCount,
   stepOf,
   stepText,
@@ -40,11 +41,11 @@ export function SeriesCharts({ title, ...props }: SeriesProps & { readonly title
   );
 }
 
-function SeriesChart({
-  report,
-  series,
-  measure,
-}: SeriesProps & { readonly measure: SeriesMeasure }) {
+interface SeriesChartProps extends SeriesProps {
+  readonly measure: SeriesMeasure;
+}
+
+function SeriesChart({ report, series, measure }: SeriesChartProps) {
   const [step, setStep] = useState<number | null>(null);
   const steps = stepCount(report);
   const point = ({ clientX, currentTarget }: PointerEvent) => {
@@ -158,7 +159,7 @@ export function seriesRows(
   { of, text }: SeriesMeasure,
 ): readonly SeriesRow[] {
   const drawn = series.map((each) => ({ ...each, values: valuesOf(each.points, of) }));
-  const max = Math.max(0, ...drawn.flatMap(({ values }) => values.map(({ value }) => value)));
+  const max = peakOf(drawn.flatMap(({ values }) => values));
   return drawn.map(({ id, name, points, values }) => {
     const whole = of(sumOf(points.map(({ figures }) => figures)));
     const total = whole === null ? words.noValue : text(whole);

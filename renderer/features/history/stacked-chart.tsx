@@ -3,8 +3,9 @@ import type { Narrowing } from '#shared/request-filter.ts';
 import type { HistoryReport } from '#shared/usage.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
-import { type Stack, STACKS, stepCount, stepOf, stepText } from './history-model.ts';
+import * as t from '../../text/t.ts';
+import { Filters } from '../../ui/fields.tsx';
+import { type Bar, barsUpTo, niceMax, type Stack, STACKS, stepText } from './history-model.ts';
 import { Plot } from './plot.tsx';
 
 const words = t.history;
@@ -27,25 +28,21 @@ interface StackedChartProps {
 export function StackedChart({ report, stack, nameOf }: StackedChartProps) {
   const answers = stack === 'model' ? modelLayers(report) : upstreamLayers(report, nameOf);
   const layers = [...answers, failedLayer(report)];
-  const columns = report.points.map(({ at }) => columnAt(at, layers));
-  const peak = Math.max(0, ...columns.map(({ total }) => total));
-  const steps = stepCount(report);
+  const totals = report.points.map(({ at }) => layers.reduce((sum, of) => sum + of.valueAt(at), 0));
+  const max = niceMax(Math.max(0, ...totals));
+  const bars = report.points.flatMap(({ at }) => columnAt(report, at, layers, max));
   return (
     <figure className="chart stacked">
       <figcaption>
         <div className="stacked-title">
           {words.answers}
-          <nav className="filters" aria-label={words.stackedBy}>
-            {STACKS.map((each) => (
-              <a
-                key={each}
-                href={hashOf({ page: 'history', range: report.range, stack: each })}
-                aria-current={each === stack ? 'true' : undefined}
-              >
-                {words.stacks[each]}
-              </a>
-            ))}
-          </nav>
+          <Filters
+            label={words.stackedBy}
+            choices={STACKS}
+            chosen={stack}
+            words={words.stacks}
+            hash={(each) => hashOf({ page: 'history', range: report.range, stack: each })}
+          />
         </div>
         <ul className="stacked-names">
           {layers.map((layer) => (
@@ -57,21 +54,7 @@ export function StackedChart({ report, stack, nameOf }: StackedChartProps) {
           ))}
         </ul>
       </figcaption>
-      <Plot report={report} peak={peak} text={formatCompact}>
-        {(scale) =>
-          columns.flatMap(({ at, parts }) =>
-            parts.map(({ layer, value, upTo }) => (
-              <rect
-                key={`${at}-${layer.id}`}
-                data-layer={layer.id}
-                {...scale.box(stepOf(report, at) / steps, 1 / steps, upTo, value)}
-              >
-                <title>{`${stepText(report, at)}: ${layer.name} ${formatCompact(value)}`}</title>
-              </rect>
-            )),
-          )
-        }
-      </Plot>
+      <Plot {...{ report, bars, max }} text={formatCompact} />
     </figure>
   );
 }
@@ -88,14 +71,21 @@ function LayerName({ layer, total }: { readonly layer: Layer; readonly total: nu
 }
 
 /** The layers of a step in which they have something, from the bottom. */
-function columnAt(at: number, layers: readonly Layer[]) {
-  let total = 0;
-  const parts = layers.flatMap((layer) => {
-    const value = layer.valueAt(at);
-    total += value;
-    return value > 0 ? [{ layer, value, upTo: total }] : [];
+function columnAt(
+  report: HistoryReport,
+  at: number,
+  layers: readonly Layer[],
+  max: number,
+): readonly Bar[] {
+  let base = 0;
+  return layers.flatMap(({ id, name, valueAt }) => {
+    const value = valueAt(at);
+    const title = `${stepText(report, at)}: ${name} ${formatCompact(value)}`;
+    const [bar] = value > 0 ? barsUpTo(report, [{ at, value }], max) : [];
+    if (bar === undefined) return [];
+    base += bar.height;
+    return [{ ...bar, base: base - bar.height, layer: id, title }];
   });
-  return { at, parts, total };
 }
 
 function upstreamLayers({ points }: HistoryReport, nameOf: (id: string) => string): Layer[] {

@@ -1,15 +1,15 @@
 import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
 import { distinctNames } from '#shared/machine-names.ts';
 import { formatAge, formatCount } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Unreadable } from '../../ui/facts.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
+import { ErrorText, Select } from '../../ui/fields.tsx';
 import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/buttons.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import type { SettingView } from '#shared/settings.ts';
-import { type Labels, placeName } from '../requests/attempt-names.ts';
+import { type Labels, placeName } from '../requests/request-text.ts';
 
 const words = t.models;
 
@@ -180,22 +180,17 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
   const choices = models.includes(mapped ?? '') || mapped === null ? models : [mapped, ...models];
   const byPattern = mapped === null && aliasOf !== null;
   return (
-    <select
+    <Select
       aria-label={words.mapOf(name)}
       aria-describedby={control ? undefined : READ_ONLY_NOTE}
       disabled={!control || isHeld}
       value={mapped ?? ''}
-      onChange={(event) => onMap(name, event.target.value === '' ? null : event.target.value)}
-    >
-      <option value="">{byPattern ? words.byPattern(aliasOf) : words.noAlias}</option>
-      {choices
-        .filter((model) => model !== name)
-        .map((model) => (
-          <option key={model} value={model}>
-            {model}
-          </option>
-        ))}
-    </select>
+      options={[
+        ['', byPattern ? words.byPattern(aliasOf) : words.noAlias],
+        ...choices.filter((model) => model !== name).map((model) => [model, model] as const),
+      ]}
+      onChoose={(model) => onMap(name, model || null)}
+    />
   );
 }
 

@@ -3,7 +3,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import type { Control } from '../../api/control.ts';
 import { hashOf } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton, READ_ONLY_NOTE } from '../../ui/buttons.tsx';
 import { ErrorText, Switch } from '../../ui/fields.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';

@@ -6,10 +6,10 @@ import type { Tone } from '../../text/en/states.ts';
 import { formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import type { Absence } from '../../text/en/overview.tsx';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import { hashOf, type Route } from '../../route.ts';
+import { hashOf } from '../../route.ts';
 import { TestButton } from '../setup/upstream-test.tsx';
 
 interface HeadlineProps {
@@ -109,8 +109,7 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
 /** A problem that says so if upstreams could answer with zero-spend off. */
 function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   if (!upstreams.some(isOff)) return [];
-  const remedy: Remedy = { kind: 'settings', section: 'routing', word: words.openSetting };
-  return [{ what: words.paidOff, todo: words.paidOffTodo, remedy }];
+  return [problem(words.paidOff, words.paidOffTodo, settingsAt('routing', words.openSetting))];
 }
 
 const isOff = ({ condition }: UpstreamView): boolean => condition.kind === 'zero-spend';
@@ -202,20 +201,27 @@ interface Problem {
   readonly remedy: Remedy | null;
 }
 
-const problemWords = t.overview.problems;
+/** A page to go to, or the upstream to call once: if it answers, requests go to it again. */
+type Remedy =
+  | { readonly hash: string; readonly word: string }
+  | { readonly check: UpstreamId; readonly label: string };
+
+const w = t.overview.problems;
 const remedyWords = t.overview.remedies;
 
 const problem = (what: string, todo: string, remedy: Remedy): Problem => ({ what, todo, remedy });
 
-const MACHINES: Remedy = { kind: 'machines' };
+const MACHINES: Remedy = {
+  hash: hashOf({ page: 'providers', filter: 'all' }),
+  word: remedyWords.machines,
+};
 
-const settingsAt = ({ id }: UpstreamReport, word: string): Remedy => ({
-  kind: 'settings',
-  section: id,
+const settingsAt = (section: string, word: string): Remedy => ({
+  hash: hashOf({ page: 'settings', section }),
   word,
 });
 
-const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ kind: 'check', id, label });
+const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ check: id, label });
 
 /**
  * An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. `isStuck`: nobody
@@ -225,127 +231,93 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
   const { label, circuit } = report;
   switch (condition.kind) {
     case 'cooling':
-    case 'probe': {
-      if (condition.cause !== 'slow') {
-        const what = problemWords.failed(label, circuit.consecutiveFails, becauseOf(report));
-        return { what, ...repair(report) };
-      }
-      const what = problemWords.slow(label, circuit.consecutiveSlow);
-      return problem(what, problemWords.checkUse, checkOf(report));
-    }
+    case 'probe':
+      return condition.cause === 'slow'
+        ? problem(w.slow(label, circuit.consecutiveSlow), w.checkUse, checkOf(report))
+        : repair(report, w.failed(label, circuit.consecutiveFails, becauseOf(report)));
     case 'failing':
-      return { what: problemWords.failing(label, becauseOf(report)), ...repair(report) };
-    case 'skipped':
-      return isTold(condition.reason, isStuck) ? skipProblem(report, condition.reason) : null;
+      return repair(report, w.failing(label, becauseOf(report)));
+    case 'skipped': {
+      const { reason } = condition;
+      const isTold = reason === 'budget' || isLasting(reason) || isStuck;
+      return isTold ? skipProblem(report, reason) : null;
+    }
     case 'no-provider':
       return noProviderProblem(label, condition.cause, isStuck);
     case 'down':
       return downProblem(report, condition.reason);
-    case 'on-demand': {
-      const { notStarted, notStartedTodo } = problemWords;
-      const hasFailed = condition.warmup === 'failed';
-      return hasFailed ? problem(notStarted(label), notStartedTodo, checkOf(report)) : null;
-    }
+    case 'on-demand':
+      return condition.warmup === 'failed'
+        ? problem(w.notStarted(label), w.notStartedTodo, checkOf(report))
+        : null;
     default:
       return nearBudget(report);
   }
 }
 
-const isTold = (reason: string, isStuck: boolean): boolean =>
-  reason === 'budget' || isLasting(reason) || isStuck;
-
-const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
-  lastError === null ? '' : problemWords.because(reasonText(reasonOf(lastError)));
-
-function nearBudget(report: UpstreamReport): Problem | null {
-  const { label, budget } = report;
+function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
   if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
-  const what = problemWords.nearBudget(label, budget.period);
-  return problem(what, '', settingsAt(report, remedyWords.raiseBudget));
+  return problem(w.nearBudget(label, budget.period), '', settingsAt(id, remedyWords.raiseBudget));
 }
 
-function noProviderProblem(
-  label: string,
-  cause: NoProviderCause,
-  isStuck: boolean,
-): Problem | null {
+function noProviderProblem(label: string, cause: NoProviderCause, isStuck: boolean) {
   // A pause is what the owner wanted, unless nobody else answers.
   if (cause === 'verifying' || (cause === 'paused' && !isStuck)) return null;
-  const { what, todo } = problemWords.noProvider[cause];
-  return problem(what(label), todo, MACHINES);
+  return problem(w.noProvider[cause].what(label), w.noProvider[cause].todo, MACHINES);
 }
 
+const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
+  lastError === null ? '' : w.because(reasonText(reasonOf(lastError)));
+
 function downProblem(report: UpstreamReport, reason: string): Problem {
-  const { label, id } = report;
   if (isLasting(reason)) return skipProblem(report, reason);
-  const what = problemWords.down(label, reasonText(reason));
-  if (isPool(report)) return problem(what, problemWords.seeMachines, MACHINES);
-  const todo = id === 'local' ? problemWords.startOrCorrect : problemWords.check;
+  const what = w.down(report.label, reasonText(reason));
+  if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
+  const todo = report.id === 'local' ? w.startOrCorrect : w.check;
   return problem(what, todo(placeOf(report)), checkOf(report));
 }
 
 /** Verified machines serve Local: which of them fails, and why, only their page tells. */
 const isPool = ({ id, baseUrl }: UpstreamReport): boolean => id === 'local' && baseUrl === null;
 
-const placeOf = ({ baseUrl }: UpstreamReport): string =>
-  baseUrl === null ? '' : problemWords.at(baseUrl);
+const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' : w.at(baseUrl));
 
-function repair(report: UpstreamReport): Pick<Problem, 'todo' | 'remedy'> {
+function repair(report: UpstreamReport, what: string): Problem {
   const { circuit, id } = report;
-  if (isPool(report)) return { todo: problemWords.seeMachines, remedy: MACHINES };
+  if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
   const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
-  const engine = isUnreachable ? problemWords.startEngine : problemWords.checkEngine;
-  const todo = id === 'local' ? engine : problemWords.checkService;
-  return { todo: todo(placeOf(report)), remedy: checkOf(report) };
+  const engine = isUnreachable ? w.startEngine : w.checkEngine;
+  const todo = id === 'local' ? engine : w.checkService;
+  return problem(what, todo(placeOf(report)), checkOf(report));
 }
 
 function skipProblem(report: UpstreamReport, reason: string): Problem {
-  const { label, model, budget } = report;
-  const w = problemWords;
+  const { id, label, model, budget } = report;
   switch (reason) {
-    case 'budget':
-      return problem(
-        w.budget(label, budget?.period ?? 'day'),
-        '',
-        settingsAt(report, remedyWords.raiseBudget),
-      );
+    case 'budget': {
+      const period = budget?.period ?? 'day';
+      return problem(w.budget(label, period), '', settingsAt(id, remedyWords.raiseBudget));
+    }
     case 'credentials':
-      return problem(w.key(label), w.keyTodo, settingsAt(report, remedyWords.changeKey));
+      return problem(w.key(label), w.keyTodo, settingsAt(id, remedyWords.changeKey));
     case 'quota':
       return problem(w.quota(label), w.quotaTodo, checkOf(report));
     case 'model_not_found':
-      return problem(
-        w.model(label, model),
-        w.modelTodo,
-        settingsAt(report, remedyWords.changeModel),
-      );
+      return problem(w.model(label, model), w.modelTodo, settingsAt(id, remedyWords.changeModel));
     default:
       return problem(w.skipped(label, reasonText(reason)), w.skippedTodo, checkOf(report));
   }
 }
 
-type Remedy =
-  | { readonly kind: 'settings'; readonly section: string; readonly word: string }
-  | { readonly kind: 'machines' }
-  /** Calls the upstream once: if it answers, requests go to it again. */
-  | { readonly kind: 'check'; readonly id: UpstreamId; readonly label: string };
-
 function RemedyButton({ remedy }: { readonly remedy: Remedy }) {
-  if (remedy.kind === 'check') {
-    return (
-      <TestButton id={remedy.id} className="button remedy">
-        {remedyWords.check}
-        <span className="unseen"> {remedy.label}</span>
-      </TestButton>
-    );
-  }
-  const isSettings = remedy.kind === 'settings';
-  const to: Route = isSettings
-    ? { page: 'settings', section: remedy.section }
-    : { page: 'providers', filter: 'all' };
-  return (
-    <a className="button remedy" href={hashOf(to)}>
-      {isSettings ? remedy.word : remedyWords.machines}
+  return 'check' in remedy ? (
+    <TestButton id={remedy.check} className="button remedy">
+      {remedyWords.check}
+      <span className="unseen"> {remedy.label}</span>
+    </TestButton>
+  ) : (
+    <a className="button remedy" href={remedy.hash}>
+      {remedy.word}
     </a>
   );
 }

@@ -1,7 +1,7 @@
 import { SILENT_MS } from '#shared/pool.ts';
 import type { PoolReport } from '#shared/status.ts';
 import { formatAge, formatCompact, formatCount, formatMoment } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Fact, StateWord } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
 

@@ -1,6 +1,6 @@
 import { useId } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ErrorText, Switch } from '../../ui/fields.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';

@@ -2,22 +2,20 @@ import { Fragment, type ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
 import type { Condition } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { ProvidersSummary, UpstreamTally } from '#shared/live.ts';
+import type { UpstreamTally } from '#shared/live.ts';
 import type { WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatCompact, formatCount, formatCountdown, formatDuration } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { Fact, StateWord } from '../../ui/facts.tsx';
+import { useWindow } from '../../window-context.ts';
 import { type Flow, isLasting, type UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
   readonly upstream: UpstreamView;
-  readonly tally: UpstreamTally;
-  /** The machines of the local pool; null for other upstreams and while there are none. */
-  readonly machines: ProvidersSummary | null;
   /** Null if it cannot be set up here. */
   readonly onSetUp: (() => void) | null;
   readonly children: ReactNode;
@@ -25,11 +23,14 @@ interface UpstreamCardProps {
 
 const words = t.overview.track;
 
-export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: UpstreamCardProps) {
+export function UpstreamCard({ upstream, onSetUp, children }: UpstreamCardProps) {
+  const { outcomes, providers: machines } = useWindow().data;
   const { report, condition, flow, inFlight } = upstream;
   const { tone, word, means, detail } = upstreamWords(upstream);
   const missing = condition.kind === 'missing';
   const { ewmaTtft } = report.circuit;
+  // The machines behind Local, if it has no engine address.
+  const isPool = report.id === 'local' && report.baseUrl === null && machines.count > 0;
   return (
     <li
       className="upstream-card"
@@ -51,7 +52,7 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
         <p className="model" title={report.model}>
           {missing ? '' : report.model || words.anyModel}
         </p>
-        {machines !== null && !missing && (
+        {isPool && !missing && (
           <p className="machines">
             <a href={hashOf({ page: 'providers', filter: 'all' })}>{words.machines(machines)}</a>
             <span>{words.capacity(machines)}</span>
@@ -71,7 +72,7 @@ export function UpstreamCard({ upstream, tally, machines, onSetUp, children }: U
             label={words.firstToken}
             value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
           />
-          <Fact label={words.answered} value={<Answered {...tally} />} />
+          <Fact label={words.answered} value={<Answered {...outcomes.upstreams[report.id]} />} />
         </dl>
       )}
       {children}
@@ -108,22 +109,18 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
       ) : wants === 'engine' ? (
         words.startEngine
       ) : (
-        words.set(<Variable parts={variableFor(id, wants)} />)
+        words.set(
+          <code>
+            {variableFor(id, wants).map((part) => (
+              <Fragment key={part}>
+                {part}
+                <wbr />
+              </Fragment>
+            ))}
+          </code>,
+        )
       )}
     </p>
-  );
-}
-
-function Variable({ parts }: { readonly parts: readonly string[] }) {
-  return (
-    <code>
-      {parts.map((part) => (
-        <Fragment key={part}>
-          {part}
-          <wbr />
-        </Fragment>
-      ))}
-    </code>
   );
 }
 

@@ -8,7 +8,7 @@ import {
 } from '#shared/condition.ts';
 import { isHostedId } from '#shared/ids.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
-import type { LiveData } from '../../api/live-data.ts';
+import type { LiveData } from '../../api/window-state.ts';
 
 export type Flow = 'ends' | 'round' | 'through' | 'none';
 

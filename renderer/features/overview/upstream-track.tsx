@@ -1,13 +1,11 @@
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { isHostedId, type UpstreamId } from '#shared/ids.ts';
-import { DEMO_FAULTS, type DemoFault, type ProvidersSummary } from '#shared/live.ts';
+import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
-import type { Control } from '../../api/control.ts';
-import type { LiveData } from '../../api/live-data.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
+import { ErrorText, Select } from '../../ui/fields.tsx';
 import { useAttempt, useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
@@ -24,7 +22,7 @@ import {
 } from './upstream-list.ts';
 
 export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
-  const { data, control, actions } = useWindow();
+  const { data, control } = useWindow();
   const [settingUp, setUp] = useState<UpstreamId | null>(null);
   const aimedAt = list.upstreams.find(({ report }) => report.id === settingUp);
   const faults = data.app.demo?.faults;
@@ -49,22 +47,8 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
           {list.upstreams.map((upstream) => {
             const { id, label } = upstream.report;
             return (
-              <UpstreamCard
-                key={id}
-                upstream={upstream}
-                tally={data.outcomes.upstreams[id]}
-                machines={poolOf(upstream.report, data)}
-                onSetUp={control ? () => setUp(id) : null}
-              >
-                <UpstreamActions
-                  label={label}
-                  offered={actionsAt(upstream, data, actions)}
-                  order={orderAction(upstream, list, actions)}
-                >
-                  {upstream.condition.kind !== 'missing' && (
-                    <TestButton id={id}>{t.setup.test.test(label)}</TestButton>
-                  )}
-                </UpstreamActions>
+              <UpstreamCard key={id} upstream={upstream} onSetUp={control ? () => setUp(id) : null}>
+                <UpstreamActions {...{ upstream, list }} />
                 {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
               </UpstreamCard>
             );
@@ -85,89 +69,49 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   );
 }
 
-function actionsAt(upstream: UpstreamView, { status }: LiveData, actions: Control) {
-  const { id } = upstream.report;
-  const reset = { ...t.overview.track.reset, run: () => actions.resetCircuit(id) };
-  const warmUp = { ...t.overview.track.warmUp, run: () => actions.warmUp() };
-  return [
-    ...(isResettable(upstream.report) ? [reset] : []),
-    ...(isWarmable(upstream, status) ? [warmUp] : []),
-  ];
-}
-
-function orderAction(
-  upstream: UpstreamView,
-  list: UpstreamList,
-  actions: Control,
-): OrderAction | null {
-  const { id } = upstream.report;
-  const { prefer, endPreference, preferred } = t.overview.track;
-  if (upstream.preferredMs !== null) {
-    const left = preferred(Math.ceil(upstream.preferredMs / 60_000));
-    return { ...endPreference, state: left, run: () => actions.prefer(null) };
-  }
-  if (!isHostedId(id) || !isPreferable(upstream, list)) return null;
-  return { ...prefer, state: null, run: () => actions.prefer(id) };
-}
-
-/** The machines behind Local; null for other upstreams and if Local has an engine address. */
-function poolOf({ id, baseUrl }: UpstreamReport, { providers }: LiveData): ProvidersSummary | null {
-  return id === 'local' && baseUrl === null && providers.count > 0 ? providers : null;
-}
-
-interface UpstreamAction {
-  readonly word: string;
-  readonly more: string;
-  readonly title: string;
-  readonly done: string;
-  readonly run: () => Promise<Refusal | null>;
-}
-
-interface OrderAction extends UpstreamAction {
-  /** What it would end; null if there is nothing. */
-  readonly state: string | null;
-}
-
 interface UpstreamActionsProps {
-  readonly label: string;
-  readonly offered: readonly UpstreamAction[];
-  readonly order: OrderAction | null;
-  readonly children: ReactNode;
+  readonly upstream: UpstreamView;
+  readonly list: UpstreamList;
 }
+
+const { reset, warmUp, prefer, endPreference, preferred, done } = t.overview.track;
 
 /** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
-function UpstreamActions({ label, offered, order, children }: UpstreamActionsProps) {
+function UpstreamActions({ upstream, list }: UpstreamActionsProps) {
+  const { data, actions } = useWindow();
+  const { report, condition, preferredMs } = upstream;
+  const { id, label } = report;
   const [said, setSaid] = useState('');
   const { error, attempt } = useAttempt();
-
-  const run = async (action: UpstreamAction, button: HTMLElement): Promise<void> => {
-    const name = button.closest('.upstream-card')?.querySelector('h3');
-    const isDone = await attempt(action.run());
-    setSaid(isDone ? t.overview.track.done(label, action.done) : '');
-    // The button disappears on success, so the focus moves to the upstream's name.
-    if (isDone) name?.focus({ preventScroll: true });
+  const button = (action: typeof reset, send: () => Promise<Refusal | null>) => {
+    const run = async (pressed: HTMLElement): Promise<void> => {
+      const name = pressed.closest('.upstream-card')?.querySelector('h3');
+      const isDone = await attempt(send());
+      setSaid(isDone ? done(label, action.done) : '');
+      // The button disappears on success, so the focus moves to the upstream's name.
+      if (isDone) name?.focus({ preventScroll: true });
+    };
+    return (
+      <ControlButton title={action.title} onClick={({ currentTarget }) => void run(currentTarget)}>
+        {action.word}
+        <span className="roomy">{action.more}</span>
+        <span className="unseen"> {label}</span>
+      </ControlButton>
+    );
   };
-
-  const buttonOf = (action: UpstreamAction) => (
-    <ControlButton
-      key={action.word}
-      title={action.title}
-      onClick={({ currentTarget }) => void run(action, currentTarget)}
-    >
-      {action.word}
-      <span className="roomy">{action.more}</span>
-      <span className="unseen"> {label}</span>
-    </ControlButton>
-  );
   return (
     <div className="upstream-actions">
-      {offered.map(buttonOf)}
-      {children}
-      {order !== null && (
+      {isResettable(report) && button(reset, () => actions.resetCircuit(id))}
+      {isWarmable(upstream, data.status) && button(warmUp, actions.warmUp)}
+      {condition.kind !== 'missing' && <TestButton id={id}>{t.setup.test.test(label)}</TestButton>}
+      {preferredMs !== null && (
         <p className="order-action">
-          {order.state !== null && <span className="preferred">{order.state}</span>}
-          {buttonOf(order)}
+          <span className="preferred">{preferred(Math.ceil(preferredMs / 60_000))}</span>
+          {button(endPreference, () => actions.prefer(null))}
         </p>
+      )}
+      {preferredMs === null && isHostedId(id) && isPreferable(upstream, list) && (
+        <p className="order-action">{button(prefer, () => actions.prefer(id))}</p>
       )}
       <output className="unseen">{said}</output>
       <ErrorText text={error} />
@@ -201,21 +145,13 @@ function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
       <label>
         <span className="unseen">{t.overview.demo.of(label)}</span>
         {t.overview.demo.simulate}
-        <select
+        <Select
           value={shown}
           disabled={!control}
           data-broken={shown !== 'none' || undefined}
-          onChange={({ target }) => {
-            const next = DEMO_FAULTS.find((known) => known === target.value);
-            if (next) choose(next);
-          }}
-        >
-          {DEMO_FAULTS.map((known) => (
-            <option key={known} value={known}>
-              {t.overview.demo.faults[known]}
-            </option>
-          ))}
-        </select>
+          options={DEMO_FAULTS.map((known) => [known, t.overview.demo.faults[known]])}
+          onChoose={choose}
+        />
       </label>
       <ErrorText text={error} />
     </div>

@@ -1,14 +1,13 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import type { AgentState } from '../../api/agent.ts';
 import { isHostedId } from '#shared/ids.ts';
-import type { Machines } from '../../api/providers.ts';
 import { hashOf, TABS } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow, type WindowContent } from '../../window-context.ts';
 import { isResettable, isWarmable } from '../overview/upstream-track.tsx';
-import { isPreferable, type UpstreamList } from '../overview/upstream-list.ts';
+import { isPreferable, type UpstreamList, type UpstreamView } from '../overview/upstream-list.ts';
 import { ADD } from '../providers/providers.tsx';
 import { namesOf } from '../providers/provider-standing.ts';
 import { sectionTitle } from '../settings/setting-field.tsx';
@@ -41,16 +40,21 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
   const id = useId();
   const options = useRef<HTMLUListElement>(null);
   const entries = [
-    ...pages(),
+    ...TABS.map(({ page, hash }) => entry('page', page, t.shell.tabs[page], hash)),
     ...actionsOf(content, list, onNewChat),
     ...ownMachineActions(content, here),
-    ...upstreamsOf(content),
-    ...(machines === null ? [] : machinesOf(machines, ownMachine(here))),
+    ...content.data.status.upstreams.map(({ id: section, label, model }) =>
+      entry('upstream', section, label, hashOf({ page: 'settings', section }), model),
+    ),
+    ...[...namesOf(machines ?? { data: [] })].map(([machine, name]) => {
+      const note = machine === ownMachine(here) ? t.providers.here : '';
+      return entry('machine', machine, name, hashOf({ page: 'provider', id: machine }), note);
+    }),
     ...settingsOf(content),
   ];
   const found = foundEntries(entries, query);
   const chosen = Math.min(at, found.length - 1);
-  const entry = found[chosen];
+  const selected = found[chosen];
   useEffect(() => {
     options.current?.children[chosen]?.scrollIntoView({ block: 'nearest' });
   }, [chosen]);
@@ -67,9 +71,9 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
     else setSaid(answer);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && entry !== undefined && !event.nativeEvent.isComposing) {
+    if (event.key === 'Enter' && selected !== undefined && !event.nativeEvent.isComposing) {
       event.preventDefault();
-      void run(entry);
+      void run(selected);
     }
     const next = placeAfter(event.key, chosen, found.length);
     if (next === null) return;
@@ -96,9 +100,7 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
       />
       {/* The focus stays in the field, so what the arrows choose is said. */}
       <output id={id} className="unseen">
-        {entry === undefined
-          ? ''
-          : words.chosen(entry.text, noteOf(entry), chosen + 1, found.length)}
+        {selected && words.chosen(selected.text, selected.note, chosen + 1, found.length)}
       </output>
       <ul ref={options} className="palette" aria-label={words.title}>
         {found.map((each, index) => (
@@ -111,7 +113,7 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
               onClick={() => void run(each)}
             >
               <span className="palette-text">{each.text}</span>
-              <span className="palette-note">{noteOf(each)}</span>
+              <span className="palette-note">{each.note}</span>
             </button>
           </li>
         ))}
@@ -121,152 +123,101 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
   );
 }
 
-const noteOf = ({ note, group }: Entry): string => note || words.groups[group];
-
-function pages(): readonly Entry[] {
-  return TABS.map(({ page, hash }) => ({
-    id: `page-${page}`,
-    group: 'page',
-    text: t.shell.tabs[page],
-    note: '',
-    to: hash,
-  }));
-}
-
-const action = (name: string, text: string, to: Entry['to']): Entry => ({
-  id: `action-${name}`,
-  group: 'action',
-  text,
-  note: '',
-  to,
-});
-
-const said = async (act: Promise<{ readonly message: string } | null>, done: string = words.done) =>
-  (await act)?.message ?? done;
-
-function ownMachineActions(
-  { agent, control }: WindowContent,
-  here: AgentState | null,
-): readonly Entry[] {
-  if (!control || here?.kind !== 'on') return [];
-  return [
-    ...modeActions(here.view).map(({ choice, word, done }) =>
-      action(`mode-${choice}`, words.ofThisMachine(word), () => said(agent.setMode(choice), done)),
-    ),
-    action('join', t.thisMachine.join.open, JOIN),
-  ];
-}
-
-function actionsOf(
-  { data, control, actions, settings }: WindowContent,
-  list: UpstreamList,
-  onNewChat: () => void,
-): readonly Entry[] {
-  const always = [
-    action('new-chat', words.newChat, async () => {
-      onNewChat();
-      location.hash = hashOf({ page: 'chat' });
-      return null;
-    }),
-    action('copy', words.copyBaseUrl, async () => {
-      try {
-        await navigator.clipboard.writeText(data.app.baseUrl);
-        return t.shell.copy.copied;
-      } catch {
-        return t.shell.copy.refusedAloud;
-      }
-    }),
-  ];
-  if (!control) return always;
-  const { zero, forceZero } = data.status;
-  const isHeld =
-    settings.kind === 'read' && settings.view['routing']?.['forceZero']?.source === 'env';
-  return [
-    ...always,
-    action('add', t.providers.joinOne, ADD),
-    ...(isHeld
-      ? []
-      : [
-          action('zero', forceZero ? words.paidToo : words.onlyLocal, () =>
-            said(actions.saveSettings({ routing: { forceZero: !forceZero } })),
-          ),
-        ]),
-    ...list.upstreams.flatMap((view) => {
-      const { id, label } = view.report;
-      const isTestable = view.condition.kind !== 'missing' && !(zero && id !== 'local');
-      const offered = (
-        isOffered: boolean,
-        name: string,
-        text: string,
-        to: () => Promise<string>,
-      ) => (isOffered ? [action(name, text, to)] : []);
-      return [
-        ...offered(isTestable, `test-${id}`, words.test(label), () =>
-          tested(actions.testUpstream(id)),
-        ),
-        ...offered(isResettable(view.report), `reset-${id}`, words.reset(label), () =>
-          said(actions.resetCircuit(id)),
-        ),
-        ...offered(view.preferredMs !== null, 'end-preference', words.endPreference(label), () =>
-          said(actions.prefer(null)),
-        ),
-        ...(isHostedId(id) && isPreferable(view, list)
-          ? [action(`prefer-${id}`, words.prefer(label), () => said(actions.prefer(id)))]
-          : []),
-        ...offered(isWarmable(view, data.status), 'warm', words.warmUp(label), () =>
-          said(actions.warmUp()),
-        ),
-      ];
-    }),
-  ];
-}
-
-function upstreamsOf({ data }: WindowContent): readonly Entry[] {
-  return data.status.upstreams.map(({ id, label, model }) => ({
-    id: `upstream-${id}`,
-    group: 'upstream',
-    text: label,
-    note: model,
-    to: hashOf({ page: 'settings', section: id }),
-  }));
-}
-
-async function tested(test: ReturnType<WindowContent['actions']['testUpstream']>): Promise<string> {
-  const { word, detail } = testWords(endOf(await test));
-  return `${word} ${detail}`;
-}
-
-function machinesOf(machines: Machines, hereId: string | null): readonly Entry[] {
-  return [...namesOf(machines)].map(([id, text]) => ({
-    id: `machine-${id}`,
-    group: 'machine',
-    text,
-    note: id === hereId ? t.providers.here : '',
-    to: hashOf({ page: 'provider', id }),
-  }));
-}
-
-function settingsOf({ settings, data }: WindowContent): readonly Entry[] {
-  if (settings.kind !== 'read') return [];
-  return sectionsOf(settings.view).flatMap((section) =>
-    section.fields.map(({ key, path, label }) => ({
-      id: `setting-${path}`,
-      group: 'setting' as const,
-      text: label,
-      note: sectionTitle(section, data.status.upstreams),
-      to: hashOf({ page: 'settings', section: section.id, field: key }),
-    })),
-  );
-}
-
 interface Entry {
   readonly id: string;
-  readonly group: 'page' | 'action' | 'upstream' | 'machine' | 'setting';
+  readonly group: keyof typeof words.groups;
   readonly text: string;
   /** What tells it from others of the same text; found as well. */
   readonly note: string;
   /** An address to go to, or what to do; an action resolves with what it says, or null to say nothing. */
   readonly to: string | (() => Promise<string | null>);
+}
+
+const entry = (
+  group: Entry['group'],
+  name: string,
+  text: string,
+  to: Entry['to'],
+  note = '',
+): Entry => ({ id: `${group}-${name}`, group, text, to, note: note || words.groups[group] });
+
+const said = async (act: Promise<{ readonly message: string } | null>, done: string = words.done) =>
+  (await act)?.message ?? done;
+
+function ownMachineActions({ agent, control }: WindowContent, here: AgentState | null) {
+  if (!control || here?.kind !== 'on') return [];
+  return [
+    ...modeActions(here.view).map(({ choice, word, done }) =>
+      entry('action', `mode-${choice}`, words.ofThisMachine(word), () =>
+        said(agent.setMode(choice), done),
+      ),
+    ),
+    entry('action', 'join', t.thisMachine.join.open, JOIN),
+  ];
+}
+
+async function copyBaseUrl(baseUrl: string): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(baseUrl);
+    return t.shell.copy.copied;
+  } catch {
+    return t.shell.copy.refusedAloud;
+  }
+}
+
+function actionsOf(content: WindowContent, list: UpstreamList, onNewChat: () => void) {
+  const { data, control, actions, settings } = content;
+  const newChat = async () => {
+    onNewChat();
+    location.hash = hashOf({ page: 'chat' });
+    return null;
+  };
+  const { forceZero } = data.status;
+  const isHeld =
+    settings.kind === 'read' && settings.view['routing']?.['forceZero']?.source === 'env';
+  const zero = () => said(actions.saveSettings({ routing: { forceZero: !forceZero } }));
+  return [
+    entry('action', 'new-chat', words.newChat, newChat),
+    entry('action', 'copy', words.copyBaseUrl, () => copyBaseUrl(data.app.baseUrl)),
+    ...(control ? [entry('action', 'add', t.providers.joinOne, ADD)] : []),
+    ...(control && !isHeld
+      ? [entry('action', 'zero', forceZero ? words.paidToo : words.onlyLocal, zero)]
+      : []),
+    ...(control ? list.upstreams.flatMap((view) => upstreamActions(view, list, content)) : []),
+  ];
+}
+
+function upstreamActions(view: UpstreamView, list: UpstreamList, content: WindowContent) {
+  const { report, condition, preferredMs } = view;
+  const { id, label } = report;
+  const { actions, data } = content;
+  const isTestable = condition.kind !== 'missing' && !(data.status.zero && id !== 'local');
+  const hosted = isHostedId(id) && isPreferable(view, list) ? id : null;
+  const test = async () => {
+    const { word, detail } = testWords(endOf(await actions.testUpstream(id)));
+    return `${word} ${detail}`;
+  };
+  const offers: readonly (readonly [boolean, string, string, () => Promise<string>])[] = [
+    [isTestable, 'test', words.test(label), test],
+    [isResettable(report), 'reset', words.reset(label), () => said(actions.resetCircuit(id))],
+    [preferredMs !== null, 'end', words.endPreference(label), () => said(actions.prefer(null))],
+    [hosted !== null, 'prefer', words.prefer(label), () => said(actions.prefer(hosted))],
+    [isWarmable(view, data.status), 'warm', words.warmUp(label), () => said(actions.warmUp())],
+  ];
+  return offers.flatMap(([isOffered, name, text, to]) =>
+    isOffered ? [entry('action', `${name}-${id}`, text, to)] : [],
+  );
+}
+
+function settingsOf({ settings, data }: WindowContent): readonly Entry[] {
+  if (settings.kind !== 'read') return [];
+  return sectionsOf(settings.view).flatMap((section) => {
+    const title = sectionTitle(section, data.status.upstreams);
+    return section.fields.map(({ key, path, label }) => {
+      const to = hashOf({ page: 'settings', section: section.id, field: key });
+      return entry('setting', path, label, to, title);
+    });
+  });
 }
 
 /** As many as fit on the smallest screen with its keyboard open, some of them by scrolling. */
@@ -278,18 +229,18 @@ function foundEntries(entries: readonly Entry[], query: string): readonly Entry[
   if (wanted.length === 0) {
     return entries.filter(({ group }) => group === 'page' || group === 'action');
   }
-  const ranked = entries.flatMap((entry, index) => {
-    const text = entry.text.toLowerCase();
-    const all = `${text} ${entry.note.toLowerCase()}`;
+  const ranked = entries.flatMap((each, index) => {
+    const text = each.text.toLowerCase();
+    const all = `${text} ${each.note.toLowerCase()}`;
     if (!wanted.every((word) => all.includes(word))) return [];
     const begins = text.startsWith(wanted.join(' ')) ? 0 : 1;
     const isInText = wanted.every((word) => text.includes(word)) ? 0 : 1;
-    return [{ entry, rank: 2 * begins + isInText, index }];
+    return [{ each, rank: 2 * begins + isInText, index }];
   });
   return ranked
     .toSorted((a, b) => a.rank - b.rank || a.index - b.index)
     .slice(0, MAX_ENTRIES)
-    .map(({ entry }) => entry);
+    .map(({ each }) => each);
 }
 
 /** The place of the chosen entry after a key; null for keys that do not move. */

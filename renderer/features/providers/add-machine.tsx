@@ -4,22 +4,21 @@ import type { Provider } from '#shared/provider.ts';
 import type { Answer } from '../../api/client.ts';
 import type { Enrollment, Machines } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import { useWindow } from '../../window-context.ts';
+import { useServerNow, useWindow } from '../../window-context.ts';
 import { gatewayOf, joinNoteOf, JoinWarning, validityText } from './join-warning.tsx';
 import { namesOf, providerName, providerWords, standingOf } from './provider-standing.ts';
 
 interface AddMachineProps {
   /** Null until it has been read. */
   readonly list: Machines | null;
-  readonly serverNow: number;
   readonly onClose: () => void;
 }
 
-export function AddMachine({ list, serverNow, onClose }: AddMachineProps) {
+export function AddMachine({ list, onClose }: AddMachineProps) {
   const { enroll } = useWindow().registry;
   const [before, setBefore] = useState(() => idsOf(list));
   // A machine of a list that is read only now has not joined since.
@@ -47,7 +46,7 @@ export function AddMachine({ list, serverNow, onClose }: AddMachineProps) {
           {enrollment === null ? (
             <NoCommand {...{ asksFirst, error }} onMake={make} />
           ) : (
-            <JoinSteps {...{ enrollment, serverNow }} onRenew={make} />
+            <JoinSteps enrollment={enrollment} onRenew={make} />
           )}
         </>
       )}
@@ -61,9 +60,7 @@ export function AddMachine({ list, serverNow, onClose }: AddMachineProps) {
           <span className="waiting-for">{t.joining.waiting}</span>
         )}
       </output>
-      {joined !== undefined && (
-        <Joined machine={joined} name={nameOf(joined)} serverNow={serverNow} />
-      )}
+      {joined !== undefined && <Joined machine={joined} name={nameOf(joined)} />}
     </Modal>
   );
 }
@@ -96,13 +93,8 @@ function NoCommand({ asksFirst, error, onMake }: NoCommandProps) {
 }
 
 /** What is to be done about the machine that joined; its command is used up, and no longer shown. */
-function Joined(props: {
-  readonly machine: Provider;
-  readonly name: string;
-  readonly serverNow: number;
-}) {
-  const { machine, name, serverNow } = props;
-  const { what, todo } = providerWords(standingOf(machine, undefined), serverNow);
+function Joined({ machine, name }: { readonly machine: Provider; readonly name: string }) {
+  const { what, todo } = providerWords(standingOf(machine, undefined), useServerNow());
   return (
     <>
       {machine.verification.status === 'failed' && (
@@ -119,7 +111,6 @@ function Joined(props: {
 
 interface JoinStepsProps {
   readonly enrollment: Enrollment;
-  readonly serverNow: number;
   readonly onRenew: () => void;
 }
 
@@ -127,8 +118,8 @@ const words = t.joining.steps;
 /** HTTP status if the gateway's address cannot be used by other machines. */
 const NOT_SHARED_STATUS = 409;
 
-function JoinSteps({ enrollment, serverNow, onRenew }: JoinStepsProps) {
-  const left = validityText(enrollment.expires_at, serverNow);
+function JoinSteps({ enrollment, onRenew }: JoinStepsProps) {
+  const left = validityText(enrollment.expires_at, useServerNow());
   return (
     <ol className="steps">
       <li>{words.engine}</li>

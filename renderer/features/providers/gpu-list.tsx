@@ -1,5 +1,5 @@
 import type { Provider } from '#shared/provider.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { type Meter, metersOf } from './provider-facts.ts';
 
 export function GpuList({ gpu }: Pick<Provider, 'gpu'>) {

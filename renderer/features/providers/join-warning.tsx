@@ -1,6 +1,6 @@
 import { hashOf } from '../../route.ts';
 import { formatSpan } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 
 interface JoinWarningProps {
   readonly note: JoinNote | null;

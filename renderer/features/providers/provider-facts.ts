@@ -9,7 +9,7 @@ import {
   formatMemoryOf,
   formatMoment,
 } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import type { FactText } from '../../ui/facts.tsx';
 import type { ProviderCircuit } from './provider-standing.ts';
 

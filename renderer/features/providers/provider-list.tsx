@@ -1,31 +1,26 @@
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { hashOf } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import type { ColumnText } from '../../text/en/providers.tsx';
+import * as t from '../../text/t.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
+import { useServerNow } from '../../window-context.ts';
 import { chipText } from './provider-facts.ts';
-import {
-  COLUMN_IDS,
-  type ColumnId,
-  columnOf,
-  FIGURE_COLUMNS,
-  linesOf,
-  type ListLine,
-} from './provider-listing.ts';
+import { COLUMN_IDS, type ColumnId, COLUMNS, linesOf, type ListLine } from './provider-listing.ts';
 import { ProviderMark } from './provider-mark.tsx';
 import { isRechecked, type ProviderEntry, providerWords } from './provider-standing.ts';
 
 interface ProviderListProps {
   readonly entries: readonly ProviderEntry[];
   readonly sort: ColumnId;
-  readonly serverNow: number;
   readonly opened: string | null;
 }
 
 const words = t.providers;
 
 /** The sorted machines; only visible rows are rendered, so that ten thousand can scroll. */
-export function ProviderList({ entries, sort, serverNow, opened }: ProviderListProps) {
+export function ProviderList({ entries, sort, opened }: ProviderListProps) {
+  const serverNow = useServerNow();
   const lines = useMemo(() => linesOf(entries, sort), [entries, sort]);
   const heads = useMemo(
     () => lines.flatMap(({ kind }, index) => (kind === 'group' ? [index] : [])),
@@ -47,7 +42,7 @@ export function ProviderList({ entries, sort, serverNow, opened }: ProviderListP
       <div className="provider-columns" aria-hidden="true">
         {COLUMN_IDS.map((id) => (
           <span key={id} data-column={id}>
-            {columnOf(id).title}
+            {words.columns[id].title}
           </span>
         ))}
       </div>
@@ -104,10 +99,12 @@ interface ProviderRowProps {
   readonly serverNow: number;
 }
 
+/** The columns that contain only a figure. */
+const FIGURE_COLUMNS = COLUMN_IDS.slice(COLUMN_IDS.indexOf('load'));
+
 const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: ProviderRowProps) {
-  const { provider, standing, note, isHere } = entry;
-  const { tone, means, what } = providerWords(standing, serverNow);
-  const again = isRechecked(provider, standing);
+  const { provider, standing, name, note, isHere } = entry;
+  const { tone, word, means, what } = providerWords(standing, serverNow);
   return (
     <div className="provider" data-tone={tone}>
       <ProviderMark kind={standing.kind} />
@@ -117,41 +114,35 @@ const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: Provi
         data-id={provider.id}
         href={hashOf({ page: 'provider', id: provider.id })}
       >
-        {columnOf('machine').value(entry, serverNow)}
+        {name}
       </a>
       <span className="provider-word" title={means}>
-        {columnOf('state').value(entry, serverNow)}
+        {word}
       </span>
       <span className="provider-model" title={provider.models.join('\n')}>
-        {columnOf('model').value(entry, serverNow)}
+        {COLUMNS.model.value(entry, serverNow)}
       </span>
-      <Figures entry={entry} serverNow={serverNow} />
+      <span className="provider-figures">
+        {FIGURE_COLUMNS.map((id) => {
+          const { aloud, before, after }: ColumnText = words.columns[id];
+          return (
+            <span key={id} className="provider-figure" data-column={id}>
+              {aloud !== undefined && <span className="unseen">{aloud}</span>}
+              {before !== undefined && <span className="provider-unit">{before}</span>}
+              {COLUMNS[id].value(entry, serverNow)}
+              {after !== undefined && <span className="provider-unit">{after}</span>}
+            </span>
+          );
+        })}
+      </span>
       <span className="provider-chip" title={note === '' ? (provider.chip ?? undefined) : note}>
         {isHere && <strong>{words.here} · </strong>}
         {note === '' ? chipText(provider) : words.noted(chipText(provider), note)}
       </span>
       <span className="provider-what" title={what ?? undefined}>
         {what}
-        {again && <em>{t.providers.rechecked}</em>}
+        {isRechecked(provider, standing) && <em>{words.rechecked}</em>}
       </span>
     </div>
   );
 });
-
-function Figures({ entry, serverNow }: Omit<ProviderRowProps, 'index'>) {
-  return (
-    <span className="provider-figures">
-      {FIGURE_COLUMNS.map((id) => {
-        const { aloud, before, value, after } = columnOf(id);
-        return (
-          <span key={id} className="provider-figure" data-column={id}>
-            {aloud !== undefined && <span className="unseen">{aloud}</span>}
-            {before !== undefined && <span className="provider-unit">{before}</span>}
-            {value(entry, serverNow)}
-            {after !== undefined && <span className="provider-unit">{after}</span>}
-          </span>
-        );
-      })}
-    </span>
-  );
-}

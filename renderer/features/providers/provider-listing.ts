@@ -1,10 +1,11 @@
 import type { Provider } from '#shared/provider.ts';
 import type { Machines } from '../../api/providers.ts';
 import { COLLATOR, formatCount } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { gpuFigures, gpuTexts, heartbeatAge, modelText, speedText } from './provider-facts.ts';
 import {
   groupOf,
+  PROVIDER_FILTERS,
   PROVIDER_GROUPS,
   type ProviderCircuit,
   type ProviderEntry,
@@ -74,7 +75,7 @@ export const matchesGroup = ({ standing }: ProviderEntry, filter: ProviderFilter
   filter === 'all' || groupOf(standing.kind) === filter;
 
 export type ListLine =
-  | { readonly kind: 'group'; readonly group: ProviderGroup; readonly count: number }
+  | { readonly kind: 'group'; readonly group: ProviderGroup }
   | { readonly kind: 'machine'; readonly entry: ProviderEntry };
 
 /** The sorted lines of the list, with group heads if sorted by state. */
@@ -84,93 +85,77 @@ export function linesOf(entries: readonly ProviderEntry[], by: ColumnId): readon
   const byGroup = Map.groupBy(lines, ({ entry }) => groupOf(entry.standing.kind));
   return PROVIDER_GROUPS.flatMap((group): readonly ListLine[] => {
     const found = byGroup.get(group) ?? [];
-    return found.length === 0 ? [] : [{ kind: 'group', group, count: found.length }, ...found];
+    return found.length === 0 ? [] : [{ kind: 'group', group }, ...found];
   });
 }
 
-export function summaryOf(entries: readonly ProviderEntry[]): string {
-  if (entries.length === 0) return t.providers.summary.none;
-  const count = (group: ProviderGroup): number =>
-    entries.filter((entry) => matchesGroup(entry, group)).length;
-  return t.providers.summary.of({
-    count: entries.length,
-    ...(Object.fromEntries(PROVIDER_GROUPS.map((group) => [group, count(group)])) as Readonly<
-      Record<ProviderGroup, number>
-    >),
-  });
+export function countsOf(entries: readonly ProviderEntry[]) {
+  const counts = PROVIDER_FILTERS.map((filter) => [
+    filter,
+    entries.filter((entry) => matchesGroup(entry, filter)).length,
+  ]);
+  return Object.fromEntries(counts) as Readonly<Record<ProviderFilter, number>>;
 }
 
 interface ProviderColumn {
-  readonly title: string;
-  readonly sort: string;
-  readonly before?: string;
-  readonly after?: string;
-  /** Text before the value for screen readers, which do not read the title. */
-  readonly aloud?: string;
   readonly value: (entry: ProviderEntry, serverNow: number) => string;
   /** Sort key: the most interesting first, such as the hottest, the fullest or the longest silent. */
   readonly key: (entry: ProviderEntry) => number | string;
 }
 
-interface Figure {
-  readonly of: (machine: Provider, serverNow: number) => string;
-  readonly by: (machine: Provider) => number | string;
-}
+export type ColumnId = keyof typeof t.providers.columns;
 
-const FIGURES = {
-  model: { of: modelText, by: modelText },
-  load: { of: (m) => gpuTexts(m).load, by: (m) => descending(gpuFigures(m).load) },
-  memory: { of: (m) => gpuTexts(m).memory, by: (m) => descending(gpuFigures(m).memoryShare) },
-  temperature: {
-    of: (m) => gpuTexts(m).temperature,
-    by: (m) => descending(gpuFigures(m).temperatureC),
-  },
-  version: { of: (m) => m.agent_version, by: (m) => m.agent_version },
-  speed: { of: (m) => speedText(m.decode_tps), by: (m) => descending(m.decode_tps) },
-  inFlight: {
-    of: (m) => formatCount(m.concurrentRequests),
-    by: (m) => descending(m.concurrentRequests),
-  },
-  heartbeat: { of: heartbeatAge, by: (m) => Date.parse(m.last_heartbeat) },
-} satisfies Record<string, Figure>;
-
-export type ColumnId = 'machine' | 'state' | keyof typeof FIGURES;
-
-export const COLUMN_IDS: readonly ColumnId[] = [
-  'machine',
-  'state',
-  ...(Object.keys(FIGURES) as (keyof typeof FIGURES)[]),
-];
-
-/** The columns that contain only a figure. */
-export const FIGURE_COLUMNS = COLUMN_IDS.slice(COLUMN_IDS.indexOf('load'));
-
-export function columnOf(id: ColumnId): ProviderColumn {
-  const words = t.providers.columns[id];
-  if (id === 'machine') return { ...words, value: ({ name }) => name, key: ({ name }) => name };
-  if (id === 'state') {
-    return {
-      ...words,
-      value: ({ standing }, serverNow) => providerWords(standing, serverNow).word,
-      key: ({ standing: { kind } }) => PROVIDER_GROUPS.indexOf(groupOf(kind)) * 100 + rankOf(kind),
-    };
-  }
-  const { of, by }: Figure = FIGURES[id];
-  return {
-    ...words,
-    value: ({ provider }, serverNow) => of(provider, serverNow),
-    key: ({ provider }) => by(provider),
-  };
-}
+const figure = (
+  of: (machine: Provider, serverNow: number) => string,
+  by: (machine: Provider) => number | string,
+): ProviderColumn => ({
+  value: ({ provider }, serverNow) => of(provider, serverNow),
+  key: ({ provider }) => by(provider),
+});
 
 /** A sort key for descending order, with unknown figures last. */
-const descending = (figure: number | null): number => (figure === null ? Infinity : -figure);
+const descending = (value: number | null): number => (value === null ? Infinity : -value);
+
+export const COLUMNS: Readonly<Record<ColumnId, ProviderColumn>> = {
+  machine: { value: ({ name }) => name, key: ({ name }) => name },
+  state: {
+    value: ({ standing }, serverNow) => providerWords(standing, serverNow).word,
+    key: ({ standing: { kind } }) => PROVIDER_GROUPS.indexOf(groupOf(kind)) * 100 + rankOf(kind),
+  },
+  model: figure(modelText, modelText),
+  load: figure(
+    (machine) => gpuTexts(machine).load,
+    (machine) => descending(gpuFigures(machine).load),
+  ),
+  memory: figure(
+    (machine) => gpuTexts(machine).memory,
+    (machine) => descending(gpuFigures(machine).memoryShare),
+  ),
+  temperature: figure(
+    (machine) => gpuTexts(machine).temperature,
+    (machine) => descending(gpuFigures(machine).temperatureC),
+  ),
+  version: figure(
+    ({ agent_version }) => agent_version,
+    ({ agent_version }) => agent_version,
+  ),
+  speed: figure(
+    ({ decode_tps }) => speedText(decode_tps),
+    ({ decode_tps }) => descending(decode_tps),
+  ),
+  inFlight: figure(
+    ({ concurrentRequests }) => formatCount(concurrentRequests),
+    ({ concurrentRequests }) => -concurrentRequests,
+  ),
+  heartbeat: figure(heartbeatAge, ({ last_heartbeat }) => Date.parse(last_heartbeat)),
+};
+
+export const COLUMN_IDS = Object.keys(COLUMNS) as ColumnId[];
 
 /** The entries sorted by a column; equal ones by name, with numbers compared as numbers. */
 export function sorted(entries: readonly ProviderEntry[], by: ColumnId): readonly ProviderEntry[] {
-  const { key } = columnOf(by);
   return entries
-    .map((entry) => ({ entry, key: key(entry) }))
+    .map((entry) => ({ entry, key: COLUMNS[by].key(entry) }))
     .toSorted(
       (a, b) =>
         compare(a.key, b.key) ||

@@ -2,7 +2,7 @@ import { type ReactNode, useId } from 'react';
 import type { Check, Provider, ProviderEvent } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { GpuList } from './gpu-list.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import * as facts from './provider-facts.ts';

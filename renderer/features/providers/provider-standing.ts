@@ -7,7 +7,7 @@ import type { Machines } from '../../api/providers.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import { formatMoment } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 
 export type ProviderCircuit = StatusReport['stats']['providerCircuits'][string];
 
@@ -115,29 +115,29 @@ export const PROVIDER_FILTERS = ['all', ...PROVIDER_GROUPS] as const;
 
 export type ProviderFilter = (typeof PROVIDER_FILTERS)[number];
 
-/** The group of each standing; also the order within a group. */
-const GROUP_OF: Readonly<Record<StandingKind, ProviderGroup>> = {
-  'engine-down': 'attention',
-  unreachable: 'attention',
-  'check-failed': 'attention',
-  silent: 'attention',
-  resting: 'attention',
-  wavering: 'attention',
-  verifying: 'arriving',
-  loading: 'arriving',
-  pending: 'arriving',
-  direct: 'ready',
+/** The group and the tone of each standing; also the order within a group. */
+const PLACES: Readonly<Record<StandingKind, readonly [ProviderGroup, Tone]>> = {
+  'engine-down': ['attention', 'red'],
+  unreachable: ['attention', 'red'],
+  'check-failed': ['attention', 'red'],
+  silent: ['attention', 'red'],
+  resting: ['attention', 'amber'],
+  wavering: ['attention', 'amber'],
+  verifying: ['arriving', 'blue'],
+  loading: ['arriving', 'blue'],
+  pending: ['arriving', 'blue'],
+  direct: ['ready', 'green'],
   // Ranked like `idle`, see rankOf: otherwise machines would change places with every request.
-  serving: 'ready',
-  idle: 'ready',
-  draining: 'resting',
-  paused: 'resting',
-  stopped: 'resting',
+  serving: ['ready', 'green'],
+  idle: ['ready', 'green'],
+  draining: ['resting', 'grey'],
+  paused: ['resting', 'grey'],
+  stopped: ['resting', 'grey'],
 };
 
-const ORDER = Object.keys(GROUP_OF);
+const ORDER = Object.keys(PLACES);
 
-export const groupOf = (kind: StandingKind): ProviderGroup => GROUP_OF[kind];
+export const groupOf = (kind: StandingKind): ProviderGroup => PLACES[kind][0];
 
 export const rankOf = (kind: StandingKind): number =>
   kind === 'idle' ? rankOf('serving') : ORDER.indexOf(kind);
@@ -188,26 +188,8 @@ const states = t.machineStates;
 
 export function providerWords(standing: Standing, serverNow: number): ProviderWords {
   const { kind } = standing;
-  return { tone: TONES[kind], ...states[kind], ...whatOf(standing, serverNow) };
+  return { tone: PLACES[kind][1], ...states[kind], ...whatOf(standing, serverNow) };
 }
-
-const TONES: Readonly<Record<StandingKind, Tone>> = {
-  stopped: 'grey',
-  silent: 'red',
-  paused: 'grey',
-  unreachable: 'red',
-  'engine-down': 'red',
-  'check-failed': 'red',
-  loading: 'blue',
-  draining: 'grey',
-  verifying: 'blue',
-  pending: 'blue',
-  resting: 'amber',
-  wavering: 'amber',
-  direct: 'green',
-  serving: 'green',
-  idle: 'green',
-};
 
 type Told = Pick<ProviderWords, 'what' | 'todo'>;
 

@@ -5,7 +5,7 @@ import type { Refusal } from '../../api/client.ts';
 import { NO_NOTE, type ProviderDetail } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import type { StateText } from '../../text/en/states.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import {
   Button,
   ControlButton,
@@ -13,8 +13,8 @@ import {
   READ_ONLY_NOTE,
   ReadOnlyNote,
 } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
-import { ConfirmDialog } from '../../ui/modal.tsx';
+import { ErrorText, Form } from '../../ui/fields.tsx';
+import { ConfirmButton } from '../../ui/modal.tsx';
 import { StateWord, Unreadable } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
@@ -180,13 +180,10 @@ function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
       setDraft({ ...draft, [key]: target.value }),
   });
   return (
-    <form
+    <Form
       className="panel own-note"
       aria-label={noteWords.title}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void attempt(onSave(draft));
-      }}
+      onSend={() => attempt(onSave(draft))}
     >
       <label htmlFor={`${id}-name`}>{noteWords.name}</label>
       <input {...field('name')} placeholder={hostname} autoComplete="off" />
@@ -196,7 +193,7 @@ function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
         {t.settings.save.save}
       </Button>
       <ErrorText text={error} />
-    </form>
+    </Form>
   );
 }
 
@@ -211,16 +208,13 @@ const actionWords = t.providers.actions;
 
 function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsProps) {
   const { registry } = useWindow();
-  const [asking, setAsking] = useState(false);
   const { error, attempt } = useAttempt();
 
   const verify = async (): Promise<void> => {
     if (await attempt(registry.verify(id))) onVerifying();
   };
   const remove = async (): Promise<void> => {
-    const isRemoved = await attempt(registry.remove(id));
-    setAsking(false);
-    if (isRemoved) location.assign(LIST);
+    if (await attempt(registry.remove(id))) location.assign(LIST);
   };
 
   return (
@@ -231,18 +225,15 @@ function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsPro
       >
         {checking ? actionWords.verifying : actionWords.verify}
       </ControlButton>
-      <ControlButton onClick={() => setAsking(true)}>{actionWords.remove}</ControlButton>
+      <ConfirmButton
+        asks={actionWords.removeTitle(name)}
+        text={actionWords.removeText}
+        action={actionWords.removeNow(name)}
+        onConfirm={remove}
+      >
+        {actionWords.remove}
+      </ConfirmButton>
       <ErrorText text={error} />
-      {asking && (
-        <ConfirmDialog
-          title={actionWords.removeTitle(name)}
-          action={actionWords.removeNow(name)}
-          onConfirm={() => void remove()}
-          onClose={() => setAsking(false)}
-        >
-          {actionWords.removeText}
-        </ConfirmDialog>
-      )}
     </div>
   );
 }

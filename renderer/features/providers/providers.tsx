@@ -1,11 +1,11 @@
 import { useMemo } from 'react';
 import { hashOf, type Route } from '../../route.ts';
-import { formatCount } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
 import { Unreadable } from '../../ui/facts.tsx';
+import { Filters, Select } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
-import { useServerNow, useWindow } from '../../window-context.ts';
+import { useWindow } from '../../window-context.ts';
 import { directMachine, ownMachine } from '../this-machine/agent-engine.ts';
 import { ThisMachine } from '../this-machine/this-machine.tsx';
 import { AddMachine } from './add-machine.tsx';
@@ -13,11 +13,10 @@ import { ProviderList } from './provider-list.tsx';
 import {
   COLUMN_IDS,
   type ColumnId,
-  columnOf,
+  countsOf,
   entriesOf,
   matchesGroup,
   matchesText,
-  summaryOf,
 } from './provider-listing.ts';
 import { PROVIDER_FILTERS, type ProviderEntry, type ProviderFilter } from './provider-standing.ts';
 
@@ -39,7 +38,6 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
   const revision = data.providers.revision;
   const reading = useReading(registry.readList, revision, registry.lastList());
   const { value: list, failure, again } = reading;
-  const serverNow = useServerNow();
   const { providerCircuits } = data.status.stats;
   const directId = directMachine(agent.last(), data.status);
   const hereId = ownMachine(agent.last());
@@ -54,27 +52,29 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
       <div className="page-head">
         <div>
           <h1>{t.providers.title}</h1>
-          <p className="quiet">{isReading ? t.shell.reading : list !== null && summaryOf(all)}</p>
+          <p className="quiet">
+            {isReading ? t.shell.reading : list !== null && t.providers.summary(countsOf(all))}
+          </p>
         </div>
         <ControlButton data-primary onClick={() => void (location.hash = ADD)}>
           {t.providers.joinOne}
         </ControlButton>
         {!control && <ReadOnlyNote />}
       </div>
-      <ThisMachine joining={dialog === 'join'} serverNow={serverNow} machines={list?.data ?? []} />
+      <ThisMachine joining={dialog === 'join'} machines={list?.data ?? []} />
       {failed && (
         <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
       )}
       {list !== null && all.length === 0 && <NoProviders />}
       {list !== null && all.length > 0 && (
         <Machines
-          {...{ filter, view, onView, opened, serverNow }}
+          {...{ filter, view, onView, opened }}
           entries={all}
           unread={list.count - list.data.length}
         />
       )}
       {dialog === 'add' && control && (
-        <AddMachine {...{ list, serverNow }} onClose={() => void (location.hash = LIST)} />
+        <AddMachine list={list} onClose={() => void (location.hash = LIST)} />
       )}
     </>
   );
@@ -86,12 +86,11 @@ export const ADD = hashOf({ page: 'providers', filter: 'all', dialog: 'add' });
 
 interface MachinesProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView' | 'opened'> {
   readonly entries: readonly ProviderEntry[];
-  readonly serverNow: number;
   readonly unread: number;
 }
 
 function Machines(props: MachinesProps) {
-  const { entries, filter, view, onView, opened, serverNow, unread } = props;
+  const { entries, filter, view, onView, opened, unread } = props;
   const { text, sort } = view;
   const named = useMemo(
     () => (text.trim() === '' ? entries : entries.filter((one) => matchesText(one, text.trim()))),
@@ -103,14 +102,37 @@ function Machines(props: MachinesProps) {
   );
   return (
     <>
-      <ProviderFilters {...{ filter, view, onView }} entries={named} />
+      <search className="provider-filters">
+        <Filters
+          label={filterWords.label}
+          choices={PROVIDER_FILTERS}
+          chosen={filter}
+          words={t.providers.groups}
+          counts={countsOf(named)}
+          hash={(choice) => hashOf({ page: 'providers', filter: choice })}
+        />
+        <input
+          type="search"
+          className="search"
+          aria-label={filterWords.search}
+          placeholder={filterWords.placeholder}
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          onChange={({ target }) => onView({ ...view, text: target.value })}
+        />
+        <label className="provider-sort">
+          {t.providers.sortBy}
+          <Select
+            value={sort}
+            options={COLUMN_IDS.map((id) => [id, t.providers.columns[id].sort])}
+            onChoose={(by) => onView({ ...view, sort: by })}
+          />
+        </label>
+      </search>
       <section className="panel" aria-label={t.providers.label}>
         {shown.length > 0 ? (
-          <ProviderList
-            key={`${filter}/${sort}`}
-            entries={shown}
-            {...{ sort, serverNow, opened }}
-          />
+          <ProviderList key={`${filter}/${sort}`} entries={shown} {...{ sort, opened }} />
         ) : (
           <div className="empty">
             <h2>{filterWords.noneTitle}</h2>
@@ -148,56 +170,5 @@ function NoProviders() {
         </div>
       </dl>
     </section>
-  );
-}
-
-interface ProviderFiltersProps extends Pick<ProvidersProps, 'filter' | 'view' | 'onView'> {
-  readonly entries: readonly ProviderEntry[];
-}
-
-function ProviderFilters({ entries, filter, view, onView }: ProviderFiltersProps) {
-  return (
-    <search className="provider-filters">
-      <nav className="filters" aria-label={filterWords.label}>
-        {PROVIDER_FILTERS.map((choice) => (
-          <a
-            key={choice}
-            href={hashOf({ page: 'providers', filter: choice })}
-            aria-current={choice === filter ? 'true' : undefined}
-          >
-            {t.providers.groups[choice]}{' '}
-            <span className="filter-count">
-              {formatCount(entries.filter((entry) => matchesGroup(entry, choice)).length)}
-            </span>
-          </a>
-        ))}
-      </nav>
-      <input
-        type="search"
-        className="search"
-        aria-label={filterWords.search}
-        placeholder={filterWords.placeholder}
-        autoComplete="off"
-        spellCheck={false}
-        value={view.text}
-        onChange={({ target }) => onView({ ...view, text: target.value })}
-      />
-      <label className="provider-sort">
-        {t.providers.sortBy}
-        <select
-          value={view.sort}
-          onChange={({ target }) => {
-            const chosen = COLUMN_IDS.find((known) => known === target.value);
-            if (chosen !== undefined) onView({ ...view, sort: chosen });
-          }}
-        >
-          {COLUMN_IDS.map((known) => (
-            <option key={known} value={known}>
-              {columnOf(known).sort}
-            </option>
-          ))}
-        </select>
-      </label>
-    </search>
   );
 }

@@ -1,8 +1,15 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { formatDuration } from '../../text/format.ts';
-import { type Labels, nameOf } from './attempt-names.ts';
-import { causeText, circuitText, resultText, skippedUpstreams, usageText } from './attempt-text.ts';
-import { storyOf } from './request-story.ts';
+import {
+  causeText,
+  circuitText,
+  type Labels,
+  nameOf,
+  resultText,
+  skippedUpstreams,
+  storyOf,
+  usageText,
+} from './request-text.ts';
 
 const idOf = ({ upstream, provider }: AttemptRow) =>
   provider === null ? upstream : `${upstream}/${provider}`;

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { CodeLine } from '../../ui/buttons.tsx';
 import { codeSamples, type Language, LANGUAGES, type SampleRequest } from './code-samples.ts';
 

@@ -1,6 +1,6 @@
 import type { UpstreamReport } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { CodeLine } from '../../ui/buttons.tsx';
 import { useWindow } from '../../window-context.ts';
 import { CodeSample } from './code-sample.tsx';

@@ -3,20 +3,30 @@ import { firstTokenMsOf, type RequestRow, type AttemptRow } from '#shared/live.t
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CodeLine, CopyButton } from '../../ui/buttons.tsx';
 import { Fact } from '../../ui/facts.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
-import { type Labels, labelsWith, wholeNameOf } from './attempt-names.ts';
+import {
+  amountOf,
+  causeText,
+  circuitText,
+  type Labels,
+  labelsWith,
+  outcomeWords,
+  resultText,
+  skippedUpstreams,
+  storyOf,
+  usageText,
+  wholeNameOf,
+  whoOf,
+} from './request-text.ts';
 import { bugReportOf } from './bug-report.ts';
 import { CodeSample } from './code-sample.tsx';
 import { codeSamples } from './code-samples.ts';
-import { storyOf } from './request-story.ts';
-import { amountOf, outcomeWords, whoOf } from './request-text.ts';
-import { elapsedOf, isSkip } from './waterfall-model.ts';
+import { elapsedOf, isSkip } from './waterfall.tsx';
 import { reasonText } from '../../text/reason-text.ts';
-import { causeText, circuitText, resultText, skippedUpstreams, usageText } from './attempt-text.ts';
 
 interface OpenRequestProps {
   readonly labels: Labels;

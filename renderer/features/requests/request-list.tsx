@@ -1,15 +1,13 @@
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import { formatClock, formatDuration } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus } from '../../ui/use-row-focus.ts';
 import { useVisibleRange } from '../../ui/use-visible-range.ts';
 import { useWindow } from '../../window-context.ts';
-import type { Labels } from './attempt-names.ts';
-import { amountOf, outcomeWords, whatOf, whoOf, whyOf } from './request-text.ts';
-import { AXIS_TICKS_MS, axisPercent, elapsedOf } from './waterfall-model.ts';
-import { Waterfall } from './waterfall.tsx';
+import { amountOf, type Labels, outcomeWords, whatOf, whoOf, whyOf } from './request-text.ts';
+import { AXIS_TICKS_MS, axisPercent, elapsedOf, Waterfall } from './waterfall.tsx';
 
 interface RequestListProps {
   readonly rows: readonly RequestRow[];

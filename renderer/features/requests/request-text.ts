@@ -1,14 +1,269 @@
 import { assertNever } from '#shared/assert.ts';
-import { parseFallbackReason } from '#shared/reasons.ts';
-import type { RequestRow } from '#shared/live.ts';
+import type { MachineNames } from '#shared/ids.ts';
+import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts';
+import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
+import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
+import type { UpstreamReport } from '#shared/status.ts';
+import type { LiveData } from '../../api/window-state.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration } from '../../text/format.ts';
-import { predicateText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
-import { type Labels, nameOf, placeName } from './attempt-names.ts';
-import { gaveContent, tokensPerSecond } from './attempt-text.ts';
-import { briefStoryOf } from './request-story.ts';
-import { silentMsOf } from './waterfall-model.ts';
+import { predicateText, reasonText } from '../../text/reason-text.ts';
+import * as t from '../../text/t.ts';
+
+export type Labels = ReadonlyMap<string, string>;
+
+export function labelsOf(
+  upstreams: readonly UpstreamReport[],
+  machines: MachineNames = {},
+): Labels {
+  const named = upstreams.map(({ id, label }) => [id, label] as const);
+  return new Map([...named, ...distinctNames(machines)]);
+}
+
+export const feedLabels = ({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels =>
+  labelsOf(status.upstreams, machinesIn(requests));
+
+/** Adds the names of a request's machines, which may not be in the list. */
+export function labelsWith(row: RequestRow | null, labels: Labels): Labels {
+  if (row === null) return labels;
+  return new Map([...distinctNames(machinesIn([row])), ...labels]);
+}
+
+/** The upstream of an attempt, with its machine if the request went to more than one. */
+export function nameOf(
+  { upstream, provider }: AttemptRow,
+  { attempts }: RequestRow,
+  labels: Labels,
+): string {
+  const label = labels.get(upstream) ?? upstream;
+  const isOneOfMany = attempts.some(
+    (other) => other.provider !== null && other.provider !== provider,
+  );
+  return provider !== null && isOneOfMany ? placeName(upstream, provider, labels) : label;
+}
+
+export const wholeNameOf = ({ upstream, provider }: AttemptRow, _: RequestRow, labels: Labels) =>
+  placeName(upstream, provider, labels);
+
+/** An upstream, with the machine if given: `Local · tower`. */
+export function placeName(upstream: string, provider: string | null, labels: Labels): string {
+  const label = labels.get(upstream) ?? upstream;
+  return provider === null ? label : t.usage.machineOf(label, machineName(provider, labels));
+}
+
+export const machineName = (id: string, labels: Labels): string =>
+  labels.get(id) ?? unknownMachine(id);
+
+const { causes, results } = t.attempts;
+
+export function gaveContent(attempt: AttemptRow, row: RequestRow): boolean {
+  const { firstContentMs, reason } = attempt;
+  return firstContentMs !== null && reason !== OUTRUN && !hasDiverged(attempt, row);
+}
+
+/** True for a resume whose text did not match the partial answer. */
+export const hasDiverged = ({ cause, endMs, reason }: AttemptRow, { state }: RequestRow): boolean =>
+  cause === 'resume' && state === 'broken' && endMs !== null && reason === null;
+
+/** Index of the last dropped answer before `index`; -1 if none. */
+export function brokenBefore(attempts: readonly AttemptRow[], index: number): number {
+  return attempts
+    .slice(0, index)
+    .findLastIndex(({ firstContentMs, reason }) => firstContentMs !== null && reason !== OUTRUN);
+}
+
+/** The slow call that was hedged; null if it was not kept. */
+export function hedgedCall(hedge: AttemptRow, { attempts }: RequestRow): AttemptRow | null {
+  const before = attempts.slice(0, attempts.indexOf(hedge));
+  return before.findLast(({ endMs }) => endMs === null || endMs >= hedge.startMs) ?? null;
+}
+
+export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels): string {
+  const { attempts } = row;
+  const at = attempts.indexOf(attempt);
+  switch (attempt.cause) {
+    case 'turn': {
+      const before = attempts[at - 1];
+      const isAgain = before?.upstream === attempt.upstream && before.provider === attempt.provider;
+      return isAgain ? causes.retry : causes.turn;
+    }
+    case 'hedge': {
+      const slow = hedgedCall(attempt, row);
+      return slow === null ? causes.hedge : causes.hedgeOf(nameOf(slow, row, labels));
+    }
+    case 'resume': {
+      const broken = attempts[brokenBefore(attempts, at)];
+      return broken === undefined ? causes.resume : causes.resumeOf(nameOf(broken, row, labels));
+    }
+  }
+}
+
+export function tokensPerSecond(attempt: AttemptRow): number | null {
+  const timed = timedOutputOf(attempt);
+  return timed === null ? null : (1000 * timed.tokens) / timed.ms;
+}
+
+/**
+ * Tokens of a call, with their rate if they were streamed, and what its machine or host had of them; null if none were
+ * counted.
+ */
+export function usageText(attempt: AttemptRow): string | null {
+  const { tokens, fixedParts = [] } = attempt;
+  if (tokens === null) return null;
+  const perSecond = tokensPerSecond(attempt);
+  const parts = [
+    t.usage.tokens(tokens),
+    perSecond === null ? '' : t.usage.rate(perSecond),
+    tokens.cached === 0 ? '' : t.usage.cached(tokens.cached, tokens.input),
+    fixedParts.length === 0 ? '' : t.usage.fixed(fixedParts),
+  ];
+  return parts.filter(Boolean).join(' · ');
+}
+
+export function resultText(attempt: AttemptRow, row: RequestRow): string {
+  const { cause, endMs, firstContentMs, reason } = attempt;
+  if (reason !== null) {
+    const isBroken = firstContentMs !== null && reason !== OUTRUN;
+    return isBroken ? results.dropped : reasonText(reason);
+  }
+  if (endMs === null) return firstContentMs === null ? results.waiting : results.answering;
+  if (hasDiverged(attempt, row)) return results.diverged;
+  if (row.state === 'broken') return results.dropped;
+  if (row.state === 'cancelled') return results.cancelled;
+  return cause === 'resume' ? results.resumed : results.answered;
+}
+
+/** The circuit's state, as in `closed`, or its change by the attempt, as in `closed → open`. */
+export function circuitText({ circuitBefore, circuitAfter }: AttemptRow): string {
+  const { circuits, circuitChange } = t.attempts;
+  const before = circuits[circuitBefore];
+  if (circuitAfter === null || circuitAfter === circuitBefore) return before;
+  return circuitChange(before, circuits[circuitAfter]);
+}
+
+/** Upstreams that were not called: named in the fallback reason, but without an attempt. */
+export function skippedUpstreams({
+  attempts,
+  fallbackReason,
+}: RequestRow): ReturnType<typeof parseFallbackReason> {
+  return parseFallbackReason(fallbackReason).filter(
+    ({ upstream }) => !attempts.some((attempt) => attempt.upstream === upstream),
+  );
+}
+
+const words = t.story;
+
+/** One sentence, such as `Hosted A was slow; Hosted B answered first`. */
+export function storyOf(row: RequestRow, labels: Labels): string {
+  const clauses = storyClauses(row, labels).map(({ text }) => text);
+  return sentenceOf([...clauses, ...endOf(row, labels, clauses.length > 0)]);
+}
+
+/** The story in a short form, with the upstreams that did not answer at its end. */
+export function briefStoryOf(row: RequestRow, labels: Labels): string {
+  const clauses = storyClauses(row, labels);
+  const textsOf = (isFallback: boolean) =>
+    clauses.filter((clause) => clause.isFallback === isFallback).map(({ text }) => text);
+  const left = sentenceOf(textsOf(true));
+  const rest = sentenceOf([...textsOf(false), ...endOf(row, labels, clauses.length > 0)]);
+  return left === '' ? rest : words.withPassed(rest, left);
+}
+
+const sentenceOf = (clauses: readonly string[]): string => words.together([...new Set(clauses)]);
+
+/** The outcome, if the attempts do not show it. */
+function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly string[] {
+  const { attempts, state, upstream } = row;
+  const given = attempts.some((attempt) => gaveContent(attempt, row));
+  switch (state) {
+    case 'running':
+      return isBegun ? [] : [words.noneCalled];
+    case 'done':
+      return given || upstream === null ? [] : [words.answered(labels.get(upstream) ?? upstream)];
+    case 'failed':
+      if (upstream !== null) return [words.errorPassedOn];
+      return [attempts.length === 0 ? words.noneCallable : words.noneAnswered];
+    case 'broken':
+      return attempts.some(({ cause }) => cause === 'resume') ? [words.incomplete] : [];
+    case 'cancelled':
+      return [words.left];
+  }
+}
+
+/** A part of the story; at equal times an answer comes after its causes. */
+interface Clause {
+  readonly atMs: number;
+  readonly isAnswer: boolean;
+  /** True if an upstream did not answer and the next one was called. */
+  readonly isFallback: boolean;
+  readonly text: string;
+}
+
+function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
+  const clauses = row.attempts
+    .flatMap((attempt) => clausesOf(attempt, row, labels))
+    .toSorted((a, b) => a.atMs - b.atMs || Number(a.isAnswer) - Number(b.isAnswer));
+  return [...passedBy(row, labels), ...clauses];
+}
+
+function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
+  return skippedUpstreams(row).map(({ upstream, reason }) => ({
+    ...aside(0, words.clause(labels.get(upstream) ?? upstream, predicateText(reason))),
+    isFallback: true,
+  }));
+}
+
+function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readonly Clause[] {
+  const { cause, startMs, endMs, firstContentMs, reason } = attempt;
+  const name = nameOf(attempt, row, labels);
+  const slow = cause === 'hedge' ? hedgedCall(attempt, row) : null;
+  const led = slow === null ? [] : [aside(startMs, slowText(slow, row, labels))];
+  const atMs = endMs ?? Infinity;
+  if (reason === OUTRUN && cause === 'hedge') {
+    return [...led, aside(atMs, words.calledAsWell(name))];
+  }
+  if (reason !== null) {
+    const isBroken = firstContentMs !== null && reason !== OUTRUN;
+    const isFallback = cause === 'turn' && !isBroken && reason !== OUTRUN;
+    const text = words.clause(name, isBroken ? words.dropped : predicateText(reason));
+    return [...led, { ...aside(atMs, text), isFallback }];
+  }
+  if (firstContentMs === null) {
+    const isSaid = endMs !== null || row.attempts.some((other) => isBeside(other, attempt, row));
+    return isSaid ? led : [...led, aside(atMs, words.clause(name, words.called[cause]))];
+  }
+  return [
+    ...led,
+    { ...aside(firstContentMs, words.clause(name, answerText(attempt, row))), isAnswer: true },
+  ];
+}
+
+const isBeside = (hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean =>
+  hedge.cause === 'hedge' && hedgedCall(hedge, row) === slow;
+
+function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
+  const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
+  const name = nameOf(slow, row, labels);
+  return isWaitedFor ? words.isSlow(name) : words.clause(name, predicateText(OUTRUN));
+}
+
+const aside = (atMs: number, text: string): Clause => ({
+  atMs,
+  isAnswer: false,
+  isFallback: false,
+  text,
+});
+
+function answerText(attempt: AttemptRow, row: RequestRow): string {
+  const { cause, endMs } = attempt;
+  if (hasDiverged(attempt, row)) return words.diverged;
+  if (row.state === 'broken' && endMs !== null) return words.dropped;
+  if (cause === 'resume') return endMs === null ? words.resuming : words.resumed;
+  if (endMs === null) return words.answering;
+  return row.attempts.some(({ reason }) => reason === OUTRUN)
+    ? words.answeredFirst
+    : words.answeredAlone;
+}
 
 type OutcomeWords = Readonly<{ tone: Tone; word: string }>;
 
@@ -29,6 +284,17 @@ export function outcomeWords(row: RequestRow, elapsedMs: number): OutcomeWords {
     default:
       return assertNever(row.state, 'request state');
   }
+}
+
+/** Longer than the usual pause between two tokens. */
+const SILENT_FROM_MS = 2_000;
+
+/** How long a started answer has been silent, or was before its end, in milliseconds; 0 below two seconds. */
+export function silentMsOf(attempt: AttemptRow, elapsedMs: number): number {
+  const { firstContentMs, lastContentMs, endMs } = attempt;
+  if (firstContentMs === null || lastContentMs === null) return 0;
+  const silentMs = (endMs ?? elapsedMs) - Math.max(firstContentMs, lastContentMs);
+  return silentMs < SILENT_FROM_MS ? 0 : silentMs;
 }
 
 function runningWords({ attempts }: RequestRow, elapsedMs: number): OutcomeWords {

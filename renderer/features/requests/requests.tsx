@@ -13,12 +13,13 @@ import {
   type RequestFilter,
 } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
-import { COLLATOR, formatCount } from '../../text/format.ts';
+import { COLLATOR } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
+import { Filters, Select } from '../../ui/fields.tsx';
 import { SEARCH_KEY, useShortcuts } from '../../ui/shortcuts.tsx';
 import { useWindow } from '../../window-context.ts';
-import { type Labels, labelsOf, machineName } from './attempt-names.ts';
+import { type Labels, labelsOf, machineName } from './request-text.ts';
 import { FirstRequest } from './first-request.tsx';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
@@ -46,23 +47,18 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   }, [feed, kept.rows, filter, by]);
   const labels = labelsOf(data.status.upstreams, { ...machinesIn(feed), ...kept.machines });
   const name = hashOf({ page: 'requests', filter, by });
-  const counts = allCounts(countsOf(feed, by), kept);
   return (
     <>
       <div className="page-head">
         <h1>{t.requests.title}</h1>
-        <nav className="filters" aria-label={t.requests.which}>
-          {REQUEST_FILTERS.map((choice) => (
-            <a
-              key={choice}
-              href={hashOf({ page: 'requests', filter: choice, by })}
-              aria-current={choice === filter ? 'true' : undefined}
-            >
-              {t.requests.filters[choice]}{' '}
-              <span className="filter-count">{formatCount(counts[choice])}</span>
-            </a>
-          ))}
-        </nav>
+        <Filters
+          label={t.requests.which}
+          choices={REQUEST_FILTERS}
+          chosen={filter}
+          words={t.requests.filters}
+          counts={allCounts(countsOf(feed, by), kept)}
+          hash={(choice) => hashOf({ page: 'requests', filter: choice, by })}
+        />
         {feed.length > 0 && (
           <RequestNarrowing
             facets={allFacets(facetsOf(feed, filter, by), kept)}
@@ -138,22 +134,18 @@ function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProp
         const chosen = by[facet] ?? '';
         if (chosen === '' && values.length < 2) return null;
         return (
-          <select
+          <Select
             key={facet}
             aria-label={t.requests.facets[facet].label}
             value={chosen}
-            onChange={({ target }) => onChange(changed(by, facet, target.value))}
-          >
-            <option value="">{t.requests.facets[facet].all}</option>
-            {[...new Set([...values, ...(chosen === '' ? [] : [chosen])])]
-              .map((value) => ({ value, word: wordOf(facet, value) }))
-              .toSorted((a, b) => COLLATOR.compare(a.word, b.word))
-              .map(({ value, word }) => (
-                <option key={value} value={value}>
-                  {word}
-                </option>
-              ))}
-          </select>
+            options={[
+              ['', t.requests.facets[facet].all],
+              ...[...new Set([...values, chosen].filter(Boolean))]
+                .map((value) => [value, wordOf(facet, value)] as const)
+                .toSorted(([, a], [, b]) => COLLATOR.compare(a, b)),
+            ]}
+            onChoose={(value) => onChange(changed(by, facet, value))}
+          />
         );
       })}
     </search>

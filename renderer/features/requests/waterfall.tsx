@@ -1,16 +1,133 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { OUTRUN } from '#shared/reasons.ts';
+import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
-import { type Labels, nameOf } from './attempt-names.ts';
-import {
-  axisPercent,
-  brokenBefore,
-  drawnOf,
-  type Lane,
-  type Segment,
-  segmentsOf,
-} from './waterfall-model.ts';
+import * as t from '../../text/t.ts';
+import { brokenBefore, type Labels, nameOf, silentMsOf } from './request-text.ts';
+
+export type SegmentKind =
+  'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'silent' | 'stalled' | 'broken';
+
+/** A drawn span, in percent of the axis. */
+export interface Segment {
+  readonly kind: SegmentKind;
+  readonly attempt: number;
+  readonly lane: Lane;
+  readonly left: number;
+  readonly width: number;
+}
+
+interface Stretch {
+  readonly kind: SegmentKind;
+  readonly from: number;
+  readonly to: number;
+}
+
+const MIN_PERCENT = 1.4;
+const SKIPS: ReadonlySet<string> = new Set(SKIP_REASONS);
+
+export const isSkip = ({ reason }: AttemptRow): boolean => reason !== null && SKIPS.has(reason);
+
+export const drawnOf = ({ attempts }: RequestRow): readonly AttemptRow[] =>
+  attempts.filter((attempt) => !isSkip(attempt));
+
+/** Milliseconds from the request's start to its end, or to now. */
+export function elapsedOf(row: RequestRow, serverNow: number): number {
+  if (row.endMs !== null) return row.endMs;
+  const known = row.attempts.map(({ endMs, firstContentMs, startMs }) =>
+    Math.max(startMs, firstContentMs ?? 0, endMs ?? 0),
+  );
+  return Math.max(0, serverNow - row.startedAt, ...known);
+}
+
+/**
+ * The waterfall of a request. Narrow segments are widened to be visible, keeping the order and without overlaps on a
+ * lane.
+ */
+export function segmentsOf(row: RequestRow, elapsedMs: number): readonly Segment[] {
+  const attempts = drawnOf(row);
+  const lanes = lanesOf(attempts);
+  const segments: Segment[] = [];
+  const ends: number[] = [];
+  for (const [index, attempt] of attempts.entries()) {
+    const lane = lanes[index] ?? 0;
+    let edge = Math.max(
+      0,
+      ...ends.filter((_, before) => {
+        const { endMs = null } = attempts[before] ?? {};
+        return endMs !== null && endMs <= attempt.startMs;
+      }),
+    );
+    for (const { kind, from, to } of stretchesOf(attempt, row, elapsedMs)) {
+      const left = Math.max(axisPercent(from), edge);
+      edge = Math.max(axisPercent(to), left + MIN_PERCENT);
+      segments.push({ kind, attempt: index, lane, left, width: edge - left });
+    }
+    ends.push(edge);
+  }
+  // Segments widened at the end of the axis may exceed it.
+  const most = Math.max(100, ...ends);
+  const factor = 100 / most;
+  return segments.map((segment) => ({
+    ...segment,
+    left: segment.left * factor,
+    width: segment.width * factor,
+  }));
+}
+
+function stretchesOf(attempt: AttemptRow, row: RequestRow, elapsedMs: number): readonly Stretch[] {
+  const { startMs, firstContentMs, reason } = attempt;
+  const endMs = attempt.endMs ?? elapsedMs;
+  const waiting = attempt.upstream === 'ondemand' ? 'starting' : 'waiting';
+  // Its content may have arrived at the same moment as the winner's, but was not used.
+  if (reason === OUTRUN) return [{ kind: 'outrun', from: startMs, to: endMs }];
+  if (firstContentMs === null) {
+    return [{ kind: reason === null ? waiting : 'failed', from: startMs, to: endMs }];
+  }
+  const isBroken = row.state === 'broken' || reason !== null;
+  const silentAt = endMs - silentMsOf(attempt, elapsedMs);
+  const before: Stretch = { kind: waiting, from: startMs, to: firstContentMs };
+  if (silentAt === endMs) {
+    return [before, { kind: isBroken ? 'broken' : 'answering', from: firstContentMs, to: endMs }];
+  }
+  return [
+    before,
+    { kind: 'answering', from: firstContentMs, to: silentAt },
+    { kind: isBroken ? 'stalled' : 'silent', from: silentAt, to: endMs },
+  ];
+}
+
+/** A request has at most two calls at a time, so two lanes suffice. */
+export type Lane = 0 | 1;
+
+/**
+ * The lane on which each attempt is drawn: the upper one if it is free. An attempt that resumes an answer is on the
+ * other lane than the dropped one, so that the handover is visible.
+ */
+export function lanesOf(attempts: readonly AttemptRow[]): readonly Lane[] {
+  const lanes: Lane[] = [];
+  for (const attempt of attempts) {
+    const broken = attempt.cause === 'resume' ? lanes[brokenBefore(attempts, lanes.length)] : null;
+    if (broken === 0 || broken === 1) lanes.push(broken === 0 ? 1 : 0);
+    else {
+      const isTaken = lanes.some(
+        (lane, at) => lane === 0 && (attempts[at]?.endMs ?? Infinity) > attempt.startMs,
+      );
+      lanes.push(isTaken ? 1 : 0);
+    }
+  }
+  return lanes;
+}
+
+/** The axis is logarithmic: it shows both 300 ms and two minutes without rescaling. */
+const KNEE_MS = 250;
+const END_MS = 180_000;
+const SPAN = Math.log1p(END_MS / KNEE_MS);
+
+export const AXIS_TICKS_MS = [0, 1_000, 5_000, 30_000, 120_000] as const;
+
+/** Position on the axis in percent of its width; everything beyond three minutes is at the end. */
+export const axisPercent = (ms: number): number =>
+  (100 * Math.log1p(Math.min(Math.max(ms, 0), END_MS) / KNEE_MS)) / SPAN;
 
 interface WaterfallProps {
   readonly row: RequestRow;
@@ -111,59 +228,44 @@ export function notesOf(
 ): readonly Note[] {
   const attempts = drawnOf(row);
   const spans = spansOf(segments);
-  return ([0, 1] as const).flatMap((lane) =>
-    gapsOf(spans.filter((span) => span.lane === lane)).flatMap(({ before, next, left, width }) => {
-      const place = { lane, left, width };
-      if (width < MIN_NOTE_PERCENT.word) return [];
-      const after = before === null ? null : wordsAfter(before.attempt, { row, attempts, labels });
-      if (after !== null) {
-        const isShown = next === null || width >= MIN_NOTE_PERCENT.words;
-        return isShown ? [note(after, place, 'before')] : [];
+  return ([0, 1] as const).flatMap((lane) => {
+    const onLane = spans.filter((span) => span.lane === lane);
+    return [undefined, ...onLane].flatMap((before, index): readonly Note[] => {
+      const next = onLane[index];
+      const from = before === undefined ? 0 : before.left + before.width;
+      const to = next?.left ?? 100;
+      const after = before && wordsAfter(before.attempt, attempts);
+      if (after) {
+        // Past the mark of a handover, which stands across both lanes.
+        const carrier = spans.find(({ attempt }) => attempt === after.carrier);
+        const left = Math.max(from, carrier?.left ?? 0);
+        const least = next === undefined ? MIN_NOTE_PERCENT.word : MIN_NOTE_PERCENT.words;
+        const text =
+          after.by === null
+            ? reasonText(OUTRUN)
+            : t.requests.notes.resumedBy(nameOf(after.by, row, labels));
+        return to - left < least ? [] : [{ text, lane, left, width: to - left, about: 'before' }];
       }
-      const isHedge = next !== null && attempts[next.attempt]?.cause === 'hedge';
-      return isHedge ? [note(t.requests.notes.hedge, place, 'next')] : [];
-    }),
-  );
-}
-
-const note = (text: string, place: Omit<Note, 'text' | 'about'>, about: Note['about']): Note => ({
-  text,
-  ...place,
-  about,
-});
-
-interface Gap {
-  readonly before: Span | null;
-  readonly next: Span | null;
-  readonly left: number;
-  readonly width: number;
-}
-
-function gapsOf(spans: readonly Span[]): readonly Gap[] {
-  return [null, ...spans].map((before, index) => {
-    const next = spans[index] ?? null;
-    const left = before === null ? 0 : before.left + before.width;
-    return { before, next, left, width: (next?.left ?? 100) - left };
+      const isHedge = next !== undefined && attempts[next.attempt]?.cause === 'hedge';
+      if (!isHedge || to - from < MIN_NOTE_PERCENT.word) return [];
+      return [{ text: t.requests.notes.hedge, lane, left: from, width: to - from, about: 'next' }];
+    });
   });
 }
 
-interface WaterfallParts {
-  readonly row: RequestRow;
-  readonly attempts: readonly AttemptRow[];
-  readonly labels: Labels;
-}
-
-function wordsAfter(index: number, { row, attempts, labels }: WaterfallParts): string | null {
+/** What became of an attempt, if its end does not show it: it lost the race, or another continued its answer. */
+function wordsAfter(index: number, attempts: readonly AttemptRow[]) {
   const attempt = attempts[index];
-  if (attempt?.reason === OUTRUN) return reasonText(OUTRUN);
+  if (attempt?.reason === OUTRUN) return { by: null, carrier: null };
   if (attempt?.firstContentMs === null) return null;
-  const carrier = attempts.find(
+  const carrier = attempts.findIndex(
     ({ cause, reason, firstContentMs }, at) =>
       cause === 'resume' &&
       brokenBefore(attempts, at) === index &&
       (reason === null || firstContentMs !== null),
   );
-  return carrier === undefined ? null : t.requests.notes.resumedBy(nameOf(carrier, row, labels));
+  const by = attempts[carrier];
+  return by === undefined ? null : { by, carrier };
 }
 
 type Span = Pick<Segment, 'attempt' | 'lane' | 'left' | 'width'>;

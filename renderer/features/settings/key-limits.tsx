@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import {
   KEY_LIMIT_NAMES,
   type KeyLimitName,
@@ -9,9 +9,9 @@ import {
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Control } from '../../api/control.ts';
 import { formatMinute } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
+import { ErrorText, Form, TextField } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 
@@ -57,41 +57,32 @@ export function KeyLimitDialog(props: {
   const { named, onSave, onClose } = props;
   const [draft, setDraft] = useState(draftOf(named.limits));
   const { error, attempt } = useAttempt();
-  const id = useId();
   const save = async (): Promise<void> => {
     if (await attempt(onSave(named.name, changeOf(draft)))) onClose();
   };
   return (
     <Modal title={words.title(named.name)} onClose={onClose}>
       <p className="modal-text">{words.text}</p>
-      <form
-        className="limit-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form className="limit-form" onSend={save}>
         {KEY_LIMIT_NAMES.map((name) => (
-          <div key={name} className="limit-field">
-            <label htmlFor={`${id}-${name}`}>{words.names[name]}</label>
-            <input
-              id={`${id}-${name}`}
-              type="number"
-              inputMode="numeric"
-              min={1}
-              max={MAX_KEY_LIMIT}
-              step={1}
-              value={draft[name]}
-              placeholder={words.none}
-              onChange={({ target }) => setDraft({ ...draft, [name]: target.value })}
-            />
-          </div>
+          <TextField
+            key={name}
+            label={words.names[name]}
+            type="number"
+            inputMode="numeric"
+            min={1}
+            max={MAX_KEY_LIMIT}
+            step={1}
+            value={draft[name]}
+            placeholder={words.none}
+            onChange={(text) => setDraft({ ...draft, [name]: text })}
+          />
         ))}
         <Button type="submit" data-primary>
           {t.settings.save.save}
         </Button>
         <ErrorText text={error} />
-      </form>
+      </Form>
     </Modal>
   );
 }

@@ -2,10 +2,10 @@ import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
 import { formatMoment } from '../../text/format.ts';
 import { refusalText } from '../../text/refusal-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
-import { ConfirmDialog } from '../../ui/modal.tsx';
+import { ErrorText, Form } from '../../ui/fields.tsx';
+import { ConfirmButton } from '../../ui/modal.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import { KeyLimitDialog, KeyLimitList, standingOf } from './key-limits.tsx';
@@ -23,7 +23,6 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
   const { value: list, failure, again } = useReading(keys.list, revision, null);
   const [added, setAdded] = useState<AddedKey | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const [revoking, setRevoking] = useState<string | null>(null);
   const [limiting, setLimiting] = useState<NamedKey | null>(null);
 
   const add = async (name: string): Promise<boolean> => {
@@ -36,7 +35,6 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
   };
   const revoke = async (revoked: string): Promise<void> => {
     const refusal = await keys.revoke(revoked);
-    setRevoking(null);
     setError(refusal?.message ?? null);
     if (refusal === null && added?.name === revoked) setAdded(null);
     onChanged();
@@ -57,7 +55,14 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
               <span className="quiet">{lastUse(key)}</span>
               <span className="key-actions">
                 <Button onClick={() => setLimiting(key)}>{words.limits.open(key.name)}</Button>
-                <Button onClick={() => setRevoking(key.name)}>{words.revoke(key.name)}</Button>
+                <ConfirmButton
+                  asks={words.revokeTitle(key.name)}
+                  text={words.revokeText(isLastKey(list))}
+                  action={words.revokeNow(key.name)}
+                  onConfirm={() => revoke(key.name)}
+                >
+                  {words.revoke(key.name)}
+                </ConfirmButton>
               </span>
               <KeyLimitList limits={key.limits} />
             </li>
@@ -84,17 +89,6 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
           }}
         />
       )}
-      {revoking !== null && (
-        <ConfirmDialog
-          title={words.revokeTitle(revoking)}
-          action={words.revokeNow(revoking)}
-          onConfirm={() => void revoke(revoking)}
-          onClose={() => setRevoking(null)}
-        >
-          {words.revokeText}
-          {isLastKey(list) && words.revokeLast}
-        </ConfirmDialog>
-      )}
     </details>
   );
 }
@@ -103,13 +97,10 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
 function KeyForm({ onAdd }: { readonly onAdd: (name: string) => Promise<boolean> }) {
   const [name, setName] = useState('');
   return (
-    <form
+    <Form
       aria-label={words.form}
       className="key-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void onAdd(name.trim()).then((isAdded) => isAdded && setName(''));
-      }}
+      onSend={async () => (await onAdd(name.trim())) && setName('')}
     >
       <label htmlFor="key-name">{words.name}</label>
       <input
@@ -124,7 +115,7 @@ function KeyForm({ onAdd }: { readonly onAdd: (name: string) => Promise<boolean>
       <Button type="submit" data-primary disabled={name.trim() === ''}>
         {words.create}
       </Button>
-    </form>
+    </Form>
   );
 }
 

@@ -2,7 +2,7 @@ import { assertNever } from '#shared/assert.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { formatSpan } from '../../text/format.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Switch } from '../../ui/fields.tsx';
 import { chosenOf, type Draft, isHidden, isOn, textOf, valueOf } from './draft.ts';
 import type { ListPrice } from '../setup/list-prices.ts';

@@ -5,8 +5,9 @@ import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { Refusal } from '../../api/client.ts';
 import { refusalText } from '../../text/refusal-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
+import { Form } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { savedListPrice } from '../setup/hosted-form.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
@@ -21,9 +22,8 @@ import {
   withoutSection,
 } from './draft.ts';
 import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
-import { PlaceHandle } from './drag-handle.tsx';
+import { PlaceHandle, UpstreamPlace } from './upstream-place.tsx';
 import { type Field, type Section, arrangedFields, matchingFields } from './settings-table.ts';
-import { UpstreamPlace } from './upstream-place.tsx';
 
 interface SettingsSectionProps {
   readonly section: Section;
@@ -96,13 +96,10 @@ export function SettingsSection(props: SettingsSectionProps) {
           <UpstreamPlace id={hosted} label={title} {...{ view, drafts }} />
         </div>
       )}
-      <form
+      <Form
         noValidate
         aria-label={title}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void saveAndTest();
-        }}
+        onSend={saveAndTest}
         onReset={(event) => {
           event.preventDefault();
           forget();
@@ -135,7 +132,7 @@ export function SettingsSection(props: SettingsSectionProps) {
             )}
           </div>
         )}
-      </form>
+      </Form>
     </details>
   );
 }

@@ -1,6 +1,6 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { SettingChoice, SettingsView, SettingView } from '#shared/settings.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 
 interface Choice extends SettingChoice {
   readonly label: string;

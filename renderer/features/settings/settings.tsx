@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { CodeLine } from '../../ui/buttons.tsx';
 import { Unreadable } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
-import { SharingSection } from '../sharing/sharing-section.tsx';
+import { SharingSection } from '../sharing/sharing.tsx';
 import type { Drafts } from './draft.ts';
 import { KeysSection } from './keys-section.tsx';
 import { sectionTitle } from './setting-field.tsx';

@@ -2,9 +2,9 @@ import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { completeBaseUrl } from '../../text/address.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/buttons.tsx';
-import { ErrorText, TextField } from '../../ui/fields.tsx';
+import { ErrorText, Form, TextField } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
@@ -60,13 +60,10 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
         </ul>
       )}
       <p className="quiet">{engineNote(value)}</p>
-      <form
+      <Form
         className="setup-address"
         aria-label={words.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void put(completeBaseUrl(address));
-        }}
+        onSend={() => put(completeBaseUrl(address))}
       >
         <TextField
           label={engines.length > 0 ? words.orAnother : words.address}
@@ -79,7 +76,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
         <Button type="submit" disabled={!control || address.trim() === ''}>
           {words.thisAddress}
         </Button>
-      </form>
+      </Form>
       <TestResult state={test.state} />
       <ErrorText text={error} />
     </div>

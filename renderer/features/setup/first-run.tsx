@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { hashOf } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';

@@ -4,9 +4,9 @@ import type { Control } from '../../api/control.ts';
 import type { SettingsState } from '../../api/window-state.ts';
 import { baseUrlsFor, completeBaseUrl } from '../../text/address.ts';
 import { refusalText } from '../../text/refusal-text.ts';
-import { t } from '../../text/t.ts';
-import { Button, READ_ONLY_NOTE } from '../../ui/buttons.tsx';
-import { ErrorText, TextField } from '../../ui/fields.tsx';
+import * as t from '../../text/t.ts';
+import { Button, ControlButton } from '../../ui/buttons.tsx';
+import { ErrorText, Form, Select, TextField } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type ListPrice, listPriceOf } from './list-prices.ts';
 import { costHint, TestResult, useTest } from './upstream-test.tsx';
@@ -25,27 +25,53 @@ const FIELD_LABELS = {
   priceOutput: words.priceOutput,
 };
 
-/** `onWorks` is called once the upstream is saved and has answered. */
-export function HostedForm({
-  id,
-  onWorks,
-}: {
+interface HostedFormProps {
   readonly id: HostedId;
   /** Called once the upstream is saved and has answered. */
   readonly onWorks?: () => void;
-}) {
-  const { control, actions } = useWindow();
+}
+
+export function HostedForm({ id, onWorks }: HostedFormProps) {
+  const { control } = useWindow();
   const [preset, setPreset] = useState<Preset | null>(null);
+  return (
+    <div className="setup-form">
+      <label className="setup-field">
+        <span>{words.service}</span>
+        <Select
+          value={preset?.name ?? ''}
+          disabled={!control}
+          options={[['', t.setup.chooseOne], ...PRESETS.map(({ name }) => [name, name] as const)]}
+          onChoose={(chosen) => setPreset(PRESETS.find(({ name }) => name === chosen) ?? null)}
+        />
+      </label>
+      {/* A new one for each service: the key of one is not sent to another. */}
+      {preset !== null && <ServiceForm key={preset.name} {...{ id, preset, onWorks }} />}
+    </div>
+  );
+}
+
+interface ServiceFormProps {
+  readonly id: HostedId;
+  readonly preset: Preset;
+  readonly onWorks: (() => void) | undefined;
+}
+
+function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
+  const { control, actions } = useWindow();
   const [address, setAddress] = useState('');
   const [apiKey, setApiKey] = useState('');
   const [model, setModel] = useState('');
   const [givenName, setGivenName] = useState('');
   const [error, setError] = useState<string | null>(null);
+  const note = useId();
   const test = useTest(id);
-  const typed = preset?.baseUrl ?? completeBaseUrl(address);
-  const isAsking = typed !== '' && (apiKey !== '' || isKeyless(preset));
+  const typed = preset.baseUrl ?? completeBaseUrl(address);
+  const isKeyless = preset.key === 'optional';
+  const isAsking = typed !== '' && (apiKey !== '' || isKeyless);
   const [asked, setAsked] = useState(0);
   const list = useModels(id, isAsking ? { baseUrl: typed, apiKey, asked } : null, actions);
+  // The address to which the key is sent; empty while unknown.
   const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
   const price = usePrice(preset, chosen);
@@ -53,9 +79,9 @@ export function HostedForm({
   const tested = async (): Promise<void> => {
     if (await test.run()) onWorks?.();
   };
-  const save = async (of: Preset): Promise<void> => {
+  const save = async (): Promise<void> => {
     test.clear();
-    const label = givenName.trim() || labelFor(of, baseUrl);
+    const label = givenName.trim() || labelFor(preset, baseUrl);
     const key = apiKey || null;
     const settings = { baseUrl, apiKey: key, model: chosen, label, ...priceSettings(price) };
     const refusal = await actions.saveSettings({ [id]: settings });
@@ -64,122 +90,61 @@ export function HostedForm({
   };
 
   return (
-    <form
-      className="setup-form"
-      aria-label={words.form}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (preset !== null) void save(preset);
-      }}
-    >
-      <label className="setup-field">
-        <span>{words.service}</span>
-        <select
-          value={preset?.name ?? ''}
-          disabled={!control}
-          onChange={({ target }) => {
-            setPreset(PRESETS.find(({ name }) => name === target.value) ?? null);
-            setModel('');
-          }}
-        >
-          <option value="">{t.setup.chooseOne}</option>
-          {PRESETS.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </label>
-      {preset !== null && (
-        <>
-          <AccessFields
-            {...{ preset, address, apiKey, baseUrl }}
-            onAddress={setAddress}
-            onKey={setApiKey}
-          />
-          <ModelField
-            {...{ list, chosen }}
-            onChoose={setModel}
-            onAgain={() => setAsked(asked + 1)}
-          />
-          <TextField
-            label={words.name}
-            value={givenName}
-            placeholder={labelFor(preset, baseUrl)}
-            onChange={setGivenName}
-          />
-          <PriceFields {...{ preset }} {...price} />
-          <div className="setup-end">
-            <Button
-              type="submit"
-              data-primary
-              disabled={!control || !isAsking || chosen === ''}
-              aria-describedby={control ? undefined : READ_ONLY_NOTE}
-            >
-              {words.save}
-            </Button>
-            <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
-          </div>
-        </>
-      )}
-      <TestResult state={test.state} onAgain={tested} />
-      <ErrorText text={error} />
-    </form>
-  );
-}
-
-const isKeyless = (preset: Preset | null) => preset?.key === 'optional';
-
-/** The only model of a list; empty if there are none or several. */
-const onlyIn = (list: ModelList | null): string =>
-  list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
-
-interface AccessFieldsProps {
-  readonly preset: Preset;
-  readonly address: string;
-  readonly apiKey: string;
-  /** The address to which the key is sent; empty while unknown. */
-  readonly baseUrl: string;
-  readonly onAddress: (address: string) => void;
-  readonly onKey: (key: string) => void;
-}
-
-function AccessFields({ preset, address, apiKey, baseUrl, onAddress, onKey }: AccessFieldsProps) {
-  const note = useId();
-  return (
-    <>
+    <Form className="setup-form" aria-label={words.form} onSend={save}>
       {preset.baseUrl === null && (
         <TextField
           label={words.baseUrl}
           value={address}
           placeholder={preset.example}
           inputMode="url"
-          onChange={onAddress}
+          onChange={setAddress}
         />
       )}
       <TextField
-        label={isKeyless(preset) ? words.optionalKey : words.key}
+        label={isKeyless ? words.optionalKey : words.key}
         type="password"
         value={apiKey}
         autoComplete="new-password"
         aria-describedby={note}
-        onChange={onKey}
+        onChange={setApiKey}
       />
       <p className="quiet" id={note}>
         {preset.keysAt !== '' && words.keysAt(<code>{preset.keysAt}</code>)}
         {words.keptHere(baseUrl === '' ? words.thisAddress : <code>{baseUrl}</code>)}
       </p>
-    </>
+      <ModelField {...{ list, chosen }} onChoose={setModel} onAgain={() => setAsked(asked + 1)} />
+      <TextField
+        label={words.name}
+        value={givenName}
+        placeholder={labelFor(preset, baseUrl)}
+        onChange={setGivenName}
+      />
+      {isPaid(preset) && <PriceFields {...price} />}
+      <div className="setup-end">
+        <ControlButton type="submit" data-primary disabled={!control || !isAsking || chosen === ''}>
+          {words.save}
+        </ControlButton>
+        <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
+      </div>
+      <TestResult state={test.state} onAgain={tested} />
+      <ErrorText text={error} />
+    </Form>
   );
 }
+
+/** The only model of a list; empty if there are none or several. */
+const onlyIn = (list: ModelList | null): string =>
+  list?.kind === 'listed' && list.models.length === 1 ? (list.models[0] ?? '') : '';
 
 type Price = Readonly<Record<'input' | 'output', string>>;
 
 /** What a million tokens cost, as the owner typed it, or else as the service lists it. */
-function usePrice(preset: Preset | null, model: string) {
+function usePrice({ name }: Preset, model: string) {
   const { settings } = useWindow();
   const [typed, type] = useState<Price | null>(null);
-  const isListed = typed === null && preset !== null && isInDollars(settings);
-  const listed = isListed ? listPriceOf(preset.name, model) : null;
-  return { text: typed ?? priceText(listed), listed, type };
+  const listed = typed === null && isInDollars(settings) ? listPriceOf(name, model) : null;
+  const { input = '', output = '' } = listed ?? {};
+  return { text: typed ?? { input: String(input), output: String(output) }, listed, type };
 }
 
 type EnteredPrice = ReturnType<typeof usePrice>;
@@ -193,9 +158,8 @@ function priceSettings({ text, listed }: Pick<EnteredPrice, 'text' | 'listed'>) 
 }
 
 /** What a million tokens cost; without it, nothing is counted as spent. */
-function PriceFields({ preset, text, listed, type }: EnteredPrice & { readonly preset: Preset }) {
+function PriceFields({ text, listed, type }: EnteredPrice) {
   const note = useId();
-  if (!isPaid(preset)) return null;
   const field = (label: string, key: keyof Price) => (
     <TextField
       label={label}
@@ -217,11 +181,6 @@ function PriceFields({ preset, text, listed, type }: EnteredPrice & { readonly p
     </fieldset>
   );
 }
-
-const NO_PRICE: Price = { input: '', output: '' };
-
-const priceText = (listed: ListPrice | null): Price =>
-  listed === null ? NO_PRICE : { input: String(listed.input), output: String(listed.output) };
 
 /** The list price of the saved model; null if it is not known, or not in the owner's currency. */
 export function savedListPrice(settings: SettingsState, id: string): ListPrice | null {
@@ -324,14 +283,14 @@ function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
         )}
         <label className="setup-field">
           <span>{t.setup.model}</span>
-          <select value={chosen} onChange={({ target }) => onChoose(target.value)}>
-            <option value="">
-              {query === '' ? t.setup.chooseOne : t.setup.chooseOf(found.length)}
-            </option>
-            {found.map((model) => (
-              <option key={model}>{model}</option>
-            ))}
-          </select>
+          <Select
+            value={chosen}
+            options={[
+              ['', query === '' ? t.setup.chooseOne : t.setup.chooseOf(found.length)],
+              ...found.map((model) => [model, model] as const),
+            ]}
+            onChoose={onChoose}
+          />
         </label>
       </>
     );

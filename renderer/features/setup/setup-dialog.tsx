@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { HOSTED_IDS, type UpstreamId } from '#shared/ids.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';

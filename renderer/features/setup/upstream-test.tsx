@@ -5,7 +5,7 @@ import type { Answer } from '../../api/client.ts';
 import { formatDuration } from '../../text/format.ts';
 import { plainText } from '../../text/refusal-text.ts';
 import { reasonText } from '../../text/reason-text.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
 import { useWindow } from '../../window-context.ts';
 

@@ -1,7 +1,7 @@
 import type { AgentEngine } from '#shared/agent.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { AgentState } from '../../api/agent.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 
 /** An engine's display name; an unknown kind is returned unchanged. */
 export const engineName = (kind: string): string => t.thisMachine.engines[kind] ?? kind;

@@ -1,9 +1,9 @@
-import { type FormEvent, useId, useState } from 'react';
+import { useId, useState } from 'react';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { hashOf } from '../../route.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/buttons.tsx';
-import { ErrorText } from '../../ui/fields.tsx';
+import { ErrorText, Form } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
@@ -12,13 +12,12 @@ const words = t.thisMachine.join;
 
 export const JOIN = hashOf({ page: 'providers', filter: 'all', dialog: 'join' });
 
-export function JoinGateway({
-  isAsked,
-  onTaken,
-}: {
+interface JoinGatewayProps {
   readonly isAsked: boolean;
   readonly onTaken: () => void;
-}) {
+}
+
+export function JoinGateway({ isAsked, onTaken }: JoinGatewayProps) {
   const { control } = useWindow();
   const close = () => void (location.hash = hashOf({ page: 'providers', filter: 'all' }));
   return (
@@ -49,8 +48,7 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
   const address = parsed === null ? null : URL.parse(parsed.url);
   const note = parsed === null ? null : joinNoteOf(parsed.url);
 
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     if (joining) return;
     if (address === null) {
       setError(words.partial);
@@ -65,7 +63,7 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
   };
 
   return (
-    <form className="join-form" onSubmit={(event) => void submit(event)}>
+    <Form className="join-form" onSend={submit}>
       <label htmlFor={id}>{words.label}</label>
       <textarea
         id={id}
@@ -83,6 +81,6 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
         {joining ? words.joining : address === null ? words.join : words.joinHost(address.host)}
       </Button>
       <ErrorText text={error} />
-    </form>
+    </Form>
   );
 }

@@ -1,11 +1,11 @@
 import { useId, useState } from 'react';
 import type { AgentModel, AgentView } from '#shared/agent.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
-import { modelDetail, modelGroups } from './agent-status-text.ts';
+import { modelDetail, modelGroups } from './agent-text.ts';
 
 const words = t.thisMachine.memory;
 

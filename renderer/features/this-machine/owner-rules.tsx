@@ -1,100 +1,109 @@
-import { type ReactNode, useId, useState } from 'react';
+import { useId, useState } from 'react';
 import type { AgentView } from '#shared/agent.ts';
-import { t } from '../../text/t.ts';
-import { ErrorText, Switch } from '../../ui/fields.tsx';
+import * as t from '../../text/t.ts';
 import { READ_ONLY_NOTE } from '../../ui/buttons.tsx';
+import { ErrorText, Switch } from '../../ui/fields.tsx';
 import { useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 
-export function OwnerRules({ view }: { readonly view: AgentView }) {
+const words = t.thisMachine.rules;
+
+type RuleKey = keyof typeof t.rules;
+
+export const RULE_KEYS = Object.keys(t.rules) as readonly RuleKey[];
+
+/** The limits proposed if none is set: a temperature at which a GPU can run permanently, and a long break. */
+const FIRST_LIMITS: Readonly<Partial<Record<RuleKey, number>>> = {
+  maxGpuTemperatureC: 80,
+  idleUnloadMin: 30,
+};
+
+export function OwnerRules({ view: { owner } }: { readonly view: AgentView }) {
   const titleId = useId();
-  const { rules } = view.owner;
-  const isFlag = ({ key }: RuleRow) => typeof rules[key] === 'boolean';
+  const isLimit = (rule: RuleKey) => Number(FIRST_LIMITS[rule] !== undefined);
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
-      <h3 id={titleId}>{t.thisMachine.rules.title}</h3>
-      {RULE_ROWS.filter(isFlag).map((row) => (
-        <FlagRule key={row.key} owner={view.owner} row={row} />
-      ))}
-      {RULE_ROWS.filter((row) => !isFlag(row)).map((row) => (
-        <LimitRule key={row.key} owner={view.owner} row={row} />
+      <h3 id={titleId}>{words.title}</h3>
+      {RULE_KEYS.toSorted((a, b) => isLimit(a) - isLimit(b)).map((rule) => (
+        <OwnerRule key={rule} {...{ owner, rule }} />
       ))}
     </section>
   );
 }
 
-interface RuleProps {
-  readonly owner: AgentView['owner'];
-  readonly row: RuleRow;
-}
-
-function FlagRule({ owner, row }: RuleProps) {
-  const { actions } = useWindow();
-  const { shown, error, choose } = useOptimisticValue(
-    owner.rules[row.key] === true,
-    (on: boolean) => actions.saveSettings({ agent: { [row.key]: on } }),
-  );
-  return <OwnerRule {...{ error }} shown={ruleShown(owner, row, shown)} onChange={choose} />;
-}
-
-function LimitRule({ owner, row }: RuleProps) {
-  const { control, actions } = useWindow();
-  const limit = owner.rules[row.key];
-  const { shown, error, choose } = useOptimisticValue<number | string | null>(
-    typeof limit === 'number' ? limit : null,
-    (wanted) => actions.saveSettings({ agent: { [row.key]: wanted } }),
-  );
-  const rule = ruleShown(owner, row, shown !== null);
-  const first = FIRST_LIMITS[row.key] ?? 1;
-  return (
-    <OwnerRule {...{ error }} shown={rule} onChange={(on) => choose(on ? first : null)}>
-      <Limit
-        words={words.limits[row.key] ?? NO_WORDS}
-        limit={shown ?? first}
-        disabled={!control || rule.isHeld || !rule.isOn}
-        isRefused={error !== null}
-        onLimit={choose}
-      />
-    </OwnerRule>
-  );
-}
-
 interface OwnerRuleProps {
-  readonly shown: RuleShown;
-  readonly error: string | null;
-  readonly onChange: (on: boolean) => void;
-  readonly children?: ReactNode;
+  readonly owner: AgentView['owner'];
+  readonly rule: RuleKey;
 }
 
-const words = t.thisMachine.rules;
-
-function OwnerRule({ shown, error, onChange, children }: OwnerRuleProps) {
-  const { control, settings } = useWindow();
-  const { row, isOn, isHeld, ineffective } = shown;
-  const variable = settings.kind === 'read' && settings.view['agent']?.[row.key]?.env;
+function OwnerRule({ owner, rule }: OwnerRuleProps) {
+  const { control, actions } = useWindow();
   const noteId = useId();
+  const { shown, error, choose } = useOptimisticValue<boolean | number | string | null>(
+    owner.rules[rule] ?? null,
+    (wanted) => actions.saveSettings({ agent: { [rule]: wanted } }),
+  );
+  const first = FIRST_LIMITS[rule];
+  const isOn = shown !== null && shown !== false;
+  const isHeld = owner.heldRules.includes(rule);
   return (
     <div className="rule">
       <div className="rule-head">
         <Switch
-          label={row.label}
+          label={t.rules[rule].label}
           on={isOn}
           disabled={!control || isHeld}
           describedBy={control ? noteId : `${noteId} ${READ_ONLY_NOTE}`}
-          onChange={onChange}
+          onChange={(on) => choose(first === undefined ? on : on ? first : null)}
         />
-        {children}
+        {first !== undefined && (
+          <Limit
+            words={words.limits[rule] ?? NO_WORDS}
+            limit={typeof shown === 'boolean' ? first : (shown ?? first)}
+            disabled={!control || isHeld || !isOn}
+            isRefused={error !== null}
+            onLimit={choose}
+          />
+        )}
       </div>
       <p id={noteId} className="quiet">
-        <span data-ineffective={(isOn && ineffective !== null) || undefined}>
-          {ineffective ?? row.hint}
-        </span>
-        {isHeld && words.held(variable ? <code>{variable}</code> : words.anyVariable)}
+        <RuleNote {...{ owner, rule, isOn, isHeld }} />
       </p>
       <ErrorText text={error} />
     </div>
   );
 }
+
+interface RuleNoteProps extends OwnerRuleProps {
+  readonly isOn: boolean;
+  readonly isHeld: boolean;
+}
+
+function RuleNote({ owner, rule, isOn, isHeld }: RuleNoteProps) {
+  const { settings } = useWindow();
+  const ineffective = whyIneffective(owner, rule, isOn);
+  const variable = settings.kind === 'read' && settings.view['agent']?.[rule]?.env;
+  return (
+    <>
+      <span data-ineffective={(isOn && ineffective !== null) || undefined}>
+        {ineffective ?? t.rules[rule].hint}
+      </span>
+      {isHeld && words.held(variable ? <code>{variable}</code> : words.anyVariable)}
+    </>
+  );
+}
+
+/** Why a rule has no effect on this machine, which does not report its signal; null if it can have one. */
+export function whyIneffective(
+  { unjudgeable }: AgentView['owner'],
+  rule: RuleKey,
+  isOn: boolean,
+): string | null {
+  if (!unjudgeable.includes(rule)) return null;
+  return words.ineffective(isOn, t.rules[rule].unsupported);
+}
+
+const NO_WORDS = { name: '', unit: '' };
 
 interface LimitProps {
   readonly words: { readonly name: string; readonly unit: string };
@@ -135,53 +144,6 @@ function Limit({ words: { name, unit }, limit, disabled, isRefused, onLimit }: L
       </span>
     </span>
   );
-}
-
-type RuleKey = keyof typeof t.rules;
-
-interface RuleRow {
-  readonly key: RuleKey;
-  readonly label: string;
-  readonly hint: string;
-  /** Why the rule has no effect on a machine that does not report its signal. */
-  readonly unsupported: string;
-}
-
-export const RULE_ROWS: readonly RuleRow[] = (Object.keys(t.rules) as RuleKey[]).map((key) => ({
-  key,
-  ...t.rules[key],
-}));
-
-interface RuleShown {
-  readonly row: RuleRow;
-  readonly isOn: boolean;
-  /** True if an environment variable sets the rule, so that it cannot be changed here. */
-  readonly isHeld: boolean;
-  /** Why it has no effect on this machine; null if it can have one. */
-  readonly ineffective: string | null;
-}
-
-/** The limits proposed if none is set: a temperature at which a GPU can run permanently, and a long break. */
-const FIRST_LIMITS: Readonly<Record<string, number>> = {
-  maxGpuTemperatureC: 80,
-  idleUnloadMin: 30,
-};
-const NO_WORDS = { name: '', unit: '' };
-
-/** A rule on this machine; `isOn` is the state that the page shows. */
-export function ruleShown(
-  { heldRules, unjudgeable }: AgentView['owner'],
-  row: RuleRow,
-  isOn: boolean,
-): RuleShown {
-  return {
-    row,
-    isOn,
-    isHeld: heldRules.includes(row.key),
-    ineffective: unjudgeable.includes(row.key)
-      ? t.thisMachine.rules.ineffective(isOn, row.unsupported)
-      : null,
-  };
 }
 
 /** The entered limit; text that is not a number is sent unchanged, and the gateway says what is allowed. */

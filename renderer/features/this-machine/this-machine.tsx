@@ -2,18 +2,17 @@ import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { AgentProblem, AgentView, OwnerChoice } from '#shared/agent.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { AgentState } from '../../api/agent.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { Facts, StateWord, Unreadable } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
-import { useWindow } from '../../window-context.ts';
+import { useServerNow, useWindow } from '../../window-context.ts';
 import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
 import { isSameEngine, localUrlOf, plainAddress } from './agent-engine.ts';
-import { agentFacts } from './agent-facts.ts';
-import { agentWords, type AgentWords, offWords } from './agent-status-text.ts';
+import { agentFacts, type AgentWords, agentWords, offWords } from './agent-text.ts';
 import { Doctor } from './doctor.tsx';
 import { JoinGateway } from './join-gateway.tsx';
 import { ModelsHere } from './models-here.tsx';
@@ -28,75 +27,53 @@ const READING_OPTIONS = {
 
 interface ThisMachineProps {
   readonly joining: boolean;
-  readonly serverNow: number;
   readonly machines: readonly Provider[];
 }
 
 export function ThisMachine(props: ThisMachineProps) {
-  const last = useWindow().agent.last();
-  // An agent stays switched off until the gateway restarts, so there is nothing to read.
-  return last?.kind === 'off' ? (
-    <SwitchedOff message={last.message} />
-  ) : (
-    <WatchedMachine {...props} />
-  );
-}
-
-/** Shown if the agent is switched off; in the demo it cannot be switched on. */
-function SwitchedOff({ message }: { readonly message: string }) {
-  const isDemo = useWindow().data.app.demo !== undefined;
-  const title = useRef<HTMLHeadingElement>(null);
-  return isDemo ? null : <Frame words={offWords(message)} title={title} />;
-}
-
-function WatchedMachine(props: ThisMachineProps) {
   const { data, frozenAt, agent } = useWindow();
   const revision = data.providers.revision;
   const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
-  const title = useRef<HTMLHeadingElement>(null);
-
-  if (value === null) {
-    return failure === null || frozenAt !== null ? (
-      <section className="panel this-machine" aria-busy="true">
-        <p className="panel-text">{t.thisMachine.reading}</p>
-      </section>
-    ) : (
-      <Unreadable what={t.thisMachine.title} message={failure.refusal.message} onRetry={again} />
-    );
+  if (value?.kind === 'on') return <Machine {...props} view={value.view} again={again} />;
+  if (value !== null) {
+    // In the demo it cannot be switched on.
+    return data.app.demo === undefined && <Frame words={offWords(value.message)} />;
   }
-  if (value.kind === 'off') {
-    return <SwitchedOff message={value.message} />;
-  }
-  const { view } = value;
-  const onTaken = (): void => {
-    title.current?.focus({ preventScroll: true });
-    again();
-  };
-  return <Machine {...props} view={view} title={title} onTaken={onTaken} />;
+  return failure === null || frozenAt !== null ? (
+    <section className="panel this-machine" aria-busy="true">
+      <p className="panel-text">{t.thisMachine.reading}</p>
+    </section>
+  ) : (
+    <Unreadable what={t.thisMachine.title} message={failure.refusal.message} onRetry={again} />
+  );
 }
 
 interface MachineProps extends ThisMachineProps {
   readonly view: AgentView;
-  readonly title: RefObject<HTMLHeadingElement | null>;
-  readonly onTaken: () => void;
+  readonly again: () => void;
 }
 
-function Machine(props: MachineProps) {
-  const { view, serverNow, machines, title, onTaken } = props;
+function Machine({ view, joining, machines, again }: MachineProps) {
   const { data, control } = useWindow();
+  const serverNow = useServerNow();
+  const title = useRef<HTMLHeadingElement>(null);
   const known = machines.find(({ id }) => id === view.id);
   const { useEngineDirectly } = view;
   const { own, tools } = agentProblems(view);
   // Where each GPU's values come from, for those who doubt them.
   const readings = view.gpuReadings.filter((text) => text !== '');
   const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
+  const onTaken = (): void => {
+    title.current?.focus({ preventScroll: true });
+    again();
+  };
   return (
     <Frame
       words={agentWords(view, { isDirect, isOwner: control, nowMs: serverNow })}
       title={title}
       actions={
         <ModeActions {...{ view, onTaken }}>
-          <JoinGateway isAsked={props.joining} onTaken={onTaken} />
+          <JoinGateway isAsked={joining} onTaken={onTaken} />
         </ModeActions>
       }
     >
@@ -131,7 +108,7 @@ function Machine(props: MachineProps) {
 
 interface FrameProps {
   readonly words: AgentWords;
-  readonly title: RefObject<HTMLHeadingElement | null>;
+  readonly title?: RefObject<HTMLHeadingElement | null>;
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
@@ -157,12 +134,14 @@ function Frame({ words, title, actions, children }: FrameProps) {
   );
 }
 
+interface ModeActionsProps {
+  readonly view: AgentView;
+  readonly onTaken: () => void;
+  readonly children: ReactNode;
+}
+
 /** `onTaken` is called when a mode was accepted; its button disappears. */
-function ModeActions({
-  view,
-  onTaken,
-  children,
-}: Pick<MachineProps, 'view' | 'onTaken'> & { readonly children: ReactNode }) {
+function ModeActions({ view, onTaken, children }: ModeActionsProps) {
   const { agent } = useWindow();
   const [isBusy, setBusy] = useState(false);
   const [said, setSaid] = useState('');

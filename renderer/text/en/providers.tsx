@@ -2,6 +2,15 @@ import { CHECKS as NAMES, type CheckName } from '#shared/checks.ts';
 import { counted, formatCount } from '../format.ts';
 import { ADDRESSES, CHECKS, MACHINES, MODELS, REQUESTS } from './nouns.ts';
 
+export interface ColumnText {
+  readonly title: string;
+  readonly sort: string;
+  readonly before?: string;
+  readonly after?: string;
+  /** Before the value for screen readers, which do not read the title. */
+  readonly aloud?: string;
+}
+
 export const providers = {
   title: 'Machines',
   all: 'All machines',
@@ -26,21 +35,22 @@ export const providers = {
     ready: 'Can serve',
     resting: 'Offline or paused',
   },
-  summary: {
-    none: 'None yet.',
-    of: (
-      counts: Readonly<Record<'count' | 'ready' | 'attention' | 'arriving' | 'resting', number>>,
-    ) =>
-      `${counted(counts.count, MACHINES)}: ${[
-        `${formatCount(counts.ready)} can serve`,
-        ...(counts.attention === 0
-          ? []
-          : [
-              `${formatCount(counts.attention)} ${counts.attention === 1 ? 'needs' : 'need'} attention`,
-            ]),
-        ...(counts.arriving === 0 ? [] : [`${formatCount(counts.arriving)} being verified`]),
-        ...(counts.resting === 0 ? [] : [`${formatCount(counts.resting)} offline or paused`]),
-      ].join(', ')}.`,
+  summary: ({
+    all,
+    ready,
+    attention,
+    arriving,
+    resting,
+  }: Readonly<Record<'all' | 'ready' | 'attention' | 'arriving' | 'resting', number>>) => {
+    const some = (count: number, text: string) =>
+      count === 0 ? [] : [`${formatCount(count)} ${text}`];
+    const parts = [
+      `${formatCount(ready)} can serve`,
+      ...some(attention, attention === 1 ? 'needs attention' : 'need attention'),
+      ...some(arriving, 'being verified'),
+      ...some(resting, 'offline or paused'),
+    ];
+    return all === 0 ? 'None yet.' : `${counted(all, MACHINES)}: ${parts.join(', ')}.`;
   },
   filters: {
     label: 'Which machines',
@@ -65,7 +75,7 @@ export const providers = {
     speed: { title: 'Tokens/s', sort: 'Tokens/s', after: ' tokens/s' },
     inFlight: { title: 'In flight', sort: 'Requests in flight', after: ' in flight' },
     heartbeat: { title: 'Heartbeat', sort: 'Longest silence', aloud: 'last heartbeat ' },
-  },
+  } satisfies Record<string, ColumnText>,
   here: 'This machine',
   noted: (chip: string, note: string) => `${chip} · ${note}`,
   note: { title: 'Name and note', name: 'Your name for it', note: 'Note' },

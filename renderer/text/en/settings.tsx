@@ -101,8 +101,8 @@ export const keys = {
   added: (name: string) => `Key “${name}” created. Copy it now: it is not shown again.`,
   key: 'key',
   revokeTitle: (name: string) => `Revoke ${name}?`,
-  revokeText: 'Apps that use this key are refused from now on. ',
-  revokeLast: 'It is the last one: after that, apps on this machine need no key.',
+  revokeText: (isLast: boolean) =>
+    `Apps that use this key are refused from now on.${isLast ? ' It is the last one: after that, apps on this machine need no key.' : ''}`,
   revokeNow: (name: string) => `Revoke ${name}`,
   form: 'New key',
   name: 'Name of the app',

@@ -1,8 +1,14 @@
-import type { AgentEngine, AgentMembership, AgentView, AgentModel } from '#shared/agent.ts';
+import type {
+  AgentEnergy,
+  AgentEngine,
+  AgentMembership,
+  AgentModel,
+  AgentView,
+} from '#shared/agent.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
-import { t } from '../../text/t.ts';
+import * as t from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
-import { engineName } from './agent-engine.ts';
+import { engineHealthText, engineName, plainAddress } from './agent-engine.ts';
 import {
   formatAge,
   formatCount,
@@ -10,6 +16,8 @@ import {
   formatMemory,
   formatMinute,
 } from '../../text/format.ts';
+import type { FactText } from '../../ui/facts.tsx';
+import { chipText, modelText } from '../providers/provider-facts.ts';
 
 /** The agent's state in words; without ticking figures, because a live region reads it aloud. */
 export interface AgentWords extends StateText {
@@ -200,3 +208,104 @@ function freedUntil({ freed }: AgentView['owner'], nowMs: number): string | null
   const untilMs = freed?.untilMs ?? null;
   return untilMs === null ? null : formatMinute(untilMs, nowMs);
 }
+
+const factWords = t.thisMachine.facts;
+
+export function agentFacts(view: AgentView, serverNow: number): readonly FactText[] {
+  const { engine, registry } = view;
+  return [
+    { label: factWords.engine, value: engineText(view) },
+    ...(engine === null ? [] : [{ label: factWords.model, value: modelText(view.record) }]),
+    { label: factWords.gpu, value: gpuText(view) },
+    ...electricityFacts(view.energy),
+    { label: factWords.gateway, value: gatewayText(registry) },
+    { label: factWords.heartbeat, value: heartbeatText(registry, serverNow) },
+    { label: factWords.listens, value: listenText(view) },
+  ];
+}
+
+function engineText({ engine, engines }: AgentView): string {
+  if (engine === null) return factWords.noneFound;
+  const name = engine.kind === 'other' ? factWords.otherEngine : engineName(engine.kind);
+  const said = factWords.engineAt(
+    name,
+    engineHealthText(engine.health),
+    plainAddress(engine.baseUrl),
+  );
+  return engines.length > 1 ? factWords.ofFound(said, engines.length) : said;
+}
+
+function gpuText({ record }: AgentView): string {
+  const { count } = record.gpu;
+  if (count === 0) return factWords.noneFound;
+  // A no-break space keeps a figure and its unit on one line.
+  const chip = chipText(record).replace(/ (?=[MG]B$)/, '\u00a0');
+  return count === 1 ? chip : factWords.gpus(count, chip);
+}
+
+function gatewayText({ kind, url }: AgentMembership): string {
+  switch (kind) {
+    case 'own':
+      return factWords.own;
+    case 'joined':
+      return url ?? factWords.another;
+    case 'none':
+      return factWords.none;
+  }
+}
+
+function heartbeatText({ lastAcceptedAt }: AgentMembership, serverNow: number): string {
+  return lastAcceptedAt === null
+    ? factWords.noHeartbeat
+    : formatAge(Math.max(0, serverNow - lastAcceptedAt));
+}
+
+function listenText({ server: { host, ports } }: AgentView): string {
+  const portsOf = (kind: 'listening' | 'failed') =>
+    ports.filter((port) => port.kind === kind).map(({ port }) => port);
+  const open = portsOf('listening');
+  const failed = portsOf('failed');
+  const not = failed.length === 0 ? '' : factWords.butNot(failed);
+  return (open.length === 0 ? factWords.nothing : factWords.address(host, open)) + not;
+}
+
+const electricityWords = t.thisMachine.electricity;
+
+const HOURS_A_DAY = 24;
+const W_PER_KW = 1000;
+const JOULES_PER_KWH = 3_600_000;
+const MILLION = 1e6;
+/** Before these, the first seconds of a measurement would decide. */
+const MIN_TOKENS = 50;
+
+/** What this machine's GPUs take, as far as it is known: when idle, and for a token of each model. */
+export function electricityFacts(energy: AgentEnergy): readonly FactText[] {
+  const { idleWatts, models, isNet } = energy;
+  const name = isNet ? electricityWords.perToken : electricityWords.perTokenGross;
+  const measured = models
+    .filter(({ tokens }) => tokens >= MIN_TOKENS)
+    .map(({ model, joules, tokens }) => ({
+      label: name(model),
+      value: tokenText(joules / tokens, energy),
+    }));
+  if (idleWatts === null) return measured;
+  return [{ label: electricityWords.idle, value: idleText(idleWatts, energy) }, ...measured];
+}
+
+function idleText(watts: number, { priceKwh, currency }: AgentEnergy): string {
+  const kwh = (watts * HOURS_A_DAY) / W_PER_KW;
+  const cost = priceKwh === null ? null : electricityWords.money(kwh * priceKwh, currency);
+  return electricityWords.idleADay(Math.round(watts), kwh, cost);
+}
+
+/** Energy of a token, and the hosted price of a million from which the own GPU pays. */
+function tokenText(joules: number, { priceKwh, currency }: AgentEnergy): string {
+  const perToken = electricityWords.joules(joules);
+  if (priceKwh === null) return perToken;
+  const price = electricityWords.money(breakEven(joules, priceKwh), currency);
+  return electricityWords.pays(perToken, price);
+}
+
+/** The price of a million output tokens at which a hosted upstream costs as much as the electricity here. */
+export const breakEven = (joulesPerToken: number, priceKwh: number): number =>
+  ((joulesPerToken * MILLION) / JOULES_PER_KWH) * priceKwh;
