@@ -164,6 +164,22 @@ const NO_THOUGHT = /does not support thinking/i;
 const isAnyEffort = (text: string): boolean =>
   (EFFORT.test(text) && REFUSED.test(text) && !isThisEffort(text)) || NO_THOUGHT.test(text);
 
+/** Models that think are sampled in their own way. */
+const SAMPLING = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'presence_penalty',
+  'frequency_penalty',
+] as const;
+const OWN_SAMPLING =
+  /unsupported|not support|unrecognized|extra inputs|deprecated|only .{1,20} is allowed/i;
+const isSampling = (field: string) => (text: string) =>
+  new RegExp(`\\b${field}\\b`).test(text) && OWN_SAMPLING.test(text);
+
+const withoutTopP: BodyChange = (bytes, members) =>
+  members.some(({ key }) => key === 'temperature') ? without('top_p')(bytes, members) : null;
+
 const NOT_ADAPTIVE =
   /adaptive thinking is not supported|'adaptive'.{0,60}(not supported|not match)/i;
 
@@ -228,6 +244,13 @@ const RULES = [
   // Models that do not think, or that cannot be told how hard: OpenAI, xAI, Groq, Ollama, Anthropic (openai/codex#36735,
   // BerriAI/litellm#16265, diegosouzapw/OmniRoute#3258, Gitlawb/openclaude#1371, anthropics/claude-code#30795).
   rule('without_any_effort', null, isAnyEffort, either(without('reasoning'), withoutThisEffort)),
+  // OpenAI's gpt-5 and o series, Kimi, Claude since Opus 4.7: apps set it for another model (QwenLM/qwen-code#921,
+  // tinyhumansai/openhuman#2082, szczyglis-dev/py-gpt#184).
+  ...SAMPLING.map((field) =>
+    rule(`without_${field}` as const, null, isSampling(field), without(field)),
+  ),
+  // Claude since 4.1 (anomalyco/opencode#28930).
+  rule('one_of_both', null, /temperature\W+and\W+top_p\W+cannot both/i, withoutTopP),
   // Cerebras by model; OpenAI's o series. Codex sends it with each request (agno-agi/agno#4508, evalstate/fast-agent#279).
   rule(
     'without_parallel',

@@ -326,6 +326,18 @@ export const HOSTS: readonly System[] = [
         minds: (body) => 'verbosity' in body,
         sent: {},
       },
+      {
+        // github.com/QwenLM/qwen-code/issues/921: gpt-5.
+        about: 'a temperature',
+        request: { temperature: 0 },
+        status: 400,
+        body: openAi(
+          "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+          'unsupported_value',
+        ),
+        minds: (body) => 'temperature' in body,
+        sent: {},
+      },
     ],
   },
   {
