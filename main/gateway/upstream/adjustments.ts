@@ -4,6 +4,7 @@ import {
   type BodyChange,
   type Member,
   editedList,
+  editedObjects,
   elementsOf,
   smallValueOf,
   topLevelMembers,
@@ -164,6 +165,16 @@ const NO_THOUGHT = /does not support thinking/i;
 const isAnyEffort = (text: string): boolean =>
   (EFFORT.test(text) && REFUSED.test(text) && !isThisEffort(text)) || NO_THOUGHT.test(text);
 
+/** Tools that take nothing say no more than that it is an object. */
+const withProperties = editedObjects('tools', ['"object"'], (tool) => {
+  const own = isObject(tool['function']) ? tool['function'] : tool;
+  const { parameters } = own;
+  if (!isObject(parameters) || parameters['type'] !== 'object') return tool;
+  if ('properties' in parameters) return tool;
+  const filled = { ...own, parameters: { ...parameters, properties: {} } };
+  return own === tool ? filled : { ...tool, function: filled };
+});
+
 /** Models that think are sampled in their own way. */
 const SAMPLING = [
   'temperature',
@@ -265,6 +276,8 @@ const RULES = [
     isField(/\bverbosity\b/),
     either(without('verbosity'), withoutInner('text', 'verbosity')),
   ),
+  // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106).
+  rule('tool_properties', null, /object schema missing properties/, withProperties),
   // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
   rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).

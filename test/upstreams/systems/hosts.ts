@@ -327,6 +327,19 @@ export const HOSTS: readonly System[] = [
         sent: {},
       },
       {
+        // github.com/inboxapi/cli/issues/106: Claude Code passes on what MCP servers say.
+        about: 'a tool that takes nothing',
+        from: 'messages',
+        request: { tools: [{ name: 'a', input_schema: { type: 'object' } }] },
+        status: 400,
+        body: openAi(
+          "Invalid schema for function 'a': In context=(), object schema missing properties.",
+          'invalid_function_parameters',
+        ),
+        minds: (body) => !JSON.stringify(body).includes('"properties":{}'),
+        sent: {},
+      },
+      {
         // github.com/QwenLM/qwen-code/issues/921: gpt-5.
         about: 'a temperature',
         request: { temperature: 0 },
