@@ -3,9 +3,7 @@ import type { UpstreamError } from '../protocols/upstream-error.ts';
 import {
   type BodyChange,
   type Member,
-  editedList,
   editedObjects,
-  elementsOf,
   smallValueOf,
   topLevelMembers,
   withMembers,
@@ -14,6 +12,7 @@ import {
 import {
   withAnswersToResults,
   withFilledReasoning,
+  withNotesAsUser,
   withPlainTurns,
   withShortCallIds,
   withSignedCalls,
@@ -212,6 +211,10 @@ const EMPTY_TURN =
 
 const LATE_SYSTEM =
   /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/i;
+/** The roles that a host knows, as it lists them. */
+const ROLES =
+  /\brole\b.{0,60}['"]?user['"]?\W{1,4}(or\W{1,3})?assistant|unexpected role\W{1,3}system/i;
+const isNote = (text: string): boolean => LATE_SYSTEM.test(text) || ROLES.test(text);
 
 const SHORT_ID = /tool.?call.?id.{0,1000}length of 9|tool_calls?\b.{0,20}\bid\b.{0,20}too long/i;
 
@@ -296,8 +299,9 @@ const RULES = [
   // (QwenLM/qwen-code#3421): a model that thinks up to its limit says nothing.
   rule('without_empty_turns', CHAT, EMPTY_TURN, withoutEmptyTurns),
   // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
-  // ollama/ollama#17774); Mistral.
-  rule('notes_as_user', null, LATE_SYSTEM, withNotesAsUser, 'said_as_500'),
+  // ollama/ollama#17774); Mistral; engines whose messages are the user's or the assistant's, for Claude Code since
+  // 2.1.154 (anthropics/claude-code#63469).
+  rule('notes_as_user', null, isNote, withNotesAsUser, 'said_as_500'),
   // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
   rule('answered_results', CHAT, /role '?user'? after role '?tool/i, withAnswersToResults),
   // Mistral: nine letters and digits; OpenAI: up to forty (anomalyco/opencode#1680, vercel/ai#5171).
@@ -473,27 +477,3 @@ export function createAdjustments(clock: Clock) {
 }
 
 const keyOf = (id: string, model: string) => `${id} ${model}`;
-
-const SYSTEM: readonly unknown[] = ['system', 'developer'];
-/** As they stand in a body. */
-const WORDS = SYSTEM.map((role) => JSON.stringify(role));
-
-/**
- * The body, of any protocol, with what the system says in the middle of a conversation as the user's words; null if it
- * says nothing there. Codex and Claude Code tell the model so of changes.
- */
-function withNotesAsUser(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  const list = members.find(({ key }) => key === 'messages' || key === 'input');
-  if (list === undefined) return null;
-  const [first] = elementsOf(bytes, list);
-  const opening = first === undefined ? '' : bytes.toString('utf8', first.start, first.end);
-  const hasOpened = members.some(({ key }) => key === 'system' || key === 'instructions');
-  let mayOpen = !hasOpened && WORDS.some((word) => opening.includes(word));
-  const edited = editedList(bytes, list, WORDS, (each) => {
-    const isOpening = mayOpen;
-    mayOpen = false;
-    const isNote = isObject(each) && SYSTEM.includes(each['role']) && !isOpening;
-    return isNote ? { ...each, role: 'user' } : each;
-  });
-  return edited === null ? null : withMembers(bytes, members, { [list.key]: edited });
-}
