@@ -316,6 +316,28 @@ test('a number of 64 bits in a tool call stays exact at an upstream with the pro
   expect(a.calls[0]?.body.toString()).not.toContain('unsigned');
 });
 
+test('what Claude Code notes as the system reaches an engine whose messages know no such role', async () => {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} };
+  const refused = error(400, "messages[1].role must be either 'user' or 'assistant'");
+  const engine = await startUpstream((call) =>
+    JSON.stringify(call.json['messages']).includes('"system"')
+      ? refused(call)
+      : json(200, { ...message, stop_reason: 'end_turn' })(call),
+  );
+  const gateway = await startGateway({ ...at({ local: engine.url }), LOCAL_PROTOCOLS: 'native' });
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'system', content: 'note' },
+  ];
+  const body = { model: 'm', max_tokens: 9, system: 'You are.', messages };
+  const answer = await startCall(`${gateway.url}/v1/messages`, body).answer;
+  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  expect(engine.calls.at(-1)?.json['messages']).toEqual([
+    { role: 'user', content: 'hi' },
+    { role: 'user', content: 'note' },
+  ]);
+});
+
 test('a model in place of the one that its app knows is asked to think in its own way', async () => {
   const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} };
   const a = await startUpstream(async (call) => {

@@ -3,8 +3,7 @@ import type { UpstreamError } from '../protocols/upstream-error.ts';
 import {
   type BodyChange,
   type Member,
-  editedList,
-  elementsOf,
+  editedObjects,
   smallValueOf,
   topLevelMembers,
   withMembers,
@@ -13,6 +12,7 @@ import {
 import {
   withAnswersToResults,
   withFilledReasoning,
+  withNotesAsUser,
   withPlainTurns,
   withShortCallIds,
   withSignedCalls,
@@ -164,6 +164,32 @@ const NO_THOUGHT = /does not support thinking/i;
 const isAnyEffort = (text: string): boolean =>
   (EFFORT.test(text) && REFUSED.test(text) && !isThisEffort(text)) || NO_THOUGHT.test(text);
 
+/** Tools that take nothing say no more than that it is an object. */
+const withProperties = editedObjects('tools', ['"object"'], (tool) => {
+  const own = isObject(tool['function']) ? tool['function'] : tool;
+  const { parameters } = own;
+  if (!isObject(parameters) || parameters['type'] !== 'object') return tool;
+  if ('properties' in parameters) return tool;
+  const filled = { ...own, parameters: { ...parameters, properties: {} } };
+  return own === tool ? filled : { ...tool, function: filled };
+});
+
+/** Models that think are sampled in their own way. */
+const SAMPLING = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'presence_penalty',
+  'frequency_penalty',
+] as const;
+const OWN_SAMPLING =
+  /unsupported|not support|unrecognized|extra inputs|deprecated|only .{1,20} is allowed/i;
+const isSampling = (field: string) => (text: string) =>
+  new RegExp(`\\b${field}\\b`).test(text) && OWN_SAMPLING.test(text);
+
+const withoutTopP: BodyChange = (bytes, members) =>
+  members.some(({ key }) => key === 'temperature') ? without('top_p')(bytes, members) : null;
+
 const NOT_ADAPTIVE =
   /adaptive thinking is not supported|'adaptive'.{0,60}(not supported|not match)/i;
 
@@ -185,6 +211,10 @@ const EMPTY_TURN =
 
 const LATE_SYSTEM =
   /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/i;
+/** The roles that a host knows, as it lists them. */
+const ROLES =
+  /\brole\b.{0,60}['"]?user['"]?\W{1,4}(or\W{1,3})?assistant|unexpected role\W{1,3}system/i;
+const isNote = (text: string): boolean => LATE_SYSTEM.test(text) || ROLES.test(text);
 
 const SHORT_ID = /tool.?call.?id.{0,1000}length of 9|tool_calls?\b.{0,20}\bid\b.{0,20}too long/i;
 
@@ -228,6 +258,13 @@ const RULES = [
   // Models that do not think, or that cannot be told how hard: OpenAI, xAI, Groq, Ollama, Anthropic (openai/codex#36735,
   // BerriAI/litellm#16265, diegosouzapw/OmniRoute#3258, Gitlawb/openclaude#1371, anthropics/claude-code#30795).
   rule('without_any_effort', null, isAnyEffort, either(without('reasoning'), withoutThisEffort)),
+  // OpenAI's gpt-5 and o series, Kimi, Claude since Opus 4.7: apps set it for another model (QwenLM/qwen-code#921,
+  // tinyhumansai/openhuman#2082, szczyglis-dev/py-gpt#184).
+  ...SAMPLING.map((field) =>
+    rule(`without_${field}` as const, null, isSampling(field), without(field)),
+  ),
+  // Claude since 4.1 (anomalyco/opencode#28930).
+  rule('one_of_both', null, /temperature\W+and\W+top_p\W+cannot both/i, withoutTopP),
   // Cerebras by model; OpenAI's o series. Codex sends it with each request (agno-agi/agno#4508, evalstate/fast-agent#279).
   rule(
     'without_parallel',
@@ -242,6 +279,8 @@ const RULES = [
     isField(/\bverbosity\b/),
     either(without('verbosity'), withoutInner('text', 'verbosity')),
   ),
+  // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106).
+  rule('tool_properties', null, /object schema missing properties/, withProperties),
   // Groq, Cerebras, NVIDIA NIM, Azure with others' models (zed-industries/zed#36215, #52000, sipeed/picoclaw#1019).
   rule('without_cache_key', null, isField(/\bprompt_cache_key\b/), without('prompt_cache_key')),
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
@@ -260,8 +299,9 @@ const RULES = [
   // (QwenLM/qwen-code#3421): a model that thinks up to its limit says nothing.
   rule('without_empty_turns', CHAT, EMPTY_TURN, withoutEmptyTurns),
   // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
-  // ollama/ollama#17774); Mistral.
-  rule('notes_as_user', null, LATE_SYSTEM, withNotesAsUser, 'said_as_500'),
+  // ollama/ollama#17774); Mistral; engines whose messages are the user's or the assistant's, for Claude Code since
+  // 2.1.154 (anthropics/claude-code#63469).
+  rule('notes_as_user', null, isNote, withNotesAsUser, 'said_as_500'),
   // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
   rule('answered_results', CHAT, /role '?user'? after role '?tool/i, withAnswersToResults),
   // Mistral: nine letters and digits; OpenAI: up to forty (anomalyco/opencode#1680, vercel/ai#5171).
@@ -437,27 +477,3 @@ export function createAdjustments(clock: Clock) {
 }
 
 const keyOf = (id: string, model: string) => `${id} ${model}`;
-
-const SYSTEM: readonly unknown[] = ['system', 'developer'];
-/** As they stand in a body. */
-const WORDS = SYSTEM.map((role) => JSON.stringify(role));
-
-/**
- * The body, of any protocol, with what the system says in the middle of a conversation as the user's words; null if it
- * says nothing there. Codex and Claude Code tell the model so of changes.
- */
-function withNotesAsUser(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  const list = members.find(({ key }) => key === 'messages' || key === 'input');
-  if (list === undefined) return null;
-  const [first] = elementsOf(bytes, list);
-  const opening = first === undefined ? '' : bytes.toString('utf8', first.start, first.end);
-  const hasOpened = members.some(({ key }) => key === 'system' || key === 'instructions');
-  let mayOpen = !hasOpened && WORDS.some((word) => opening.includes(word));
-  const edited = editedList(bytes, list, WORDS, (each) => {
-    const isOpening = mayOpen;
-    mayOpen = false;
-    const isNote = isObject(each) && SYSTEM.includes(each['role']) && !isOpening;
-    return isNote ? { ...each, role: 'user' } : each;
-  });
-  return edited === null ? null : withMembers(bytes, members, { [list.key]: edited });
-}

@@ -12,6 +12,11 @@ const useAndResult = (id: string) => [
   { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'a' }, text] },
 ];
 
+/** In the shape of pydantic, as vLLM and other engines check a message. */
+const forbiddenRole = (msg: string) => ({
+  detail: [{ type: 'literal_error', loc: ['body', 'messages', 1, 'role'], msg, input: 'system' }],
+});
+
 test.each([
   {
     who: 'Mistral repeats the id that is too long',
@@ -208,6 +213,25 @@ test.each([
     adjustment: 'notes_as_user' as const,
     sent: { messages: [user('a'), { role: 'assistant', content: 'b' }, user('c'), user('d')] },
   },
+  ...[
+    // github.com/anthropics/claude-code/issues/63469
+    error("messages[1].role must be either 'user' or 'assistant', but got 'system'"),
+    // github.com/ogx-ai/ogx/issues/5982; github.com/Alishahryar1/free-claude-code/issues/626
+    forbiddenRole("Input should be 'user' or 'assistant'"),
+    // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1399
+    error("request.messages.1.role: Invalid discriminator value. Expected 'user' | 'assistant'"),
+    // platform.claude.com/docs/en/api/errors: models before those that take notes.
+    error(
+      'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter.',
+    ),
+  ].map((refusal) => ({
+    who: `the roles of messages are two, as ${JSON.stringify(refusal)}`,
+    path: '/messages',
+    body: { system: 'a', messages: [user('b'), note('c')] },
+    refusal,
+    adjustment: 'notes_as_user' as const,
+    sent: { system: 'a', messages: [user('b'), user('c')] },
+  })),
   {
     who: 'llama.cpp reads no reasoning that is only a summary',
     path: '/responses',

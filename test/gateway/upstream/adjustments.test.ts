@@ -80,6 +80,36 @@ test.each([
       messages: [],
     },
   },
+  ...(
+    [
+      [
+        'temperature',
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+      ],
+      ['temperature', 'invalid temperature: only 1 is allowed for this model'],
+      ['temperature', '`temperature` is deprecated for this model.'],
+      ['top_p', "Unsupported parameter: 'top_p' is not supported with this model."],
+      ['top_k', 'Unrecognized request argument supplied: top_k'],
+    ] as const
+  ).map(([field, words]) => ({
+    who: `a model that thinks is sampled in its own way, as ${words}`,
+    path: CHAT,
+    body: { messages: [], [field]: 0 },
+    refusal: error(words),
+    adjustment: `without_${field}` as const,
+    sent: { messages: [] },
+  })),
+  {
+    // github.com/anomalyco/opencode/issues/28930
+    who: 'Claude takes a temperature or a top_p',
+    path: '/messages',
+    body: { messages: [], temperature: 0.2, top_p: 0.4 },
+    refusal: error(
+      '`temperature` and `top_p` cannot both be specified for this model. Please use only one.',
+    ),
+    adjustment: 'one_of_both' as const,
+    sent: { messages: [], temperature: 0.2 },
+  },
   {
     // github.com/openai/codex/issues/36735: Codex sends it to any model.
     who: 'gpt-4o takes no effort',
@@ -336,9 +366,16 @@ test.each([
     'a field that the request does not have',
     error("Unsupported parameter: 'stream'", { param: 'stream' }),
   ],
+  [
+    'a temperature out of its range',
+    error("Invalid 'temperature': decimal above maximum value. Expected a value <= 2.", {
+      param: 'temperature',
+    }),
+  ],
   ['a refusal without words', ''],
 ])('a request is not adjusted to %s', (_, refusal) => {
-  expect(after(CHAT, { messages: LOOP, max_tokens: 5 }, refusal)).toBeNull();
+  const body = { messages: LOOP, max_tokens: 5, temperature: 3 };
+  expect(after(CHAT, body, refusal)).toBeNull();
 });
 
 test('an upstream that refuses streams is not asked for a whole answer that no stream can be made of', () => {
