@@ -24,15 +24,13 @@ const WANTED_MS = 2500;
 const LOCK = 7_919_004_202;
 
 /*
- * One statement, with functions of the session, as for commits. Gateways change circuits one after another, so that
- * versions become visible in order. No circuit is open for longer than a day.
+ * One statement, with functions of the session, as for commits. Gateways change circuits and claims one after another,
+ * so that versions become visible in order, and no two wait for each other. No circuit is open for longer than a day.
  */
 const FUNCTIONS = `
 CREATE OR REPLACE FUNCTION pg_temp.put_circuits(circuits jsonb, me text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE c jsonb; is_changed boolean := false;
 BEGIN
-  IF jsonb_array_length(circuits) = 0 THEN RETURN; END IF;
-  PERFORM pg_advisory_xact_lock(${LOCK});
   FOR c IN SELECT value FROM jsonb_array_elements(circuits) LOOP
     INSERT INTO switchyard.circuits AS k (name, version, run, state, written_at)
     VALUES (c->>'name', nextval('switchyard.circuit_versions'), me, (c - 'base')::text, clock_timestamp())
@@ -55,12 +53,11 @@ BEGIN
   END IF;
 END $$;
 
--- In the order of names, so that two gateways cannot deadlock.
 CREATE OR REPLACE FUNCTION pg_temp.put_claims(claimed text[], released text[], me text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM switchyard.probes WHERE run = me AND name = ANY(released);
   INSERT INTO switchyard.probes AS p (name, run, until)
-  SELECT w, me, clock_timestamp() + ${CLAIM_MS} * interval '1 ms' FROM unnest(claimed) w ORDER BY w
+  SELECT w, me, clock_timestamp() + ${CLAIM_MS} * interval '1 ms' FROM unnest(claimed) w
   ON CONFLICT (name) DO UPDATE SET
     run = CASE WHEN p.run = me OR p.until < clock_timestamp() THEN me ELSE p.run END,
     until = CASE WHEN p.run = me OR p.until < clock_timestamp() THEN excluded.until ELSE p.until END,
@@ -79,10 +76,13 @@ END $$;
 
 CREATE OR REPLACE FUNCTION pg_temp.exchange(sent jsonb, claimed text[], released text[], me text) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_temp.put_circuits(sent->'circuits', me);
+  IF jsonb_array_length(sent->'circuits') + cardinality(claimed) + cardinality(released) > 0 THEN
+    PERFORM pg_advisory_xact_lock(${LOCK});
+    PERFORM pg_temp.put_circuits(sent->'circuits', me);
+    PERFORM pg_temp.put_claims(claimed, released, me);
+  END IF;
   PERFORM pg_temp.put_figures(sent->'inFlight', me);
   PERFORM pg_temp.tell_prefixes(sent->'prefixes', me);
-  IF cardinality(claimed) + cardinality(released) > 0 THEN PERFORM pg_temp.put_claims(claimed, released, me); END IF;
   RETURN (SELECT jsonb_build_object(
     'circuits', (SELECT coalesce(jsonb_agg(jsonb_build_object('version', version, 'isOwn', run = me, 'state', state,
         'ageMs', floor(greatest(0, extract(epoch FROM clock_timestamp() - written_at)) * 1000))), '[]')

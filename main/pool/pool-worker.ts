@@ -212,10 +212,8 @@ async function answer(request: PoolRequest, parts: Parts, end: () => void): Prom
       const take = (now: Session) => leases.take(now.reader, name, subject);
       return say({ kind: 'answered', id, answer: await tried(parts, take, null) });
     }
-    case 'release': {
-      const connection = session()?.reader ?? null;
-      return tried(parts, () => leases.release(connection, request.name), undefined);
-    }
+    case 'release':
+      return leases.release(session()?.reader ?? null, request.name).catch(parts.onFailure);
     case 'figures':
       parts.shown.figures = request.figures;
       return;

@@ -153,6 +153,8 @@ function createCircuitLedger(own: Circuits, deps: LedgerDeps) {
   /** Sent in the exchange that is running. */
   let sending: ReadonlyMap<string, CircuitChange> = new Map();
   let since = 0;
+  /** Whether the last exchange got no answer: what it sent may stand in the database, in place of what the next one sends. */
+  let isUncertain = false;
 
   function note(id: string, learnt: CircuitChange): void {
     unsent.set(id, learntAfter(unsent.get(id), learnt));
@@ -216,8 +218,9 @@ function createCircuitLedger(own: Circuits, deps: LedgerDeps) {
     },
     /** Null: the last message got no answer. */
     received(circuits: PoolAnswer['circuits'] | null): void {
-      const ofOwn = circuits?.filter(({ isOwn }) => isOwn) ?? [];
+      const ofOwn = (isUncertain ? [] : (circuits ?? [])).filter(({ isOwn }) => isOwn);
       const isTaken = new Set(ofOwn.map(({ name }) => idIn(name)));
+      isUncertain = circuits === null;
       tellAgain((id) => isTaken.has(id));
       for (const each of circuits ?? []) take(each);
     },

@@ -16,6 +16,17 @@ async function exchanged({ pool }: SharedStore, part: Partial<PoolUpdate> = {}) 
   return answer;
 }
 
+/** An exchange that gives a claim up waits there for another one, which waits for it. */
+const MEET = `
+CREATE FUNCTION public.meet() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER meet AFTER DELETE ON switchyard.probes FOR EACH ROW EXECUTE FUNCTION public.meet();`;
+
+const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+
 describe.runIf(POSTGRES_SKIPPED === null)(
   'what the gateways of a pool report to each other',
   () => {
@@ -32,6 +43,20 @@ describe.runIf(POSTGRES_SKIPPED === null)(
       expect((await exchanged(c)).inFlight).toEqual({ prv_1: 2 });
       await exchanged(b);
       expect((await exchanged(c)).inFlight).toEqual({});
+    });
+
+    test('a gateway that gives up one claim and asks for another meets one that asks for both, and both are answered', async () => {
+      const { url, all } = await gateways('gw_a', 'gw_b');
+      const [a, b] = all as [SharedStore, SharedStore];
+      await exchanged(a, { claims: ['second'] });
+      await postgres.query(url, MEET);
+      const first = exchanged(a, { claims: ['first'], released: ['second'] });
+      await expect.poll(() => postgres.query(url, WAITING)).toHaveLength(1);
+      const second = exchanged(b, { claims: ['first', 'second'] });
+      const held = (await Promise.all([first, second])).map(({ claims }) =>
+        claims.map(({ name }) => name),
+      );
+      expect(held).toEqual([['first'], ['second']]);
     });
   },
 );

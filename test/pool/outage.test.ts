@@ -58,6 +58,15 @@ async function scene() {
   return { url, a, b, agent };
 }
 
+/** A way to the database that only one gateway takes, and its address there. */
+async function wayTo(url: string) {
+  const way = await startCutProxy(postgres.port);
+  onTestFinished(() => way.close());
+  const far = new URL(url);
+  far.port = String(way.port);
+  return { way, far: far.href };
+}
+
 const addressAt = ({ registry }: PooledRegistry) => registry.targets()[0]?.address;
 
 const databaseOf = ({ pool }: PooledRegistry) => pool.status().database;
@@ -196,11 +205,8 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
 
   test('a gateway that was cut off while a machine was removed and joined again takes its new verification', async () => {
     const { url, b, agent } = await scene();
-    const way = await startCutProxy(postgres.port);
-    onTestFinished(() => way.close());
-    const far = new URL(url);
-    far.port = String(way.port);
-    const away = await startPooledRegistry(far.href, 'gw_far', { times });
+    const { way, far } = await wayTo(url);
+    const away = await startPooledRegistry(far, 'gw_far', { times });
     // The second run that it knows of; the numbers of runs begin again with the machine.
     await verify(b, agent.id, 'http://192.168.1.21:3001');
     await expect.poll(() => addressAt(away)).toBe('http://192.168.1.21:3001');
@@ -213,6 +219,18 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
     way.heal();
     await expect.poll(() => databaseOf(away)).toBe('connected');
     await expect.poll(() => addressAt(away)).toBe('http://192.168.1.22:3001');
+  });
+
+  test('a lease that is given up while the database is away is not renewed once it is back', async () => {
+    const url = await postgres.database();
+    const { way, far } = await wayTo(url);
+    const [a, b] = [await openShared(far, 'gw_a', { times }), await openShared(url, 'gw_b')];
+    const lease = await a.pool.lease('work');
+    way.cut();
+    await expect.poll(() => a.pool.status().database).toBe('away');
+    lease?.release();
+    way.heal();
+    await expect.poll(() => b.pool.lease('work')).not.toBeNull();
   });
 
   test('a gateway that starts without the database begins with nothing, and has everything once it is there', async () => {

@@ -24,8 +24,8 @@ interface Peer {
   readonly circuits: Circuits;
   /** Tells and hears, as every second. */
   exchange(): void;
-  /** Its exchange gets no answer. */
-  unanswered(): void;
+  /** Its exchange gets no answer, and the others read it only if it `hasArrived`. */
+  unanswered(options?: { readonly hasArrived: boolean }): void;
   isAlone: boolean;
   name: string;
 }
@@ -53,13 +53,11 @@ function peer(
     circuits: inner,
     exchange() {
       const ticks = own.ticks();
-      shared.received(
-        board.exchange(run, { ...shared.outgoing(), inFlight: {}, prefixes: [] }),
-        ticks,
-      );
+      shared.received(send(), ticks);
     },
-    unanswered() {
-      shared.outgoing();
+    unanswered({ hasArrived } = { hasArrived: false }) {
+      if (hasArrived) send();
+      else shared.outgoing();
       shared.received(null, own.ticks());
     },
     isAlone: false,
@@ -73,6 +71,7 @@ function peer(
     isKnown: () => true,
     changed() {},
   });
+  const send = () => board.exchange(run, { ...shared.outgoing(), inFlight: {}, prefixes: [] });
   return Object.assign(self, { circuits: shared.circuits });
 }
 
@@ -132,6 +131,15 @@ test('a circuit that opens at one gateway is open at all of them, for as long, w
   const { breaker } = b.circuits.at(ID);
   const now = { ticks: clock.ticks() + 7_200_000, wallMs: clock.now() + 7_200_000 };
   expect(circuitReport(breaker, now)).toMatchObject({ open: true, lastError: 'http_503: gone' });
+});
+
+test('what a gateway learns after an exchange of which only the answer was lost reaches the others', () => {
+  const { a, b, c, settle } = pool();
+  a.circuits.excludeAfter(ID, failure('model_not_found'), { model: 'other', epoch: 0 });
+  a.unanswered({ hasArrived: true });
+  open(a);
+  settle();
+  expect([a, b, c].map(stateAt)).toEqual(['open', 'open', 'open']);
 });
 
 test('an exclusion holds at every gateway, for its model and its time, and the longer of two stays', () => {
