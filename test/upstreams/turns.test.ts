@@ -17,7 +17,7 @@ import { SYSTEMS } from './systems/all.ts';
 /** The first of each reason: how long all others keep their systems away is told by test/upstreams/refusals.test.ts. */
 const REFUSALS = SYSTEMS.flatMap(({ name, place, refusals = [] }) =>
   refusals.map((refusal) => ({ name, place, ...refusal })),
-).filter(({ reason }, at, all) => all.findIndex((other) => other.reason === reason) === at);
+).filter(({ reason }, n, all) => all.findIndex((other) => other.reason === reason) === n);
 
 /** An account, a key and a full system are everybody's; a model, a prompt and a request are one caller's. */
 const isEverybodys = ({ reason }: Refusal) =>
