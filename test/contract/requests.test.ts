@@ -34,7 +34,7 @@ async function pageAt(url: string, query: string): Promise<RequestPage> {
 const idsOf = ({ data }: RequestPage) => data.map(({ id }) => id);
 
 test('requests of an earlier run are listed page by page, and filtered over all that are kept', async () => {
-  const { url } = await startAfter(ROWS);
+  const { url } = await startAfter({ rows: ROWS });
   const newest = await pageAt(url, 'limit=200');
   expect(idsOf(newest)).toEqual(
     ROWS.slice(100)
@@ -54,7 +54,7 @@ test('requests of an earlier run are listed page by page, and filtered over all 
 });
 
 test('a request that the feed has forgotten is answered by its id, and an unknown id is a 404', async () => {
-  const { url, host } = await startAfter(ROWS, ['{"id":"half"}', 'no json']);
+  const { url, host } = await startAfter({ rows: ROWS, others: ['{"id":"half"}', 'no json'] });
   expect(host.snapshot().requests.some(({ id }) => id === 'r5')).toBe(false);
   const { text } = await send(`${url}/api/v1/requests/r5`);
   expect(JSON.parse(text)).toEqual(ROWS[5]);

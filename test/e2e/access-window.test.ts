@@ -1,31 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { axeViolations } from '../support/browser.ts';
-import { remembering, temporaryDirectory } from '../support/gateway.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const KEY = 'a-key-of-my-own-0123456789';
 
 /** A gateway with the window, in a directory that may have been another run's. */
 async function start(dataDirectory: string, settings: Record<string, string> = {}, port = '0') {
-  const env = { SWITCHYARD_PORT: port, SWITCHYARD_AGENT: 'false', ...settings };
-  const loaded = loadConfig(env, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const edges = {
-    clock: systemClock,
-    random: () => 0.5,
-    log: silentLog,
-    openStore: remembering(),
-  };
-  const options = { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY };
-  const host: Host = await createHost(options, edges);
-  const { url } = await host.start();
-  return { host, url };
+  const env = { ...NO_AGENT, SWITCHYARD_PORT: port, ...settings };
+  const host = await startWindowHost(env, {}, dataDirectory);
+  return { host, url: new URL(host.controlLink()).origin };
 }
 
 async function settingsOf(page: Page): Promise<void> {
@@ -46,36 +33,28 @@ test('a remembered browser has control after a restart, until it is forgotten', 
   await page.getByText('Gateway not reachable.').or(page.locator('.banner')).first().waitFor();
   await page.locator('fieldset.settings:disabled').waitFor();
   expect(await page.title()).toMatch(/^Gateway not reachable\./);
-  const second = await start(directory, {}, new URL(first.url).port);
-  try {
-    const again = await page.context().newPage();
-    await again.goto(`${first.url}/#/settings`);
-    await again.getByRole('button', { name: 'Forget Chrome on Linux' }).click();
-    await again.getByText('This page is read-only').first().waitFor();
-  } finally {
-    await second.host.stop(0);
-  }
+  await start(directory, {}, new URL(first.url).port);
+  const again = await page.context().newPage();
+  await again.goto(`${first.url}/#/settings`);
+  await again.getByRole('button', { name: 'Forget Chrome on Linux' }).click();
+  await again.getByText('This page is read-only').first().waitFor();
 });
 
 test('the tray’s Diagnostics shows the log and the versions without a search', async () => {
   const { host } = await start(temporaryDirectory());
-  try {
-    const page = await openPage(host.controlLink());
-    await page.getByRole('link', { name: 'Settings' }).waitFor();
-    // As the desktop app asks for it: only the fragment differs.
-    await page.evaluate(() => void (location.hash = '#/settings/about'));
-    const heading = page.getByRole('heading', { name: 'About and access' });
-    await page.locator('fieldset.settings').first().waitFor();
-    // The last part of the page, so it need not stand at the top.
-    const isSeen = () =>
-      heading.evaluate((node) => {
-        const { top } = node.getBoundingClientRect();
-        return top >= 0 && top < innerHeight / 2;
-      });
-    await expect.poll(isSeen).toBe(true);
-  } finally {
-    await host.stop(0);
-  }
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Settings' }).waitFor();
+  // As the desktop app asks for it: only the fragment differs.
+  await page.evaluate(() => void (location.hash = '#/settings/about'));
+  const heading = page.getByRole('heading', { name: 'About and access' });
+  await page.locator('fieldset.settings').first().waitFor();
+  // The last part of the page, so it need not stand at the top.
+  const isSeen = () =>
+    heading.evaluate((node) => {
+      const { top } = node.getBoundingClientRect();
+      return top >= 0 && top < innerHeight / 2;
+    });
+  await expect.poll(isSeen).toBe(true);
 });
 
 test('the dashboard shows the log, how to reach it by SSH, and an archive for a report without secrets', async () => {
@@ -85,63 +64,44 @@ test('the dashboard shows the log, how to reach it by SSH, and an archive for a 
     SWITCHYARD_HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
     SWITCHYARD_HOSTED_A_API_KEY: secret,
   });
-  try {
-    const page = await openPage(host.controlLink());
-    await settingsOf(page);
-    const { port } = new URL(url);
-    await page.getByText(`ssh -N -L ${port}:127.0.0.1:${port} user@this-machine`).waitFor();
-    await page.getByRole('button', { name: 'Show the log' }).click();
-    await page
-      .getByRole('textbox', { name: 'End of the log' })
-      .or(page.getByText(/logs to the console/))
-      .waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-    const downloading = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download diagnostics' }).click();
-    const text = await readFile(await (await downloading).path(), 'utf8');
-    const parts = JSON.parse(text) as Readonly<Record<string, unknown>>;
-    expect(Object.keys(parts)).toEqual([
-      'about',
-      'status',
-      'settings',
-      'agent',
-      'providers',
-      'log',
-    ]);
-    expect(JSON.stringify(parts['settings'])).toContain('http://127.0.0.1:1');
-    expect(text).not.toContain(secret);
-  } finally {
-    await host.stop(0);
-  }
+  const page = await openPage(host.controlLink());
+  await settingsOf(page);
+  const { port } = new URL(url);
+  await page.getByText(`ssh -N -L ${port}:127.0.0.1:${port} user@this-machine`).waitFor();
+  await page.getByRole('button', { name: 'Show the log' }).click();
+  await page
+    .getByRole('textbox', { name: 'End of the log' })
+    .or(page.getByText(/logs to the console/))
+    .waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download diagnostics' }).click();
+  const text = await readFile(await (await downloading).path(), 'utf8');
+  const parts = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  expect(Object.keys(parts)).toEqual(['about', 'status', 'settings', 'agent', 'providers', 'log']);
+  expect(JSON.stringify(parts['settings'])).toContain('http://127.0.0.1:1');
+  expect(text).not.toContain(secret);
 });
 
 test('the locked page opens with a key, and says when a key is wrong', async () => {
-  const { host, url } = await start(temporaryDirectory(), { SWITCHYARD_API_KEYS: KEY });
-  try {
-    const page = await openPage(url);
-    const field = page.getByLabel('API key');
-    await field.fill('wrong');
-    await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByText('The gateway does not accept this key.').waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-    await field.fill(KEY);
-    await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByRole('link', { name: 'Requests' }).waitFor();
-  } finally {
-    await host.stop(0);
-  }
+  const { url } = await start(temporaryDirectory(), { SWITCHYARD_API_KEYS: KEY });
+  const page = await openPage(url);
+  const field = page.getByLabel('API key');
+  await field.fill('wrong');
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByText('The gateway does not accept this key.').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await field.fill(KEY);
+  await page.getByRole('button', { name: 'Open' }).click();
+  await page.getByRole('link', { name: 'Requests' }).waitFor();
 });
 
 test('a link whose code was damaged shows the page without control, and says why', async () => {
-  const { host, url } = await start(temporaryDirectory());
-  try {
-    const page = await openPage(`${url}/#code=%`);
-    await page.getByText('This link has already been used').waitFor();
-    await page.getByText('This page is read-only').first().waitFor();
-    expect(page.url()).toBe(`${url}/`);
-  } finally {
-    await host.stop(0);
-  }
+  const { url } = await start(temporaryDirectory());
+  const page = await openPage(`${url}/#code=%`);
+  await page.getByText('This link has already been used').waitFor();
+  await page.getByText('This page is read-only').first().waitFor();
+  expect(page.url()).toBe(`${url}/`);
 });
 
 test('a signed-in tab stays signed in across a restart, and no other tab does', async () => {
@@ -151,15 +111,11 @@ test('a signed-in tab stays signed in across a restart, and no other tab does', 
   await settingsOf(page);
   await first.host.stop(0);
   await page.locator('.banner').waitFor();
-  const second = await start(directory, {}, new URL(first.url).port);
-  try {
-    await page.locator('.banner').waitFor({ state: 'detached' });
-    await page.locator('fieldset.settings:enabled').first().waitFor();
-    expect(await page.getByText('This page is read-only').count()).toBe(0);
-    const other = await page.context().newPage();
-    await other.goto(`${first.url}/#/settings`);
-    await other.getByText('This page is read-only').first().waitFor();
-  } finally {
-    await second.host.stop(0);
-  }
+  await start(directory, {}, new URL(first.url).port);
+  await page.locator('.banner').waitFor({ state: 'detached' });
+  await page.locator('fieldset.settings:enabled').first().waitFor();
+  expect(await page.getByText('This page is read-only').count()).toBe(0);
+  const other = await page.context().newPage();
+  await other.goto(`${first.url}/#/settings`);
+  await other.getByText('This page is read-only').first().waitFor();
 });

@@ -63,7 +63,7 @@ async function start(): Promise<string> {
         return { ...opened, state: { ...opened.state, providers: [machine] } };
       },
     },
-    directoryWith([ASKED]),
+    directoryWith({ rows: [ASKED] }),
   );
   return host.controlLink();
 }

@@ -102,11 +102,8 @@ describe('first starts, with nothing configured', () => {
     expect(service.calls.at(-1)?.json).toMatchObject({ model: 'small' });
   });
 
-  test.each([
-    ['', '/v1'],
-    ['/v1/chat/completions', '/v1'],
-    ['/api/v1/', '/api/v1'],
-  ])('a first start finds the API of an address that ends in "%s" at %s', async (ending, path) => {
+  test('a first start finds the API at another path than the address that was typed', async () => {
+    const [ending, path] = ['/v1/chat/completions', '/v1'];
     const service = await startService();
     service.answerGet = ({ res, path: asked }) => {
       const isList = asked === `${path}/models`;

@@ -1,38 +1,23 @@
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished, test } from 'vitest';
-import { createHost, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
-import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
+import { expect, test } from 'vitest';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { type Increment, minuteOf, NO_USAGE } from '../../main/gateway/usage/tally.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { recordOf } from '../registry/world.ts';
-import { remembering, temporaryDirectory } from '../support/gateway.ts';
+import { remembering } from '../support/gateway.ts';
 import { bearer } from '../support/http.ts';
+import { directoryWith } from '../support/kept-requests.ts';
 import { openPage } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
 import { storedMachine } from '../support/tier.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const KEY = 'key-of-the-tests-123';
 const USAGE = { prompt_tokens: 1200, completion_tokens: 345, total_tokens: 1545 };
 
 const idOf = (n: number) => `prv_${String(n).repeat(32)}`;
-
-/** A data directory in which an earlier run has counted this. */
-function directoryWith(increments: readonly Increment[]): string {
-  const dataDirectory = temporaryDirectory();
-  const opened = openUsageDatabase(join(dataDirectory, 'usage.db'), Date.now());
-  if (opened.kind === 'unusable') throw new Error(opened.message);
-  createUsageQueries(opened.db).write({ nowMs: Date.now(), increments, rows: [], asked: [] });
-  opened.db.close();
-  return dataDirectory;
-}
 
 /** Of ten machines. */
 function machinesInUse(): readonly Increment[] {
@@ -81,32 +66,20 @@ const REGISTRY = {
   documents: { [`note:${idOf(8)}`]: JSON.stringify({ name: 'Attic', note: '' }) },
 };
 
-async function start(counted = machinesInUse()) {
+async function start(increments = machinesInUse()) {
   const upstream = await startUpstream(json(200, { ...completion('hi'), usage: USAGE }));
   const env = {
-    SWITCHYARD_PORT: '0',
-    SWITCHYARD_AGENT: 'false',
+    ...NO_AGENT,
     SWITCHYARD_HOSTED_A_BASE_URL: upstream.url,
     SWITCHYARD_HOSTED_A_MODEL: 'model-a',
     SWITCHYARD_HOSTED_A_PRICE_INPUT: '10',
     SWITCHYARD_CURRENCY: 'EUR',
     SWITCHYARD_API_KEYS: KEY,
   };
-  const loaded = loadConfig(env, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory: directoryWith(counted), windowDirectory: WINDOW_DIRECTORY },
-    {
-      openStore: remembering(REGISTRY),
-      openUsage: openUsageStore,
-      clock: systemClock,
-      random: Math.random,
-      log: silentLog,
-    },
-  );
-  const { url } = await host.start();
-  onTestFinished(() => host.stop());
-  return { url, link: host.controlLink() };
+  const edges = { openStore: remembering(REGISTRY), openUsage: openUsageStore };
+  const host = await startWindowHost(env, edges, directoryWith({ increments }));
+  const link = host.controlLink();
+  return { url: new URL(link).origin, link };
 }
 
 test('the history can be read, by keyboard too, and fits', async () => {
@@ -209,31 +182,27 @@ const RANGES = [
   { name: 'Month', calls: 15, most: 8, steps: dayOf(0.5) === dayOf(5) ? 3 : 4, label: DAY },
 ] as const;
 
-test.each(['click', 'keyboard'] as const)(
-  'each range of the history has its own figures and beginning, and the table stays open, by %s',
-  async (means) => {
-    const { link } = await start(requestsAgo(HOURS_AGO));
-    const page = await openPage(link);
-    await page.getByRole('link', { name: 'History' }).first().click();
-    await page.getByText('Show as a table').click();
-    await page.getByRole('link', { name: 'Hour', exact: true }).focus();
-    for (const { name, calls, most, steps, label } of RANGES) {
-      const range = page.getByRole('link', { name, exact: true });
-      if (means === 'click') await range.click();
-      else await page.keyboard.press('Enter');
-      await range.and(page.locator('[aria-current]')).waitFor();
-      await page.getByRole('img', { name: `Hosted A: ${calls}; highest ${most} at` }).waitFor();
-      const requests = page.locator('.chart').first();
-      const ends = await requests.locator('.chart-ends span').allInnerTexts();
-      expect(ends).toEqual([expect.stringMatching(label), 'now']);
-      const rows = page.getByRole('region', { name: 'By time' }).getByRole('row');
-      const times = await rows.getByRole('rowheader').allInnerTexts();
-      expect(times).toEqual(Array.from({ length: steps }, () => expect.stringMatching(label)));
-      expect(await range.evaluate((it) => it === document.activeElement)).toBe(true);
-      await page.keyboard.press('Tab');
-    }
-  },
-);
+test('each range of the history has its own figures and beginning, and the table stays open', async () => {
+  const { link } = await start(requestsAgo(HOURS_AGO));
+  const page = await openPage(link);
+  await page.getByRole('link', { name: 'History' }).first().click();
+  await page.getByText('Show as a table').click();
+  await page.getByRole('link', { name: 'Hour', exact: true }).focus();
+  for (const { name, calls, most, steps, label } of RANGES) {
+    const range = page.getByRole('link', { name, exact: true });
+    await page.keyboard.press('Enter');
+    await range.and(page.locator('[aria-current]')).waitFor();
+    await page.getByRole('img', { name: `Hosted A: ${calls}; highest ${most} at` }).waitFor();
+    const requests = page.locator('.chart').first();
+    const ends = await requests.locator('.chart-ends span').allInnerTexts();
+    expect(ends).toEqual([expect.stringMatching(label), 'now']);
+    const rows = page.getByRole('region', { name: 'By time' }).getByRole('row');
+    const times = await rows.getByRole('rowheader').allInnerTexts();
+    expect(times).toEqual(Array.from({ length: steps }, () => expect.stringMatching(label)));
+    expect(await range.evaluate((it) => it === document.activeElement)).toBe(true);
+    await page.keyboard.press('Tab');
+  }
+});
 
 test.each([
   ['Hour', 0.4],

@@ -241,19 +241,6 @@ test('a Switchyard that runs on this machine is asked to join by itself', async 
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
 
-test.each([[['join']], [['join', 'http://127.0.0.1:1', NO_TOKEN, 'more']], [['doctor', '--yes']]])(
-  'the command line %j is refused with code 2 and the usage',
-  async (args) => {
-    const { code, stdout, stderr } = await sayHere(
-      { DATA_DIR: temporaryDirectory(), AGENT: 'true' },
-      ...args,
-    );
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(`Usage: switchyard ${args[0]}`);
-    expect(stderr).not.toContain(NO_TOKEN);
-  },
-);
-
 test('doctor --json is for scripts: the names of the checks, and exit code 1 where one fails', async () => {
   const settings = {
     DATA_DIR: temporaryDirectory(),

@@ -1,17 +1,11 @@
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished, test } from 'vitest';
-import { createHost, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
+import { expect, test } from 'vitest';
 import type { AskedAt } from '../../main/gateway/usage/asked.ts';
-import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { remembering, temporaryDirectory } from '../support/gateway.ts';
+import { remembering } from '../support/gateway.ts';
+import { directoryWith } from '../support/kept-requests.ts';
 import { openPage } from '../support/page.ts';
 import { recordOf } from '../registry/world.ts';
 import { enrolled, storedMachine } from '../support/tier.ts';
@@ -37,44 +31,14 @@ const ASKED = [
   asked('gpt-4o', 17, 300, { upstream: '', model: '' }),
 ];
 
-/** A data directory in which an earlier run has counted this. */
-function directoryWith(names: readonly AskedAt[]): string {
-  const dataDirectory = temporaryDirectory();
-  const opened = openUsageDatabase(join(dataDirectory, 'usage.db'), Date.now());
-  if (opened.kind === 'unusable') throw new Error(opened.message);
-  const write = { nowMs: Date.now(), increments: [], rows: [], asked: names };
-  createUsageQueries(opened.db).write(write);
-  opened.db.close();
-  return dataDirectory;
-}
-
 async function started(env: Readonly<Record<string, string>> = {}) {
   const engine = await startUpstream(json(200, completion('hi')));
   const data = ['qwen3:4b', 'qwen3:30b', 'nomic-embed-text'].map((id) => ({ id }));
   engine.answerGet = ({ res }) => res.end(JSON.stringify({ data }));
-  const loaded = loadConfig(
-    {
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT: 'false',
-      SWITCHYARD_LOCAL_ENGINE_URL: engine.url,
-      ...env,
-    },
-    {},
-  );
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join());
-  const dataDirectory = directoryWith(ASKED);
-  const host = await createHost(
-    { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
-    {
-      openStore: remembering(),
-      openUsage: openUsageStore,
-      clock: systemClock,
-      random: Math.random,
-      log: silentLog,
-    },
-  );
-  const { url } = await host.start();
-  onTestFinished(() => host.stop());
+  const settings = { ...NO_AGENT, SWITCHYARD_LOCAL_ENGINE_URL: engine.url, ...env };
+  const kept = directoryWith({ asked: ASKED });
+  const host = await startWindowHost(settings, { openUsage: openUsageStore }, kept);
+  const url = new URL(host.controlLink()).origin;
   const page = await openPage(host.controlLink());
   await page.getByRole('navigation', { name: 'Pages' }).getByText('Models').click();
   await page.getByRole('table', { name: 'Names that apps asked for' }).waitFor();
@@ -124,7 +88,7 @@ test('machines of one name are told apart where a model name went, and one that 
     asked(`model-${hours}`, 1, hours, { provider }),
   );
   const edges = { openStore, openUsage: openUsageStore };
-  const host = await startWindowHost(NO_AGENT, edges, directoryWith(names));
+  const host = await startWindowHost(NO_AGENT, edges, directoryWith({ asked: names }));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Models', exact: true }).click();
   const went = (name: string) => rowOf(page, name).locator('.models-went').innerText();

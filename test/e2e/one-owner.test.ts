@@ -21,7 +21,7 @@ interface Recorded {
 const recorded = (directory: string) =>
   JSON.parse(readFileSync(join(directory, 'running.json'), 'utf8')) as Recorded;
 
-test('a data directory has one owner: a second Switchyard exits and names it', async () => {
+test('a data directory has one owner: a second Switchyard exits and names it, and the desktop app shows it, with control', async () => {
   const directory = temporaryDirectory();
   const first = start(directory);
   const url = await first.printed(WINDOW);
@@ -33,17 +33,7 @@ test('a data directory has one owner: a second Switchyard exits and names it', a
     expect(second.stderr).toContain(part);
   }
   expect(recorded(directory)).toEqual(owner);
-  expect((await send(`${url}/healthz`)).status).toBe(200);
-  first.kill('SIGTERM');
-  expect((await first.ended).code).toBe(0);
-  expect(existsSync(join(directory, 'running.json'))).toBe(false);
-});
 
-test('the desktop app shows the gateway that runs already, with control, and starts none', async () => {
-  const directory = temporaryDirectory();
-  const gateway = start(directory);
-  const url = await gateway.printed(WINDOW);
-  const owner = recorded(directory);
   // As main/electron.ts does, which only Electron can load.
   expect(claimDataDirectory(directory, Date.now())).toEqual({ kind: 'taken', owner });
   const asked = await askForLink(directory);
@@ -57,6 +47,9 @@ test('the desktop app shows the gateway that runs already, with control, and sta
   window().close();
   expect((await send(`${url}/healthz`)).status).toBe(200);
   expect(recorded(directory)).toEqual(owner);
+  first.kill('SIGTERM');
+  expect((await first.ended).code).toBe(0);
+  expect(existsSync(join(directory, 'running.json'))).toBe(false);
 });
 
 test('one of several that take over the data directory of a killed owner at the same moment runs', async () => {

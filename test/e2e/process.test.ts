@@ -167,16 +167,6 @@ test('a port that is taken on either loopback address ends the start with code 1
   await Promise.all(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])].map(startOnTaken));
 });
 
-test('a data directory that cannot be used ends the start with code 1 and one line that names it', async () => {
-  const file = join(temporaryDirectory(), 'a-file');
-  writeFileSync(file, '');
-  const { code, stdout, stderr } = await runCli({ DATA_DIR: file, PORT: '0' });
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-  expect(stderr).toContain(file);
-  expect(stderr).toContain('SWITCHYARD_DATA_DIR');
-});
-
 test('a bad settings file and an unknown variable cause warnings, not a failed start', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'settings.json'), '{"circuit":{"failThreshold":0}}');

@@ -133,7 +133,7 @@ test('all requests of an earlier run are in the list and its filters, and each h
     }),
   );
   const usage = { openUsage: openUsageStore };
-  const host = await startWindowHost(NO_AGENT, usage, directoryWith(rows));
+  const host = await startWindowHost(NO_AGENT, usage, directoryWith({ rows }));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
   await page.getByRole('link', { name: 'All 1,300' }).waitFor();
@@ -179,7 +179,7 @@ test('a machine has its name in the list, the filter, the details and the report
     }),
   ];
   const usage = { openUsage: openUsageStore };
-  const host = await startWindowHost(NO_AGENT, usage, directoryWith(rows));
+  const host = await startWindowHost(NO_AGENT, usage, directoryWith({ rows }));
   const page = await openPage(host.controlLink());
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByRole('link', { name: 'Requests', exact: true }).click();

@@ -111,7 +111,7 @@ async function startFullGateway(): Promise<string> {
       openStore: remembering({ providers: enrolled(machines) }),
       openUsage: openUsageStore,
     },
-    directoryWith(kept),
+    directoryWith({ rows: kept }),
   );
   return host.controlLink();
 }

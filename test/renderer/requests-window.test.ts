@@ -1,8 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { axeViolations, type PageOptions } from '../support/browser.ts';
+import { axeViolations } from '../support/browser.ts';
 import { faultsOf, showAt } from '../support/sights.ts';
 import { openWindow } from '../support/window-feed.ts';
 import { attempt, perUpstream, request, snapshot, status, upstream } from './builders.ts';
@@ -24,14 +24,10 @@ const SIZES = [
   { width: 390, height: 844 },
 ];
 
-function open(
-  requests: readonly RequestRow[],
-  options: PageOptions = {},
-  hash = '#/requests',
-): Promise<Page> {
+function open(requests: readonly RequestRow[], hash = '#/requests'): Promise<Page> {
   const report = status(UPSTREAM_IDS.map((id) => upstream(id)));
   const inFlight = { ...perUpstream(0), hosted_a: 1, hosted_b: 1 };
-  return openWindow(snapshot({ requests, status: report, inFlight }), hash, options);
+  return openWindow(snapshot({ requests, status: report, inFlight }), hash);
 }
 
 async function boxOf(part: Locator) {
@@ -40,9 +36,10 @@ async function boxOf(part: Locator) {
   return { ...box, right: box.x + box.width, bottom: box.y + box.height };
 }
 
-describe.each(SIZES)('at $width × $height', (viewport) => {
-  test('calls side by side are drawn under each other, and the hedge begins at its mark, in its row', async () => {
-    const page = await open([rows.hedgeWon()], { viewport });
+test('calls side by side are drawn under each other, and the hedge begins at its mark, in its row', async () => {
+  const page = await open([rows.hedgeWon()]);
+  for (const size of SIZES) {
+    await showAt(page, size);
     const slow = await boxOf(page.locator('.waterfall .stretch[data-kind="outrun"]'));
     const hedge = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
     const mark = await boxOf(page.locator('.waterfall .mark[data-kind="hedge"]'));
@@ -53,10 +50,13 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     expect(hedge.bottom).toBeLessThan(row.bottom);
     await page.getByText('hedge', { exact: true }).last().waitFor();
     await page.locator('.note').getByText('lost the race').waitFor();
-  });
+  }
+});
 
-  test('the joint of a continuation spans both lines, between what broke off and what continues', async () => {
-    const page = await open([rows.handedOver()], { viewport });
+test('the joint of a continuation spans both lines, between what broke off and what continues', async () => {
+  const page = await open([rows.handedOver()]);
+  for (const size of SIZES) {
+    await showAt(page, size);
     const broken = await boxOf(page.locator('.waterfall .stretch[data-kind="broken"]').first());
     const carrying = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
     const joint = await boxOf(page.locator('.waterfall .mark[data-kind="handover"]'));
@@ -66,11 +66,14 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
     expect(joint.y).toBeLessThan(broken.bottom);
     expect(joint.bottom).toBeGreaterThan(carrying.y);
     await page.getByText('continued by Together').waitFor();
-  });
+  }
+});
 
-  test('a second call changes the height of no row, and no words leave their row', async () => {
-    const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
-    const page = await open([plain, ...ALL], { viewport });
+test('a second call changes the height of no row, and no words leave their row', async () => {
+  const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
+  const page = await open([plain, ...ALL]);
+  for (const size of SIZES) {
+    await showAt(page, size);
     await page.locator('.request').last().waitFor();
     const heights = await page
       .locator('.request')
@@ -87,7 +90,7 @@ describe.each(SIZES)('at $width × $height', (viewport) => {
         }).length,
     );
     expect(outside).toBe(0);
-  });
+  }
 });
 
 test('the list of requests fits and has no accessibility fault that axe finds', async () => {
@@ -171,7 +174,7 @@ test('a request with two running calls is in flight once', async () => {
     reason: null,
   }));
   const running = rows.hedgeWon({ state: 'running', upstream: null, endMs: null, attempts });
-  const page = await open([running], {}, '#/');
+  const page = await open([running], '#/');
   const counter = page.locator('.counters > div').first();
   expect((await counter.innerText()).replace(/\s+/g, ' ')).toMatch(/^(in flight 1|1 in flight)$/);
 });
@@ -183,7 +186,7 @@ test('the overview shows how many requests wait, and nothing of it while none wa
       UPSTREAM_IDS.map((id) => upstream(id)),
       { admission },
     );
-    const page = await openWindow(snapshot({ requests: [], status: report }), '#/', {});
+    const page = await openWindow(snapshot({ requests: [], status: report }), '#/');
     return (await page.locator('.counters').innerText()).replace(/\s+/g, ' ');
   };
   expect(await countersOf(12)).toMatch(/waiting 12|12 waiting/);

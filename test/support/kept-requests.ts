@@ -1,17 +1,29 @@
 import { join } from 'node:path';
 import type { RequestRow } from '#shared/live.ts';
+import type { AskedAt } from '../../main/gateway/usage/asked.ts';
 import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
 import { storedRow } from '../../main/gateway/usage/queries.ts';
 import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
+import type { Increment } from '../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from './gateway.ts';
 
-/** A data directory in which an earlier run has kept these requests, and texts that are none. */
-export function directoryWith(rows: readonly RequestRow[], others: readonly string[] = []): string {
+interface Kept {
+  readonly rows?: readonly RequestRow[];
+  /** Texts that are no requests, among them. */
+  readonly others?: readonly string[];
+  readonly increments?: readonly Increment[];
+  readonly asked?: readonly AskedAt[];
+}
+
+/** A data directory in which an earlier run has kept this. */
+export function directoryWith({ rows = [], others = [], ...counted }: Kept): string {
   const directory = temporaryDirectory();
-  const opened = openUsageDatabase(join(directory, 'usage.db'), 0);
+  const nowMs = Date.now();
+  const opened = openUsageDatabase(join(directory, 'usage.db'), nowMs);
   if (opened.kind === 'unusable') throw new Error(opened.message);
   const { db } = opened;
-  createUsageQueries(db).write({ nowMs: 0, increments: [], asked: [], rows: rows.map(storedRow) });
+  const kept = { increments: [], asked: [], ...counted, rows: rows.map(storedRow) };
+  createUsageQueries(db).write({ nowMs, ...kept });
   const add = db.prepare('INSERT INTO requests (done, json) VALUES (0, ?)');
   for (const text of others) add.run(text);
   db.close();

@@ -7,12 +7,8 @@ import { listening } from './listening.ts';
 import { openPage, type TestPageOptions } from './page.ts';
 
 /** The built window over a feed that says one thing and stays open; it only reads. */
-export async function openWindow(
-  snapshot: LiveSnapshot,
-  hash: string,
-  options: TestPageOptions = {},
-): Promise<Page> {
-  return (await openFedWindow(snapshot, hash, options)).page;
+export async function openWindow(snapshot: LiveSnapshot, hash: string): Promise<Page> {
+  return (await openFedWindow(snapshot, hash)).page;
 }
 
 /** The same, and what is said on the feed later. */

@@ -14,9 +14,10 @@ import { DONE, eventsOf, part, saying } from './speech.ts';
 import type { Refusal } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
+/** The first of each reason: how long all others keep their systems away is told by test/upstreams/refusals.test.ts. */
 const REFUSALS = SYSTEMS.flatMap(({ name, place, refusals = [] }) =>
   refusals.map((refusal) => ({ name, place, ...refusal })),
-);
+).filter(({ reason }, n, all) => all.findIndex((other) => other.reason === reason) === n);
 
 /** An account, a key and a full system are everybody's; a model, a prompt and a request are one caller's. */
 const isEverybodys = ({ reason }: Refusal) =>

@@ -71,7 +71,7 @@ describe('the worst input of each kind', () => {
     (_name, unit, inEvent) => {
       const body = () =>
         inEvent === 0
-          ? repeated(unit, 64 * MEBIBYTE)
+          ? repeated(unit, 16 * MEBIBYTE)
           : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
       for (const create of [
         () => createStreamReader(CHAT_STREAM, RELAYED),
