@@ -315,8 +315,8 @@ export function parseTailscale(text: string): Tailnet | null {
   const status = parseJson(text);
   const isUp =
     memberOf(status, 'BackendState') === 'Running' && memberOf(status, 'Self', 'Online') === true;
-  const hostname = textOf(memberOf(status, 'Self', 'DNSName'))?.replace(/\.$/, '') ?? '';
+  const name = textOf(memberOf(status, 'Self', 'DNSName'))?.replace(/\.$/, '') ?? '';
   const addresses = listOf(memberOf(status, 'Self', 'TailscaleIPs')).map((each) => textOf(each));
   const ip = addresses.find((each) => each?.includes('.')) ?? addresses[0] ?? null;
-  return isUp && hostname !== '' && ip !== null ? { hostname, ip } : null;
+  return isUp && name !== '' && ip !== null ? { hostname: name, ip } : null;
 }
