@@ -6,7 +6,7 @@ import {
   urlHost,
 } from '../platform/http/server.ts';
 import { bareHost } from '../platform/network-guard.ts';
-import type { Tailnet } from './telemetry/tailnet.ts';
+import type { Tailnet } from './telemetry/telemetry.ts';
 
 /** The addresses of this machine's network interfaces, sorted, loopback included. */
 export function interfaceAddresses(): readonly string[] {

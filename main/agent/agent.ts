@@ -19,14 +19,8 @@ import type { HostActivity } from './availability/host-activity.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { runChecks, type WindowCut } from './doctor/doctor.ts';
-import type { EngineAddress } from '../engines/adapters/probe.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
-import {
-  createEngineWatch,
-  enginePlace,
-  type EnginePlace,
-  type EngineWatch,
-} from './engines/watch.ts';
+import { createEngineWatch, enginePlace, type EnginePlace } from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
 import { createRegistration, type RegistrationView } from './registration/registration.ts';
@@ -145,7 +139,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     // Bodies are forwarded unchanged.
     bodies: createBodyBudget(1),
     maxInFlight: MAX_IN_FLIGHT,
-    engine: () => targetOf(engines),
+    engine: () => engines.target(),
     closed: () => closedNow(runtime.isLeaving, mode()),
     onInFlight: listeners.flightChanged,
     // So that gateways hear of it soon: a change of the engine's state sends a heartbeat.
@@ -202,13 +196,6 @@ const minutes = (count: number | null) => (count === null ? null : count * 60_00
 
 function openPorts({ ports }: AgentRuntimeState): readonly number[] {
   return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
-}
-
-function targetOf(engines: EngineWatch): EngineAddress | null {
-  const [address, view] = [engines.address(), engines.engine()];
-  if (address === null || view === null) return null;
-  const { origin, authorization } = address;
-  return { origin, basePath: view.baseUrl.slice(origin.length), authorization };
 }
 
 function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {

@@ -27,10 +27,8 @@ const OTHERS = 'others';
  */
 export function createEnergyMeter() {
   const models = new Map<string, { joules: number; tokens: number }>();
-  /** By model, the requests during which power was always known. */
-  const running = new Map<string, number>();
-  /** The others; they take their share, which is not counted. */
-  let unmeasured = 0;
+  /** `isMeasured`: power has been known since it began; otherwise it takes its share, which is not counted. */
+  const running = new Set<{ readonly model: string; isMeasured: boolean }>();
   /** Since the last reading, by model: the time that it ran, and that time's moment about the last reading. */
   let shares = new Map<string, { ms: number; moment: number }>();
   let last: { readonly ticks: number; readonly watts: number } | null = null;
@@ -39,22 +37,17 @@ export function createEnergyMeter() {
   let idleMinutes: { readonly minute: number; watts: number }[] = [];
   let idleWatts: number | null = null;
   let isNet = true;
-  /** Counts the gaps in what is known, so that a request can tell whether it ran over one. */
-  let gaps = 0;
-
-  const totalRunning = () => [...running.values()].reduce((sum, count) => sum + count, unmeasured);
 
   /** Gives the time since the last change to the models that ran, in equal shares for their requests. */
   function move(ticks: number): void {
-    const total = totalRunning();
-    if (last !== null && total > 0) {
-      const [from, to] = [movedTicks - last.ticks, ticks - last.ticks];
-      for (const [model, count] of running) {
-        const share = shares.get(model) ?? { ms: 0, moment: 0 };
-        share.ms += ((to - from) * count) / total;
-        share.moment += (((to * to - from * from) / 2) * count) / total;
-        shares.set(model, share);
-      }
+    const sinceTicks = last?.ticks ?? ticks;
+    const [from, to] = [movedTicks - sinceTicks, ticks - sinceTicks];
+    // Without a reading to begin with, none is measured.
+    for (const { model } of [...running].filter(({ isMeasured }) => isMeasured)) {
+      const share = shares.get(model) ?? { ms: 0, moment: 0 };
+      share.ms += (to - from) / running.size;
+      share.moment += (to * to - from * from) / 2 / running.size;
+      shares.set(model, share);
     }
     movedTicks = ticks;
   }
@@ -89,21 +82,13 @@ export function createEnergyMeter() {
       move(ticks);
       const model = models.has(named) || models.size < MAX_MODELS ? named : OTHERS;
       modelAt(model);
-      const gapsBefore = gaps;
-      const isKnown = last !== null;
-      if (isKnown) running.set(model, (running.get(model) ?? 0) + 1);
-      else unmeasured += 1;
+      const request = { model, isMeasured: last !== null };
+      running.add(request);
       return (endTicks, tokens) => {
         move(endTicks);
         endedTicks = endTicks;
-        if (!isKnown || gaps !== gapsBefore) {
-          unmeasured -= 1;
-          return;
-        }
-        const left = (running.get(model) ?? 1) - 1;
-        if (left > 0) running.set(model, left);
-        else running.delete(model);
-        modelAt(model).tokens += tokens;
+        running.delete(request);
+        if (request.isMeasured) modelAt(model).tokens += tokens;
       };
     },
     /** Takes a reading of the power of all GPUs; null: at least one is unknown. */
@@ -111,16 +96,14 @@ export function createEnergyMeter() {
       move(ticks);
       const isGap = watts === null || last === null || ticks - last.ticks > MAX_GAP_MS;
       if (isGap) {
-        gaps += 1;
-        unmeasured = totalRunning();
-        running.clear();
+        for (const request of running) request.isMeasured = false;
       } else if (last !== null && ticks > last.ticks) integrate(last, ticks, watts);
       shares = new Map();
       last = watts === null ? null : { ticks, watts };
-      const isIdle = totalRunning() === 0 && ticks - endedTicks >= COOLING_MS;
+      const isIdle = running.size === 0 && ticks - endedTicks >= COOLING_MS;
       if (watts !== null && isIdle) seeIdle(ticks, watts);
     },
-    isServing: () => totalRunning() > 0,
+    isServing: () => running.size > 0,
     view: (): MeasuredEnergy => ({
       watts: last?.watts ?? null,
       idleWatts,

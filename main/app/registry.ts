@@ -18,7 +18,7 @@ import { createMemoryStore, type OpenedStore } from '../registry/store/open-stor
 import type { AttachedPool } from '../pool/pool.ts';
 import type { Store } from '../registry/store/store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
-import type { VerifierHost, VerifierNews } from '../registry/verifier-port.ts';
+import type { VerifierNews } from '../registry/verifier-port.ts';
 import { gatewaySecret } from './registry-store.ts';
 
 export interface ProvidersDeps {
@@ -77,9 +77,10 @@ export function createProviders(deps: ProvidersDeps) {
     ...(pool === null ? {} : { sharing: pool.sharing }),
     traffic: deps.traffic,
     changed: deps.changed,
+    proved: deps.proved,
   });
   const verifier: Verifier = createVerifier({
-    host: telling(registry.verifierHost, deps.proved),
+    host: registry.verifierHost,
     clock,
     log,
     random,
@@ -139,20 +140,6 @@ export function createProviders(deps: ProvidersDeps) {
       await verifier.stop();
       await registry.stop();
       if (opened.kind === 'open') await opened.store.close();
-    },
-  };
-}
-
-/** The verifier's host, which also tells of each run whose completion was answered. */
-function telling(host: VerifierHost, proved: ProvidersDeps['proved']): VerifierHost {
-  return {
-    ...host,
-    async verificationDone(id, materialChanges, verification, turn) {
-      const recorded = await host.verificationDone(id, materialChanges, verification, turn);
-      const { state, lastCheckAt, lastInferenceAt } = verification;
-      const isProved = state === 'verified' && lastInferenceAt === lastCheckAt;
-      if (isProved && recorded.kind !== 'outdated') proved(id);
-      return recorded;
     },
   };
 }

@@ -45,6 +45,8 @@ export interface RegistryDeps extends Omit<RegistryContext, 'table' | 'poolId' |
   readonly traffic: (id: string) => Traffic;
   /** Called with the id of each provider that was added, changed or removed. */
   readonly changed: (id: string) => void;
+  /** A machine has answered the completion of its verification. */
+  readonly proved: (id: string) => void;
 }
 
 export type Registry = ReturnType<typeof createRegistry>;
@@ -133,7 +135,7 @@ export function createRegistry(deps: RegistryDeps) {
     causes: () => causesIn(table),
     /** Rises with each change. */
     revision: () => table.revision(),
-    verifierHost: createVerifierHost(parts),
+    verifierHost: createVerifierHost(parts, deps.proved),
   };
 }
 
@@ -245,7 +247,7 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
   };
 }
 
-function createVerifierHost(parts: RegistryContext): VerifierHost {
+function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved']): VerifierHost {
   const { table, clock, sharing } = parts;
   const { turn } = sharing;
 
@@ -312,6 +314,8 @@ function createVerifierHost(parts: RegistryContext): VerifierHost {
         text === verdictOf(before) ? [] : [eventChange(entry, clock.now(), ['verification', text])];
       const written = await write([providerChange(entry, 'verification'), ...events], parts);
       if (written.kind === 'refused') return { kind: 'outdated' };
+      const { state, lastCheckAt, lastInferenceAt } = verification;
+      if (state === 'verified' && lastInferenceAt === lastCheckAt) proved(id);
       return written.kind === 'unwritten' ? written : { kind: 'recorded' };
     },
   };

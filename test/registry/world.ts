@@ -206,6 +206,7 @@ export function startRegistry(
       removed: (id) => void removed.push(id),
     },
     traffic: given.traffic ?? (() => NO_TRAFFIC),
+    proved() {},
     changed: (id) => void changed.push(id),
   });
   registry.start();

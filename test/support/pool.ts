@@ -123,6 +123,7 @@ export async function startPooledRegistry(
       removed() {},
     },
     traffic: () => NO_TRAFFIC,
+    proved() {},
     changed: (machine) => void changed.push(machine),
   });
   registry.start();

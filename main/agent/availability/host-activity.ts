@@ -120,50 +120,28 @@ async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | nu
 const CLASSES = '/sys/class';
 const SUPPLIES = `${CLASSES}/power_supply`;
 
-/** A power supply as in the kernel's ABI documentation (sysfs-class-power). */
-interface PowerSupply {
-  /** `Battery`, `Mains`, `USB`, `UPS`, `Wireless`. */
-  readonly type: string | null;
-  /** `Device` for the battery of a mouse; most machines omit it for their own battery. */
-  readonly scope: string | null;
-  /** Batteries only: `Charging`, `Discharging`, `Not charging`, `Full`, `Unknown`. */
-  readonly status: string | null;
-  /** Other supplies: `0` while the supply provides no power. */
-  readonly online: string | null;
-}
-
 /** Whether this machine runs on its battery; null if the kernel's files cannot be read. */
 async function isLinuxOnBattery(files: KernelFiles): Promise<boolean | null> {
   // A kernel without this class has no battery; if there is no class at all, the files are hidden from us.
   if ((await files.names(CLASSES)).length === 0) return null;
-  const names = await files.names(SUPPLIES);
   const supplies = await Promise.all(
-    names.map(async (name): Promise<PowerSupply> => {
+    (await files.names(SUPPLIES)).map(async (name) => {
       const at = (file: string) => files.text(`${SUPPLIES}/${name}/${file}`);
-      const [type, scope, status, online] = await Promise.all([
-        at('type'),
-        at('scope'),
-        at('status'),
-        at('online'),
-      ]);
-      return { type, scope, status, online };
+      return {
+        // `Battery`, `Mains`, `USB`, `UPS`, `Wireless`.
+        isBattery: (await at('type')) === 'Battery',
+        // For the battery of a mouse; most machines omit it for their own.
+        isDevices: (await at('scope')) === 'Device',
+        isDischarging: (await at('status')) === 'Discharging',
+        // Batteries have none; USB supplies use values other than `1` too.
+        isProviding: ((await at('online')) ?? '0') !== '0',
+      };
     }),
   );
-  return isOnBattery(supplies);
-}
-
-/** systemd's rule: one of the machine's own batteries discharges, and no other supply provides power. */
-function isOnBattery(supplies: readonly PowerSupply[]): boolean {
-  const own = supplies.filter(({ scope }) => scope !== 'Device');
-  const isPlugged = own.some(({ type, online }) => type !== 'Battery' && isProviding(online));
-  return (
-    !isPlugged && own.some(({ type, status }) => type === 'Battery' && status === 'Discharging')
-  );
-}
-
-/** USB supplies use values other than `1` too. */
-function isProviding(online: string | null): boolean {
-  return online !== null && online !== '0';
+  // systemd's rule: one of the machine's own batteries discharges, and no other supply provides power.
+  const own = supplies.filter(({ isDevices }) => !isDevices);
+  const isPlugged = own.some(({ isBattery, isProviding }) => !isBattery && isProviding);
+  return !isPlugged && own.some(({ isBattery, isDischarging }) => isBattery && isDischarging);
 }
 
 /** A session as shown by `loginctl show-session` (org.freedesktop.login1). */

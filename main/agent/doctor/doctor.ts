@@ -1,7 +1,7 @@
 import type { GatewayVerdict } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { CHECKS } from '#shared/checks.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { newSecret } from '../../platform/secrets.ts';
 import type { EngineView, EngineKind } from '../../engines/adapters/engine-view.ts';
 import type { AskEdges, EngineAddress } from '../../engines/adapters/probe.ts';
@@ -10,7 +10,7 @@ import { type EnginePlace, localAddresses, lookInTurn } from '../engines/watch.t
 import { chosen, found } from '../engines/engine-table.ts';
 import { agentRecord, type AgentState } from '../record.ts';
 import { readingsText } from '../telemetry/gpu-device.ts';
-import type { Telemetry, TelemetryWatch } from '../telemetry/telemetry.ts';
+import { type Telemetry, type TelemetryWatch, untilGpusRead } from '../telemetry/telemetry.ts';
 import {
   checkAgent,
   checkInference,
@@ -165,17 +165,11 @@ function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
 
 /** Driver tools may take seconds, especially on the first call. */
 const READING_MS = 10_000;
-const POLL_MS = 100;
 
 /** The first GPU reading, or what is known when that takes too long. */
 async function firstReading(telemetry: TelemetryWatch, clock: Clock): Promise<Telemetry> {
-  const untilTicks = clock.ticks() + READING_MS;
-  const { signal } = new AbortController();
-  for (;;) {
-    const reading = telemetry.read();
-    if (reading.gpus.state !== 'starting' || clock.ticks() >= untilTicks) return reading;
-    await sleep(clock, POLL_MS, signal);
-  }
+  await untilGpusRead(telemetry, { clock, untilTicks: clock.ticks() + READING_MS });
+  return telemetry.read();
 }
 
 function checkGpus(

@@ -111,8 +111,13 @@ export function createEngineWatch(options: EngineWatchOptions) {
     engines: () => table.views(),
     /** The served engine accepts connections but has not answered for some time. */
     isStuck: () => table.isStuck(),
-    /** The address of the served engine, with the credentials that the owner has set for it. */
-    address: () => table.served()?.address ?? null,
+    /** Where requests to the served engine go, with the credentials that the owner has set for it. */
+    target(): EngineAddress | null {
+      const served = table.served();
+      if (served === null) return null;
+      const { origin } = served.address;
+      return { ...served.address, basePath: served.view.baseUrl.slice(origin.length) };
+    },
     reachable: () => table.reachable(),
     /** Starts the next round at once, because something may have changed. */
     look,

@@ -1,8 +1,8 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { withTimeout } from '../../platform/async.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { EngineWatch } from '../engines/watch.ts';
-import type { TelemetryWatch } from '../telemetry/telemetry.ts';
+import { type TelemetryWatch, untilGpusRead } from '../telemetry/telemetry.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
 export type Heartbeats = ReturnType<typeof startHeartbeats>;
@@ -148,7 +148,6 @@ interface ReadinessSources {
 
 /** A hung engine or a driver that is still loading must not delay the machine for longer. */
 const READY_TIMEOUT_MS = 3000;
-const POLL_MS = 50;
 
 /**
  * Resolves once engine and GPUs are known, or after `READY_TIMEOUT_MS`. A machine that reports without them fails
@@ -160,8 +159,5 @@ export async function untilReady(
 ): Promise<void> {
   const startedTicks = clock.ticks();
   await withTimeout(engines.looked(), { clock, ms: READY_TIMEOUT_MS, signal });
-  const isOver = () => signal.aborted || clock.ticks() - startedTicks >= READY_TIMEOUT_MS;
-  while (telemetry.read().gpus.state === 'starting' && !isOver()) {
-    await sleep(clock, POLL_MS, signal);
-  }
+  await untilGpusRead(telemetry, { clock, signal, untilTicks: startedTicks + READY_TIMEOUT_MS });
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AgentRecord } from '#shared/provider.ts';
 import { signHealth } from '../../platform/agent-identity.ts';
+import { createTurns } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
@@ -57,6 +58,8 @@ export function createAgentServer(deps: AgentServerDeps) {
   let slots: readonly Slot[] = [];
   /** Servers that no longer listen but still have running requests. */
   const closing = new Map<Server, Promise<void>>();
+  /** What is being bound has to be known before it can be released. */
+  const inTurn = createTurns();
 
   async function bindOne(port: number): Promise<Slot> {
     const server = httpServer(deps);
@@ -108,30 +111,32 @@ export function createAgentServer(deps: AgentServerDeps) {
     retryLater();
   }
 
+  async function listenAt({ host: name, ports }: AgentAddress) {
+    releaseAll();
+    host = bareHost(name);
+    const bound: Slot[] = [];
+    for (const [index, port] of ports.entries()) {
+      const isRepeated = port !== 0 && ports.indexOf(port) < index;
+      if (!isRepeated) bound.push(await bindOne(port));
+    }
+    slots = bound;
+    for (const { port } of slots)
+      if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
+    retryLater();
+    return portsOf(slots);
+  }
+
   return {
     /** Replaces the address; a port that cannot be bound does not affect the others. */
-    async listen(address: AgentAddress) {
-      releaseAll();
-      host = bareHost(address.host);
-      const { ports } = address;
-      const bound: Slot[] = [];
-      for (const [index, port] of ports.entries()) {
-        const isRepeated = port !== 0 && ports.indexOf(port) < index;
-        if (!isRepeated) bound.push(await bindOne(port));
-      }
-      slots = bound;
-      for (const { port } of slots)
-        if (port.kind === 'failed')
-          log('warn', 'agent_port', { port: port.port, why: port.message });
-      retryLater();
-      return portsOf(slots);
-    },
+    listen: (address: AgentAddress) => inTurn(() => listenAt(address)),
     /** Stops listening; cuts off requests that are still running after `graceMs`. */
     async close(graceMs: number) {
       releaseAll();
       const cancelGrace = clock.after(graceMs, () => {
         for (const server of closing.keys()) server.closeAllConnections();
       });
+      // Of an address that is being bound.
+      await inTurn(() => Promise.resolve(releaseAll()));
       await Promise.all(closing.values());
       cancelGrace();
     },

@@ -59,7 +59,8 @@ export function createNvidiaCollector(
   let asked: { readonly gaps: string; readonly ticks: number; readonly poll: Poll } | null = null;
   const seen = new Map<string, GpuDevice>();
 
-  async function poll(signal: AbortSignal): Promise<Poll> {
+  async function poll(signal: AbortSignal, isHurried: boolean): Promise<Poll> {
+    if (isHurried) asked = null;
     await withTimeout(library.settled(), { clock, ms: LIBRARY_WAIT_MS, signal });
     const known = library.read().devices.filter(({ vendor }) => vendor === 'nvidia');
     const isComplete = known.length > 0 && known.length >= seen.size;
@@ -123,14 +124,7 @@ export function createNvidiaCollector(
     return { kind: 'devices', devices, problems };
   }
 
-  const collector = createPollCollector(poll, { clock, intervalMs, source: TOOL });
-  return {
-    ...collector,
-    look() {
-      asked = null;
-      collector.look();
-    },
-  };
+  return createPollCollector(poll, { clock, intervalMs, source: TOOL });
 }
 
 const isTooNew = (message: string) => message.includes('is not a valid field');

@@ -33,9 +33,11 @@ const FAILURES_TO_FORGET = 3;
 const ROUND_TIMEOUT_MS = 60_000;
 const STOP_WAIT_MS = 1500;
 
-/** Repeats `poll`, one round at a time, with a back-off while it fails. */
+/**
+ * Repeats `poll`, one round at a time, with a back-off while it fails. `isHurried`: what is known may be out of date.
+ */
 export function createPollCollector(
-  poll: (signal: AbortSignal) => Promise<Poll>,
+  poll: (signal: AbortSignal, isHurried: boolean) => Promise<Poll>,
   { clock, intervalMs, source }: PollOptions,
 ): GpuCollector {
   let last: Poll | null = null;
@@ -46,9 +48,9 @@ export function createPollCollector(
   let gone: Promise<unknown> | null = null;
 
   const rounds = createRounds(
-    async (signal) => {
+    async (signal, isHurried) => {
       if (gone !== null) await withTimeout(gone, { clock, signal });
-      const finished = finishedRound(poll(signal), source, clock);
+      const finished = finishedRound(poll(signal, isHurried), source, clock);
       round = finished;
       const result = await finished;
       if (!signal.aborted) take(result);

@@ -83,7 +83,8 @@ export function createLibrary(
     ];
   }
 
-  async function poll(signal: AbortSignal): Promise<Poll> {
+  async function poll(signal: AbortSignal, isHurried: boolean): Promise<Poll> {
+    if (isHurried) rounds = 0;
     const args = topics();
     rounds += 1;
     if (platform !== 'linux') devices = devices.map(outOfDate);
@@ -103,15 +104,8 @@ export function createLibrary(
     return { kind: 'devices', devices, problems: [] };
   }
 
-  const gpus = createPollCollector(poll, { clock, intervalMs, source: LIBRARY });
   return {
-    gpus: {
-      ...gpus,
-      look() {
-        rounds = 0;
-        gpus.look();
-      },
-    },
+    gpus: createPollCollector(poll, { clock, intervalMs, source: LIBRARY }),
     facts: () => facts ?? NO_FACTS,
     /** Null if it has not been read recently. */
     memory: () =>

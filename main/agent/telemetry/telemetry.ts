@@ -1,6 +1,8 @@
 import { cpus, freemem, hostname, totalmem } from 'node:os';
 import { execPath, versions } from 'node:process';
-import type { Clock } from '../../platform/clock.ts';
+import { createRounds } from '../../platform/async.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
+import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { createAmdCollector } from './amd.ts';
 import { createAppleCollector } from './apple.ts';
 import {
@@ -17,8 +19,13 @@ import { createIntelCollector } from './intel.ts';
 import { createNvidiaCollector } from './nvidia.ts';
 import { createKernelFiles, type KernelFiles, mebibytes } from './sysfs.ts';
 import { createLibrary, type HostMemory } from './systeminformation.ts';
-import { createTailnetWatch, type Tailnet } from './tailnet.ts';
-import { createStartTool, type StartTool, type ToolEdges, type ToolWorld } from './tool-process.ts';
+import {
+  createStartTool,
+  runFirst,
+  type StartTool,
+  type ToolEdges,
+  type ToolWorld,
+} from './tool-process.ts';
 
 /** A snapshot of this machine's hardware and its load. */
 export interface Telemetry {
@@ -94,6 +101,22 @@ export function createTelemetry(options: TelemetryOptions) {
       await Promise.all(parts.map((part) => part.stop()));
     },
   };
+}
+
+const POLL_MS = 50;
+
+/** Resolves once the GPUs are known, at `untilTicks`, or when `signal` aborts. */
+export async function untilGpusRead(
+  telemetry: Pick<TelemetryWatch, 'read'>,
+  {
+    clock,
+    untilTicks,
+    signal = new AbortController().signal,
+  }: { readonly clock: Clock; readonly untilTicks: number; readonly signal?: AbortSignal },
+): Promise<void> {
+  const isOver = () => signal.aborted || clock.ticks() >= untilTicks;
+  while (telemetry.read().gpus.state === 'starting' && !isOver())
+    await sleep(clock, POLL_MS, signal);
 }
 
 /** Electron cannot run files as Node does: it would start the app again. */
@@ -263,4 +286,37 @@ function noGpu({ devices: [card] }: GpuReading): Problem {
     happened: `${card.name ?? 'a GPU'} is present (${card.key}), but no driver reads it`,
     remedy: "Install the vendor's driver with its tool.",
   };
+}
+
+export interface Tailnet {
+  readonly hostname: string;
+  readonly ip: string;
+}
+
+const TAILSCALE = ['tailscale', '/Applications/Tailscale.app/Contents/MacOS/Tailscale'];
+const TAILNET_INTERVAL_MS = 60_000;
+
+export function createTailnetWatch(edges: ToolEdges) {
+  let tailnet: Tailnet | null = null;
+  const rounds = createRounds(async (signal) => {
+    const asked = await runFirst(TAILSCALE, ['status', '--json', '--peers=false'], edges, signal);
+    if (!signal.aborted) tailnet = asked.kind === 'output' ? parseTailscale(asked.text) : null;
+    return TAILNET_INTERVAL_MS;
+  }, edges);
+  return {
+    ...rounds,
+    /** Null if there is none or it is switched off. */
+    read: () => tailnet,
+  };
+}
+
+/** Reads `tailscale status --json`; null unless it is running, because it lists addresses even while stopped. */
+export function parseTailscale(text: string): Tailnet | null {
+  const status = parseJson(text);
+  const isUp =
+    memberOf(status, 'BackendState') === 'Running' && memberOf(status, 'Self', 'Online') === true;
+  const name = textOf(memberOf(status, 'Self', 'DNSName'))?.replace(/\.$/, '') ?? '';
+  const addresses = listOf(memberOf(status, 'Self', 'TailscaleIPs')).map((each) => textOf(each));
+  const ip = addresses.find((each) => each?.includes('.')) ?? addresses[0] ?? null;
+  return isUp && name !== '' && ip !== null ? { hostname: name, ip } : null;
 }

@@ -1,6 +1,5 @@
 import { memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, metricsOf } from './adapter.ts';
-import type { Ask } from './probe.ts';
 
 /** Hugging Face's Text Generation Inference, recognised by its `/info`, which its sibling for embeddings has too. */
 export const tgi: Engine = {
@@ -17,10 +16,11 @@ export const tgi: Engine = {
       : router.startsWith('text-generation-router');
   },
   async read(ask) {
-    const id = await modelId(ask);
+    const { json } = await ask('/info');
+    const id = textOf(memberOf(json, 'model_id'));
     const models = id === null ? [] : [id];
     const metrics = await metricsOf(ask, 'tgi');
-    const context_length = numberOf(memberOf((await ask('/info')).json, 'max_total_tokens'));
+    const context_length = numberOf(memberOf(json, 'max_total_tokens'));
     const said = new Map(models.map((model) => [model, { context_length }]));
     return detail(await ask('/health'), null, {
       models,
@@ -31,7 +31,3 @@ export const tgi: Engine = {
     });
   },
 };
-
-async function modelId(ask: Ask): Promise<string | null> {
-  return textOf(memberOf((await ask('/info')).json, 'model_id'));
-}

@@ -9,6 +9,7 @@ import {
   until,
 } from '../../support/agent.ts';
 import { begin, over } from '../../support/agent-caller.ts';
+import { freePort } from '../../support/free-port.ts';
 import { send } from '../../support/http.ts';
 import { listening } from '../../support/listening.ts';
 import { chunk, stall, STOP } from '../../support/upstream.ts';
@@ -65,6 +66,15 @@ describe('the agent’s ports', () => {
     await over(res);
     expect(res.complete).toBe(true);
   });
+});
+
+test('an agent that is moved while it moves listens at the last address only', async () => {
+  const { agent, set } = await startAgent();
+  const passed = await freePort();
+  set({ ports: [passed] });
+  set({ ports: [0, 0] });
+  await until(() => agent.view().server.ports.length === 2);
+  await expect(send(`http://127.0.0.1:${passed}/health`)).rejects.toThrow(/ECONNREFUSED/);
 });
 
 describe('stops of the agent', () => {

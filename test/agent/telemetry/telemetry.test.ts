@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
 import { createLibrary, machineModel } from '../../../main/agent/telemetry/systeminformation.ts';
-import { createTailnetWatch, parseTailscale } from '../../../main/agent/telemetry/tailnet.ts';
 import {
   countedCores,
+  createTailnetWatch,
   createTelemetry,
   hybridCores,
+  parseTailscale,
 } from '../../../main/agent/telemetry/telemetry.ts';
 import {
   createStartTool,
