@@ -26,7 +26,7 @@ export function Pool({ pool }: { readonly pool: PoolReport }) {
           {problem !== null && <p className="quiet">{problem}</p>}
         </div>
       )}
-      <dl className="pool-totals">
+      <dl className="sums">
         <Fact label={words.gateways} value={formatCount(gateways.length)} />
         {machines !== null && (
           <Fact
