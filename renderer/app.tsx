@@ -37,7 +37,11 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
         tabIndex={-1}
         data-stale={lostSince !== null || undefined}
       >
-        {notice !== null && <Notice text={notice} />}
+        {notice !== null && (
+          <p className="notice" role="alert">
+            {t.shell.noControl(notice)}
+          </p>
+        )}
         {data ? (
           <Live
             {...{ switchyard, data, route, control, settings, isSearching }}
@@ -61,14 +65,6 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
 function skipToContent(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
-}
-
-function Notice({ text }: { readonly text: string }) {
-  return (
-    <p className="notice" role="alert">
-      {t.shell.noControl(text)}
-    </p>
-  );
 }
 
 interface ConnectionBannerProps {

@@ -65,7 +65,7 @@ function Gateway({ gateway, isOwn }: { readonly gateway: Member; readonly isOwn:
         {host}
         {isOwn && <small>{words.this}</small>}
       </h3>
-      <p className="state">
+      <p className="row">
         <StateWord {...(isSilent ? words.silent : words.here)} />
         <span className="quiet">
           {isSilent ? words.seen(formatAge(seenMs)) : words.version(version)}
