@@ -1,14 +1,14 @@
 import { useState, useSyncExternalStore } from 'react';
 import type { Switchyard } from './api/switchyard.ts';
 import { Live } from './live.tsx';
-import { Locked } from './locked.tsx';
 import { hashOf, type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
 import * as t from './text/t.ts';
-import { Button } from './ui/buttons.tsx';
-import { Header } from './ui/header.tsx';
+import { Button, CodeLine } from './ui/buttons.tsx';
+import { Header, Logo } from './ui/header.tsx';
 import { Shortcuts, usePaletteKey } from './ui/shortcuts.tsx';
 import { useScroll } from './ui/use-scroll.ts';
+import { ErrorText, Form, TextField } from './ui/fields.tsx';
 
 export function App({ switchyard }: { readonly switchyard: Switchyard }) {
   const { subscribe, getState } = switchyard.store;
@@ -37,7 +37,11 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
         tabIndex={-1}
         data-stale={lostSince !== null || undefined}
       >
-        {notice !== null && <Notice text={notice} />}
+        {notice !== null && (
+          <p className="notice" role="alert">
+            {t.shell.noControl(notice)}
+          </p>
+        )}
         {data ? (
           <Live
             {...{ switchyard, data, route, control, settings, isSearching }}
@@ -61,14 +65,6 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
 function skipToContent(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
-}
-
-function Notice({ text }: { readonly text: string }) {
-  return (
-    <p className="notice" role="alert">
-      {t.shell.noControl(text)}
-    </p>
-  );
 }
 
 interface ConnectionBannerProps {
@@ -98,4 +94,46 @@ function useRoute(): Route {
 function onAddressChange(listener: () => void): () => void {
   addEventListener('hashchange', listener);
   return () => removeEventListener('hashchange', listener);
+}
+
+interface LockedProps {
+  readonly notice: string | null;
+  /** Resolves with an error message, or null. */
+  readonly onUnlock: (key: string) => Promise<string | null>;
+}
+
+export function Locked({ notice, onUnlock }: LockedProps) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const [key, setKey] = useState('');
+  return (
+    <main className="locked">
+      <Logo />
+      <h1>{t.shell.locked.title}</h1>
+      <p>{t.shell.locked.text}</p>
+      <Form
+        className="unlock"
+        onSend={async () => key.trim() !== '' && setProblem(await onUnlock(key.trim()))}
+      >
+        <TextField
+          label={t.shell.locked.key}
+          type="password"
+          required
+          value={key}
+          onChange={setKey}
+        />
+        <Button type="submit" data-primary>
+          {t.shell.locked.open}
+        </Button>
+      </Form>
+      <ErrorText text={problem} />
+      <p>{t.shell.locked.control}</p>
+      <CodeLine text="switchyard open" what={t.shell.locked.command} />
+      {notice !== null && (
+        <p className="notice" role="alert">
+          {notice}
+        </p>
+      )}
+      <p className="quiet">{t.shell.locked.waits}</p>
+    </main>
+  );
 }

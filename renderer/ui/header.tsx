@@ -30,8 +30,8 @@ export function Header({ route, baseUrl, onSearch }: HeaderProps) {
       </button>
       {baseUrl !== null && (
         <div className="base-url">
-          <span className="base-url-label">{t.shell.baseUrl}</span>
-          <code>{baseUrl}</code>
+          <span className="quiet base-url-label">{t.shell.baseUrl}</span>
+          <code className="one-line">{baseUrl}</code>
           <CopyButton text={baseUrl} what={t.shell.theBaseUrl} />
         </div>
       )}

@@ -40,9 +40,9 @@ export function Modal(props: ModalProps) {
       onClose={onClose}
       onKeyDown={onKeyDown}
     >
-      <header>
+      <header className="row">
         <h2 id={titleId}>{title}</h2>
-        <form method="dialog" className={nav === undefined ? undefined : 'dialog-nav'}>
+        <form method="dialog" className="row">
           {nav}
           <Button type="submit">{closing}</Button>
         </form>

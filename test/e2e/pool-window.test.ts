@@ -64,7 +64,7 @@ test('the overview shows who is in the pool, what each does, and what of it is d
   const page = await opened(POOL);
   const card = page.getByRole('region', { name: 'Gateways of this pool' });
   await card.waitFor();
-  expect(await card.locator('.pool-totals dd').allInnerTexts()).toEqual([
+  expect(await card.locator('.sums dd').allInnerTexts()).toEqual([
     '3',
     '11 of 12',
     expect.stringMatching(/^4\s*3 here$/),

@@ -28,7 +28,7 @@ const PAGES = [
   [`#/providers/prv_${'7'.padStart(32, '0')}`, 'h2'],
   ['#/requests', '.request >> nth=5'],
   ['#/requests/req_7', 'dialog .attempts'],
-  ['#/history', '.history-sums'],
+  ['#/history', '.usage-history .sums'],
   ['#/settings/hosted_a', 'fieldset input:visible'],
   ['#/settings/keys', 'fieldset summary:visible'],
   ['#/settings/routing', 'fieldset input:visible'],

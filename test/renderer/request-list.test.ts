@@ -16,7 +16,7 @@ import { neighboursOf } from '../../renderer/features/requests/open-request.tsx'
 import { holdRows } from '../../renderer/features/requests/request-list.tsx';
 import { segmentsOf } from '../../renderer/features/requests/waterfall.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
-import { rowAfterKey } from '../../renderer/ui/use-row-focus.ts';
+import { rowAfterKey } from '../../renderer/ui/use-rows.ts';
 import { attempt, NOW, request } from './builders.ts';
 import { handedOver, predicted, sixteen } from './request-builders.ts';
 

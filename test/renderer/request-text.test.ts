@@ -14,7 +14,7 @@ import {
   whoOf,
   whyOf,
 } from '../../renderer/features/requests/request-text.ts';
-import { servedModel } from '../../renderer/features/requests/first-request.tsx';
+import { servedModel } from '../../renderer/features/requests/code-sample.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
 import { attempt, missing, request, upstream } from './builders.ts';

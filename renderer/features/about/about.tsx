@@ -50,7 +50,7 @@ function Log() {
   return (
     <>
       <h3>{log.title}</h3>
-      <p className="about-actions">
+      <p className="row">
         <Button disabled={frozenAt !== null} onClick={() => void access.logs().then(setAnswer)}>
           {lines === null ? log.show : log.again}
         </Button>
@@ -114,7 +114,7 @@ function Browsers() {
       <p className="quiet">{browserWords.text}</p>
       <ul className="browsers">
         {reading.value?.map((browser) => (
-          <li key={browser.id}>
+          <li key={browser.id} className="row">
             <span>
               {browser.name}{' '}
               <span className="quiet">

@@ -33,10 +33,10 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
 
   return (
     <section className="chat" aria-labelledby="chat-title">
-      <header className="chat-head">
+      <header className="row chat-head">
         <h1 id="chat-title">{t.chat.title}</h1>
         <label>
-          <span>{t.chat.model}</span>
+          <span className="quiet">{t.chat.model}</span>
           {/* The browser filters the list as one types. */}
           <input
             list={modelList}
@@ -57,7 +57,7 @@ export function Chat({ conversation }: { readonly conversation: Conversation }) 
         </Button>
       </header>
       <div className="chat-log" role="log" aria-label={t.chat.log} aria-busy={isRunning}>
-        {turns.length === 0 && <p className="quiet chat-empty">{t.chat.empty}</p>}
+        {turns.length === 0 && <p className="quiet">{t.chat.empty}</p>}
         {turns.map((turn, at) => (
           <TurnView
             key={turn.askedAt}
@@ -179,7 +179,7 @@ const TurnView = memo(function TurnView({ turn, row, labels, waiting, onAgain }:
     <article className="turn">
       <p className="turn-question">{question}</p>
       {reasoning !== '' && (
-        <details className="turn-reasoning">
+        <details className="turn-reasoning quiet">
           <summary>{t.chat.reasoning}</summary>
           <p>{reasoning}</p>
         </details>
@@ -197,7 +197,7 @@ const TurnView = memo(function TurnView({ turn, row, labels, waiting, onAgain }:
       {end?.kind === 'done' && text === '' && <p className="quiet">{t.chat.emptyAnswer}</p>}
       <Course {...{ turn, row, labels }} />
       {end !== null && (
-        <p className="turn-actions">
+        <p className="row">
           {text !== '' && <CopyButton text={text} what={t.chat.answerText} isNamed />}
           {onAgain !== null && <Button onClick={() => void onAgain()}>{t.chat.again}</Button>}
         </p>
@@ -212,7 +212,7 @@ function Course({ turn, row, labels }: Pick<TurnViewProps, 'turn' | 'row' | 'lab
   const by = row === null ? routeText(turn, labels) : courseText(row, labels);
   if (by === null) return null;
   return (
-    <p className="turn-facts">
+    <p className="turn-facts quiet">
       <strong>{by}</strong>
       {turnFacts(turn, row).map((fact) => (
         <span key={fact}>{fact}</span>

@@ -70,7 +70,7 @@ export function History({ range: asked, stack = 'upstream' }: HistoryProps) {
   const isUnreadable = report === null && failure !== null && frozenAt === null;
   return (
     <>
-      <div className="page-head">
+      <div className="row page-head">
         <h1 id="history-title">{words.title}</h1>
         <Filters
           label={words.range}
@@ -90,7 +90,7 @@ export function History({ range: asked, stack = 'upstream' }: HistoryProps) {
         hidden={isUnreadable}
       >
         {report !== null && failure !== null && (
-          <p className="history-note">{failure.refusal.message}</p>
+          <p className="panel-text">{failure.refusal.message}</p>
         )}
         {report !== null && <Sums report={report} />}
         <div ref={charts} hidden={isEmpty(drawn)}>
@@ -115,8 +115,8 @@ function Sums({ report }: { readonly report: HistoryReport }) {
   ];
   return (
     <>
-      {problem !== null && <p className="history-note">{problem}</p>}
-      <dl className="history-sums">
+      {problem !== null && <p className="panel-text">{problem}</p>}
+      <dl className="sums">
         {facts.map((fact) => (
           <Fact key={fact.label} {...fact} />
         ))}
@@ -202,7 +202,7 @@ function FirstTokens() {
   const found = percentiles(values);
   if (found === null) return null;
   return (
-    <p className="history-percentiles">
+    <p className="panel-text quiet">
       {words.percentiles(formatDuration(found.p50), formatDuration(found.p95), values.length)}
     </p>
   );

@@ -66,8 +66,10 @@ function SeriesChart({ report, series, measure }: SeriesChartProps) {
       <dl>
         {seriesRows(report, series, measure).map((row) => (
           <div key={row.id}>
-            <dt title={row.name}>{row.name}</dt>
-            <dd className="series-bars" onPointerMove={point}>
+            <dt className="two-lines" title={row.name}>
+              {row.name}
+            </dt>
+            <dd onPointerMove={point}>
               <BarGraph bars={row.bars} label={row.label} />
             </dd>
             <dd>{step === null ? row.total : rowTextAt(report, row, step, measure)}</dd>

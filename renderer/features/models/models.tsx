@@ -20,7 +20,7 @@ export function Models() {
   const message = failure?.refusal.message ?? null;
   return (
     <>
-      <div className="page-head">
+      <div className="row page-head">
         <div>
           <h1 id="models-title">{words.title}</h1>
           {asked !== null && <p className="quiet">{words.text(asked.days)}</p>}
@@ -59,12 +59,10 @@ function Asked(props: {
 
   return (
     <section className="panel asked-models" aria-labelledby="models-title">
-      {problem !== null && <p className="models-note">{problem}</p>}
-      {isHeld && <p className="models-note">{words.held(setting.env)}</p>}
-      <div className="models-error">
-        <ErrorText text={error ?? message} />
-      </div>
-      {names.length === 0 && problem === null && <p className="models-note">{words.empty}</p>}
+      {problem !== null && <p className="panel-text">{problem}</p>}
+      {isHeld && <p className="panel-text">{words.held(setting.env)}</p>}
+      <ErrorText text={error ?? message} />
+      {names.length === 0 && problem === null && <p className="panel-text">{words.empty}</p>}
       {names.length > 0 && (
         <AskedTable {...{ asked, pairs, isHeld }} onMap={(name, model) => void map(name, model)} />
       )}

@@ -48,7 +48,7 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
         </strong>{' '}
         <span>{words.text}</span>
       </p>
-      <ol>
+      <ol className="row">
         {STEPS.map((step) => (
           <li key={step.name}>
             <ControlButton

@@ -5,7 +5,7 @@ import { formatCompact } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { feedLabels } from '../requests/request-text.ts';
-import { FirstRequest } from '../requests/first-request.tsx';
+import { FirstRequest } from '../requests/code-sample.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
 import { FirstRun } from '../setup/first-run.tsx';
@@ -117,12 +117,12 @@ function Today() {
   });
   if (report === null || report.problem !== null || report.thisMonth.calls === 0) return null;
   return (
-    <section className="today panel" aria-labelledby="today-title">
+    <section className="panel" aria-labelledby="today-title">
       <header className="panel-head">
         <h2 id="today-title">{words.title}</h2>
         <a href={hashOf({ page: 'history', range: 'day' })}>{words.history}</a>
       </header>
-      <dl>
+      <dl className="sums">
         {tilesOf(report).map(([label, of, text]) => (
           <div key={label}>
             <dt>{label}</dt>

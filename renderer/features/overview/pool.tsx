@@ -26,7 +26,7 @@ export function Pool({ pool }: { readonly pool: PoolReport }) {
           {problem !== null && <p className="quiet">{problem}</p>}
         </div>
       )}
-      <dl className="pool-totals">
+      <dl className="sums">
         <Fact label={words.gateways} value={formatCount(gateways.length)} />
         {machines !== null && (
           <Fact
@@ -65,7 +65,7 @@ function Gateway({ gateway, isOwn }: { readonly gateway: Member; readonly isOwn:
         {host}
         {isOwn && <small>{words.this}</small>}
       </h3>
-      <p className="state">
+      <p className="row">
         <StateWord {...(isSilent ? words.silent : words.here)} />
         <span className="quiet">
           {isSilent ? words.seen(formatAge(seenMs)) : words.version(version)}

@@ -45,11 +45,11 @@ export function UpstreamCard({ upstream, onSetUp, children }: UpstreamCardProps)
         <Breaker condition={condition} flow={flow} />
         <span className="segment" data-live={flow === 'round' || flow === 'through' || undefined} />
       </div>
-      <h3 tabIndex={-1} title={report.label}>
+      <h3 className="two-lines" tabIndex={-1} title={report.label}>
         {report.label}
       </h3>
-      <div className="serves">
-        <p className="model" title={report.model}>
+      <div>
+        <p className="model one-line" title={report.model}>
           {missing ? '' : report.model || words.anyModel}
         </p>
         {isPool && !missing && (
@@ -99,7 +99,7 @@ interface SetHintProps {
 
 function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
   return (
-    <p className="set-hint">
+    <p className="set-hint quiet">
       {onSetUp !== null && id === 'ondemand' ? (
         <a className="button" href={hashOf({ page: 'settings', section: id })}>
           {words.setUp(label)}

@@ -112,8 +112,8 @@ export function Palette({ list, onNewChat, onClose }: PaletteProps) {
               onPointerMove={() => setAt(index)}
               onClick={() => void run(each)}
             >
-              <span className="palette-text">{each.text}</span>
-              <span className="palette-note">{each.note}</span>
+              <span>{each.text}</span>
+              <span className="palette-note quiet one-line">{each.note}</span>
             </button>
           </li>
         ))}

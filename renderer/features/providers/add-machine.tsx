@@ -128,8 +128,8 @@ function JoinSteps({ enrollment, onRenew }: JoinStepsProps) {
         <Installers token={enrollment.token} />
         <h3>{words.installed}</h3>
         <CodeLine text={enrollment.join} what={words.line} />
-        <p className="install-note">{words.paste}</p>
-        <p className="validity">
+        <p className="install-note quiet">{words.paste}</p>
+        <p className="validity quiet">
           {left === null ? (
             <>
               <strong>{words.expired}</strong> <Button onClick={onRenew}>{words.renew}</Button>
@@ -148,11 +148,11 @@ function Installers({ token }: { readonly token: string }) {
   const { readInstall } = useWindow().registry;
   const [answer, setAnswer] = useState<Answer<InstallLines> | null>(null);
   useEffect(() => void readInstall().then(setAnswer), [readInstall]);
-  if (answer === null) return <p className="install-note">{words.reading}</p>;
+  if (answer === null) return <p className="install-note quiet">{words.reading}</p>;
   if (!answer.ok) {
     const isShared = answer.status !== NOT_SHARED_STATUS;
     return (
-      <p className="install-note">
+      <p className="install-note quiet">
         {isShared ? words.noInstall(answer.refusal.message) : words.installOnceShared}
       </p>
     );
@@ -166,7 +166,7 @@ function Installers({ token }: { readonly token: string }) {
         <summary>{words.windows}</summary>
         <Installer {...windows} token={token} />
       </details>
-      <p className="install-note">{words.installs(version)}</p>
+      <p className="install-note quiet">{words.installs(version)}</p>
     </>
   );
 }
@@ -175,7 +175,7 @@ function Installer({ line, sha256, token }: InstallLine & { readonly token: stri
   return (
     <>
       <CodeLine text={line.replace('<token>', token)} what={words.installLine} />
-      <p className="install-note">{words.sha256(sha256)}</p>
+      <p className="install-note quiet">{words.sha256(sha256)}</p>
     </>
   );
 }

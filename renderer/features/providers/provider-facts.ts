@@ -117,78 +117,66 @@ export interface Meter {
   readonly isHot?: boolean;
 }
 
+const meter = (label: string, text: string, share: number | null = null): Meter => ({
+  label,
+  text,
+  share,
+});
+
 export function metersOf(device: GpuDevice): readonly Meter[] {
   const { util_gpu: percent, temperature_c: celsius } = device;
+  const { busy, temperature } = gpuWords;
   return [
     memoryMeter(device),
-    percent === null
-      ? { label: gpuWords.busy, text: UNKNOWN, share: null }
-      : { label: gpuWords.busy, text: gpuWords.percent(percent), share: percent / 100 },
-    temperatureMeter(celsius),
+    percent === null ? meter(busy, UNKNOWN) : meter(busy, gpuWords.percent(percent), percent / 100),
+    celsius === null
+      ? meter(temperature, UNKNOWN)
+      : {
+          // Relative to 100 °C, above the temperature at which a GPU throttles.
+          ...meter(temperature, gpuWords.celsius(celsius), Math.min(1, Math.max(0, celsius / 100))),
+          isHot: celsius >= HOT_C,
+        },
   ];
-}
-
-function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
-  const label = gpuWords.memory;
-  if (total === null || total === 0) {
-    const text = used === null ? UNKNOWN : gpuWords.used(formatMemory(used * MIB));
-    return { label, text, share: null };
-  }
-  if (used === null) {
-    return { label, text: gpuWords.useUnknown(formatMemory(total * MIB)), share: null };
-  }
-  const text = formatMemoryOf(used * MIB, total * MIB);
-  return { label, text, share: Math.min(1, used / total) };
 }
 
 /** For the eye alone: each GPU slows down at a temperature of its own, most of them not far above this one. */
 const HOT_C = 85;
 
-/** Relative to 100 °C, above the temperature at which a GPU throttles. */
-function temperatureMeter(celsius: number | null): Meter {
-  const label = gpuWords.temperature;
-  if (celsius === null) return { label, text: UNKNOWN, share: null };
-  const share = Math.min(1, Math.max(0, celsius / 100));
-  return { label, text: gpuWords.celsius(celsius), share, isHot: celsius >= HOT_C };
+function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
+  const { memory, used: inUse, useUnknown } = gpuWords;
+  if (!total) return meter(memory, used === null ? UNKNOWN : inUse(formatMemory(used * MIB)));
+  if (used === null) return meter(memory, useUnknown(formatMemory(total * MIB)));
+  return meter(memory, formatMemoryOf(used * MIB, total * MIB), Math.min(1, used / total));
 }
 
 const MIB = 1024 ** 2;
 
-/** The GPUs of a machine combined: the load of the busiest, total memory, highest temperature. */
-interface MachineGpu {
-  /** In percent: a mean would hide that one is busy and the others are idle. */
-  readonly load: number | null;
-  readonly memory: { readonly usedMb: number; readonly totalMb: number } | null;
-  /** 0 to 1. */
-  readonly memoryShare: number | null;
-  readonly temperatureC: number | null;
-}
-
-export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>): MachineGpu {
+/** The GPUs of a machine combined, each null if unknown. */
+export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>) {
   const loads = devices.flatMap(({ util_gpu }) => util_gpu ?? []);
   const heats = devices.flatMap(({ temperature_c }) => temperature_c ?? []);
-  const used = devices.flatMap(({ memory_used_mb, memory_total_mb }) =>
-    memory_used_mb === null || !memory_total_mb ? [] : { memory_used_mb, memory_total_mb },
+  const known = devices.flatMap(({ memory_used_mb: usedMb, memory_total_mb: totalMb }) =>
+    usedMb === null || !totalMb ? [] : { usedMb, totalMb },
   );
-  const usedMb = used.reduce((sum, { memory_used_mb }) => sum + memory_used_mb, 0);
-  const totalMb = used.reduce((sum, { memory_total_mb }) => sum + memory_total_mb, 0);
+  const usedMb = known.reduce((sum, each) => sum + each.usedMb, 0);
+  const totalMb = known.reduce((sum, each) => sum + each.totalMb, 0);
   return {
+    /** Of each GPU that reports it: of two, one busy and one idle are not two at half. */
+    loads: loads.map(Math.round),
+    /** In percent, of the busiest: a mean would hide that one is busy and the others are idle. */
     load: loads.length === 0 ? null : Math.max(...loads),
     memory: totalMb === 0 ? null : { usedMb, totalMb },
+    /** 0 to 1. */
     memoryShare: totalMb === 0 ? null : usedMb / totalMb,
     temperatureC: heats.length === 0 ? null : Math.max(...heats),
   };
 }
 
-/** The load of each GPU that reports it: of two, one busy and one idle are not two at half. */
-const loads = ({ gpu: { devices } }: Pick<Provider, 'gpu'>) =>
-  devices.flatMap(({ util_gpu }) => (util_gpu === null ? [] : Math.round(util_gpu)));
-
 /** `41%`, `0 · 97%`, `12 of 24 GB`, `63 °C`; a dash if unknown. */
 export function gpuTexts(provider: Pick<Provider, 'gpu'>) {
-  const { load, memory, temperatureC } = gpuFigures(provider);
+  const { loads, memory, temperatureC } = gpuFigures(provider);
   return {
-    load: load === null ? gpuWords.none : gpuWords.percents(loads(provider)),
+    load: loads.length === 0 ? gpuWords.none : gpuWords.percents(loads),
     memory:
       memory === null ? gpuWords.none : formatMemoryOf(memory.usedMb * MIB, memory.totalMb * MIB),
     temperature: temperatureC === null ? gpuWords.none : gpuWords.celsius(temperatureC),

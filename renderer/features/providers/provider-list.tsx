@@ -2,8 +2,7 @@ import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { hashOf } from '../../route.ts';
 import type { ColumnText } from '../../text/en/providers.tsx';
 import * as t from '../../text/t.ts';
-import { useRowFocus } from '../../ui/use-row-focus.ts';
-import { useVisibleRange } from '../../ui/use-visible-range.ts';
+import { useRowFocus, useVisibleRange } from '../../ui/use-rows.ts';
 import { useServerNow } from '../../window-context.ts';
 import { chipText } from './provider-facts.ts';
 import { COLUMN_IDS, type ColumnId, COLUMNS, linesOf, type ListLine } from './provider-listing.ts';
@@ -39,7 +38,7 @@ export function ProviderList({ entries, sort, opened }: ProviderListProps) {
   useReturn(list, opened);
   return (
     <div className="provider-list">
-      <div className="provider-columns" aria-hidden="true">
+      <div className="provider-columns quiet" aria-hidden="true">
         {COLUMN_IDS.map((id) => (
           <span key={id} data-column={id}>
             {words.columns[id].title}
@@ -109,7 +108,7 @@ const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: Provi
     <div className="provider" data-tone={tone}>
       <ProviderMark kind={standing.kind} />
       <a
-        className="provider-name"
+        className="provider-name one-line"
         data-index={index}
         data-id={provider.id}
         href={hashOf({ page: 'provider', id: provider.id })}
@@ -119,7 +118,7 @@ const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: Provi
       <span className="provider-word" title={means}>
         {word}
       </span>
-      <span className="provider-model" title={provider.models.join('\n')}>
+      <span className="provider-model one-line" title={provider.models.join('\n')}>
         {COLUMNS.model.value(entry, serverNow)}
       </span>
       <span className="provider-figures">
@@ -135,11 +134,14 @@ const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: Provi
           );
         })}
       </span>
-      <span className="provider-chip" title={note === '' ? (provider.chip ?? undefined) : note}>
+      <span
+        className="provider-chip quiet one-line"
+        title={note === '' ? (provider.chip ?? undefined) : note}
+      >
         {isHere && <strong>{words.here} · </strong>}
         {note === '' ? chipText(provider) : words.noted(chipText(provider), note)}
       </span>
-      <span className="provider-what" title={what ?? undefined}>
+      <span className="provider-what quiet one-line" title={what ?? undefined}>
         {what}
         {isRechecked(provider, standing) && <em>{words.rechecked}</em>}
       </span>

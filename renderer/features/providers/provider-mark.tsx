@@ -5,7 +5,7 @@ export function ProviderMark({ kind }: { readonly kind: StandingKind }) {
   return (
     <svg className="provider-mark" data-kind={kind} viewBox="0 0 20 20" aria-hidden="true">
       <circle className="mark-body" cx="10" cy="10" r="8" />
-      <path className="mark-sign" d={SIGNS[kind]} />
+      <path d={SIGNS[kind]} />
     </svg>
   );
 }

@@ -111,7 +111,7 @@ function Machine(props: MachineProps) {
         />
         <p className="provider-id">
           {ownMachine(here) === id && <strong>{t.providers.here} · </strong>}
-          <code>{id}</code>
+          <code className="one-line">{id}</code>
           <CopyButton text={id} what={t.providers.id} />
         </p>
         {!control && <ReadOnlyNote />}
@@ -140,7 +140,7 @@ function Machine(props: MachineProps) {
 }
 
 const Back = () => (
-  <a className="back" href={LIST}>
+  <a className="back quiet" href={LIST}>
     {t.providers.all}
   </a>
 );
@@ -218,7 +218,7 @@ function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsPro
   };
 
   return (
-    <div className="provider-actions">
+    <div className="row provider-actions">
       <ControlButton
         aria-disabled={checking || undefined}
         onClick={() => void (checking ? undefined : verify())}

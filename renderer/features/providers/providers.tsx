@@ -49,7 +49,7 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
   const isReading = list === null && failed === null;
   return (
     <>
-      <div className="page-head">
+      <div className="row page-head">
         <div>
           <h1>{t.providers.title}</h1>
           <p className="quiet">

@@ -82,7 +82,7 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
       <h3>{words.id}</h3>
       <CodeLine text={id} what={words.theId} />
       {row !== null && (
-        <p className="bug-report">
+        <p className="row bug-report">
           <CopyButton
             text={bugReportOf(row, names, data.app.version)}
             what={words.report}
@@ -301,9 +301,9 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
       </td>
       <td>
         {resultText(attempt, row)}
-        <Aside text={error} isError />
+        <Aside text={error} />
         <Aside text={usageText(attempt)} />
-        <Aside text={cutAtTokens === null ? null : attemptWords.cut(cutAtTokens)} isError />
+        <Aside text={cutAtTokens === null ? null : attemptWords.cut(cutAtTokens)} />
         <Aside text={polls > 0 ? attemptWords.polled(polls) : null} />
       </td>
       <td data-label={attemptWords.started}>{attemptWords.startedAt(formatDuration(startMs))}</td>
@@ -325,10 +325,6 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
 }
 
 /** Null: there is nothing to add. */
-function Aside({ text, isError }: { readonly text: string | null; readonly isError?: boolean }) {
-  return (
-    text !== null && (
-      <span className={isError === true ? 'predicted attempt-error' : 'predicted'}> {text}</span>
-    )
-  );
+function Aside({ text }: { readonly text: string | null }) {
+  return text !== null && <span className="predicted quiet"> {text}</span>;
 }

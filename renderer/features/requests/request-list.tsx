@@ -3,8 +3,7 @@ import type { RequestRow } from '#shared/live.ts';
 import { formatClock, formatDuration } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
-import { useRowFocus } from '../../ui/use-row-focus.ts';
-import { useVisibleRange } from '../../ui/use-visible-range.ts';
+import { useRowFocus, useVisibleRange } from '../../ui/use-rows.ts';
 import { useWindow } from '../../window-context.ts';
 import { amountOf, type Labels, outcomeWords, whatOf, whoOf, whyOf } from './request-text.ts';
 import { AXIS_TICKS_MS, axisPercent, elapsedOf, Waterfall } from './waterfall.tsx';
@@ -141,24 +140,24 @@ const RequestLine = memo(function RequestLine(props: RequestLineProps) {
       >
         <span className="request-time">{formatClock(row.startedAt)}</span>
         <span className="request-who">
-          <span className="request-name">{whoOf(row, labels)}</span>
+          <span className="request-name one-line">{whoOf(row, labels)}</span>
           {why !== null && (
-            <span className="request-why" title={why}>
+            <span className="request-why quiet two-lines" title={why}>
               {why}
             </span>
           )}
         </span>
         <span className="request-what">
-          <span className="request-model" title={model}>
+          <span className="one-line" title={model}>
             {model}
           </span>
-          {app !== null && <span className="request-app">{app}</span>}
+          {app !== null && <span className="request-app quiet one-line">{app}</span>}
         </span>
         <Waterfall row={row} labels={labels} elapsedMs={elapsedMs} />
         <span className="request-result">
           <span className="request-word">{word}</span>
           <span className="request-took">{formatDuration(elapsedMs)}</span>
-          <span className="request-amount">{amountOf(row)}</span>
+          <span className="request-amount quiet">{amountOf(row)}</span>
         </span>
       </button>
     </li>

@@ -20,7 +20,7 @@ import { Filters, Select } from '../../ui/fields.tsx';
 import { SEARCH_KEY, useShortcuts } from '../../ui/shortcuts.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsOf, machineName } from './request-text.ts';
-import { FirstRequest } from './first-request.tsx';
+import { FirstRequest } from './code-sample.tsx';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
 import { RequestList } from './request-list.tsx';
@@ -49,7 +49,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   const name = hashOf({ page: 'requests', filter, by });
   return (
     <>
-      <div className="page-head">
+      <div className="row page-head">
         <h1>{t.requests.title}</h1>
         <Filters
           label={t.requests.which}
@@ -91,7 +91,9 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
             onEnd={readOlder}
           />
         )}
-        {rows.length > 0 && kept.isComplete && <p className="list-end">{t.requests.kept}</p>}
+        {rows.length > 0 && kept.isComplete && (
+          <p className="panel-text quiet">{t.requests.kept}</p>
+        )}
       </section>
       <OpenRequest {...{ labels, details, rows }} onEnd={readOlder} />
     </>

@@ -168,7 +168,7 @@ export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
       {notesOf(row, labels, segments).map(({ text, lane, left, width, about }) => (
         <span
           key={`${lane}-${about}-${text}`}
-          className="note"
+          className="note one-line"
           data-about={about}
           data-lane={lane}
           style={{ left: `${left}%`, width: `${width}%` }}
@@ -289,7 +289,7 @@ const ENTRIES = [
 /** Closed at first: it explains what the words of each row say as well. */
 export function Legend() {
   return (
-    <details className="legend-box">
+    <details className="legend-box quiet">
       <summary>{t.requests.legend.label}</summary>
       <ul className="legend">
         {ENTRIES.flatMap(([look, kinds]) =>

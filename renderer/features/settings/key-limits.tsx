@@ -26,7 +26,7 @@ export function KeyLimitList({ limits }: Pick<NamedKey, 'limits'>) {
     <ul className="key-limits">
       {limits.map((limit) => (
         <li key={limit.name} data-tone={TONES[standingOf(limit)]}>
-          <span className="limit-bar" aria-hidden="true">
+          <span className="meter" aria-hidden="true">
             <span style={{ width: `${100 * Math.min(1, limit.used / limit.limit)}%` }} />
           </span>
           <span>{textOf(limit)}</span>

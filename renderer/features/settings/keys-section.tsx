@@ -44,16 +44,16 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
     <details className="panel settings-section">
       <summary>
         <h2>{words.title}</h2>
-        <span className="settings-summary">{summaryOf(list)}</span>
+        <span className="settings-summary quiet one-line">{summaryOf(list)}</span>
       </summary>
       <div className="keys">
         <p className="quiet">{words.text}</p>
         <ul className="key-list" aria-label={words.title}>
           {list?.keys.map((key) => (
-            <li key={key.name}>
+            <li key={key.name} className="row">
               <strong>{key.name}</strong>
               <span className="quiet">{lastUse(key)}</span>
-              <span className="key-actions">
+              <span className="row">
                 <Button onClick={() => setLimiting(key)}>{words.limits.open(key.name)}</Button>
                 <ConfirmButton
                   asks={words.revokeTitle(key.name)}
@@ -99,7 +99,7 @@ function KeyForm({ onAdd }: { readonly onAdd: (name: string) => Promise<boolean>
   return (
     <Form
       aria-label={words.form}
-      className="key-form"
+      className="row key-form"
       onSend={async () => (await onAdd(name.trim())) && setName('')}
     >
       <label htmlFor="key-name">{words.name}</label>

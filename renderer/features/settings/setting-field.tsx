@@ -49,11 +49,11 @@ export function SettingField(props: SettingFieldProps) {
       ) : (
         <label htmlFor={field.path}>{field.label}</label>
       )}
-      <span className="field-source">
+      <span className="field-source quiet">
         {draft === undefined ? sourceWords(field) : words.changed}
       </span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
-      <p id={noteId} className="field-note" data-error={error !== null || undefined}>
+      <p id={noteId} className="field-note quiet" data-error={error !== null || undefined}>
         <Note {...props} held={held} />
       </p>
       {!held && (

@@ -84,14 +84,14 @@ export function SettingsSection(props: SettingsSectionProps) {
     >
       <summary>
         <h2>{title}</h2>
-        <span className="settings-summary">
+        <span className="settings-summary quiet one-line">
           {sectionSummary(section, view, data.providers.serving)}
         </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
         {!isSearched && <PlaceHandle upstream={section.upstream} {...{ view, drafts }} />}
       </summary>
       {hosted !== undefined && (
-        <div className="upstream-place">
+        <div className="row upstream-place">
           <ServiceChoice id={hosted} label={title} />
           <UpstreamPlace id={hosted} label={title} {...{ view, drafts }} />
         </div>
@@ -117,7 +117,7 @@ export function SettingsSection(props: SettingsSectionProps) {
         />
         <SaveBar {...{ section, dirty, outcome }} />
         {section.upstream !== null && isSetUp && (
-          <div className="section-test">
+          <div className="row section-test">
             {/* A test would use the saved values, not unsaved input. */}
             <Button
               disabled={!control || dirty || testing.state?.kind === 'running'}
@@ -227,7 +227,7 @@ function SaveBar(props: {
   const { section, dirty, outcome } = props;
   const { control } = useWindow();
   return (
-    <div className="save-bar">
+    <div className="row save-bar">
       <Button type="submit" data-primary={dirty || undefined} disabled={!control}>
         {t.settings.save.save}
       </Button>

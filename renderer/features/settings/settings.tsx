@@ -47,7 +47,7 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
   const aimedAt = sections.find(({ id }) => id === opened);
   return (
     <>
-      <div className="page-head">
+      <div className="row page-head">
         <div>
           <h1>{words.title}</h1>
           <p className="quiet">{words.text}</p>

@@ -93,7 +93,7 @@ function EngineRow(props: {
   const model = currentModel ?? models[0];
   const facts = [plainAddress(baseUrl), model, engineHealthText(health)];
   return (
-    <li>
+    <li className="row">
       <div>
         <strong>{engineName(kind)}</strong>
         <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>

@@ -15,7 +15,7 @@ export function FirstRun() {
   const works = isTested || verdict.kind === 'serving';
   return (
     <section className="panel empty first-run" aria-labelledby="setup-title">
-      <div className="first-run-head">
+      <div className="row first-run-head">
         <div>
           <h2 id="setup-title">{works ? words.works : words.title}</h2>
           <p>{works ? words.worksText : words.text}</p>
@@ -43,7 +43,7 @@ function FirstMessage({ isFocused }: { readonly isFocused: boolean }) {
     if (isFocused) link.current?.focus();
   }, [isFocused]);
   return (
-    <a ref={link} className="button" href={hashOf({ page: 'chat' })}>
+    <a ref={link} className="button" data-primary href={hashOf({ page: 'chat' })}>
       {words.message}
     </a>
   );

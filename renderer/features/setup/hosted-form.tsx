@@ -120,7 +120,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
         onChange={setGivenName}
       />
       {isPaid(preset) && <PriceFields {...price} />}
-      <div className="setup-end">
+      <div className="row">
         <ControlButton type="submit" data-primary disabled={!control || !isAsking || chosen === ''}>
           {words.save}
         </ControlButton>
@@ -298,7 +298,7 @@ function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
   return (
     <>
       {list.kind === 'failed' && (
-        <div className="setup-end">
+        <div className="row">
           <ErrorText text={list.message} />
           <Button onClick={onAgain}>{t.setup.again}</Button>
         </div>

@@ -47,7 +47,7 @@ export function TestResult({ state, isBrief = false, onAgain }: TestResultProps)
   const hasFailed = state?.kind === 'refused' || (state?.kind === 'ended' && !state.result.ok);
   return (
     <>
-      <output className="test-result" data-tone={words?.tone}>
+      <output className="test-result quiet" data-tone={words?.tone}>
         {words !== null && (
           <>
             <strong>{words.word}</strong> {isBrief ? words.brief : words.detail}

@@ -32,7 +32,7 @@ export function SharingSection({ view, revision, onChanged, aimedAt }: SharingSe
     <details className="panel settings-section" ref={top} open={aimedAt}>
       <summary>
         <h2>{words.title}</h2>
-        <span className="settings-summary">
+        <span className="settings-summary quiet one-line">
           {now !== null && (now.isShared ? now.url : words.hereOnly)}
         </span>
       </summary>

@@ -60,7 +60,7 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
     <section className="models-here" aria-labelledby={titleId}>
       <header>
         <h3 id={titleId}>{words.title}</h3>
-        <div className="machine-actions free-actions">
+        <div className="row machine-actions free-actions">
           {freeButton(view.owner.freed === null ? words.free : words.freeAgain, null)}
           {freeButton(words.freeTwoHours, TWO_HOURS_MIN)}
           <p className="quiet">{words.about}</p>
@@ -94,7 +94,7 @@ function ModelRow({ model, detail, isBusy, isPending, isFreed, onChange }: Model
   const word = loaded === true ? words.unload : words.load;
   return (
     <li>
-      <span className="model-id">{id}</span>
+      <span>{id}</span>
       <span className="quiet">{detail}</span>
       {canUnload && loaded !== null && !(isFreed && !loaded) && (
         <ControlButton aria-disabled={isBusy || undefined} onClick={onChange}>

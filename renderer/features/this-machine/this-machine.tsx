@@ -84,7 +84,7 @@ function Machine({ view, joining, machines, again }: MachineProps) {
         <>
           <GpuList gpu={view.record.gpu} />
           {readings.length > 0 && (
-            <details className="gpu-readings">
+            <details className="gpu-readings quiet">
               <summary>{t.thisMachine.facts.readings}</summary>
               {readings.map((text) => (
                 <p key={text}>{text}</p>
@@ -158,7 +158,7 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
   };
 
   return (
-    <div className="machine-actions mode-actions">
+    <div className="row machine-actions mode-actions">
       {modeActions(view).map((action) => (
         <ControlButton
           key={action.choice}
@@ -219,7 +219,7 @@ function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) 
       {problems.map(({ tool, tried, happened, remedy }) => (
         <li key={`${tool} ${tried} ${happened}`}>
           <strong>{sentence(happened)}</strong> {sentence(remedy)}
-          <span className="agent-tried">{t.thisMachine.problems.tried(tool, tried)}</span>
+          <span className="agent-tried quiet">{t.thisMachine.problems.tried(tool, tried)}</span>
         </li>
       ))}
     </ul>
@@ -258,7 +258,7 @@ function EngineOffer({ address }: { readonly address: string }) {
   };
 
   return (
-    <div className="agent-offer" ref={place} tabIndex={-1}>
+    <div className="row agent-offer" ref={place} tabIndex={-1}>
       {isSameEngine(localUrl, address) ? (
         <p>
           {words.used(
