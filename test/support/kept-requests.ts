@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import type { RequestRow } from '#shared/live.ts';
 import type { AskedAt } from '../../main/gateway/usage/asked.ts';
 import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
-import { storedRow } from '../../main/gateway/usage/queries.ts';
-import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
+import { createUsageQueries, storedRow } from '../../main/gateway/usage/queries.ts';
 import type { Increment } from '../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from './gateway.ts';
 
