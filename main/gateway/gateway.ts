@@ -4,18 +4,18 @@ import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
 import {
   type AboutApp,
-  accessHandlers,
-  controlHandlers,
-  keyHandlers,
+  accessRoutes,
+  controlRoutes,
+  keyRoutes,
   type SettingsApi,
-  sharingHandlers,
-} from './api/control-handlers.ts';
+  sharingRoutes,
+} from './api/control-routes.ts';
 import {
-  installHandlers,
+  installRoutes,
   type OwnPackage,
   askedUrl,
   isAskedOnLoopback,
-} from './api/install-handlers.ts';
+} from './api/install-routes.ts';
 import {
   createLifecycle,
   type Lifecycle,
@@ -50,10 +50,9 @@ import type { HealthChecks } from './circuits/health-checks.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
-import { appHandlers, requestHandlers } from './api/app-handlers.ts';
-import { openApiHandler } from './api/openapi.ts';
-import { routeTable } from './api/routes.ts';
-import { upstreamHandlers } from './api/upstream-handlers.ts';
+import { appRoutes } from './api/app-routes.ts';
+import { openApiRoute } from './api/openapi.ts';
+import { upstreamRoutes } from './api/upstream-routes.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { createAdjustments } from './upstream/adjustments.ts';
 import type { HostedId, UpstreamId } from '#shared/ids.ts';
@@ -271,29 +270,16 @@ interface RouteParts extends Pick<Learnt, 'adjustments' | 'windows'> {
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { monitor, lifecycle } = parts;
   const { summary, nameOf, isKnown: isProvider } = deps.providers;
+  const all = { ...deps, ...parts, ...monitor, summary, nameOf, isProvider, ...lifecycle };
   const routes: readonly Route[] = [
-    ...routeTable({
-      access: accessHandlers({ ...deps, ...parts }),
-      app: appHandlers({
-        ...deps,
-        ...parts,
-        ...monitor,
-        summary,
-        nameOf,
-        endAtStop: lifecycle.endAtStop,
-      }),
-      control: controlHandlers({ ...deps, ...parts, ...monitor, isProvider }),
-      keys: keyHandlers({ ...deps, keyLimits: monitor.keyLimits }),
-      sharing: sharingHandlers({ ...deps, lifecycle }),
-      upstreams: upstreamHandlers({ ...deps, ...parts, circuits: monitor.circuits }),
-      requests: requestHandlers(monitor),
-      install: installHandlers({
-        ...deps,
-        isShared: lifecycle.isShared,
-        outsideUrl: parts.gatewayUrl,
-      }),
-      openApi: openApiHandler({ routes: () => routes, version: () => deps.app().version }),
-    }),
+    ...appRoutes(all),
+    openApiRoute({ routes: () => routes, version: () => deps.app().version }),
+    ...accessRoutes(all),
+    ...controlRoutes(all),
+    ...keyRoutes(all),
+    ...sharingRoutes({ ...deps, lifecycle }),
+    ...upstreamRoutes(all),
+    ...installRoutes(all),
     ...deps.moreRoutes,
   ];
   return routes;

@@ -87,10 +87,10 @@ test('each promise of docs/understand/security.md names an existing test, by its
 });
 
 test('docs/reference/http-api.md lists every route, with who may use it', () => {
-  const table = read('main/gateway/api/routes.ts') + read('main/registry/routes.ts');
-  const rows = [...table.matchAll(/ route\('(\w+)', (\[[^\]]+\]|'[^']+'), '(\w+)'/g)].flatMap(
-    ([, method = '', list = '', access = '']) =>
-      [...list.matchAll(/'([^']+)'/g)].map(([, path = '']) => ({ method, path, access })),
+  const tables = globSync('main/{gateway/api,registry}/*.ts', { cwd: ROOT }).map(read).join('');
+  const isRoute = /oute\(\s*'(\w+)',\s*(\[[^\]]+\]|'[^']+'),\s*'(\w+)'/g;
+  const rows = [...tables.matchAll(isRoute)].flatMap(([, method = '', list = '', access = '']) =>
+    [...list.matchAll(/'([^']+)'/g)].map(([, path = '']) => ({ method, path, access })),
   );
   for (const { method, paths, access } of agentRoutes(null))
     for (const path of paths) rows.push({ method, path, access });

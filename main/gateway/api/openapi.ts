@@ -1,9 +1,7 @@
-import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { errorBodySchema } from '#shared/errors.ts';
-import { sendJson } from '../../platform/http/responses.ts';
-import type { Access, Route } from '../../platform/http/routes.ts';
-import { ENDPOINT_ROUTES } from './routes.ts';
+import { type Access, answered, type Route } from '../../platform/http/routes.ts';
+import { ENDPOINT_ROUTES, route } from './routes.ts';
 
 interface OpenApiDeps {
   /** All that Express serves besides the window. */
@@ -11,12 +9,12 @@ interface OpenApiDeps {
   readonly version: () => string;
 }
 
-export function openApiHandler({ routes, version }: OpenApiDeps) {
+export function openApiRoute({ routes, version }: OpenApiDeps): Route {
   let document: object | null = null;
-  return (_req: Request, res: Response): void => {
+  return route('GET', ['/api/v1/openapi.json'], 'callers', () => {
     document ??= openApiDocument(routes(), version());
-    sendJson(res, 200, document);
-  };
+    return answered(document);
+  });
 }
 
 /** One row of a table, whichever it is in. */
@@ -33,12 +31,12 @@ function openApiDocument(routes: readonly Route[], version: string) {
     const takes = endpoint.body === 'json' ? 'application/json' : 'multipart/form-data';
     return { method, access, paths: endpoint.paths, takes, errors: errorsOf(endpoint.vendor) };
   });
-  const all = [...endpoints, ...routes.map((route): Described => ({ ...route, errors: 'own' }))];
+  const all = [...endpoints, ...routes.map((each): Described => ({ ...each, errors: 'own' }))];
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of all) {
-    for (const path of route.paths) {
+  for (const each of all) {
+    for (const path of each.paths) {
       const operations = (paths[templateOf(path)] ??= {});
-      operations[route.method.toLowerCase()] = operationOf(route, path);
+      operations[each.method.toLowerCase()] = operationOf(each, path);
     }
   }
   const bodies = routes.flatMap(({ schemas }) => schemas?.body ?? []);

@@ -6,7 +6,8 @@ import { messageOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { digestOf, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/files.ts';
-import { type GatewayError, invalidParam } from '../http/errors.ts';
+import { invalidParam, refused } from '../http/errors.ts';
+import type { Refusal } from '../../platform/http/routes.ts';
 
 interface NamedKeyView {
   readonly name: string;
@@ -15,8 +16,6 @@ interface NamedKeyView {
   /** Null if it has not been used yet. */
   readonly lastUsedAt: number | null;
 }
-
-type Refused = { readonly kind: 'refused'; readonly error: GatewayError };
 
 export type NamedKeys = ReturnType<typeof createNamedKeys>;
 
@@ -50,7 +49,7 @@ export function createNamedKeys(deps: NamedKeysDeps) {
   }
 
   /** Null if the keys are on disk and in effect. */
-  function replace(next: readonly StoredKey[]): Refused | null {
+  function replace(next: readonly StoredKey[]): Refusal | null {
     try {
       deps.write(next);
     } catch (error) {
@@ -73,7 +72,7 @@ export function createNamedKeys(deps: NamedKeysDeps) {
     add(
       name: unknown,
       limits?: unknown,
-    ): { readonly kind: 'added'; readonly name: string; readonly key: string } | Refused {
+    ): { readonly kind: 'added'; readonly name: string; readonly key: string } | Refusal {
       if (typeof name !== 'string' || !KEY_NAME.test(name)) return BAD_NAME;
       if (keys.some((each) => each.name === name)) return nameTaken(name);
       if (keys.length >= MAX_KEYS) return TOO_MANY;
@@ -88,8 +87,8 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       log('info', 'key_added', { name });
       return { kind: 'added', name, key };
     },
-    /** Changes the limits that `change` names. */
-    limit(name: string, change: unknown): { readonly kind: 'limited' } | Refused {
+    /** Changes the limits that `change` names; null once they are on disk and in effect. */
+    limit(name: string, change: unknown): Refusal | null {
       const key = keys.find((each) => each.name === name);
       if (key === undefined) return unknownName(name);
       const changed = changedLimits(key.limits, change);
@@ -98,11 +97,11 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       const problem = replace(keys.map((each) => (each === key ? { ...key, limits } : each)));
       if (problem !== null) return problem;
       log('info', 'key_limited', { name, ...limits });
-      return { kind: 'limited' };
+      return null;
     },
     /** Null if the key has no limit, or no key has this name. */
     limitsOf: (name: string): KeyLimitValues | null => limited.get(name) ?? null,
-    revoke(name: string): { readonly kind: 'revoked' } | Refused {
+    revoke(name: string): Refusal | null {
       const left = keys.filter((each) => each.name !== name);
       if (left.length === keys.length) return unknownName(name);
       const problem = replace(left);
@@ -110,7 +109,7 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       used.delete(name);
       uses.changed();
       log('info', 'key_revoked', { name });
-      return { kind: 'revoked' };
+      return null;
     },
     /** The name of the key with this digest, which counts as used now; null if there is none. */
     use(digest: string): string | null {
@@ -139,8 +138,6 @@ function limitsByName(keys: readonly StoredKey[]): ReadonlyMap<string, KeyLimitV
   return new Map(limited.map(({ name, limits }) => [name, limits]));
 }
 
-const refused = (error: GatewayError): Refused => ({ kind: 'refused', error });
-
 const BAD_NAME = refused(
   invalidParam(
     'name',
@@ -154,7 +151,7 @@ const TOO_MANY = refused({
   message: `The limit of ${MAX_KEYS} keys is reached; revoke one that is no longer used.`,
 });
 
-const nameTaken = (name: string): Refused =>
+const nameTaken = (name: string): Refusal =>
   refused({
     status: 409,
     code: 'key_exists',
@@ -162,7 +159,7 @@ const nameTaken = (name: string): Refused =>
     param: 'name',
   });
 
-const unknownName = (name: string): Refused =>
+const unknownName = (name: string): Refusal =>
   refused({
     status: 404,
     code: 'not_found',
@@ -173,7 +170,7 @@ const unknownName = (name: string): Refused =>
 function changedLimits(
   before: KeyLimitValues,
   change: unknown,
-): { readonly kind: 'limits'; readonly limits: KeyLimitValues } | Refused {
+): { readonly kind: 'limits'; readonly limits: KeyLimitValues } | Refusal {
   const read = z.record(z.string(), z.unknown()).safeParse(change ?? {});
   if (!read.success) return BAD_LIMITS;
   const after = Object.entries({ ...before, ...read.data }).filter(([, value]) => value !== null);

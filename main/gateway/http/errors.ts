@@ -5,6 +5,7 @@ import {
   type ProviderErrorCode,
   type ServerErrorCode,
 } from '#shared/errors.ts';
+import type { Refusal } from '../../platform/http/routes.ts';
 import { errorBodyFrom, type HttpError, retryAfterHeader } from '../../platform/http/responses.ts';
 
 /** Codes of errors that an upstream caused and the gateway reports. */
@@ -54,6 +55,11 @@ export interface GatewayError extends HttpError {
 export function invalidParam(param: string, rule: string): GatewayError {
   return { status: 400, code: 'invalid_request', param, message: `'${param}' ${rule}.` };
 }
+
+/** An error as the answer of a route. */
+export const refused = (error: GatewayError) =>
+  // The registry's routes and the agent's know fewer codes.
+  ({ kind: 'refused', ...error }) as Refusal;
 
 /** The API whose clients read an error. */
 export type ErrorShape = 'openai' | 'anthropic' | 'ollama';

@@ -250,8 +250,6 @@ export function createChecks(
 }
 
 /** Reads the stored requests, which are more than the live feed shows. */
-export type RequestReader = ReturnType<typeof createRequestReader>;
-
 function createRequestReader(deps: {
   readonly rows: () => readonly RequestRow[];
   readonly usage: Pick<UsageRecorder, 'requests' | 'request'>;

@@ -1,5 +1,5 @@
 import { platform } from 'node:os';
-import type { Request, Response } from 'express';
+import { z } from 'zod';
 import {
   HOSTED_IDS,
   type HostedId,
@@ -9,21 +9,22 @@ import {
   type UpstreamId,
 } from '#shared/ids.ts';
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
-import { isObject } from '../../platform/json.ts';
-import type { SettingsView } from '#shared/settings.ts';
+import { isObject, memberOf } from '../../platform/json.ts';
+import { SETTING_SOURCES, type SettingKind, type SettingsView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
 import type { WarmupState } from '#shared/status.ts';
 import type { LiveConfig, Patched } from '../../config/live-config.ts';
-import type { Config } from '../../config/schema.ts';
+import { type Config, ENTRIES, type Entry } from '../../config/schema.ts';
 import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { sendJson } from '../../platform/http/responses.ts';
+import { type Answer, answered, type Route, textAt } from '../../platform/http/routes.ts';
 import { outsideAddresses, urlHost } from '../../platform/http/server.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import { type GatewayError, invalidParam } from '../http/errors.ts';
+import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import { type Preference, preferredReport } from '../routing/preference.ts';
@@ -31,6 +32,7 @@ import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
+import { ownRoute, route } from './routes.ts';
 
 export interface SettingsApi {
   readonly view: () => SettingsView;
@@ -65,55 +67,95 @@ const NO_WARMUP = {
   zero_spend: NO_MONEY,
 } as const satisfies Record<string, GatewayError>;
 
-export function controlHandlers(deps: ControlDeps) {
+export function controlRoutes(deps: ControlDeps): readonly Route[] {
   const { settings, circuits, sightings, isProvider, preference } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings.view()[id].kind === 'failed';
     circuits.reset(id);
     if (isFailing) sightings.changed(id);
   };
-  return {
-    settings: (_req: Request, res: Response) => sendJson(res, 200, settings.view()),
-    changeSettings: (req: Request, res: Response) => {
-      const patched = settings.patch(req.body);
-      if (patched.kind === 'patched') savedUpstreams(req.body).forEach(retry);
-      sendPatched(res, patched, settings.view);
-    },
-    swapUpstreams: (req: Request, res: Response) => {
-      const id = String(req.params['id']);
-      const { with: other } = (req.body ?? {}) as { readonly with?: unknown };
-      if (!isHostedId(id)) sendError(res, notHosted(id));
-      else if (!isHostedId(other) || other === id) sendError(res, wrongPartner(id));
-      else sendPatched(res, settings.swap(id, other), settings.view);
-    },
-    warmUp: (_req: Request, res: Response) => {
+  const patchedAnswer = (patched: Patched) =>
+    patched.kind === 'patched' ? answered(settings.view()) : refused(unpatchedError(patched));
+  const schemas = { body: settingsChangeSchema, answer: settingsViewSchema };
+  return [
+    route('GET', ['/api/v1/settings'], 'control', () => answered(settings.view()), {
+      answer: settingsViewSchema,
+    }),
+    route(
+      'PATCH',
+      ['/api/v1/settings'],
+      'control',
+      ({ json }) => {
+        const patched = settings.patch(json);
+        if (patched.kind === 'patched') savedUpstreams(json).forEach(retry);
+        return patchedAnswer(patched);
+      },
+      schemas,
+    ),
+    route('POST', ['/api/v1/upstreams/:id/swap'], 'control', ({ params: { id = '' }, json }) => {
+      const other = memberOf(json, 'with');
+      if (!isHostedId(id)) return refused(notHosted(id));
+      if (!isHostedId(other) || other === id) return refused(wrongPartner(id));
+      return patchedAnswer(settings.swap(id, other));
+    }),
+    route('POST', ['/api/v1/warmup'], 'control', () => {
       const state = startWarmup(deps);
-      if (state === 'not_configured' || state === 'zero_spend') sendError(res, NO_WARMUP[state]);
-      else sendJson(res, 202, { state });
-    },
-    prefer: (req: Request, res: Response) => {
-      const { id } = (req.body ?? {}) as { readonly id?: unknown };
+      return state === 'not_configured' || state === 'zero_spend'
+        ? refused(NO_WARMUP[state])
+        : answered({ state }, 202);
+    }),
+    route('PUT', ['/api/v1/preference'], 'control', ({ json }) => {
+      const id = memberOf(json, 'id');
       const problem = id === null ? null : notPreferable(id, deps);
-      if (problem !== null) {
-        sendError(res, problem);
-        return;
-      }
+      if (problem !== null) return refused(problem);
       if (isHostedId(id)) preference.begin(id);
       else preference.end();
       const preferred = preference.view();
-      sendJson(res, 200, { preferred: preferred === null ? null : preferredReport(preferred) });
-    },
-    resetCircuit: (req: Request, res: Response) => {
-      const id = String(req.params['id']);
-      if (!isUpstreamId(id) && !isProvider(id)) {
-        sendError(res, noCircuit(id));
-        return;
-      }
+      return answered({ preferred: preferred === null ? null : preferredReport(preferred) });
+    }),
+    route('POST', ['/api/v1/circuits/:id/reset'], 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
-      else circuits.reset(id);
-      sendJson(res, 200, { id });
-    },
-  };
+      else if (isProvider(id)) circuits.reset(id);
+      else return refused(noCircuit(id));
+      return answered({ id });
+    }),
+  ];
+}
+
+/* The settings as the API shows and takes them, from their table. */
+
+const kinds = [...new Set(ENTRIES.map(({ setting }) => setting.kind.name))];
+
+const settingViewSchema = z.strictObject({
+  value: z.unknown(),
+  source: z.enum(SETTING_SOURCES),
+  env: z.string(),
+  kind: z.enum(kinds as [SettingKind, ...SettingKind[]]),
+  default: z.unknown(),
+  allowed: z.string(),
+  meaning: z.string(),
+  choices: z.array(z.strictObject({ value: z.string(), meaning: z.string() })).exactOptional(),
+  secret: z.literal(true).exactOptional(),
+  restart: z.literal(true).exactOptional(),
+});
+
+const settingsViewSchema: z.ZodType<SettingsView> = z
+  .record(z.string(), z.record(z.string(), settingViewSchema))
+  .meta({ id: 'Settings' });
+
+const sections = Map.groupBy(ENTRIES, ({ section }) => section);
+
+/** Any number of settings; null puts the default back. */
+const settingsChangeSchema = z
+  .strictObject(Object.fromEntries([...sections].map(([name, its]) => [name, changeOf(its)])))
+  .partial()
+  .meta({ id: 'SettingsChange' });
+
+function changeOf(section: readonly Entry[]) {
+  const changes = section.map(({ key, setting }) => {
+    return [key, setting.kind.schema.nullable().optional().describe(setting.meaning)] as const;
+  });
+  return z.strictObject(Object.fromEntries(changes));
 }
 
 /** An owner who saves an upstream expects it to be tried, even if the fault was not in its settings. */
@@ -159,11 +201,6 @@ function noCircuit(id: string): GatewayError {
   return { status: 404, code: 'not_found', message };
 }
 
-function sendPatched(res: Response, patched: Patched, view: () => SettingsView): void {
-  if (patched.kind === 'patched') sendJson(res, 200, view());
-  else sendError(res, unpatchedError(patched));
-}
-
 function unpatchedError(unpatched: Exclude<Patched, { readonly kind: 'patched' }>): GatewayError {
   const { message } = unpatched;
   if (unpatched.kind === 'unwritten') return { status: 500, code: 'settings_unwritten', message };
@@ -187,53 +224,41 @@ interface AccessDeps {
 const DEFAULT_LINES = 200;
 const MAX_LINES = 2_000;
 
-export function accessHandlers({ browsers, about, controlToken, app }: AccessDeps) {
-  return {
-    prove: (req: Request, res: Response) => {
+export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps): readonly Route[] {
+  return [
+    ownRoute('GET', ['/api/v1/proof'], 'anyone', (req, res) => {
       const { nonce } = req.query;
-      if (isNonce(nonce)) {
+      if (isNonce(nonce))
         sendJson(res, 200, { proof: controlProof(controlToken, nonce, ownEnd(req.socket)) });
-        return;
-      }
-      sendError(res, invalidParam('nonce', 'must be 64 lower-case hex digits'));
-    },
-    browsers: (_req: Request, res: Response) => sendJson(res, 200, { data: browsers.list() }),
-    remember: async (req: Request, res: Response) => {
-      const { name } = (req.body ?? {}) as { readonly name?: unknown };
-      if (typeof name !== 'string' || name.trim() === '') {
-        sendError(
-          res,
-          invalidParam('name', "must be a non-empty string, such as the browser's name"),
-        );
-        return;
-      }
-      sendJson(res, 201, await browsers.remember(name.trim()));
-    },
-    forget: async (req: Request, res: Response) => {
-      const id = String(req.params['id']);
-      if (await browsers.forget(id)) {
-        sendJson(res, 200, { id });
-        return;
-      }
+      else sendError(res, invalidParam('nonce', 'must be 64 lower-case hex digits'));
+    }),
+    route('GET', ['/api/v1/browsers'], 'control', () => answered({ data: browsers.list() })),
+    route('POST', ['/api/v1/browsers'], 'control', async ({ json }) => {
+      const name = textAt(json, 'name')?.trim() ?? '';
+      if (name !== '') return answered(await browsers.remember(name), 201);
+      return refused(
+        invalidParam('name', "must be a non-empty string, such as the browser's name"),
+      );
+    }),
+    route('DELETE', ['/api/v1/browsers/:id'], 'control', async ({ params: { id = '' } }) => {
+      if (await browsers.forget(id)) return answered({ id });
       const message = `There is no remembered browser "${id.slice(0, 100)}".`;
-      sendError(res, { status: 404, code: 'not_found', message });
-    },
-    about: (_req: Request, res: Response) =>
-      sendJson(res, 200, {
+      return refused({ status: 404, code: 'not_found', message });
+    }),
+    route('GET', ['/api/v1/about'], 'control', () =>
+      answered({
         version: app().version,
         dataDirectory: about.dataDirectory,
         ...processFacts(),
       }),
-    logs: async (req: Request, res: Response) => {
-      const lines = Number(req.query['lines'] ?? DEFAULT_LINES);
-      const count = Number.isInteger(lines) && lines > 0 ? Math.min(lines, MAX_LINES) : null;
-      if (count === null) {
-        sendError(res, invalidParam('lines', 'must be a whole number of at least 1'));
-        return;
-      }
-      sendJson(res, 200, { lines: await about.logLines(count) });
-    },
-  };
+    ),
+    route('GET', ['/api/v1/logs'], 'control', async ({ query }) => {
+      const lines = Number(query['lines'] ?? DEFAULT_LINES);
+      if (!Number.isInteger(lines) || lines < 1)
+        return refused(invalidParam('lines', 'must be a whole number of at least 1'));
+      return answered({ lines: await about.logLines(Math.min(lines, MAX_LINES)) });
+    }),
+  ];
 }
 
 interface KeyDeps {
@@ -242,14 +267,14 @@ interface KeyDeps {
   readonly config: () => Config;
 }
 
-export function keyHandlers({ keys, keyLimits, config }: KeyDeps) {
+export function keyRoutes({ keys, keyLimits, config }: KeyDeps): readonly Route[] {
   const limitsOf = (key: string): readonly KeyLimitUse[] =>
     keyLimits.of(key).map(({ name, limit, used, until }) => {
       return { name, limit, used, resetsAt: isoTime(until) };
     });
-  return {
-    list: (_req: Request, res: Response) => {
-      const list: KeyList = {
+  return [
+    route('GET', ['/api/v1/keys'], 'control', () =>
+      answered<KeyList>({
         keys: keys.list().map(({ name, createdAt, lastUsedAt }) => ({
           name,
           createdAt: isoTime(createdAt),
@@ -257,29 +282,20 @@ export function keyHandlers({ keys, keyLimits, config }: KeyDeps) {
           limits: limitsOf(name),
         })),
         unnamed: config().gateway.apiKeys.length,
-      };
-      sendJson(res, 200, list);
-    },
-    add: (req: Request, res: Response) => {
-      const body = req.body as { readonly name?: unknown; readonly limits?: unknown } | undefined;
-      const added = keys.add(body?.name, body?.limits);
-      if (added.kind === 'refused') sendError(res, added.error);
-      else sendJson(res, 201, { name: added.name, key: added.key });
-    },
-    limit: (req: Request, res: Response) => {
-      const name = String(req.params['name']);
-      const body = req.body as { readonly limits?: unknown } | undefined;
-      const limited = keys.limit(name, body?.limits);
-      if (limited.kind === 'refused') sendError(res, limited.error);
-      else sendJson(res, 200, { name, limits: limitsOf(name) });
-    },
-    revoke: (req: Request, res: Response) => {
-      const name = String(req.params['name']);
-      const revoked = keys.revoke(name);
-      if (revoked.kind === 'refused') sendError(res, revoked.error);
-      else sendJson(res, 200, { name });
-    },
-  };
+      }),
+    ),
+    route('POST', ['/api/v1/keys'], 'control', ({ json }) => {
+      const added = keys.add(memberOf(json, 'name'), memberOf(json, 'limits'));
+      return added.kind === 'refused' ? added : answered({ name: added.name, key: added.key }, 201);
+    }),
+    route('PATCH', ['/api/v1/keys/:name'], 'control', ({ params: { name = '' }, json }) => {
+      const refusal = keys.limit(name, memberOf(json, 'limits'));
+      return refusal ?? answered({ name, limits: limitsOf(name) });
+    }),
+    route('DELETE', ['/api/v1/keys/:name'], 'control', ({ params: { name = '' } }) => {
+      return keys.revoke(name) ?? answered({ name });
+    }),
+  ];
 }
 
 interface SharingDeps {
@@ -289,63 +305,48 @@ interface SharingDeps {
 }
 
 /** Changes the addresses that the gateway listens on, while it is running. */
-export function sharingHandlers(deps: SharingDeps) {
+export function sharingRoutes(deps: SharingDeps): readonly Route[] {
   const { config, lifecycle } = deps;
-  return {
-    view: (_req: Request, res: Response) => {
-      const sharing: Sharing = {
+  return [
+    route('GET', ['/api/v1/sharing'], 'control', () =>
+      answered<Sharing>({
         host: config().gateway.host,
         url: lifecycle.outsideUrl(),
         isShared: lifecycle.isShared(),
         addresses: outsideAddresses(),
         platform: platform(),
-      };
-      sendJson(res, 200, sharing);
-    },
-    change: async (req: Request, res: Response) => {
-      const body: unknown = req.body;
-      const host = isObject(body) ? body['host'] : undefined;
-      if (typeof host !== 'string' || host.trim() === '') {
-        sendError(
-          res,
-          invalidParam('host', 'must be an address of this machine, such as 192.168.1.20'),
-        );
-        return;
-      }
-      const changed = await change(host.trim(), deps);
-      if (changed.kind === 'refused') sendError(res, changed.error);
-      else sendJson(res, 200, changed.value);
-    },
-  };
+      }),
+    ),
+    route('PUT', ['/api/v1/sharing'], 'control', ({ json }) => {
+      const host = textAt(json, 'host')?.trim() ?? '';
+      if (host !== '') return share(host, deps);
+      return refused(
+        invalidParam('host', 'must be an address of this machine, such as 192.168.1.20'),
+      );
+    }),
+  ];
 }
 
-type Changed =
-  | { readonly kind: 'changed'; readonly value: SharingChanged }
-  | { readonly kind: 'refused'; readonly error: GatewayError };
-
 /** Listens first, then saves: an address that cannot be bound would make the next start fail. */
-async function change(
+async function share(
   host: string,
   { settings, lifecycle }: Pick<SharingDeps, 'settings' | 'lifecycle'>,
-): Promise<Changed> {
+): Promise<Answer<SharingChanged>> {
   const tree = { gateway: { host } };
   const problem = settings.check(tree);
-  if (problem !== null) return { kind: 'refused', error: unpatchedError(problem) };
+  if (problem !== null) return refused(unpatchedError(problem));
   const move = await lifecycle.prepareMove(host);
   if (move.kind === 'failed') {
     const { message } = move;
-    return {
-      kind: 'refused',
-      error: { status: 409, code: 'cannot_listen', message, param: 'host' },
-    };
+    return refused({ status: 409, code: 'cannot_listen', message, param: 'host' });
   }
   const patched = settings.patch(tree);
   if (patched.kind !== 'patched') {
     if (move.kind === 'ready') move.rollBack();
-    return { kind: 'refused', error: unpatchedError(patched) };
+    return refused(unpatchedError(patched));
   }
   if (move.kind === 'ready') move.commit();
   const { port } = new URL(lifecycle.url());
   const url = `http://${urlHost(outsideHost(host))}:${port}`;
-  return { kind: 'changed', value: { applied: move.kind === 'ready' ? 'now' : move.kind, url } };
+  return answered({ applied: move.kind === 'ready' ? 'now' : move.kind, url });
 }

@@ -12,6 +12,8 @@ import {
   windowsLine,
 } from '../install/scripts.ts';
 import { isLoopbackHost } from '../../platform/http/server.ts';
+import type { Route } from '../../platform/http/routes.ts';
+import { ownRoute } from './routes.ts';
 
 export type OwnPackage =
   | {
@@ -29,7 +31,8 @@ type Packed = Extract<OwnPackage, { readonly kind: 'packed' }>;
 interface InstallDeps {
   readonly ownPackage: () => Promise<OwnPackage>;
   readonly isShared: () => boolean;
-  readonly outsideUrl: (req: Request) => string;
+  /** The address at which other machines reach this gateway. */
+  readonly gatewayUrl: (req: Request) => string;
 }
 
 const NOT_SHARED: GatewayError = {
@@ -39,7 +42,7 @@ const NOT_SHARED: GatewayError = {
     "This gateway listens on this machine only, so no other machine can install from it. Share it in the dashboard (Settings, Share on a network), or set SWITCHYARD_HOST to this machine's address in your network and SWITCHYARD_API_KEYS to a key of your own, then restart it.",
 };
 
-export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDeps) {
+export function installRoutes({ ownPackage, isShared, gatewayUrl }: InstallDeps): readonly Route[] {
   const withPackage =
     (send: (packed: Packed, req: Request, res: Response) => void) =>
     async (req: Request, res: Response): Promise<void> => {
@@ -57,23 +60,31 @@ export function installHandlers({ ownPackage, isShared, outsideUrl }: InstallDep
       const text = installer({ ...packed, url: askedUrl(req) });
       sendFile(res, 'text/plain; charset=utf-8', Buffer.from(text));
     });
-  return {
-    unix: script(unixInstaller),
-    windows: script(windowsInstaller),
-    tarball: withPackage(({ tarball }, _req, res) => {
-      sendFile(res, 'application/octet-stream', tarball);
-    }),
-    lines: withPackage((packed, req, res) => {
-      const url = outsideUrl(req);
-      const installed: Installed = { ...packed, url };
-      const lines: InstallLines = {
-        version: packed.version,
-        unix: { line: unixLine(url), sha256: hash('sha256', unixInstaller(installed)) },
-        windows: { line: windowsLine(url), sha256: hash('sha256', windowsInstaller(installed)) },
-      };
-      sendJson(res, 200, lines);
-    }),
-  };
+  return [
+    ownRoute('GET', ['/install'], 'anyone', script(unixInstaller)),
+    ownRoute('GET', ['/install.ps1'], 'anyone', script(windowsInstaller)),
+    ownRoute(
+      'GET',
+      ['/install/package.tgz'],
+      'anyone',
+      withPackage(({ tarball }, _req, res) => sendFile(res, 'application/octet-stream', tarball)),
+    ),
+    ownRoute(
+      'GET',
+      ['/api/v1/install'],
+      'control',
+      withPackage((packed, req, res) => {
+        const url = gatewayUrl(req);
+        const installed: Installed = { ...packed, url };
+        const lines: InstallLines = {
+          version: packed.version,
+          unix: { line: unixLine(url), sha256: hash('sha256', unixInstaller(installed)) },
+          windows: { line: windowsLine(url), sha256: hash('sha256', windowsInstaller(installed)) },
+        };
+        sendJson(res, 200, lines);
+      }),
+    ),
+  ];
 }
 
 function sendFile(res: Response, type: string, body: Buffer): void {

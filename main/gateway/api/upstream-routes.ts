@@ -1,13 +1,11 @@
-import type { Request, Response } from 'express';
 import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
 import { httpUrl } from '../../config/setting-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { sendJson } from '../../platform/http/responses.ts';
-import { type GatewayError, invalidParam } from '../http/errors.ts';
-import { sendError } from '../http/responses.ts';
+import { answered, type Route, textAt } from '../../platform/http/routes.ts';
+import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { Adjustments } from '../upstream/adjustments.ts';
@@ -15,6 +13,7 @@ import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import { parseBaseAddress, type RemoteUpstream } from '../upstream/upstreams.ts';
+import { route } from './routes.ts';
 
 interface UpstreamDeps {
   readonly http: HttpClient;
@@ -32,7 +31,7 @@ interface UpstreamDeps {
  * circuit; one that would exclude the upstream after a request does so here too. An answered completion closes the
  * circuit, as that of a probe does, and ends what excludes the upstream.
  */
-export function upstreamHandlers(deps: UpstreamDeps) {
+export function upstreamRoutes(deps: UpstreamDeps): readonly Route[] {
   const running = new Map<UpstreamId, Promise<TestOutcome>>();
 
   async function tested(id: UpstreamId, run: () => Promise<TestOutcome>): Promise<TestOutcome> {
@@ -50,41 +49,30 @@ export function upstreamHandlers(deps: UpstreamDeps) {
     return outcome;
   }
 
-  return {
-    test: async (req: Request, res: Response) => {
-      const id = upstreamIn(req, res);
-      if (id === null) return;
+  return [
+    route('POST', ['/api/v1/upstreams/:id/test'], 'control', async ({ params: { id = '' } }) => {
+      if (!isUpstreamId(id)) return refused(noUpstream(id));
       const start = testOf(id, deps);
-      if ('status' in start) {
-        sendError(res, start);
-        return;
-      }
+      if ('status' in start) return refused(start);
       // A second click waits for the result of the first.
       const test = running.get(id) ?? tested(id, start.run).finally(() => running.delete(id));
       running.set(id, test);
-      sendJson(res, 200, (await test).result);
-    },
-    models: async (req: Request, res: Response) => {
-      const id = upstreamIn(req, res);
-      const source = id === null ? null : sourceIn(req, id, deps);
-      if (source === null) return;
-      if ('status' in source) {
-        sendError(res, source);
-        return;
-      }
+      return answered((await test).result);
+    }),
+    route('POST', ['/api/v1/upstreams/:id/models'], 'control', async ({ params, json }) => {
+      const { id = '' } = params;
+      if (!isUpstreamId(id)) return refused(noUpstream(id));
+      const source = sourceIn(json, id, deps);
+      if ('status' in source) return refused(source);
       const list = await fetchModels(source, deps);
-      if (list.kind === 'models') sendJson(res, 200, { models: list.models });
-      else sendError(res, list.error);
-    },
-  };
+      return list.kind === 'models' ? answered({ models: list.models }) : refused(list.error);
+    }),
+  ];
 }
 
-function upstreamIn(req: Request, res: Response): UpstreamId | null {
-  const id = String(req.params['id']);
-  if (isUpstreamId(id)) return id;
+function noUpstream(id: string): GatewayError {
   const message = `There is no upstream "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
-  sendError(res, { status: 404, code: 'not_found', message });
-  return null;
+  return { status: 404, code: 'not_found', message };
 }
 
 type Start = { readonly run: () => Promise<TestOutcome> } | GatewayError;
@@ -127,19 +115,16 @@ async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<T
 }
 
 /** An address that is not saved yet, with its key, or else those from the settings. */
-function sourceIn(req: Request, id: UpstreamId, deps: UpstreamDeps): ModelSource | GatewayError {
-  const body = (req.body ?? {}) as Readonly<Record<string, unknown>>;
-  const { baseUrl, apiKey } = body;
+function sourceIn(json: unknown, id: UpstreamId, deps: UpstreamDeps): ModelSource | GatewayError {
+  const [baseUrl, apiKey] = [textAt(json, 'baseUrl'), textAt(json, 'apiKey') || null];
   const saved = { apiKey: null, headers: {}, ...deps.config()[id] };
-  if (typeof baseUrl === 'string' && baseUrl !== saved.baseUrl) {
+  if (baseUrl !== null && baseUrl !== saved.baseUrl) {
     if (!httpUrl.schema.safeParse(baseUrl).success)
       return invalidParam('baseUrl', 'must be an http:// or https:// address');
     // A saved key goes to the saved address only.
-    const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : null;
-    return { id, baseAddress: parseBaseAddress(baseUrl, id), apiKey: key, headers: {} };
+    return { id, baseAddress: parseBaseAddress(baseUrl, id), apiKey, headers: {} };
   }
   if (saved.baseUrl === null) return notConfigured(`'${id}.baseUrl' is not set.`);
-  const key = typeof apiKey === 'string' && apiKey !== '' ? apiKey : saved.apiKey;
   const baseAddress = parseBaseAddress(saved.baseUrl, id);
-  return { id, baseAddress, apiKey: key, headers: saved.headers };
+  return { id, baseAddress, apiKey: apiKey ?? saved.apiKey, headers: saved.headers };
 }

@@ -1,35 +1,44 @@
 import type { ServerResponse } from 'node:http';
-import type { Request, Response } from 'express';
+import { z } from 'zod';
 import type { GpuFigures } from '#shared/agent.ts';
-import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
+import type { LiveEvent, ProvidersSummary, RequestRow } from '#shared/live.ts';
+import { statusReportSchema } from '#shared/status.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import { FACETS, REQUEST_FILTERS, type RequestsWanted } from '#shared/request-filter.ts';
+import {
+  FACETS,
+  REQUEST_FILTERS,
+  type RequestPage,
+  type RequestsWanted,
+} from '#shared/request-filter.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import type { AskedModel, AskedModels } from '#shared/models.ts';
 import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody } from '../../platform/http/responses.ts';
+import { answered, type Route, type RouteRequest, textAt } from '../../platform/http/routes.ts';
 import { processUsage } from '../../platform/process.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
-import { errorShapeFor, type GatewayError, invalidParam } from '../http/errors.ts';
-import { sendError } from '../http/responses.ts';
+import { errorShapeFor, type GatewayError, invalidParam, refused } from '../http/errors.ts';
 import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
-import type { Monitor, RequestReader } from '../monitoring/monitor.ts';
+import type { Monitor } from '../monitoring/monitor.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
 import type { Windows } from '../routing/windows.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { type RemoteUpstream, type LocalTarget, takenModels } from '../upstream/upstreams.ts';
+import { keptRowSchema } from '../usage/kept-rows.ts';
+import { ownRoute, route } from './routes.ts';
 import { ASKED_DAYS, type AskedAt } from '../usage/asked.ts';
 import { useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
 
-type Monitored = 'stats' | 'traffic' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed';
+type Monitored =
+  'stats' | 'traffic' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed' | 'requests';
 
 interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
   readonly clock: Clock;
@@ -56,8 +65,8 @@ function badCode(command: string): GatewayError {
   return { status: 401, code: 'invalid_code', message };
 }
 
-export function appHandlers(deps: AppDeps) {
-  const { config, pickLocal, remotes, catalogue, status, feed, sessions } = deps;
+export function appRoutes(deps: AppDeps): readonly Route[] {
+  const { config, pickLocal, remotes, catalogue, status, feed, sessions, requests } = deps;
   const listedBy = (upstream: RemoteUpstream) => catalogue.listedBy(upstream);
   const models = () =>
     modelList({
@@ -67,66 +76,104 @@ export function appHandlers(deps: AppDeps) {
       listedBy,
       windowAt: deps.windows.windowAt,
     });
-  return {
-    models: (req: Request, res: Response) => {
+  return [
+    route('GET', ['/api/v1/models', '/v1/models'], 'callers', (request) => {
       // Codex wants a catalogue in its own form; with an empty one it keeps the one it brings (ding113/claude-code-hub#1342).
-      const catalog = 'client_version' in req.query ? { models: [] } : {};
-      const list = asksForAnthropic(req) ? asAnthropicPage(models()) : models();
-      sendJson(res, 200, { ...list, ...catalog });
-    },
-    model: (req: Request, res: Response) => {
+      const catalog = 'client_version' in request.query ? { models: [] } : {};
+      const list = asksForAnthropic(request) ? asAnthropicPage(models()) : models();
+      return answered({ ...list, ...catalog });
+    }),
+    route('GET', ['/api/v1/models/asked'], 'callers', async () => {
+      const { names, problem } = await deps.usage.asked();
+      const listed = models().data.flatMap(({ id, alias_of: of }) => (of === undefined ? id : []));
+      const known = { listed, aliases: config().routing.modelAliases, nameOf: deps.nameOf };
+      return answered({ days: ASKED_DAYS, ...askedModels(names, known), problem });
+    }),
+    route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', (request) => {
       // Names such as `org/model` have a slash.
-      const id = [req.params['id']].flat().join('/');
+      const id = [request.params['id']].flat().join('/');
       const { data } = models();
       const isAlike = (each: ModelEntry) => each.id.toLowerCase() === id.toLowerCase();
       // OpenCode asks in lower case (diegosouzapw/OmniRoute#5135).
       const model = data.find((each) => each.id === id) ?? data.find(isAlike);
-      if (model === undefined) sendError(res, noModel(id));
-      else sendJson(res, 200, asksForAnthropic(req) ? asAnthropicModel(model) : model);
-    },
-    askedModels: async (_req: Request, res: Response) => {
-      const { names, problem } = await deps.usage.asked();
-      const listed = models().data.flatMap(({ id, alias_of: of }) => (of === undefined ? id : []));
-      const known = { listed, aliases: config().routing.modelAliases, nameOf: deps.nameOf };
-      sendJson(res, 200, { days: ASKED_DAYS, ...askedModels(names, known), problem });
-    },
-    status: (req: Request, res: Response) => {
-      sendJson(res, 200, status(req.get('x-gateway-force-zero') ?? '0', 'known'));
-    },
-    events: (req: Request, res: Response) => {
+      if (model === undefined) return refused(noModel(id));
+      return answered(asksForAnthropic(request) ? asAnthropicModel(model) : model);
+    }),
+    route(
+      'GET',
+      ['/api/v1/status'],
+      'callers',
+      ({ headers }) => answered(status(String(headers['x-gateway-force-zero'] ?? '0'), 'known')),
+      { answer: statusReportSchema },
+    ),
+    route('GET', ['/api/v1/history'], 'callers', async ({ query: { range = 'day' } }) => {
+      const known = HISTORY_RANGES.find((each) => each === range);
+      if (known === undefined)
+        return refused(invalidParam('range', `must be one of ${HISTORY_RANGES.join(', ')}`));
+      return answered(withNames(await deps.usage.history(known), deps.nameOf));
+    }),
+    route(
+      'GET',
+      ['/api/v1/requests'],
+      'callers',
+      async ({ query }) => {
+        const wanted = wantedOf(query);
+        return 'code' in wanted ? refused(wanted) : answered(await requests.page(wanted));
+      },
+      { answer: requestPageSchema },
+    ),
+    route(
+      'GET',
+      ['/api/v1/requests/:id'],
+      'callers',
+      async ({ params: { id = '' } }) => {
+        const row = await requests.one(id);
+        return row === null ? refused(notFound(id)) : answered(row);
+      },
+      { answer: requestRowSchema },
+    ),
+    ownRoute('GET', ['/api/v1/events'], 'callers', (req, res) => {
       if (req.method === 'HEAD') {
         res.writeHead(200, EVENTS_HEAD).end();
         return;
       }
       streamEvents(res, feed, deps.clock);
       deps.endAtStop(res);
-    },
-    snapshot: async (_req: Request, res: Response) => {
+    }),
+    route('GET', ['/api/v1/snapshot'], 'callers', async () => {
       await deps.sightings.look();
-      sendJson(res, 200, feed.snapshot());
-    },
-    metrics: (_req: Request, res: Response) => sendMetrics(res, deps),
-    history: async (req: Request, res: Response) => {
-      const { range = 'day' } = req.query;
-      const known = HISTORY_RANGES.find((each) => each === range);
-      if (known === undefined)
-        sendError(res, invalidParam('range', `must be one of ${HISTORY_RANGES.join(', ')}`));
-      else sendJson(res, 200, withNames(await deps.usage.history(known), deps.nameOf));
-    },
-    alive: (_req: Request, res: Response) => sendJson(res, 200, { status: 'ok' }),
-    ready: (_req: Request, res: Response) => {
+      return answered(feed.snapshot());
+    }),
+    ownRoute('GET', ['/metrics'], 'callers', (_req, res) => sendMetrics(res, deps)),
+    route('GET', ['/healthz'], 'anyone', () => answered({ status: 'ok' })),
+    route('GET', ['/readyz'], 'anyone', () => {
       const { ok } = status('0');
-      sendJson(res, ok ? 200 : 503, { status: ok ? 'ready' : 'no upstream can serve now' });
-    },
-    redeemCode: async (req: Request, res: Response) => {
-      const body = req.body as { readonly code?: unknown } | undefined;
-      const token = typeof body?.code === 'string' ? await sessions.redeem(body.code) : null;
-      if (token === null) sendError(res, badCode(deps.app().command));
-      else sendJson(res, 200, { token, keep: deps.isDemo ? 'browser' : 'tab' });
-    },
-    newLink: (_req: Request, res: Response) => sendJson(res, 200, { link: deps.controlLink() }),
-  };
+      return answered({ status: ok ? 'ready' : 'no upstream can serve now' }, ok ? 200 : 503);
+    }),
+    route('POST', ['/api/v1/sessions'], 'anyone', async ({ json }) => {
+      const token = await sessions.redeem(textAt(json, 'code') ?? '');
+      if (token === null) return refused(badCode(deps.app().command));
+      return answered({ token, keep: deps.isDemo ? 'browser' : 'tab' });
+    }),
+    route('POST', ['/api/v1/sessions/codes'], 'control', () =>
+      answered({ link: deps.controlLink() }),
+    ),
+  ];
 }
+
+/** A request that has ended, or one that runs. */
+const requestRowSchema: z.ZodType<RequestRow> = keptRowSchema
+  .extend({ state: z.enum(['running', ...keptRowSchema.shape.state.options]) })
+  .meta({ id: 'Request' });
+
+const requestPageSchema: z.ZodType<RequestPage> = z
+  .strictObject({
+    data: z.array(requestRowSchema),
+    counts: z.record(z.enum(REQUEST_FILTERS), z.int().nonnegative()),
+    facets: z.record(z.enum(FACETS), z.array(z.string())),
+    machines: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'RequestPage' });
 
 function withNames(history: UsageHistory, nameOf: AppDeps['nameOf']): HistoryReport {
   const ids = [...history.machines, ...history.parts].flatMap(({ provider }) => provider ?? []);
@@ -138,7 +185,7 @@ function noModel(id: string): GatewayError {
   return { status: 404, code: 'model_not_found', message };
 }
 
-function sendMetrics(res: Response, deps: AppDeps): void {
+function sendMetrics(res: ServerResponse, deps: AppDeps): void {
   const { app, status, stats, traffic, circuits, summary, budgets, keys, keyLimits } = deps;
   const families = metricsOf({
     version: app().version,
@@ -196,23 +243,7 @@ function streamEvents(res: ServerResponse, feed: LiveFeed, clock: Clock): void {
   });
 }
 
-export function requestHandlers({ requests }: { readonly requests: RequestReader }) {
-  return {
-    list: async (req: Request, res: Response) => {
-      const wanted = wantedOf(req.query);
-      if ('code' in wanted) sendError(res, wanted);
-      else sendJson(res, 200, await requests.page(wanted));
-    },
-    get: async (req: Request, res: Response) => {
-      const id = String(req.params['id']);
-      const row = await requests.one(id);
-      if (row === null) sendError(res, notFound(id));
-      else sendJson(res, 200, row);
-    },
-  };
-}
-
-type Query = Request['query'];
+type Query = RouteRequest['query'];
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 500;
@@ -300,8 +331,8 @@ interface ModelEntry {
 }
 
 /** Claude Code asks for its picker with a limit (https://code.claude.com/docs/en/llm-gateway-protocol#model-discovery). */
-const asksForAnthropic = (req: Request): boolean =>
-  errorShapeFor({ url: req.url, headers: req.headers }) === 'anthropic' || 'limit' in req.query;
+const asksForAnthropic = ({ path, headers, query }: RouteRequest): boolean =>
+  errorShapeFor({ url: path, headers }) === 'anthropic' || 'limit' in query;
 
 /** Also in Anthropic's form, whose fields have other names. */
 function asAnthropicModel(entry: ModelEntry) {
