@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
-import { storedRow } from '../../main/gateway/usage/messages.ts';
+import { storedRow } from '../../main/gateway/usage/queries.ts';
 import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
 import { temporaryDirectory } from './gateway.ts';
 

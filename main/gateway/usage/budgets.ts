@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import type { Log } from '../../platform/log.ts';
-import type { DaySum, UsageBefore } from './messages.ts';
+import type { DaySum, UsageBefore } from './queries.ts';
 
 /** A budget of an upstream and how much of it is spent; money in billionths of the currency. */
 export interface BudgetAt {

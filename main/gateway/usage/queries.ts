@@ -17,11 +17,65 @@ import {
   type UsageFigures,
 } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
-import { askedQueries } from './asked.ts';
-import type { DaySum, HistoryQuery, UsageBefore, UsageSpan, UsageWrite } from './messages.ts';
-import { NO_USAGE, type UsagePlace } from './tally.ts';
+import { type AskedAt, askedQueries } from './asked.ts';
+import { type Increment, NO_USAGE, type UsagePlace } from './tally.ts';
 
 export type UsageQueries = ReturnType<typeof createUsageQueries>;
+
+/** One transaction: all of it is stored or nothing. It is sent only once, so nothing is counted twice. */
+export interface UsageWrite {
+  readonly nowMs: number;
+  readonly increments: readonly Increment[];
+  /** The newest requests that have ended, oldest first. */
+  readonly rows: readonly StoredRow[];
+  readonly asked: readonly AskedAt[];
+}
+
+/** A request as it is stored. Made before it is sent: cloning the row takes longer than writing it as text. */
+interface StoredRow {
+  readonly isDone: boolean;
+  readonly json: string;
+}
+
+export const storedRow = (row: RequestRow): StoredRow => ({
+  isDone: row.state === 'done',
+  json: JSON.stringify(row),
+});
+
+type UsageSpan = 'minute' | 'hour' | 'day';
+
+export interface HistoryQuery {
+  readonly span: UsageSpan;
+  readonly from: number;
+  readonly to: number;
+  readonly stepMs: number;
+  /** Rows are summed over steps of this length; not days, which may have 23 or 25 hours. */
+  readonly groupMs: number;
+  readonly dayFrom: number;
+  readonly monthFrom: number;
+}
+
+/** Of machines and models, the busiest; all others together, and a model that an upstream chose, have an empty name. */
+export type HistoryRows = ReturnType<UsageQueries['history']>;
+
+/** A sum over one day. */
+export interface DaySum {
+  readonly name: string;
+  /** When it began, in wall-clock milliseconds. */
+  readonly day: number;
+  readonly sum: number;
+}
+
+/** The sums of the last two months at the start, the oldest first. */
+export interface UsageBefore {
+  /** Money, in billionths, by upstream. */
+  readonly spent: readonly DaySum[];
+  /** By key. */
+  readonly keyRequests: readonly DaySum[];
+  readonly keyTokens: readonly DaySum[];
+}
+
+export const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyTokens: [] };
 
 export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -237,11 +291,7 @@ type MachineRow = { readonly at: number; readonly machine: string } & MachineFig
 /** Figures with the columns that identify what they belong to. */
 type PlaceRow<Column extends keyof UsagePlace> = Pick<UsagePlace, Column> & UsageFigures;
 
-interface Steps {
-  readonly span: UsageSpan;
-  readonly stepMs: number;
-  /** Rows are summed over steps of this length; not days, which may have 23 or 25 hours. */
-  readonly groupMs: number;
+interface Steps extends Pick<HistoryQuery, 'span' | 'stepMs' | 'groupMs'> {
   readonly from: (now: number) => number;
 }
 

@@ -15,8 +15,13 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { askedOf, createAskedTally } from './asked.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
-import { type HistoryQuery, type HistoryRows, storedRow } from './messages.ts';
-import { MAX_REQUESTS, queryOf } from './queries.ts';
+import {
+  type HistoryQuery,
+  type HistoryRows,
+  MAX_REQUESTS,
+  queryOf,
+  storedRow,
+} from './queries.ts';
 import type { UsageStore } from './store.ts';
 import { type Count, createTally, NO_USAGE } from './tally.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';

@@ -3,22 +3,14 @@ import { Worker } from 'node:worker_threads';
 import { createPending } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import {
-  NOTHING_BEFORE,
-  type ReadBy,
-  type ReadName,
-  type UsageBefore,
-  type UsageMessage,
-  type UsageQuestion,
-  type UsageReads,
-  type UsageReply,
-  type UsageWorkerData,
-  type UsageWrite,
-} from './messages.ts';
+import { NOTHING_BEFORE, type UsageBefore, type UsageWrite } from './queries.ts';
+import type { UsageMessage, UsageReads, UsageReply, UsageWorkerData } from './usage-worker.ts';
 
 /** Null also if nothing is stored, or it cannot be read. */
 type Reads = {
-  readonly [Name in ReadName]: (by: ReadBy<Name>) => Promise<ReturnType<UsageReads[Name]> | null>;
+  readonly [Name in keyof UsageReads]: (
+    by: Parameters<UsageReads[Name]>[0],
+  ) => Promise<Awaited<ReturnType<UsageReads[Name]>> | null>;
 };
 
 /** Stores usage across restarts. */
@@ -106,11 +98,12 @@ export async function openUsageStore(
   }
   if (first.warning !== null) log('error', 'usage_damaged', { error: first.warning });
   const send = (message: UsageMessage) => worker.postMessage(message, []);
-  const ask = <Name extends ReadName>(question: UsageQuestion<Name>) =>
-    questions.ask((id) => {
-      if (isOver) questions.answer(id, null);
-      else send({ kind: 'question', id, question });
-    }) as Promise<ReturnType<UsageReads[Name]> | null>;
+  const asking = <Name extends keyof Reads>(read: Name) =>
+    ((by) =>
+      questions.ask((id) => {
+        if (isOver) questions.answer(id, null);
+        else send({ kind: 'question', id, read, by });
+      })) as Reads[Name];
   return {
     rows: first.rows,
     before: first.before,
@@ -125,10 +118,10 @@ export async function openUsageStore(
     swap(a, b) {
       if (!isOver) send({ kind: 'swap', upstreams: [a, b] });
     },
-    history: (by) => ask<'history'>(['history', by]),
-    requests: (by) => ask<'requests'>(['requests', by]),
-    request: (by) => ask<'request'>(['request', by]),
-    asked: (by) => ask<'asked'>(['asked', by]),
+    history: asking('history'),
+    requests: asking('requests'),
+    request: asking('request'),
+    asked: asking('asked'),
     close() {
       if (!isOver) send({ kind: 'close' });
       isOver = true;

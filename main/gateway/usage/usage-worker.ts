@@ -1,16 +1,54 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { assertNever } from '#shared/assert.ts';
+import type { RequestsWanted } from '#shared/request-filter.ts';
 import { codeOf, openUsageDatabase } from './database.ts';
 import {
+  createUsageQueries,
+  HOUR_MS,
+  MAX_REQUESTS,
   NOTHING_BEFORE,
-  type UsageMessage,
-  type UsageQuestion,
-  type UsageReply,
-  type UsageWorkerData,
-} from './messages.ts';
-import { createUsageQueries, HOUR_MS, MAX_REQUESTS, pageOf, type UsageQueries } from './queries.ts';
+  pageOf,
+  type UsageBefore,
+  type UsageQueries,
+  type UsageWrite,
+} from './queries.ts';
 
-/* The thread of the usage database, so that no query and no slow disk can block the gateway. */
+/*
+ * The thread of the usage database, so that no query and no slow disk can block the gateway. Messages are handled in
+ * order, so a read sees every write that was sent before it.
+ */
+
+export interface UsageWorkerData {
+  readonly path: string;
+  readonly nowMs: number;
+}
+
+export type UsageMessage =
+  | { readonly kind: 'write'; readonly write: UsageWrite }
+  /** Two upstreams have changed places, and what is stored goes with them. */
+  | { readonly kind: 'swap'; readonly upstreams: readonly [string, string] }
+  | {
+      readonly kind: 'question';
+      readonly id: number;
+      readonly read: keyof UsageReads;
+      /** The argument of the read. */
+      readonly by: unknown;
+    }
+  | { readonly kind: 'close' };
+
+export type UsageReply =
+  | {
+      readonly kind: 'opened';
+      /** For people; null if there is none. */
+      readonly warning: string | null;
+      /** The newest requests, newest first, as JSON. */
+      readonly rows: readonly string[];
+      readonly before: UsageBefore;
+    }
+  | { readonly kind: 'unusable'; readonly message: string }
+  /** Why the write failed; null if it succeeded. */
+  | { readonly kind: 'written'; readonly problem: string | null }
+  /** Null if it cannot be read. */
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown };
 
 /** Rows of the live feed after a start. */
 const ROWS_AT_START = 100;
@@ -24,6 +62,7 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   }
   const { db, warning } = opened;
   const queries = createUsageQueries(db);
+  const reads = readsOf(queries);
   let prunedAt = 0;
 
   /** A failure does not end the thread: the disk may have space again later. */
@@ -55,10 +94,12 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
         send({ kind: 'written', problem: attempt(() => queries.swap(...message.upstreams)) });
         return;
       case 'question': {
-        const { id, question } = message;
-        void answerTo(question, queries).then((given) =>
-          send({ kind: 'answer', id, answer: given }),
-        );
+        const { id, by } = message;
+        const read = reads[message.read] as (by: unknown) => unknown;
+        const reply = (found: unknown) => send({ kind: 'answer', id, answer: found });
+        void Promise.resolve(by)
+          .then(read)
+          .then(reply, () => reply(null));
         return;
       }
       case 'close':
@@ -76,32 +117,22 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   port.on('message', answer);
 }
 
-type ReadQueries = Pick<UsageQueries, 'history' | 'rows' | 'row' | 'asked'>;
+/** What is read of the database, by one argument each. */
+export type UsageReads = ReturnType<typeof readsOf>;
 
-/** Null if the database cannot be read. */
-async function answerTo(question: UsageQuestion, queries: ReadQueries): Promise<unknown> {
-  try {
-    return await read(question, queries);
-  } catch {
-    return null;
-  }
-}
-
-async function read([name, by]: UsageQuestion, queries: ReadQueries): Promise<unknown> {
-  switch (name) {
-    case 'history':
-      return queries.history(by);
-    case 'requests':
-      return pageOf(await parsed(queries.rows(2 * MAX_REQUESTS)), by);
-    case 'request': {
-      const text = queries.row(by);
+function readsOf(queries: UsageQueries) {
+  return {
+    history: queries.history,
+    requests: async (wanted: RequestsWanted) =>
+      pageOf(await parsed(queries.rows(2 * MAX_REQUESTS)), wanted),
+    /** Null if it is not stored. */
+    async request(id: string) {
+      const text = queries.row(id);
       return text === null ? null : ((await parsed([text]))[0] ?? null);
-    }
-    case 'asked':
-      return queries.asked(by);
-    default:
-      return assertNever(name, 'question');
-  }
+    },
+    /** What apps asked for in the 30 days before a time. */
+    asked: queries.asked,
+  };
 }
 
 /** The schema is loaded only when rows are read: loading it would slow down every start. */

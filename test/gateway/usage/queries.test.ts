@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
 import { reportOf } from '../../../main/gateway/usage/recorder.ts';
-import { storedRow } from '../../../main/gateway/usage/messages.ts';
+import { storedRow } from '../../../main/gateway/usage/queries.ts';
 import { createUsageQueries, queryOf } from '../../../main/gateway/usage/queries.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';

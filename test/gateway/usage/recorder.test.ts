@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { outcomeOf, type RequestRow } from '#shared/live.ts';
 import { loadConfig } from '../../../main/config/load.ts';
-import type { UsageWrite } from '../../../main/gateway/usage/messages.ts';
+import type { UsageWrite } from '../../../main/gateway/usage/queries.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createManualClock } from '../../support/clock.ts';
