@@ -20,7 +20,7 @@ import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost, PortTaken } from './app/app.ts';
 import { ownedHost } from './app/shutdown.ts';
-import { VERSION } from './app/package.ts';
+import { VERSION } from './platform/package.ts';
 import { askForLink } from './cli/open.ts';
 import { EXIT } from './cli/command.ts';
 import {

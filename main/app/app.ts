@@ -31,7 +31,7 @@ import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
 import { ownCommand } from '../platform/process.ts';
-import { PACKAGE_ROOT, VERSION } from './package.ts';
+import { PACKAGE_ROOT, VERSION } from '../platform/package.ts';
 import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as textFrom } from 'node:stream/consumers';
-import { z } from 'zod';
 import { namesMachine, withMachineNames, distinctNames } from '#shared/machine-names.ts';
+import type { ProviderList } from '#shared/provider.ts';
+import type { ProviderNotes } from '#shared/provider-notes.ts';
 import { visible } from '#shared/visible.ts';
 import { createFramer, dataOf, eventsOf } from '../gateway/protocols/sse.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -187,13 +188,13 @@ function routeText(route: ChatRoute): string {
   return `[${parts.join(' | ')}]`;
 }
 
-const LIST = z.looseObject({
-  data: z.array(z.looseObject({ id: z.string(), owned_by: z.string() })),
-});
+interface ModelList {
+  readonly data: readonly { readonly id: string; readonly owned_by: string }[];
+}
 
 /** The models that apps can ask for, each with the upstream that has it. */
 export function models({ dataDirectory }: Input): Promise<CommandOutcome> {
-  return askThen(dataDirectory, { method: 'GET', path: 'models', answer: LIST }, (list) => {
+  return askThen(dataDirectory, { method: 'GET', path: 'models' }, (list: ModelList) => {
     const width = Math.max(0, ...list.data.map(({ id }) => id.length));
     const lines = list.data.map(({ id, owned_by: owner }) => `${id.padEnd(width)}  ${owner}`);
     return answer(list, lines.length === 0 ? NONE : lines.join('\n'));
@@ -207,20 +208,12 @@ const MAX_MACHINES = 1000;
 /** A name is worth no longer wait. */
 const NAMES_TIMEOUT_MS = 2000;
 
-const MACHINES = z.looseObject({
-  data: z.array(
-    z.looseObject({ id: z.string(), host: z.looseObject({ hostname: z.string().catch('') }) }),
-  ),
-});
-
-const NOTES = z.looseObject({ notes: z.record(z.string(), z.looseObject({ name: z.string() })) });
-
 /** The names of the gateway's machines by their ids, two of one name told apart; those that have none are left out. */
 async function machineNames(running: Running): Promise<ReadonlyMap<string, string>> {
   const call = { method: 'GET', timeoutMs: NAMES_TIMEOUT_MS } as const;
   const [list, own] = await Promise.all([
-    callRunning(running, { ...call, path: `providers?limit=${MAX_MACHINES}`, answer: MACHINES }),
-    callRunning(running, { ...call, path: 'providers/notes', answer: NOTES }),
+    callRunning<ProviderList>(running, { ...call, path: `providers?limit=${MAX_MACHINES}` }),
+    callRunning<ProviderNotes>(running, { ...call, path: 'providers/notes' }),
   ]);
   const notes = own.body?.notes ?? {};
   const named = (list.body?.data ?? []).flatMap(({ id, host }) => {

@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { runChecks } from '../agent/doctor/doctor.ts';
-import { DOCTOR_NAMES, type DoctorReport, reportText } from '../agent/doctor/report.ts';
+import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
 import { pinnedAddress } from '../agent/engines/place.ts';
 import { createEnrollmentFile, savedIdentity } from '../agent/storage.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
@@ -27,31 +26,10 @@ export async function runDoctor({ env, dataDirectory }: Input): Promise<CommandO
 }
 
 async function checkThere(running: Running): Promise<DoctorReport | CommandOutcome> {
-  const { body, error } = await callRunning(running, {
-    method: 'POST',
-    path: 'agent/doctor',
-    timeoutMs: TIMEOUT_MS,
-    answer: REPORT,
-  });
+  const call = { method: 'POST', path: 'agent/doctor', timeoutMs: TIMEOUT_MS } as const;
+  const { body, error } = await callRunning<DoctorReport>(running, call);
   return error === null ? body : failed(error);
 }
-
-const REPORT = z.looseObject({
-  ok: z.boolean(),
-  gateway: z
-    .looseObject({ url: z.string().nullable(), status: z.string(), failure_reason: z.string() })
-    .nullable(),
-  checks: z.array(
-    z.looseObject({
-      name: z.enum(DOCTOR_NAMES),
-      passed: z.boolean(),
-      tried: z.string(),
-      output: z.string(),
-      remedy: z.string().nullable(),
-      latencyMs: z.number().exactOptional(),
-    }),
-  ),
-});
 
 async function checkHere(
   env: NodeJS.ProcessEnv,

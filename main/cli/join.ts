@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
-import { z } from 'zod';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { createPoolLink } from '../agent/registration/http-link.ts';
 import { type LinkProblem, linkProblemOf } from '../agent/registration/link.ts';
@@ -240,23 +239,22 @@ function writeAgentHost(host: string | null, directory: string): readonly string
 const listensOn = (host: string) =>
   `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
 
-const JOINED = z.looseObject({
-  id: z.string(),
-  url: z.string(),
-  warning: z.string().nullable(),
-});
+interface AgentJoined {
+  readonly id: string;
+  readonly url: string;
+  readonly warning: string | null;
+}
 
 /** Joins through the running Switchyard, which then sends heartbeats at once. */
 async function joinRunning(request: JoinRequest, running: Running): Promise<Joined> {
   const { origin, others, token, agentHost } = request;
-  const joined = await callRunning(running, {
+  const joined = await callRunning<AgentJoined>(running, {
     method: 'POST',
     path: 'agent/join',
     json:
       others.length === 0
         ? { url: origin, token }
         : { line: `${[origin, ...others].join(',')} ${token}` },
-    answer: JOINED,
   });
   if (joined.error !== null) return { kind: 'failed', lines: [joined.error] };
   const { id, url, warning } = joined.body;
@@ -266,7 +264,6 @@ async function joinRunning(request: JoinRequest, running: Running): Promise<Join
       method: 'PATCH',
       path: 'settings',
       json: { agent: { host: agentHost } },
-      answer: z.unknown(),
     });
     notes.push(
       patched.error === null

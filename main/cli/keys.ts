@@ -1,5 +1,12 @@
-import { z } from 'zod';
-import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
+import {
+  type AddedKey,
+  KEY_LIMIT_NAMES,
+  KEY_LIMITS,
+  type KeyLimitName,
+  type KeyLimitUse,
+  type KeyList,
+  type NamedKey,
+} from '#shared/keys.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input, type Option } from './command.ts';
 import { askThen } from './running-app.ts';
 
@@ -54,26 +61,10 @@ function limitsIn(options: Input['options']): LimitChange | null {
   return change;
 }
 
-const LIMITS = z.array(
-  z.looseObject({ name: z.enum(KEY_LIMIT_NAMES), limit: z.number(), used: z.number() }),
-);
-
-const LIST = z.looseObject({
-  keys: z.array(
-    z.looseObject({
-      name: z.string(),
-      createdAt: z.string(),
-      lastUsedAt: z.string().nullable(),
-      limits: LIMITS,
-    }),
-  ),
-  unnamed: z.number(),
-});
-
 const list = (dataDirectory: string): Promise<CommandOutcome> =>
-  askThen(dataDirectory, { method: 'GET', path: 'keys', answer: LIST }, listed);
+  askThen(dataDirectory, { method: 'GET', path: 'keys' }, listed);
 
-function listed(all: z.infer<typeof LIST>): CommandOutcome {
+function listed(all: KeyList): CommandOutcome {
   const width = Math.max(0, ...all.keys.map((key) => key.name.length));
   const lines = all.keys.map(({ name, createdAt, lastUsedAt, limits }) =>
     [
@@ -91,26 +82,22 @@ const NONE =
   'No API keys yet, so any app on this machine can use the gateway. "switchyard keys add NAME" creates one; then every app needs one.';
 
 /** As in `830 of 1000 requests per day`. */
-function limitText({ name, limit: most, used }: z.infer<typeof LIMITS>[number]): string {
+function limitText({ name, limit: most, used }: KeyLimitUse): string {
   const { of, period } = KEY_LIMITS[name];
   return `${used} of ${most} ${of} per ${period}`;
 }
 
-const ADDED = z.looseObject({ key: z.string() });
-
 function add(dataDirectory: string, name: string, limits: LimitChange): Promise<CommandOutcome> {
-  const call = { method: 'POST', path: 'keys', json: { name, limits }, answer: ADDED } as const;
-  return askThen(dataDirectory, call, (added) =>
+  const call = { method: 'POST', path: 'keys', json: { name, limits } } as const;
+  return askThen(dataDirectory, call, (added: AddedKey) =>
     answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`),
   );
 }
 
-const LIMITED = z.looseObject({ limits: LIMITS });
-
 function limit(dataDirectory: string, name: string, limits: LimitChange): Promise<CommandOutcome> {
   const path = `keys/${encodeURIComponent(name)}`;
-  const call = { method: 'PATCH', path, json: { limits }, answer: LIMITED } as const;
-  return askThen(dataDirectory, call, (limited) => {
+  const call = { method: 'PATCH', path, json: { limits } } as const;
+  return askThen(dataDirectory, call, (limited: Pick<NamedKey, 'limits'>) => {
     const now = limited.limits.map(limitText);
     return answer(limited, `${name}: ${now.length === 0 ? 'no limit' : now.join(', ')}`);
   });
@@ -118,6 +105,8 @@ function limit(dataDirectory: string, name: string, limits: LimitChange): Promis
 
 function revoke(dataDirectory: string, name: string): Promise<CommandOutcome> {
   const path = `keys/${encodeURIComponent(name)}`;
-  const call = { method: 'DELETE', path, answer: z.unknown() } as const;
-  return askThen(dataDirectory, call, (body) => answer(body, `The key "${name}" is revoked.`));
+  const call = { method: 'DELETE', path } as const;
+  return askThen(dataDirectory, call, (body: unknown) =>
+    answer(body, `The key "${name}" is revoked.`),
+  );
 }

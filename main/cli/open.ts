@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process';
-import { z } from 'zod';
 import { answer, type CommandOutcome, type Input } from './command.ts';
 import { ask } from './running-app.ts';
 
 /** Asks the gateway that runs with this data directory for a one-time link that gives control. */
 export function askForLink(dataDirectory: string) {
-  return ask(dataDirectory, { method: 'POST', path: 'sessions/codes', answer: LINK });
+  const call = { method: 'POST', path: 'sessions/codes', isOfAnyVersion: true } as const;
+  return ask<{ readonly link: string }>(dataDirectory, call);
 }
-
-const LINK = z.looseObject({ link: z.url() });
 
 /** Opens the window in the browser; without one, or with `--print`, only prints the link. */
 export async function openWindow({ env, dataDirectory, options }: Input): Promise<CommandOutcome> {

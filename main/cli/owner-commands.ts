@@ -1,25 +1,16 @@
-import { z } from 'zod';
 import type { AgentView, OwnerChoice } from '#shared/agent.ts';
-import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
+import type { StatusReport } from '#shared/status.ts';
 import { createEnrollmentFile } from '../agent/storage.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask, askThen, findRunning } from './running-app.ts';
 import { didYouMean } from './arguments.ts';
 
-/** What commands read of this machine's agent. */
-export const AGENT = z.looseObject({
-  owner: z.looseObject({
-    mode: z.enum(['on', 'paused', 'draining', 'leaving']),
-    reasons: z.array(z.string()),
-  }),
-  inFlight: z.number(),
-});
-
 /** Sets the mode of this machine and prints the new state. */
 export function setMode({ dataDirectory }: Input, mode: OwnerChoice): Promise<CommandOutcome> {
-  const call = { method: 'POST', path: 'agent/mode', json: { mode }, answer: AGENT } as const;
-  return askThen(dataDirectory, call, ({ owner, inFlight }) =>
+  const call = { method: 'POST', path: 'agent/mode', json: { mode } } as const;
+  return askThen(dataDirectory, call, ({ owner, inFlight }: AgentView) =>
     answer({ owner, inFlight }, stateLine({ owner, inFlight })),
   );
 }
@@ -44,18 +35,13 @@ export function stateLine(agent: {
 /** Leaves the gateway that this machine has joined. If no Switchyard runs here, removes the saved enrolment. */
 export async function leave({ dataDirectory }: Input): Promise<CommandOutcome> {
   if ((await findRunning(dataDirectory)) === null) return leaveStandalone(dataDirectory);
-  const before = await ask(dataDirectory, { method: 'GET', path: 'agent', answer: MEMBER });
+  const before = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
   if (before.kind === 'failed') return before;
   const { registry } = before.body;
   if (registry.kind !== 'joined') return answer({ left: null }, NOT_JOINED);
-  const call = { method: 'POST', path: 'agent/leave', answer: z.unknown() } as const;
-  const asked = await ask(dataDirectory, call);
+  const asked = await ask(dataDirectory, { method: 'POST', path: 'agent/leave' });
   return asked.kind === 'failed' ? asked : left(registry.url ?? 'the gateway');
 }
-
-const MEMBER = z.looseObject({
-  registry: z.looseObject({ kind: z.string(), url: z.string().nullable() }),
-});
 
 async function leaveStandalone(directory: string): Promise<CommandOutcome> {
   const file = createEnrollmentFile(directory, systemClock, process.platform);
@@ -77,7 +63,7 @@ const left = (url: string) =>
 /** Closes the circuit of an upstream or a machine. */
 export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {
   const path = `circuits/${encodeURIComponent(id)}/reset`;
-  const asked = await ask(dataDirectory, { method: 'POST', path, answer: z.unknown() });
+  const asked = await ask(dataDirectory, { method: 'POST', path });
   if (asked.kind === 'answered') return answer({ id }, `${id} is called again.`);
   if (asked.exitCode === EXIT.notRunning) return asked;
   return failed(`${asked.message}${didYouMean(id, UPSTREAM_IDS)}`);
@@ -86,13 +72,6 @@ export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise
 /** Longer than the gateway waits for running requests and an engine that reads a large model from a slow disk. */
 const TIMEOUT_MS = 15 * 60_000;
 
-const FREED = AGENT.extend({
-  owner: AGENT.shape.owner.extend({
-    freed: z.object({ untilMs: z.number().nullable() }).nullable(),
-  }),
-  memory: z.looseObject({ toLoad: z.array(z.string()), problem: z.string().nullable() }),
-});
-
 /** Unloads all models of this machine, which takes no requests until then; exit code 1 if one stays in memory. */
 export async function free({ dataDirectory, options }: Input): Promise<CommandOutcome> {
   const span = options['for'];
@@ -100,7 +79,7 @@ export async function free({ dataDirectory, options }: Input): Promise<CommandOu
   if (typeof span === 'string' && minutes === null) return badSpan(span);
   const json = minutes === null ? {} : { minutes };
   const call = { method: 'POST', path: 'agent/free', json, timeoutMs: TIMEOUT_MS } as const;
-  return askThen(dataDirectory, { ...call, answer: FREED }, ({ owner, memory }) => {
+  return askThen(dataDirectory, call, ({ owner, memory }: AgentView) => {
     const text = freedText({ owner, memory }, new Date());
     return answer({ owner, memory }, text, memory.problem === null ? EXIT.done : EXIT.failed);
   });
@@ -157,20 +136,18 @@ export function changeModel(
 ): Promise<CommandOutcome> {
   const json = { model, action };
   const call = { method: 'POST', path: 'agent/models', json, timeoutMs: TIMEOUT_MS } as const;
-  return askThen(dataDirectory, { ...call, answer: z.unknown() }, () =>
-    answer(json, `${model}: ${action}ed.`),
-  );
+  return askThen(dataDirectory, call, () => answer(json, `${model}: ${action}ed.`));
 }
 
-const PREFERRED = z.object({
-  preferred: z.object({ id: z.enum(HOSTED_IDS), until: z.string() }).nullable(),
-});
+interface Preferred {
+  readonly preferred: NonNullable<StatusReport['preferred']> | null;
+}
 
 /** Has requests try a hosted upstream before the others for an hour; `none` ends that. */
 export function prefer({ dataDirectory, words: [id] }: Input): Promise<CommandOutcome> {
   const json = { id: id === 'none' ? null : id };
-  const call = { method: 'PUT', path: 'preference', json, answer: PREFERRED } as const;
-  return askThen(dataDirectory, call, ({ preferred }) => {
+  const call = { method: 'PUT', path: 'preference', json } as const;
+  return askThen(dataDirectory, call, ({ preferred }: Preferred) => {
     const said =
       preferred === null
         ? 'Local is tried first again.'

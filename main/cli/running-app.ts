@@ -1,16 +1,17 @@
 import { type IncomingMessage, request, type RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { z } from 'zod';
 import { parseVisible } from '#shared/visible.ts';
 import { controlProof, otherEnd, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import { bareHost, portOf } from '../platform/network-guard.ts';
+import { VERSION } from '../platform/package.ts';
 import { type CommandOutcome, EXIT } from './command.ts';
 
 /** The running Switchyard of a data directory, with its control token. */
 export interface Running extends OwnGateway {
   readonly startedAt: string;
+  readonly version?: string;
 }
 
 /** Null if none is running, or none listens yet. */
@@ -19,7 +20,7 @@ export async function findRunning(dataDirectory: string): Promise<Running | null
   const owner = ownerOf(dataDirectory);
   const controlToken = readControlToken(dataDirectory);
   if (owner === null || owner.url === null || controlToken === null) return null;
-  return { url: owner.url, startedAt: owner.startedAt, controlToken };
+  return { ...owner, url: owner.url, controlToken };
 }
 
 type CallResult<Body> =
@@ -28,24 +29,27 @@ type CallResult<Body> =
   | { readonly error: string; readonly body: null };
 
 /** A call to a control route; one that only reads has no `json`. */
-interface Call<Body> {
+interface Call {
   readonly method: ProvedRequest['method'];
   /** Under `/api/v1/`. */
   readonly path: string;
   readonly json?: unknown;
   readonly timeoutMs?: number;
-  /** What the command reads of the answer. */
-  readonly answer: z.ZodType<Body>;
+  /** Also calls a gateway of another version. */
+  readonly isOfAnyVersion?: true;
 }
 
 /** Enough for a join, during which the gateway calls another machine. */
 const TIMEOUT_MS = 15_000;
 
+/** `Body` is what a gateway of this version answers: others are not asked. */
 export async function callRunning<Body>(
-  running: OwnGateway,
-  { method, path, json, timeoutMs = TIMEOUT_MS, answer }: Call<Body>,
+  running: Running,
+  { method, path, json, timeoutMs = TIMEOUT_MS, isOfAnyVersion }: Call,
 ): Promise<CallResult<Body>> {
   const { url } = running;
+  if (running.version !== VERSION && isOfAnyVersion !== true)
+    return { body: null, error: otherVersion(running) };
   const body = json === undefined ? null : JSON.stringify(json);
   const sent = await sendProved(running, { method, path: `/api/v1/${path}`, body, timeoutMs });
   if (sent.kind === 'stranger') return { body: null, error: strangerAt(url) };
@@ -58,8 +62,7 @@ export async function callRunning<Body>(
     const message = memberOf(value, 'error', 'message');
     return { body: null, error: typeof message === 'string' ? message : `HTTP ${statusCode}` };
   }
-  const read = answer.safeParse(value);
-  return read.success ? { body: read.data, error: null } : { body: null, error: otherForm(url) };
+  return { body: value as Body, error: null };
 }
 
 function parsed(said: string): unknown {
@@ -76,28 +79,30 @@ const silentAt = (url: string) => `The Switchyard running at ${url} did not answ
 export const strangerAt = (url: string) =>
   `The program at ${url} did not prove that it is the gateway of this data directory, so it was not sent the control token. Restart the gateway: it may be an earlier version. If another program has its address, stop that one first.`;
 
-const otherForm = (url: string) =>
-  `The Switchyard running at ${url} answered in a form that this command does not understand; restart it, so that both have the same version.`;
+const otherVersion = ({ url, version }: Running) =>
+  `The Switchyard running at ${url} is ${version === undefined ? 'another version' : `version ${version}`}, and this command is version ${VERSION}: restart it, so that both are the same.`;
 
 type AskResult<Body> =
   | { readonly kind: 'answered'; readonly body: Body; readonly url: string }
   | Extract<CommandOutcome, { readonly kind: 'failed' }>;
 
-export async function ask<Body>(dataDirectory: string, call: Call<Body>): Promise<AskResult<Body>> {
+export async function ask<Body>(dataDirectory: string, call: Call): Promise<AskResult<Body>> {
   const running = await findRunning(dataDirectory);
   if (running === null) return notRunning(dataDirectory);
-  const { body, error } = await callRunning(running, call);
+  const { body, error } = await callRunning<Body>(running, call);
   if (error === null) return { kind: 'answered', body, url: running.url };
   return { kind: 'failed', message: error, exitCode: EXIT.failed };
 }
 
+type OutcomeOf<Body> = (body: Body) => CommandOutcome;
+
 /** Makes the outcome of a command of the running gateway's answer. */
 export async function askThen<Body>(
   dataDirectory: string,
-  call: Call<Body>,
-  outcomeOf: (body: Body) => CommandOutcome,
+  call: Call,
+  outcomeOf: OutcomeOf<Body>,
 ): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, call);
+  const asked = await ask<Body>(dataDirectory, call);
   return asked.kind === 'failed' ? asked : outcomeOf(asked.body);
 }
 

@@ -2,7 +2,7 @@ import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { createHost, type Host, PortTaken, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost, stopOnSignal } from '../app/shutdown.ts';
-import { VERSION } from '../app/package.ts';
+import { VERSION } from '../platform/package.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
 import { loadSavedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';

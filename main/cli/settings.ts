@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { SETTING_SOURCES, type SettingView } from '#shared/settings.ts';
+import type { SettingsView, SettingView } from '#shared/settings.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
@@ -12,29 +11,13 @@ const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   default: 'default',
 };
 
-const VIEW = z
-  .record(
-    z.string(),
-    z.record(
-      z.string(),
-      z.looseObject({
-        value: z.unknown(),
-        source: z.enum(SETTING_SOURCES),
-        restart: z.literal(true).exactOptional(),
-      }),
-    ),
-  )
-  .refine((view) => Object.keys(view).length > 0);
-
-type View = z.infer<typeof VIEW>;
-
 export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
 /** Settings of the running Switchyard: all, one section, or one setting. */
 export async function getSettings(input: Input): Promise<CommandOutcome> {
   const [path] = input.words;
-  const asked = await ask(input.dataDirectory, { method: 'GET', path: 'settings', answer: VIEW });
+  const asked = await ask<SettingsView>(input.dataDirectory, { method: 'GET', path: 'settings' });
   if (asked.kind === 'failed') return asked;
   const view = chosen(asked.body, path ?? null);
   if (Object.keys(view).length > 0) return answer(view, textOf(view));
@@ -50,12 +33,8 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
     const message = `'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`;
     return failed(`${message}${hintFor(path, PATHS)}`, EXIT.usage);
   }
-  const asked = await ask(dataDirectory, {
-    method: 'PATCH',
-    path: 'settings',
-    json: tree,
-    answer: VIEW,
-  });
+  const call = { method: 'PATCH', path: 'settings', json: tree } as const;
+  const asked = await ask<SettingsView>(dataDirectory, call);
   if (asked.kind === 'failed') {
     const isKnown = asked.exitCode === EXIT.notRunning || PATHS.includes(path);
     return isKnown ? asked : failed(`${asked.message}${hintFor(path, PATHS)}`);
@@ -88,7 +67,7 @@ function treeOf(path: string, text: string): object | null {
 }
 
 /** The settings of a section, or one setting; null: all. */
-function chosen(view: View, filter: string | null): View {
+function chosen(view: SettingsView, filter: string | null): SettingsView {
   if (filter === null) return view;
   const sections = Object.entries(view).map(([section, settings]) => {
     const kept = Object.entries(settings).filter(
@@ -100,7 +79,7 @@ function chosen(view: View, filter: string | null): View {
 }
 
 /** A line for each setting: path, value, source. */
-function textOf(view: View): string {
+function textOf(view: SettingsView): string {
   return Object.entries(view)
     .flatMap(([section, settings]) =>
       Object.entries(settings).map(

@@ -1,51 +1,19 @@
-import { z } from 'zod';
 import { type Condition, type Judgement, troubleIn, verdictText } from '#shared/condition.ts';
-import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
-import { isObject } from '../platform/json.ts';
+import type { AgentView } from '#shared/agent.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { LiveSnapshot } from '#shared/live.ts';
+import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
-import { AGENT, stateLine } from './owner-commands.ts';
+import { stateLine } from './owner-commands.ts';
 import { ask } from './running-app.ts';
 import { paint, type Paint } from './terminal.ts';
 
-const REPORT = z.looseObject({
-  timestamp: z.string(),
-  forceZero: z.boolean(),
-  preferred: z.looseObject({ id: z.enum(HOSTED_IDS), until: z.string() }).optional(),
-  local: z.looseObject({
-    verified_count: z.number(),
-    pending_count: z.number(),
-    failed_count: z.number(),
-  }),
-  upstreams: z.array(
-    z.looseObject({
-      id: z.enum(UPSTREAM_IDS),
-      label: z.string(),
-      baseUrl: z.string().nullable(),
-      model: z.string(),
-      circuit: z.looseObject({ lastError: z.string().nullable() }),
-    }),
-  ),
-  stats: z.looseObject({ totalRequests: z.number() }),
-});
-
-/** The live snapshot: what the window shows, too. */
-const SNAPSHOT = z.looseObject({
-  status: REPORT,
-  judgement: z.custom<Judgement>((value) => isObject(value) && isObject(value['conditions'])),
-  outcomes: z.looseObject({
-    ended: z.looseObject({ 'fell-back': z.number(), failed: z.number() }),
-  }),
-});
-
-type Snapshot = z.infer<typeof SNAPSHOT>;
-type Upstream = Snapshot['status']['upstreams'][number];
-
 /** Which upstreams can serve, and the state of this machine; exit code 1 if nothing can serve. */
 export async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'snapshot', answer: SNAPSHOT });
+  const asked = await ask<LiveSnapshot>(dataDirectory, { method: 'GET', path: 'snapshot' });
   if (asked.kind === 'failed') return asked;
   const { url, body } = asked;
-  const agentAsked = await ask(dataDirectory, { method: 'GET', path: 'agent', answer: AGENT });
+  const agentAsked = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
   // The route answers 409 while the agent is switched off.
   const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
   const { status: report, judgement, outcomes } = body;
@@ -57,11 +25,11 @@ function isServing({ verdict }: Judgement): boolean {
   return verdict.kind === 'serving' || verdict.kind === 'untested';
 }
 
-interface Status extends Pick<Snapshot, 'status' | 'judgement' | 'outcomes'> {
+interface Status extends Pick<LiveSnapshot, 'status' | 'judgement' | 'outcomes'> {
   readonly url: string;
   readonly baseUrl: string;
   /** Null while the agent is switched off. */
-  readonly agent: z.infer<typeof AGENT> | null;
+  readonly agent: AgentView | null;
 }
 
 function statusText(shown: Status, color: Paint): string {
@@ -75,7 +43,7 @@ function statusText(shown: Status, color: Paint): string {
     const name = upstream.label.padEnd(width);
     return `  ${name}  ${color('dim', upstream.id.padEnd(idWidth))}  ${color(style, text)}`;
   });
-  const nameOf = (id: Upstream['id']) =>
+  const nameOf = (id: UpstreamId) =>
     report.upstreams.find((upstream) => upstream.id === id)?.label ?? id;
   return [
     `${color(isServing(judgement) ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
@@ -92,8 +60,8 @@ function statusText(shown: Status, color: Paint): string {
 }
 
 function preferredLines(
-  { preferred, timestamp }: Snapshot['status'],
-  nameOf: (id: Upstream['id']) => string,
+  { preferred, timestamp }: StatusReport,
+  nameOf: (id: UpstreamId) => string,
 ): readonly string[] {
   if (preferred === undefined) return [];
   const left = inWords(Date.parse(preferred.until) - Date.parse(timestamp));
@@ -105,7 +73,7 @@ interface StatusLine {
   readonly text: string;
 }
 
-function lineOf(upstream: Upstream, { status: report, judgement }: Status): StatusLine {
+function lineOf(upstream: UpstreamReport, { status: report, judgement }: Status): StatusLine {
   const condition = judgement.conditions[upstream.id];
   const trouble = troubleIn(condition);
   const { verdict } = judgement;
@@ -123,7 +91,7 @@ function styleOf({ kind }: Condition): StatusLine['style'] {
   return kind === 'skipped' || kind === 'zero-spend' || kind === 'probe' ? 'yellow' : 'red';
 }
 
-function troubleText({ circuit }: Upstream, trouble: string, condition: Condition): string {
+function troubleText({ circuit }: UpstreamReport, trouble: string, condition: Condition): string {
   const isFailing = ['cooling', 'probe', 'failing'].includes(condition.kind);
   const why = isFailing && circuit.lastError !== null ? ` (${circuit.lastError})` : '';
   const wait =
@@ -133,7 +101,7 @@ function troubleText({ circuit }: Upstream, trouble: string, condition: Conditio
   return trouble + wait + why;
 }
 
-function poolText({ local }: Snapshot['status']): string {
+function poolText({ local }: StatusReport): string {
   const { verified_count: verified, pending_count: pending, failed_count: failures } = local;
   return `${verified} verified, ${pending} pending, ${failures} failed`;
 }

@@ -5,11 +5,13 @@ import { isObject } from './json.ts';
 import { isoTime } from './dates.ts';
 import { codeOf } from './errors.ts';
 import { replaceFile } from './files.ts';
+import { VERSION } from './package.ts';
 import { isAlive } from './process.ts';
 
 interface Owner {
   readonly pid: number;
   readonly startedAt: string;
+  readonly version?: string;
   /** Null until it listens. */
   readonly url: string | null;
 }
@@ -40,7 +42,7 @@ export function claimDataDirectory(directory: string, nowMs: number): Claim {
   if (held.kind === 'busy') return { kind: 'taken', owner: readOwner(directory) };
   const startedAt = isoTime(nowMs);
   const record = (url: string | null) =>
-    writeOwner(directory, { url, pid: process.pid, startedAt });
+    writeOwner(directory, { url, pid: process.pid, startedAt, version: VERSION });
   record(null);
   const lock: DataLock = {
     listensAt: record,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { SILENT_MS } from '#shared/pool.ts';
+import type { PoolReport, StatusReport } from '#shared/status.ts';
 import { openRegistryStore } from '../app/registry-store.ts';
 import { type Input, answer, type CommandOutcome, EXIT, failed } from '../cli/command.ts';
 import { ask } from '../cli/running-app.ts';
@@ -18,33 +18,9 @@ export function pool(input: Input): Promise<CommandOutcome> {
   return input.words[0] === 'status' ? status(input) : importFile(input);
 }
 
-const TOTALS = { requests: z.number(), answers: z.number(), tokens: z.number() };
-
-const POOL = z.looseObject({
-  gateway: z.string(),
-  database: z.string(),
-  problem: z.string().nullable(),
-  gateways: z.array(
-    z.looseObject({
-      id: z.string(),
-      host: z.string(),
-      version: z.string(),
-      seen_ms: z.number(),
-      behind: z.number(),
-      machines: z.number(),
-      verified: z.number(),
-      leases: z.number(),
-      ...TOTALS,
-    }),
-  ),
-  totals: z.looseObject(TOTALS),
-});
-
-const REPORT = z.looseObject({ ok: z.boolean(), pool: POOL.optional() });
-
 /** The gateways that share a database with the running one; exit code 1 while the database does not answer. */
 async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
-  const asked = await ask(dataDirectory, { method: 'GET', path: 'status', answer: REPORT });
+  const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
   if (asked.kind === 'failed') return asked;
   const { pool: report } = asked.body;
   if (report === undefined) return failed(ALONE);
@@ -55,7 +31,7 @@ async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
 const ALONE =
   'This gateway is not in a pool: set SWITCHYARD_DATABASE_URL for all gateways of one (docs/guides/pool.md).';
 
-function poolText({ gateway, database, problem, gateways, totals }: z.infer<typeof POOL>): string {
+function poolText({ gateway, database, problem, gateways, totals }: PoolReport): string {
   const width = Math.max(0, ...gateways.map(({ host }) => host.length));
   const rows = gateways.map((each) => {
     const seen =
@@ -77,7 +53,7 @@ function poolText({ gateway, database, problem, gateways, totals }: z.infer<type
   ].join('\n');
 }
 
-const servedText = ({ requests, answers, tokens }: z.infer<typeof POOL>['totals']) =>
+const servedText = ({ requests, answers, tokens }: PoolReport['totals']) =>
   `${requests} requests, ${answers} answered, ${tokens} tokens`;
 
 const STORE_DEPS = { openStore, clock: systemClock, log: silentLog };

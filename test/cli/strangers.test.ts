@@ -197,33 +197,38 @@ test('a program that takes the port right after the proof is not sent the token'
   expect(asked).toEqual([]);
 });
 
-/** "chat" reads what models say, and of these nothing is read. */
-const UNREAD = /^(chat|keys revoke|reset)/;
+/** "chat" speaks the API of apps, and what "open" opens comes with the page that it is for. */
+const OF_ANY_VERSION = /^(chat|open)/;
 
-test.each(COMMANDS.filter((each) => !UNREAD.test(each)))(
-  'the command "%s" meets a gateway with unknown answers with a sentence',
+test.each(COMMANDS.filter((each) => !OF_ANY_VERSION.test(each)))(
+  'the command "%s" does nothing at a gateway of another version, and says to restart it',
   async (line) => {
     const DATA_DIR = temporaryDirectory();
-    const bodies = [
-      '{}',
-      '[]',
-      'null',
-      '<html>',
-      '{"upstreams":[null],"data":[null],"keys":[null]}',
-    ];
-    const left = [...bodies];
-    await startStandIn(DATA_DIR, (_req, res) => void res.end(left.shift()));
-    for (const body of bodies) {
-      expect([body, await runHere(DATA_DIR, line)]).toMatchObject([
-        body,
-        {
-          kind: 'failed',
-          message: expect.stringContaining('in a form that this command does not'),
-        },
-      ]);
+    const asked: (string | undefined)[] = [];
+    const { url } = await startStandIn(DATA_DIR, (req, res) => {
+      asked.push(req.url);
+      res.end('{}');
+    });
+    const owner = { url, pid: process.pid, startedAt: '2026-01-01T00:00:00.000Z' };
+    for (const version of [{}, { version: '0.0.9' }]) {
+      writeFileSync(join(DATA_DIR, 'running.json'), JSON.stringify({ ...owner, ...version }));
+      expect(await runHere(DATA_DIR, line)).toMatchObject({
+        kind: 'failed',
+        message: expect.stringMatching(/ version\b.+: restart it, so that both are the same\./),
+      });
     }
+    expect(asked).toEqual([]);
   },
 );
+
+test('the command "open" opens the page of a gateway of another version', async () => {
+  const DATA_DIR = temporaryDirectory();
+  const link = 'http://127.0.0.1:1/#code=1';
+  const { url } = await startStandIn(DATA_DIR, (_req, res) => res.end(JSON.stringify({ link })));
+  const owner = { url, pid: process.pid, startedAt: '2026-01-01T00:00:00.000Z', version: '0.0.9' };
+  writeFileSync(join(DATA_DIR, 'running.json'), JSON.stringify(owner));
+  expect(await runHere(DATA_DIR, 'open --print')).toMatchObject({ text: link });
+});
 
 test('the process id shows whether a gateway runs where its directory cannot be locked', async () => {
   const gateway = await startGateway({});

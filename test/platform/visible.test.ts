@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { parseVisible, visible } from '#shared/visible.ts';
-import { callRunning } from '../../main/cli/running-app.ts';
+import { ask } from '../../main/cli/running-app.ts';
 import { createLog, fileSink } from '../../main/platform/log.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { startStandIn } from '../support/owned-gateway.ts';
@@ -33,11 +32,12 @@ test.each([
 });
 
 test('the command line prints no hidden character of a gateway’s answer', async () => {
-  const running = await startStandIn(temporaryDirectory(), (_req, res) => {
+  const directory = temporaryDirectory();
+  await startStandIn(directory, (_req, res) => {
     res.writeHead(400).end(JSON.stringify({ error: { message: NAME } }));
   });
-  const call = { method: 'GET', path: 'status', answer: z.unknown() } as const;
-  expect((await callRunning(running, call)).error).toBe(SEEN);
+  const asked = await ask(directory, { method: 'GET', path: 'status' });
+  expect(asked).toMatchObject({ kind: 'failed', message: SEEN });
 });
 
 test('the log holds no hidden character, and a line for each event', async () => {
