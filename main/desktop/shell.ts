@@ -30,9 +30,6 @@ import {
 } from './updates.ts';
 import { createMainWindow, type MainWindow } from './window.ts';
 
-/** The same interval as the live feed. */
-const TRAY_INTERVAL_MS = 250;
-
 /** Of Electron, what the shell uses. */
 export type ElectronApi = Pick<
   typeof Electron,
@@ -110,7 +107,7 @@ export function openShell(
     inFlight: () => runningRequests(facts),
     end: () => endForUpdate(shell, end, log),
     startAgain: (why) => startAgain(why, deps, log),
-    changed: () => refresh.request(),
+    changed: () => tray.show(view()),
   });
   const view = () => trayView({ facts, phase, system: systemState(deps, keys, updates) }, act);
   const sleepBlocker = createSleepBlocker(electron.powerSaveBlocker);
@@ -142,11 +139,11 @@ export function openShell(
     renew: () => tray.renew(),
     onNone: () => window.offer(),
   });
-  const refresh = createThrottle(TRAY_INTERVAL_MS, () => tray.show(view()));
+  // The live feed sends at most four events a second.
   const unsubscribe = host.subscribe((event) => {
     facts = foldFacts(facts, event, host.machine());
     follow();
-    refresh.request();
+    tray.show(view());
   });
   electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(appMenu(platform, act)));
   watchChildren(electron.app, log, notifier);
@@ -170,7 +167,6 @@ export function openShell(
         await host.stop(graceMs);
       } finally {
         unsubscribe();
-        refresh.stop();
         tray.remove();
       }
     },
@@ -234,31 +230,4 @@ function watchChildren(app: Electron.App, log: Log, notifier: Notifier): void {
     reported.add(type);
     notifier.say(childGone(type, reason));
   });
-}
-
-/** Runs `act` at once, then at most once per interval; requests in between share one run at its end. */
-function createThrottle(intervalMs: number, act: () => void) {
-  let timer: NodeJS.Timeout | null = null;
-  let isRequested = false;
-
-  function run(): void {
-    isRequested = false;
-    timer = setTimeout(() => {
-      timer = null;
-      if (isRequested) run();
-    }, intervalMs);
-    act();
-  }
-
-  return {
-    request() {
-      if (timer === null) run();
-      else isRequested = true;
-    },
-    stop() {
-      if (timer !== null) clearTimeout(timer);
-      timer = null;
-      isRequested = false;
-    },
-  };
 }

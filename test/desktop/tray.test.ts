@@ -56,17 +56,6 @@ describe('the tray', () => {
     expect(tray().images).toEqual(['/icons/closedTemplate.png']);
   });
 
-  test('the tray is touched at most four times a second, and ends on the newest state', async () => {
-    const { tray, host } = await startDesktop();
-    for (let count = 1; count <= 40; count++) {
-      host.change({ inFlight: { local: count } });
-      await vi.advanceTimersByTimeAsync(25);
-    }
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(tray().menus.length).toBeLessThanOrEqual(1 + 5);
-    expect(tray().tooltips.at(-1)).toContain('40 in flight');
-  });
-
   test('the tray is not touched when nothing that it shows has changed', async () => {
     const { tray, host } = await startDesktop();
     for (let count = 0; count < 5; count++) {

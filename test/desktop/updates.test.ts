@@ -31,10 +31,7 @@ async function started(means: 'install' | 'tell' = 'install', scene: object = {}
   const load = () => Promise.resolve(updater);
   const desktop = await startDesktop({ host, clock, updater: { means, load }, ...scene });
   const click = async (label: string) => {
-    // The menu follows within a quarter of a second of real time.
-    await expect
-      .poll(() => desktop.tray().menu.items.some((item) => item.label?.startsWith(label)))
-      .toBe(true);
+    await settle();
     desktop.tray().menu.click(label);
     await settle();
   };
