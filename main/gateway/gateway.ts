@@ -33,7 +33,7 @@ import { createBodyBudget } from '../platform/body-budget.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener, createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
-import { identifyBy } from './auth/identity.ts';
+import { createIdentify } from './auth/identity.ts';
 import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
@@ -241,11 +241,11 @@ function stackOf(error: unknown): string {
 }
 
 /** Who has control: the holder of the token, sessions and remembered browsers. */
-function accessOf(deps: Parameters<typeof identifyBy>[0] & GatewayDeps) {
+function accessOf(deps: Parameters<typeof createIdentify>[0] & GatewayDeps) {
   const sessions = createSessions(deps.clock, deps.keepSessions, { reusesCodes: deps.isDemo });
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
-  return { sessions, browsers, identify: identifyBy(deps, isSession) };
+  return { sessions, browsers, identify: createIdentify(deps, isSession) };
 }
 
 function loadOf(

@@ -5,6 +5,7 @@ import { createGuardedServer } from '../../main/platform/http/guarded-server.ts'
 import { registryRoutes } from '../../main/registry/routes.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
 import { bearer, send } from '../support/http.ts';
+import { configOf } from '../support/config.ts';
 import { listening } from '../support/listening.ts';
 import { startRegistry, type World } from './world.ts';
 
@@ -27,13 +28,16 @@ export async function startWire(
 ): Promise<WireWorld> {
   const world = startRegistry(given);
   const bugs: unknown[] = [];
-  const identify = createIdentify({
-    apiKeys: given.apiKeys ?? [],
-    named: { isEmpty: () => true, use: () => null },
-    isExposed: () => false,
-    controlToken: CONTROL_TOKEN,
-    isSession: () => false,
-  });
+  const config = configOf({ SWITCHYARD_API_KEYS: given.apiKeys?.join(',') ?? '' });
+  const identify = createIdentify(
+    {
+      config: () => config,
+      keys: { isEmpty: () => true, use: () => null },
+      isShared: () => false,
+      controlToken: CONTROL_TOKEN,
+    },
+    () => false,
+  );
   const server = createGuardedServer(
     createExpressListener(registryRoutes(world.registry), {
       identify,

@@ -21,31 +21,37 @@ export interface Identity {
 
 export type Identify = (headers: IncomingHttpHeaders) => Identity;
 
-interface AuthRules {
-  readonly apiKeys: readonly string[];
-  readonly named: Pick<NamedKeys, 'isEmpty' | 'use'>;
-  /** Whether other machines can reach the gateway; it does not become open to them when the last key is revoked. */
-  readonly isExposed: () => boolean;
+interface AuthDeps {
+  readonly config: () => Config;
   readonly controlToken: string;
-  readonly isSession: (token: string) => boolean;
+  readonly keys: Pick<NamedKeys, 'isEmpty' | 'use'>;
+  /** Whether other machines can reach the gateway; it does not become open to them when the last key is revoked. */
+  readonly isShared: () => boolean;
 }
 
 /** Secrets are looked up by their digest, so that the time of the lookup reveals nothing about a secret. */
-export function createIdentify(rules: AuthRules): Identify {
-  const { apiKeys, named, isExposed, controlToken, isSession } = rules;
-  const listed = new Map(apiKeys.map((key, index) => [hexOf(key), `key ${index + 1}`]));
+export function createIdentify(
+  { config, controlToken, keys: named, isShared }: AuthDeps,
+  isSession: (token: string) => boolean,
+): Identify {
   const control = [digestOf(controlToken)];
-  const needsKey = () => listed.size > 0 || !named.isEmpty() || isExposed();
-  function nameOf(text: string): string | null {
-    if (listed.size === 0 && named.isEmpty()) return null;
-    const digest = hexOf(text);
-    return listed.get(digest) ?? named.use(digest);
-  }
+  const rulesIn = perConfig(({ gateway }) => ({
+    listed: new Map(gateway.apiKeys.map((key, index) => [hexOf(key), `key ${index + 1}`])),
+    // After a change to loopback, the gateway stays exposed until the restart.
+    willBeShared: !isLoopbackHost(gateway.host),
+  }));
   const isControlSecret = (text: string) =>
     // Length first, because a digest costs more than the rest of this function.
     (text.length === controlToken.length && isOneOf(text, control)) || isSession(text);
   return (headers) => {
-    let isReader = !needsKey();
+    const { listed, willBeShared } = rulesIn(config());
+    const hasKeys = listed.size > 0 || !named.isEmpty();
+    const nameOf = (text: string) => {
+      if (!hasKeys) return null;
+      const digest = hexOf(text);
+      return listed.get(digest) ?? named.use(digest);
+    };
+    let isReader = !hasKeys && !willBeShared && !isShared();
     let hasControl = false;
     let forEngine: string | null = null;
     let key: string | null = null;
@@ -126,28 +132,3 @@ export const CONTROL_REQUIRED: GatewayError = {
   message:
     'This needs owner access: run "switchyard open" on this machine to sign in, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
 };
-
-/** Follows changes of the configured keys. */
-export function identifyBy(
-  deps: {
-    readonly config: () => Config;
-    readonly controlToken: string;
-    readonly keys: NamedKeys;
-    readonly isShared: () => boolean;
-  },
-  isSession: (token: string) => boolean,
-): Identify {
-  const { config, controlToken, keys: named, isShared } = deps;
-  const identifyWith = perConfig(({ gateway }) => {
-    // After a change to loopback, the gateway stays exposed until the restart.
-    const willBeShared = !isLoopbackHost(gateway.host);
-    return createIdentify({
-      apiKeys: gateway.apiKeys,
-      named,
-      isExposed: () => willBeShared || isShared(),
-      controlToken,
-      isSession,
-    });
-  });
-  return (headers) => identifyWith(config())(headers);
-}
