@@ -1,4 +1,4 @@
-import { HOSTED_IDS, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { loadConfig } from '../config/load.ts';
@@ -122,10 +122,6 @@ function createFaults(engines: readonly DemoEngine[], changed: (id: UpstreamId) 
   };
 }
 
-export function isUpstreamId(text: unknown): text is UpstreamId {
-  return UPSTREAM_IDS.some((id) => id === text);
-}
-
 export function isDemoFault(text: unknown): text is DemoFault {
   return DEMO_FAULTS.some((fault) => fault === text);
 }
@@ -150,9 +146,9 @@ function faultRoute(faults: Faults): Route {
     method: 'PUT',
     paths: ['/api/v1/demo/faults/:id'],
     access: 'control',
-    async answer({ params: { id }, json }) {
+    async answer({ params: { id = '' }, json }) {
       if (!isUpstreamId(id)) {
-        const message = `There is no upstream "${String(id)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
+        const message = `There is no upstream "${id}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
         return { kind: 'refused', status: 404, code: 'not_found', message };
       }
       const fault = memberOf(json, 'fault');

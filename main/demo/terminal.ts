@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
+import { isUpstreamId, UPSTREAM_IDS } from '#shared/ids.ts';
 import { DEMO_FAULTS } from '#shared/live.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
-import { type Demo, isDemoFault, isUpstreamId, startDemo } from './demo.ts';
+import { type Demo, isDemoFault, startDemo } from './demo.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
