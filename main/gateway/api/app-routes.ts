@@ -22,7 +22,7 @@ import { processUsage } from '../../platform/process.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { errorShapeFor, type GatewayError, invalidParam, refused } from '../http/errors.ts';
-import { exposition, EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
+import { EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
@@ -187,7 +187,7 @@ function noModel(id: string): GatewayError {
 
 function sendMetrics(res: ServerResponse, deps: AppDeps): void {
   const { app, status, stats, traffic, circuits, summary, budgets, keys, keyLimits } = deps;
-  const families = metricsOf({
+  const text = metricsOf({
     version: app().version,
     status: status('0'),
     inFlight: stats.view().inFlight,
@@ -200,8 +200,7 @@ function sendMetrics(res: ServerResponse, deps: AppDeps): void {
     gpus: deps.gpus(),
     process: processUsage(),
   });
-  const body = Buffer.from(exposition(families));
-  sendBody(res, 200, body, { 'content-type': EXPOSITION_TYPE });
+  sendBody(res, 200, Buffer.from(text), { 'content-type': EXPOSITION_TYPE });
 }
 
 /** A reader that has not read this much gets a new snapshot instead of further deltas. */

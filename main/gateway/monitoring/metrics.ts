@@ -29,7 +29,7 @@ interface Figures extends MoneyFigures {
  * a series, which a scraper keeps long after the machine or model is gone. `/api/v1/providers` and `/api/v1/history`
  * have those figures.
  */
-export function metricsOf(figures: Figures): Family[] {
+export function metricsOf(figures: Figures): string {
   const { status, providers } = figures;
   const machines = VERIFICATION_STATES.map((verification): Point => [
     { verification },
@@ -53,10 +53,10 @@ export function metricsOf(figures: Figures): Family[] {
     gauge('switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
     ...gpuFamilies(figures.gpus),
     ...processFamilies(figures),
-  ];
+  ].join('');
 }
 
-function requestFamilies(traffic: TrafficView): Family[] {
+function requestFamilies(traffic: TrafficView): string[] {
   const { outcomes, durations, fallbacks, hedgesWon, hedgesLost, resumes } = traffic;
   return [
     counter(
@@ -82,7 +82,7 @@ function requestFamilies(traffic: TrafficView): Family[] {
   ];
 }
 
-function admission({ admission: { running, queued, limit, refused } }: StatusReport): Family[] {
+function admission({ admission: { running, queued, limit, refused } }: StatusReport): string[] {
   return [
     gauge('switchyard_requests_running', 'Requests in progress.', running),
     gauge('switchyard_requests_queued', 'Requests that wait until another one has ended.', queued),
@@ -95,7 +95,7 @@ function admission({ admission: { running, queued, limit, refused } }: StatusRep
   ];
 }
 
-function poolFamilies({ pool }: StatusReport): Family[] {
+function poolFamilies({ pool }: StatusReport): string[] {
   if (pool === undefined) return [];
   return [
     gauge(
@@ -111,7 +111,7 @@ function poolFamilies({ pool }: StatusReport): Family[] {
   ];
 }
 
-function callFamilies({ upstreams }: TrafficView): Family[] {
+function callFamilies({ upstreams }: TrafficView): string[] {
   const byReason = (of: (at: UpstreamTraffic) => ReadonlyMap<string, number>) =>
     UPSTREAM_IDS.flatMap((upstream) =>
       [...of(upstreams[upstream])].map(([reason, count]): Point => [{ upstream, reason }, count]),
@@ -142,13 +142,13 @@ function callFamilies({ upstreams }: TrafficView): Family[] {
   ];
 }
 
-function endpointRequests({ byEndpoint }: TrafficView): Family {
+function endpointRequests({ byEndpoint }: TrafficView): string {
   const points = [...byEndpoint].map(([endpoint, value]): Point => [{ endpoint }, value]);
   const help = 'Requests that have ended, by endpoint.';
   return counter('switchyard_endpoint_requests_total', help, points);
 }
 
-function keyFamilies({ byKey }: TrafficView): Family[] {
+function keyFamilies({ byKey }: TrafficView): string[] {
   return [
     counter(
       'switchyard_key_requests_total',
@@ -166,7 +166,7 @@ function keyFamilies({ byKey }: TrafficView): Family[] {
   ];
 }
 
-function tokenFamilies({ upstreams, prompts }: TrafficView): Family[] {
+function tokenFamilies({ upstreams, prompts }: TrafficView): string[] {
   const each = (of: (at: UpstreamTraffic) => number) =>
     UPSTREAM_IDS.map((upstream): Point => [{ upstream }, of(upstreams[upstream])]);
   return [
@@ -201,7 +201,7 @@ function tokenFamilies({ upstreams, prompts }: TrafficView): Family[] {
 
 const CIRCUIT_STATES = { closed: 'closed', open: 'open', probing: 'half_open' } as const;
 
-function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): Family[] {
+function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): string[] {
   const each = (name: string, help: string, of: (upstream: UpstreamReport) => number | null) => {
     const points = status.upstreams.map((report): Point => [{ upstream: report.id }, of(report)]);
     return gauge(`switchyard_${name}`, help, points);
@@ -227,7 +227,7 @@ function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): 
 }
 
 /** With the names that all Prometheus clients use. */
-function processFamilies({ version, process }: Figures): Family[] {
+function processFamilies({ version, process }: Figures): string[] {
   const { residentBytes, cpuSeconds, startedAtSeconds, loopBusyRatio } = process;
   return [
     gauge('switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
@@ -249,7 +249,7 @@ function processFamilies({ version, process }: Figures): Family[] {
 const BYTES_PER_MB = 2 ** 20;
 
 /** This machine's GPUs, at most 64; those of other machines are in `/api/v1/providers`. */
-function gpuFamilies(gpus: readonly GpuFigures[]): Family[] {
+function gpuFamilies(gpus: readonly GpuFigures[]): string[] {
   const each = (name: string, help: string, of: (gpu: GpuFigures) => number | null, unit = 1) =>
     gauge(
       `switchyard_gpu_${name}`,
@@ -269,71 +269,51 @@ function gpuFamilies(gpus: readonly GpuFigures[]): Family[] {
   ];
 }
 
-/** A sample without a value (null) is left out. */
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number | null;
-  /** Added to the family's name, for the samples of a histogram. */
-  readonly suffix?: '_bucket' | '_sum' | '_count';
-}
-
-export interface Family {
-  readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
-
-type Point = readonly [labels: Readonly<Record<string, string>>, value: number | null];
+type Labels = Readonly<Record<string, string>>;
+/** One without a value (null) is left out. */
+type Point = readonly [labels: Labels, value: number | null];
 type Points = readonly Point[] | number;
 
 /** `points` is the value of a family that has no labels. */
-function family(type: 'counter' | 'gauge', name: string, help: string, points: Points): Family {
-  const all: readonly Point[] = typeof points === 'number' ? [[{}, points]] : points;
-  return { name, type, help, samples: all.map(([labels, value]) => ({ labels, value })) };
-}
-
-const counter = (name: string, help: string, points: Points) =>
-  family('counter', name, help, points);
-const gauge = (name: string, help: string, points: Points) => family('gauge', name, help, points);
+export const counter = (name: string, help: string, points: Points) =>
+  familyText('counter', name, help, linesOf(name, points));
+const gauge = (name: string, help: string, points: Points) =>
+  familyText('gauge', name, help, linesOf(name, points));
 
 function histogramFamily(
   name: string,
   help: string,
-  series: readonly (readonly [labels: Readonly<Record<string, string>>, histogram: Histogram])[],
-): Family {
-  const samples = series.flatMap(([labels, histogram]): Sample[] => {
+  series: readonly (readonly [labels: Labels, histogram: Histogram])[],
+): string {
+  const lines = series.flatMap(([labels, histogram]) => {
     const counts = histogram.cumulative();
     const bounds = [...histogram.bounds.map(String), '+Inf'];
+    const buckets = bounds.map((le, index): Point => [{ ...labels, le }, counts[index] ?? 0]);
     return [
-      ...bounds.map((le, index) => ({
-        labels: { ...labels, le },
-        value: counts[index] ?? 0,
-        suffix: '_bucket' as const,
-      })),
-      { labels, value: histogram.sum(), suffix: '_sum' },
-      { labels, value: counts.at(-1) ?? 0, suffix: '_count' },
+      ...linesOf(`${name}_bucket`, buckets),
+      ...linesOf(`${name}_sum`, [[labels, histogram.sum()]]),
+      ...linesOf(`${name}_count`, [[labels, counts.at(-1) ?? 0]]),
     ];
   });
-  return { name, type: 'histogram', help, samples };
+  return familyText('histogram', name, help, lines);
 }
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** The Prometheus text format 0.0.4; a family without samples is left out. */
-export function exposition(families: readonly Family[]): string {
-  return families.map(familyText).join('');
-}
-
-function familyText({ name, type, help, samples }: Family): string {
-  const lines = samples.flatMap(({ labels, value, suffix = '' }) =>
-    value === null ? [] : [`${name}${suffix}${labelText(labels)} ${value}\n`],
-  );
+/** The Prometheus text format 0.0.4; empty for a family without samples. */
+function familyText(type: string, name: string, help: string, lines: readonly string[]): string {
   if (lines.length === 0) return '';
   return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-function labelText(labels: Readonly<Record<string, string>>): string {
+function linesOf(name: string, points: Points): readonly string[] {
+  const all: readonly Point[] = typeof points === 'number' ? [[{}, points]] : points;
+  return all.flatMap(([labels, value]) =>
+    value === null ? [] : `${name}${labelText(labels)} ${value}\n`,
+  );
+}
+
+function labelText(labels: Labels): string {
   const pairs = Object.entries(labels).map(
     ([name, value]) => `${name}="${escaped(value).replaceAll('"', String.raw`\"`)}"`,
   );
@@ -359,7 +339,7 @@ const UNIT_NANO = 1e9;
 const PAID = UPSTREAM_IDS.filter((id) => id !== 'local');
 
 /** Prometheus has no unit for money: an info metric names the currency, so that the counters' labels stay the same. */
-function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): Family[] {
+function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): string[] {
   const budgets = PAID.flatMap((upstream) =>
     limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
   );
