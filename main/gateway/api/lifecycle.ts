@@ -26,6 +26,7 @@ type PreparedMove =
       /** Closes the new ones. */
       readonly rollBack: () => void;
     }
+  /** Linux does not let a program bind all addresses of a port while it listens on one of them, or the reverse. */
   | { readonly kind: 'at_restart' }
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -72,15 +73,6 @@ export function createLifecycle(
     void closed(server).then(() => retired.delete(server));
   }
 
-  function commit({ next, retired: old }: Extract<Move, { readonly kind: 'ready' }>): void {
-    isMoving = false;
-    listenAt(next);
-    for (const { server } of old) retire(server);
-    // Readers reconnect to an address that is still served.
-    if (old.length > 0) for (const stream of streams) stream.end();
-    log('info', 'listening', { url: urlsOf(next).outsideUrl });
-  }
-
   /** Refuses new connections; resolves when all are closed, by force after `graceMs`. */
   async function close(graceMs: number): Promise<void> {
     const bound = listening?.listeners.map(({ server }) => server) ?? [];
@@ -118,18 +110,45 @@ export function createLifecycle(
      * Listens on the addresses of another host as well, without a restart; the old ones are closed once the move is
      * committed.
      */
-    async prepareMove(host: string): Promise<PreparedMove> {
-      if (listening === null || isMoving || stopping) return NOT_NOW;
+    async prepareMove(hostAsSet: string): Promise<PreparedMove> {
+      const now = listening;
+      if (now === null || isMoving || stopping) return NOT_NOW;
+      const host = literalOf(hostAsSet);
+      if (host !== now.host && (isWildcardHost(host) || isWildcardHost(now.host)))
+        return { kind: 'at_restart' };
       isMoving = true;
-      const move = await prepareMove(listening, host, makeServer);
+      const wanted = addressesFor(host);
+      const kept = now.listeners.filter(({ address }) => wanted.includes(address));
+      const added: Listener[] = [];
       const rollBack = () => {
         isMoving = false;
-        if (move.kind === 'ready') for (const { server } of move.added) server.close();
+        for (const { server } of added) server.close();
       };
-      if (move.kind === 'ready' && !stopping)
-        return { kind: 'ready', commit: () => commit(move), rollBack };
-      rollBack();
-      return move.kind === 'ready' ? NOT_NOW : move;
+      for (const address of wanted) {
+        if (kept.some((each) => each.address === address)) continue;
+        const server = makeServer();
+        const bound = await listen(server, address, now.port);
+        if (bound.kind === 'listening') added.push({ address, server });
+        else if (address === host) {
+          rollBack();
+          return { kind: 'failed', message: bound.message };
+        }
+      }
+      if (stopping) {
+        rollBack();
+        return NOT_NOW;
+      }
+      const commit = () => {
+        isMoving = false;
+        const next = { host, port: now.port, listeners: [...kept, ...added] };
+        const old = now.listeners.filter((each) => !kept.includes(each));
+        listenAt(next);
+        for (const { server } of old) retire(server);
+        // Readers reconnect to an address that is still served.
+        if (old.length > 0) for (const stream of streams) stream.end();
+        log('info', 'listening', { url: urlsOf(next).outsideUrl });
+      };
+      return { kind: 'ready', commit, rollBack };
     },
     isStopping: (): boolean => stopping,
     /** Empty before the start. */
@@ -192,6 +211,8 @@ type Bound =
       readonly kind: 'failed';
       readonly isTransient: boolean;
       readonly isPortTaken: boolean;
+      /** An address other than the one that was asked for is the cause. */
+      readonly isAdditional: boolean;
       readonly message: string;
     };
 
@@ -226,11 +247,7 @@ async function bind(hostAsSet: string, port: number, makeServer: () => Server): 
   }
 }
 
-type BoundOnce =
-  | Extract<Bound, { kind: 'bound' }>
-  | (Extract<Bound, { kind: 'failed' }> & { readonly isAdditional: boolean });
-
-async function bindOnce(host: string, port: number, makeServer: () => Server): Promise<BoundOnce> {
+async function bindOnce(host: string, port: number, makeServer: () => Server): Promise<Bound> {
   const listeners: Listener[] = [];
   let boundPort = port;
   for (const address of addressesFor(host)) {
@@ -247,50 +264,6 @@ async function bindOnce(host: string, port: number, makeServer: () => Server): P
     }
   }
   return { kind: 'bound', listening: { host, port: boundPort, listeners } };
-}
-
-type Move =
-  /** The new addresses are already open, beside the old ones. */
-  | {
-      readonly kind: 'ready';
-      readonly next: Listening;
-      readonly added: readonly Listener[];
-      readonly retired: readonly Listener[];
-    }
-  /** Linux does not let a program bind all addresses of a port while it listens on one of them, or the reverse. */
-  | { readonly kind: 'at_restart' }
-  | { readonly kind: 'failed'; readonly message: string };
-
-/** Binds what `host` needs beyond `now`. */
-async function prepareMove(
-  now: Listening,
-  hostAsSet: string,
-  makeServer: () => Server,
-): Promise<Move> {
-  const host = literalOf(hostAsSet);
-  if (host !== now.host && (isWildcardHost(host) || isWildcardHost(now.host))) {
-    return { kind: 'at_restart' };
-  }
-  const wanted = addressesFor(host);
-  const kept = now.listeners.filter(({ address }) => wanted.includes(address));
-  const added: Listener[] = [];
-  for (const address of wanted) {
-    if (kept.some((each) => each.address === address)) continue;
-    const server = makeServer();
-    const bound = await listen(server, address, now.port);
-    if (bound.kind === 'listening') added.push({ address, server });
-    else if (address === host) {
-      for (const each of added) each.server.close();
-      return { kind: 'failed', message: bound.message };
-    }
-  }
-  const retired = now.listeners.filter(({ address }) => !wanted.includes(address));
-  return {
-    kind: 'ready',
-    next: { host, port: now.port, listeners: [...kept, ...added] },
-    added,
-    retired,
-  };
 }
 
 interface ListeningUrls {
