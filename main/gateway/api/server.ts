@@ -12,6 +12,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
 import { MeteredRequest, type BodyRefusal, readBody } from '../../platform/http/server.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
+import { memberOf, parseJson } from '../../platform/json.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
@@ -156,7 +157,7 @@ const REGISTER = {
   DELETE: 'delete',
 } as const;
 
-/** Serves `routes`, then the window's files. Agents' bodies are not parsed here: their signatures cover the bytes. */
+/** Serves `routes`, then the window's files. */
 export function createExpressListener(
   routes: readonly Route[],
   deps: ExpressDeps,
@@ -167,17 +168,12 @@ export function createExpressListener(
   Object.setPrototypeOf(app.request, Object.create(MeteredRequest.prototype, own) as object);
   app.disable('x-powered-by');
   app.disable('etag');
-  const json = express.json({ limit: MAX_SMALL_BODY_BYTES, strict: true });
-  const limited = limitBodies(createSmallBodyReader(deps.clock));
-  const handlerOf = createHandlers(createSmallBodyReader(deps.clock), deps);
+  const handlerOf = createHandlers(deps);
   for (const [path, methods] of methodsByPath(routes)) {
     // A path is compiled once, whatever its methods.
     const at = app.route(path);
     for (const route of routes.filter(({ paths }) => paths.includes(path))) {
-      const { method, access } = route;
-      const hasJson = method !== 'GET' && access !== 'agents';
-      const parsers = hasJson ? [limited, json] : [];
-      at[REGISTER[method]](permit(access, deps.identify), ...parsers, handlerOf(route));
+      at[REGISTER[route.method]](permit(route.access, deps.identify), handlerOf(route));
     }
     // Registered right after its path, so that a fixed path never matches a later route as an id.
     at.all((_req: Request, res: Response) => {
@@ -207,14 +203,6 @@ function permit(access: Access, identify: Identify) {
     if (access === 'callers' && !identity.reader) sendError(res, keyError(req.headers));
     else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
     else next();
-  };
-}
-
-/** Runs beside Express's parser, which limits neither the number of pieces nor the time. */
-function limitBodies(bodies: SmallBodyReader) {
-  return (req: Request, res: Response, next: () => void): void => {
-    void bodies.read(req, res);
-    next();
   };
 }
 
@@ -261,18 +249,12 @@ function meantBy(path: string): string | null {
   return meant === undefined ? null : `It belongs at ${meant}: check the base URL of the app.`;
 }
 
-/** Errors of Express's JSON parser carry a status; any other error is a bug. */
+/** Express refuses paths that cannot be decoded; any other error is a bug. */
 function errorHandler(onBug: (error: unknown) => void): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
-    const status = statusOf(error);
-    if (status === 413) {
-      const message = `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`;
-      sendError(res, { status, code: 'body_too_large', message });
-    } else if (status === 415) {
-      const message = 'The body must be JSON in UTF-8, plain or compressed as gzip, deflate or br.';
-      sendError(res, { status, code: 'unsupported_media_type', message });
-    } else if (status !== null && status < 500) {
-      const message = 'The request could not be read: the body must be valid JSON.';
+    const status = memberOf(error, 'status');
+    if (typeof status === 'number' && status < 500) {
+      const message = 'The request could not be read: its path is not valid.';
       sendError(res, { status: 400, code: 'invalid_request', message });
     } else {
       onBug(error);
@@ -287,33 +269,38 @@ const INTERNAL_ERROR: GatewayError = {
   message: 'The gateway failed to handle this request; its log says why.',
 };
 
-function statusOf(error: unknown): number | null {
-  if (typeof error !== 'object' || error === null || !('status' in error)) return null;
-  return typeof error.status === 'number' ? error.status : null;
-}
-
 const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
 <h1>The dashboard is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the dashboard first.</p></html>`;
 
 const NO_BODY = Buffer.alloc(0);
 
 /** A handler for each route: one that returns its answer is asked for it, and the answer sent. */
-function createHandlers(bodies: SmallBodyReader, { clock, gatewayUrl }: ExpressDeps) {
+function createHandlers({ clock, gatewayUrl }: ExpressDeps) {
+  // Apart, so that agents, which are known only by their whole message, keep nobody else waiting.
+  const ofAgents = createSmallBodyReader(clock);
+  const ofOthers = createSmallBodyReader(clock);
   return (route: Route) => {
     if ('handle' in route) return route.handle;
     const { access, answer } = route;
+    const isAgent = access === 'agents';
     return async (req: Request, res: Response): Promise<void> => {
-      const isAgent = access === 'agents';
-      const body = isAgent ? await readAgentBody(req, res, { bodies, clock }) : NO_BODY;
-      if (body === null) return;
       const { method, headers, query } = req;
+      const isRead = method === 'GET' || method === 'HEAD';
+      const body = isRead ? NO_BODY : await (isAgent ? ofAgents : ofOthers).read(req, res);
+      if (body === null) return;
+      // Signatures cover the bytes.
+      const json = isAgent ? undefined : jsonIn(headers, body);
+      if (json === null) {
+        sendError(res, NO_JSON);
+        return;
+      }
       const given = await answer({
         method,
         path: req.url.split('?', 1)[0] ?? '',
         headers,
         params: req.params as Readonly<Record<string, string>>,
         query,
-        json: req.body,
+        json,
         body,
         ip: req.socket.remoteAddress ?? '',
         get gatewayUrl() {
@@ -326,24 +313,24 @@ function createHandlers(bodies: SmallBodyReader, { clock, gatewayUrl }: ExpressD
   };
 }
 
+/** Undefined if none was sent as JSON; null for what is neither an object nor a list. */
+function jsonIn({ 'content-type': type = '' }: IncomingHttpHeaders, body: Buffer): unknown {
+  if (body.length === 0 || !/^application\/json\s*(;|$)/i.test(type)) return undefined;
+  const json = parseJson(body.toString());
+  return typeof json === 'object' ? json : null;
+}
+
+const NO_JSON: GatewayError = {
+  status: 400,
+  code: 'invalid_request',
+  message: 'The request could not be read: the body must be valid JSON.',
+};
+
 const COMPRESSED: GatewayError = {
   status: 415,
   code: 'unsupported_media_type',
-  message: 'An agent sends its body as plain JSON in UTF-8, not compressed.',
+  message: 'The body must be plain JSON in UTF-8, not compressed.',
 };
-
-/** Null if an error was sent, or the agent has disconnected. */
-async function readAgentBody(
-  req: Request,
-  res: Response,
-  { bodies, clock }: { readonly bodies: SmallBodyReader; readonly clock: Clock },
-): Promise<Buffer | null> {
-  if ((req.get('content-encoding') ?? 'identity').toLowerCase() === 'identity') {
-    return bodies.read(req, res);
-  }
-  sendErrorEarly(req, res, COMPRESSED, { headers: {}, clock });
-  return null;
-}
 
 async function send(req: Request, res: Response, answer: RouteAnswer): Promise<void> {
   if (answer.kind === 'refused') sendError(res, answer, answer.headers);
@@ -369,11 +356,8 @@ function isKnown(etag: string, ifNoneMatch: string): boolean {
     .some((tag) => tag === etag || tag === '*');
 }
 
-/** Reads small bodies of senders that cannot be authenticated before the body is complete. */
-export type SmallBodyReader = ReturnType<typeof createSmallBodyReader>;
-
 /** No message of an agent or of the window is longer. */
-export const MAX_SMALL_BODY_BYTES = 64 * 1024;
+const MAX_SMALL_BODY_BYTES = 64 * 1024;
 /** Enough for the largest body on a slow connection. */
 const MAX_ARRIVAL_MS = 5000;
 /** Most bodies arrive with their headers, so few are pending even with a thousand machines. */
@@ -405,10 +389,10 @@ const REFUSALS: Readonly<Record<BodyRefusal | 'late', GatewayError>> = {
 };
 
 /**
- * At the limit of pending bodies the oldest is refused for a new one; otherwise connections that send nothing could
- * lock out all senders.
+ * Reads small bodies, also of senders that cannot be authenticated before the body is complete. At the limit of pending
+ * bodies the oldest is refused for a new one; otherwise connections that send nothing could lock out all senders.
  */
-export function createSmallBodyReader(clock: Clock) {
+function createSmallBodyReader(clock: Clock) {
   const pending = new Set<(refusal: 'no_room') => void>();
 
   function readWithLimits(req: IncomingMessage) {
@@ -429,6 +413,10 @@ export function createSmallBodyReader(clock: Clock) {
   return {
     /** Null if an error was sent, or the sender has disconnected. */
     async read(req: IncomingMessage, res: ServerResponse): Promise<Buffer | null> {
+      if ((req.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+        sendErrorEarly(req, res, COMPRESSED, { headers: {}, clock });
+        return null;
+      }
       const end = await readWithLimits(req);
       if (typeof end !== 'string') return end;
       if (end === 'aborted') return null;
