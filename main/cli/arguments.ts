@@ -86,10 +86,10 @@ function choiceProblem(
 /** A typo has at most this many edits, and at most a third of the word's length. */
 const MAX_EDITS = 2;
 
-/** `Did you mean "status"?` with a leading space; empty if no word is close. */
+/** `Did you mean "status"?` with a leading space; empty if no other word is close. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const near = nearest(word, known);
-  return near === null ? '' : ` Did you mean "${near}"?`;
+  return near === null || near === word ? '' : ` Did you mean "${near}"?`;
 }
 
 /** The only known word that starts with `word`, otherwise the closest in spelling; null if none is close. */

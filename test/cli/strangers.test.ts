@@ -214,7 +214,7 @@ test.each(COMMANDS.filter((each) => !OF_ANY_VERSION.test(each)))(
       writeFileSync(join(DATA_DIR, 'running.json'), JSON.stringify({ ...owner, ...version }));
       expect(await runHere(DATA_DIR, line)).toMatchObject({
         kind: 'failed',
-        message: expect.stringMatching(/ version\b.+: restart it, so that both are the same\./),
+        message: expect.stringMatching(/ version\b.+: restart it, so that both are the same\.$/),
       });
     }
     expect(asked).toEqual([]);
