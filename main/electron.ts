@@ -20,7 +20,7 @@ import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost, PortTaken } from './app/app.ts';
 import { ownedHost } from './app/shutdown.ts';
-import { VERSION } from './platform/package.ts';
+import { tuneGarbageCollector, VERSION } from './platform/process.ts';
 import { askForLink } from './cli/open.ts';
 import { EXIT } from './cli/command.ts';
 import {
@@ -47,7 +47,6 @@ import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { readTextFile, replaceFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
-import { tuneGarbageCollector } from './platform/process.ts';
 import { openStore } from './registry/store/open-store.ts';
 import { openUsageStore } from './gateway/usage/store.ts';
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { PACKAGE_ROOT } from './platform/package.ts';
-import { tuneGarbageCollector } from './platform/process.ts';
+import { PACKAGE_ROOT, tuneGarbageCollector } from './platform/process.ts';
 
 tuneGarbageCollector();
 

@@ -8,7 +8,7 @@ import { createStartTool, type StartTool } from '../agent/telemetry/tool-process
 import type { Config } from '../config/schema.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
 import { reach } from '../platform/addresses.ts';
-import { VERSION } from '../platform/package.ts';
+import { VERSION } from '../platform/process.ts';
 
 /** What the agent of this process gets as it is. */
 type Passed =

@@ -30,8 +30,7 @@ import { createStateFile } from '../platform/files.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createThisMachine, type ThisMachine } from './agent.ts';
 import { createOwnPackage } from './own-package.ts';
-import { ownCommand } from '../platform/process.ts';
-import { PACKAGE_ROOT, VERSION } from '../platform/package.ts';
+import { ownCommand, PACKAGE_ROOT, VERSION } from '../platform/process.ts';
 import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 

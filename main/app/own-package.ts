@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { OwnPackage } from '../gateway/api/install-routes.ts';
-import { PACKAGE_ROOT } from '../platform/package.ts';
+import { PACKAGE_ROOT } from '../platform/process.ts';
 
 /** The files that npm packs; the first two are not in every installation. */
 const FILES = ['LICENSE', 'README.md'];

@@ -8,7 +8,7 @@ import { controlToken, newSecret, storedSecret } from '../platform/secrets.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
-import { VERSION } from '../platform/package.ts';
+import { VERSION } from '../platform/process.ts';
 
 /** The tokens that agents recognise their gateway by are derived from it; all gateways of a pool have the same. */
 export const gatewaySecret = ({ gateway }: Config, dataDirectory: string) =>

@@ -1,4 +1,4 @@
-import { VERSION } from '../platform/package.ts';
+import { VERSION } from '../platform/process.ts';
 import { dataDirectory, inUsableDirectory } from '../config/data-directory.ts';
 import { didYouMean, readArguments } from './arguments.ts';
 import { type Command, type CommandOutcome, EXIT, type ExitCode } from './command.ts';

@@ -5,7 +5,7 @@ import { parseVisible } from '#shared/visible.ts';
 import { controlProof, otherEnd, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import { bareHost, portOf } from '../platform/network-guard.ts';
-import { VERSION } from '../platform/package.ts';
+import { VERSION } from '../platform/process.ts';
 import { type CommandOutcome, EXIT } from './command.ts';
 
 /** The running Switchyard of a data directory, with its control token. */

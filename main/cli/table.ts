@@ -1,5 +1,5 @@
 import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
-import { VERSION } from '../platform/package.ts';
+import { VERSION } from '../platform/process.ts';
 import { createSettingsHelp } from '../config/load.ts';
 import { chat, models } from './chat.ts';
 import {

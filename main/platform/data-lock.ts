@@ -5,8 +5,7 @@ import { isObject } from './json.ts';
 import { isoTime } from './dates.ts';
 import { codeOf } from './errors.ts';
 import { replaceFile } from './files.ts';
-import { VERSION } from './package.ts';
-import { isAlive } from './process.ts';
+import { isAlive, VERSION } from './process.ts';
 
 interface Owner {
   readonly pid: number;

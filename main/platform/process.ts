@@ -1,6 +1,13 @@
+import { join } from 'node:path';
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import packageJson from '../../package.json' with { type: 'json' };
 import { codeOf } from './errors.ts';
+
+/** The directory of package.json; sources and bundles (`dist/node`, `dist/desktop`) lie two levels below it. */
+export const PACKAGE_ROOT = join(import.meta.dirname, '../..');
+
+export const VERSION: string = packageJson.version;
 
 /** The largest size of the garbage collector's nursery (V8's new space). */
 const NURSERY_MB = 16;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { VERSION } from '../../main/platform/package.ts';
+import { VERSION } from '../../main/platform/process.ts';
 import { openerOf } from '../../main/cli/open.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { sayHere } from '../support/owned-gateway.ts';

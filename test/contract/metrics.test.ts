@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { StatusReport } from '#shared/status.ts';
-import { VERSION } from '../../main/platform/package.ts';
+import { VERSION } from '../../main/platform/process.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { VERSION } from '../../main/platform/package.ts';
+import { VERSION } from '../../main/platform/process.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';

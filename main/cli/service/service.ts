@@ -20,7 +20,7 @@ import {
   userService,
 } from './managers.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { PACKAGE_ROOT } from '../../platform/package.ts';
+import { PACKAGE_ROOT } from '../../platform/process.ts';
 
 export const ACTIONS = ['install', 'remove', 'status'] as const;
 
