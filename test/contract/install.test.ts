@@ -4,7 +4,7 @@ import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { InstallLines } from '#shared/install.ts';
-import { unixInstaller } from '../../main/gateway/install/scripts.ts';
+import { unixInstaller } from '../../main/gateway/api/installers.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';

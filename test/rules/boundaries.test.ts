@@ -99,7 +99,6 @@ test.each(
 /** The floors of the gateway from top to bottom; those in one entry do not import each other. */
 const FLOORS = [
   ['api'],
-  ['install'],
   ['chat'],
   ['auth', 'monitoring'],
   ['routing'],

@@ -10,7 +10,7 @@ import {
   unixLine,
   windowsInstaller,
   windowsLine,
-} from '../install/scripts.ts';
+} from './installers.ts';
 import { isLoopbackHost } from '../../platform/http/server.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { ownRoute } from './routes.ts';
