@@ -3,10 +3,10 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { createPoolLink } from '../agent/registration/http-link.ts';
-import { type LinkProblem, linkProblemOf } from '../agent/registration/link.ts';
+import { linkProblemOf } from '../agent/registration/link.ts';
 import { enrollAt, keepEnrollment } from '../agent/registration/registration.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from '../agent/storage.ts';
-import { type LoadedConfig, loadSavedConfig, type RefusedConfig } from '../config/load.ts';
+import { type LoadedConfig, loadSavedConfig } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { writeSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -16,29 +16,28 @@ import { isLoopbackHost } from '../platform/http/server.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import { reach, type Reached, type ReachResult, registryOrigin } from '../platform/addresses.ts';
-import { answer, type CommandOutcome, EXIT, type ExitCode, failed, type Input } from './command.ts';
+import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
+type Failed = ReturnType<typeof failed>;
+
 export async function runJoin(input: Input): Promise<CommandOutcome> {
-  const { env, dataDirectory, words, options } = input;
-  const [url = '', token = ''] = words;
-  const loaded = loadSavedConfig(env, dataDirectory);
-  const plan = await planOf({ url, token, yes: options['yes'] === true }, loaded);
-  if (plan.kind === 'refused') return failed(plan.lines.join('\n'), plan.exitCode);
+  const { dataDirectory } = input;
+  const plan = await planOf(input);
+  if (plan.kind === 'failed') return plan;
   const { request, warnings } = plan;
   const running = await findRunning(dataDirectory);
   const joined = await withProgress(
     `Joining ${request.origin}`,
     running === null ? joinStandalone(request, dataDirectory) : joinRunning(request, running),
   );
-  if (joined.kind === 'failed') {
-    return failed([`Not joined to ${request.origin}.`, ...joined.lines].join('\n'));
-  }
+  if (joined.kind === 'failed')
+    return failed(`Not joined to ${request.origin}.\n${joined.message}`);
   const { id, origin } = joined;
   const notes = [...joined.notes, ...warnings];
   const lines = [
-    `Joined the gateway at ${origin}${id === null ? '' : ` as ${id}`}.`,
+    `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
     running === null ? NEXT_START : NEXT_RUNNING,
     '"switchyard doctor" then checks this machine as that gateway does.',
@@ -46,44 +45,31 @@ export async function runJoin(input: Input): Promise<CommandOutcome> {
   return answer({ gateway: origin, id, notes }, lines.join('\n'));
 }
 
-interface JoinArguments {
-  readonly url: string;
-  readonly token: string;
-  /** Continue over plain HTTP without asking. */
-  readonly yes: boolean;
+interface Plan {
+  readonly kind: 'planned';
+  readonly request: JoinRequest;
+  readonly warnings: readonly string[];
 }
 
-type Plan =
-  | {
-      readonly kind: 'planned';
-      readonly request: JoinRequest;
-      readonly warnings: readonly string[];
-    }
-  | {
-      readonly kind: 'refused';
-      readonly lines: readonly string[];
-      readonly exitCode: ExitCode;
-    };
-
 /** Runs all checks that do not consume the token. */
-async function planOf(
-  { url, token, yes }: JoinArguments,
-  loaded: LoadedConfig | RefusedConfig,
-): Promise<Plan> {
+async function planOf({ env, dataDirectory, words, options }: Input): Promise<Plan | Failed> {
+  const [url = '', token = ''] = words;
   const origins = url.split(',').map(registryOrigin);
-  if (!origins.every((each) => each !== null)) return usageError(BAD_URL);
-  if (!/^[0-9a-f]{64}$/.test(token)) return usageError(BAD_TOKEN);
-  if (loaded.kind === 'refused') return refused(...loaded.problems);
+  if (!origins.every((each) => each !== null)) return failed(BAD_URL, EXIT.usage);
+  if (!/^[0-9a-f]{64}$/.test(token)) return failed(BAD_TOKEN, EXIT.usage);
+  const loaded = loadSavedConfig(env, dataDirectory);
+  if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
   const { registryUrl } = loaded.config.agent;
   const named =
     registryUrl === null ? origins : origins.filter((each) => each === registryOrigin(registryUrl));
   const [origin, ...others] = named;
-  if (origin === undefined) return refused(FIXED_URL);
+  if (origin === undefined) return failed(FIXED_URL);
   const [at, reached] = await reachAny([origin, ...others]);
   if (reached.kind === 'failed') {
-    return refused(`No gateway answers at ${at}: ${reached.why}.`, UNREACHED);
+    return failed(`No gateway answers at ${at}: ${reached.why}.\n${UNREACHED}`);
   }
-  if (isUnencrypted(at, reached) && !yes && !(await isConfirmed(at))) return refused(NOT_CONFIRMED);
+  const isAllowed = options['yes'] === true || !isUnencrypted(at, reached);
+  if (!isAllowed && !(await isConfirmed(at))) return failed(NOT_CONFIRMED);
   const request = { origin, others, token, agentHost: agentHostFor(loaded, reached) };
   return { kind: 'planned', request, warnings: warningsOf(loaded, reached) };
 }
@@ -94,14 +80,6 @@ async function reachAny([origin = '', ...others]: readonly string[]): Promise<
 > {
   const reached = await reach(origin);
   return reached.kind === 'reached' || others.length === 0 ? [origin, reached] : reachAny(others);
-}
-
-function refused(...lines: readonly string[]): Plan {
-  return { kind: 'refused', lines, exitCode: EXIT.failed };
-}
-
-function usageError(why: string): Plan {
-  return { kind: 'refused', lines: [why], exitCode: EXIT.usage };
 }
 
 const BAD_URL =
@@ -167,16 +145,14 @@ function isUnencrypted(origin: string, { remoteAddress }: Reached): boolean {
   return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-/** `notes` and `lines` are human-readable. */
-type Joined =
-  | {
-      readonly kind: 'joined';
-      /** The gateway that answered. */
-      readonly origin: string;
-      readonly id: string | null;
-      readonly notes: readonly string[];
-    }
-  | { readonly kind: 'failed'; readonly lines: readonly string[] };
+interface Joined {
+  readonly kind: 'joined';
+  /** The gateway that answered. */
+  readonly origin: string;
+  readonly id: string;
+  /** For people. */
+  readonly notes: readonly string[];
+}
 
 interface JoinRequest {
   readonly origin: string;
@@ -188,7 +164,7 @@ interface JoinRequest {
 }
 
 /** Enrols this machine while Switchyard is not running; the next start uses the saved enrolment. */
-async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined> {
+async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined | Failed> {
   const { origin, others, token, agentHost } = request;
   // Before the token is used up: the enrolment that it buys must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -206,21 +182,21 @@ async function joinStandalone(request: JoinRequest, directory: string): Promise<
   });
   const outcome = await enrollAt(link, token, identity.id, new AbortController().signal);
   await http.close();
-  if (outcome.kind !== 'enrolled') return failedFor(linkProblemOf(outcome));
+  if (outcome.kind !== 'enrolled') {
+    const { happened, remedy } = linkProblemOf(outcome);
+    return failed(remedy === null ? happened : `${happened}\n${remedy}`);
+  }
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const joinedAt = link.url ?? origin;
   const failure = await keepEnrollment(file, joinedAt, token, outcome);
   if (failure !== null) {
-    const happened = `The enrolment could not be written to ${directory} (${failure}), so it is lost.`;
-    return failedFor({ happened, remedy: 'Fix that, then join again with a new join command.' });
+    return failed(
+      `The enrolment could not be written to ${directory} (${failure}), so it is lost.\nFix that, then join again with a new join command.`,
+    );
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
   const all = [...notes, ...writeAgentHost(agentHost, directory)];
   return { kind: 'joined', origin: joinedAt, id: identity.id, notes: all };
-}
-
-function failedFor({ happened, remedy }: LinkProblem): Joined {
-  return { kind: 'failed', lines: remedy === null ? [happened] : [happened, remedy] };
 }
 
 function writeAgentHost(host: string | null, directory: string): readonly string[] {
@@ -246,7 +222,7 @@ interface AgentJoined {
 }
 
 /** Joins through the running Switchyard, which then sends heartbeats at once. */
-async function joinRunning(request: JoinRequest, running: Running): Promise<Joined> {
+async function joinRunning(request: JoinRequest, running: Running): Promise<Joined | Failed> {
   const { origin, others, token, agentHost } = request;
   const joined = await callRunning<AgentJoined>(running, {
     method: 'POST',
@@ -256,7 +232,7 @@ async function joinRunning(request: JoinRequest, running: Running): Promise<Join
         ? { url: origin, token }
         : { line: `${[origin, ...others].join(',')} ${token}` },
   });
-  if (joined.error !== null) return { kind: 'failed', lines: [joined.error] };
+  if (joined.error !== null) return failed(joined.error);
   const { id, url, warning } = joined.body;
   const notes = warning === null ? [] : [warning];
   if (agentHost !== null) {

@@ -15,11 +15,7 @@ export function setMode({ dataDirectory }: Input, mode: OwnerChoice): Promise<Co
   );
 }
 
-export function stateLine(agent: {
-  readonly owner: Pick<AgentView['owner'], 'mode' | 'reasons'>;
-  readonly inFlight: number;
-}): string {
-  const { owner, inFlight } = agent;
+export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlight'>): string {
   const why = owner.reasons.join(' ');
   switch (owner.mode) {
     case 'on':

@@ -48,13 +48,7 @@ export function refusedCommand(words: readonly string[]): string | null {
 }
 
 /** The terminal command `switchyard`: a small script that starts the app's executable. */
-export interface TerminalCommand {
-  readonly file: string;
-  /** The file exists and starts this program. */
-  isOn(): boolean;
-  /** Throws with the system's message. */
-  set(isOn: boolean): void;
-}
+export type TerminalCommand = NonNullable<ReturnType<typeof createTerminalCommand>>;
 
 interface TerminalCommandDeps {
   readonly platform: NodeJS.Platform;
@@ -66,7 +60,7 @@ interface TerminalCommandDeps {
 const PACKAGE_FOLDER = '/opt/Switchyard/';
 
 /** Null if the package has installed the command (deploy/desktop/switchyard). */
-export function createTerminalCommand(deps: TerminalCommandDeps): TerminalCommand | null {
+export function createTerminalCommand(deps: TerminalCommandDeps) {
   const { platform, env, execPath } = deps;
   if (platform === 'linux' && execPath.startsWith(PACKAGE_FOLDER)) return null;
   const isWindows = platform === 'win32';
@@ -78,8 +72,10 @@ export function createTerminalCommand(deps: TerminalCommandDeps): TerminalComman
   const text = isWindows ? windowsScript(words) : unixScript(words);
   return {
     file,
+    /** The file exists and starts this program. */
     isOn: () => textOf(file) === text,
-    set(isOn) {
+    /** Throws with the system's message. */
+    set(isOn: boolean): void {
       if (!isOn) {
         rmSync(file, { force: true });
         return;

@@ -28,7 +28,7 @@ import {
   type UpdaterApi,
   type Updates,
 } from './updates.ts';
-import { createMainWindow, type MainWindow } from './window.ts';
+import { createMainWindow } from './window.ts';
 
 /** Of Electron, what the shell uses. */
 export type ElectronApi = Pick<
@@ -72,11 +72,7 @@ export interface OwnHost {
 }
 
 /** Tray, menus and window around a running host. */
-export interface Shell {
-  readonly window: MainWindow;
-  /** Shows in the tray that it is quitting, lets running requests finish, then removes the tray. */
-  stop(graceMs?: number): Promise<void>;
-}
+export type Shell = ReturnType<typeof openShell>;
 
 /** Creates the tray and the menus; the window is created when it is first opened. */
 export function openShell(
@@ -84,7 +80,7 @@ export function openShell(
   own: OwnHost,
   { url }: { readonly url: string },
   end: AppExit,
-): Shell {
+) {
   const { electron, platform, clock, iconsDirectory, preferences } = deps;
   const { host, log } = own;
   const ownOrigin = new URL(url).origin;
@@ -153,9 +149,10 @@ export function openShell(
   }
   follow();
 
-  const shell: Shell = {
+  const shell = {
     window,
-    async stop(graceMs) {
+    /** Shows in the tray that it is quitting, lets running requests finish, then removes the tray. */
+    async stop(graceMs?: number): Promise<void> {
       phase = 'quitting';
       tray.show(view());
       window.save();

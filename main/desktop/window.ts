@@ -156,7 +156,7 @@ export function contextMenu({
   return selectionText.trim() === '' ? [] : [{ role: 'copy' }];
 }
 
-interface Box {
+export interface Box {
   readonly type: 'error' | 'info';
   readonly message: string;
   readonly detail: string;

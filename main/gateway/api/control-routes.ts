@@ -34,12 +34,7 @@ import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
 import { ownRoute, route } from './routes.ts';
 
-export interface SettingsApi {
-  readonly view: () => SettingsView;
-  readonly check: LiveConfig['check'];
-  readonly patch: (tree: unknown) => Patched;
-  readonly swap: LiveConfig['swap'];
-}
+export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
 interface ControlDeps {
   readonly settings: SettingsApi;
