@@ -9,12 +9,6 @@ import type { Notice } from './owner-notices.ts';
 import type { JsonFile } from './preferences.ts';
 import { relaunchOptions } from './command-line.ts';
 
-type StartChoice =
-  | { readonly kind: 'retry' }
-  /** The port is saved, so that apps find the gateway there from now on. */
-  | { readonly kind: 'port'; readonly port: number }
-  | { readonly kind: 'quit' };
-
 interface StartFailureDeps {
   readonly electron: Pick<typeof Electron, 'dialog' | 'shell'>;
   readonly dataDirectory: string;
@@ -22,17 +16,20 @@ interface StartFailureDeps {
   readonly otherPort: (error: unknown) => Promise<number | null>;
 }
 
-/** Says why the gateway does not start, and asks what to do. Nothing runs yet that a modal box could block. */
+/**
+ * Says why the gateway does not start, and asks what to do: null for another try, or a port, which is saved, so that apps
+ * find the gateway there from now on. Nothing runs yet that a modal box could block.
+ */
 async function askAfterFailure(
   { electron, dataDirectory, otherPort }: StartFailureDeps,
   error: unknown,
-): Promise<StartChoice> {
+): Promise<number | 'quit' | null> {
   const port = await otherPort(error);
-  const choices: readonly (readonly [string, StartChoice | null])[] = [
-    ['Try again', { kind: 'retry' }],
-    ...(port === null ? [] : [[`Use port ${port}`, { kind: 'port', port }] as const]),
-    ['Open settings folder', null],
-    ['Quit', { kind: 'quit' }],
+  const choices: readonly (readonly [string, number | 'quit' | 'open' | null])[] = [
+    ['Try again', null],
+    ...(port === null ? [] : [[`Use port ${port}`, port] as const]),
+    ['Open settings folder', 'open'],
+    ['Quit', 'quit'],
   ];
   const hint = port === null ? '' : ' Apps that call this gateway then need the new port as well.';
   for (;;) {
@@ -45,7 +42,7 @@ async function askAfterFailure(
       cancelId: choices.length - 1,
     });
     const choice = choices[response]?.[1] ?? null;
-    if (choice !== null) return choice;
+    if (choice !== 'open') return choice;
     await electron.shell.openPath(dataDirectory);
   }
 }
@@ -61,8 +58,8 @@ export async function startOrAsk(
       return 'started';
     } catch (error) {
       const choice = await askAfterFailure(deps, error);
-      if (choice.kind === 'quit') return 'quit';
-      port = choice.kind === 'port' ? choice.port : null;
+      if (choice === 'quit') return choice;
+      port = choice;
     }
   }
 }

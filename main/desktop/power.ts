@@ -7,13 +7,11 @@ import { withTimeout } from '../platform/async.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** Keeps the system awake while there is a reason to. */
-export function createSleepBlocker(blocker: Electron.PowerSaveBlocker): {
-  /** `isNeeded`: the owner has chosen it and requests are running. */
-  set(isNeeded: boolean): void;
-} {
+export function createSleepBlocker(blocker: Electron.PowerSaveBlocker) {
   let id: number | null = null;
   return {
-    set(isNeeded) {
+    /** `isNeeded`: the owner has chosen it and requests are running. */
+    set(isNeeded: boolean) {
       if (isNeeded && id === null) id = blocker.start('prevent-app-suspension');
       if (!isNeeded && id !== null) {
         blocker.stop(id);

@@ -149,14 +149,6 @@ const WINDOW_HEADERS = {
   ...NOSNIFF,
 } as const;
 
-const REGISTER = {
-  GET: 'get',
-  POST: 'post',
-  PUT: 'put',
-  PATCH: 'patch',
-  DELETE: 'delete',
-} as const;
-
 /** Serves `routes`, then the window's files. */
 export function createExpressListener(
   routes: readonly Route[],
@@ -169,12 +161,15 @@ export function createExpressListener(
   app.disable('x-powered-by');
   app.disable('etag');
   const handlerOf = createHandlers(deps);
-  for (const [path, methods] of methodsByPath(routes)) {
+  const places = routes.flatMap((each) => each.paths.map((path) => ({ ...each, path })));
+  for (const [path, all] of Map.groupBy(places, (each) => each.path)) {
     // A path is compiled once, whatever its methods.
     const at = app.route(path);
-    for (const route of routes.filter(({ paths }) => paths.includes(path))) {
-      at[REGISTER[route.method]](permit(route.access, deps.identify), handlerOf(route));
+    for (const each of all) {
+      const register = each.method.toLowerCase() as Lowercase<Route['method']>;
+      at[register](permit(each.access, deps.identify), handlerOf(each));
     }
+    const methods = all.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method));
     // Registered right after its path, so that a fixed path never matches a later route as an id.
     at.all((_req: Request, res: Response) => {
       sendError(res, METHOD_NOT_ALLOWED, { allow: methods.join(', ') });
@@ -204,15 +199,6 @@ function permit(access: Access, identify: Identify) {
     else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
     else next();
   };
-}
-
-function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
-  const methods = new Map<string, string[]>();
-  for (const { method, paths } of routes) {
-    const names = method === 'GET' ? ['GET', 'HEAD'] : [method];
-    for (const path of paths) methods.set(path, [...(methods.get(path) ?? []), ...names]);
-  }
-  return methods;
 }
 
 const METHOD_NOT_ALLOWED: GatewayError = {
