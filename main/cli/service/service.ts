@@ -80,9 +80,9 @@ async function install(
   if (!existsSync(file) && (await findRunning(dataDirectory)) !== null) return failed(ALREADY_RUNS);
   const unreachable = await whyUnreachable(chosen);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
-  if (installation.kind === 'cached') {
+  if (installation.install !== null) {
     const why = await withProgress('Installing Switchyard', installation.install());
-    if (why !== null) return failed(`npm could not install Switchyard: ${why}`);
+    if (why !== null) return failed(`Switchyard could not be installed. ${why}`);
   }
   // Otherwise the process of an earlier installation would keep running, or block the new one.
   if (existsSync(file)) await runAll(chosen.replaces);
@@ -158,29 +158,18 @@ async function status({ file, isActive, log }: Service): Promise<CommandOutcome>
   );
 }
 
-/** The output of the first command that failed; null if all succeeded. */
+/** What the first command that failed says; null if all succeeded. */
 async function runAll(commands: readonly CommandLine[]): Promise<string | null> {
-  for (const [command, ...args] of commands) {
-    const failure = await run(command, args);
+  for (const command of commands) {
+    const failure = await run(command);
     if (failure !== null) return failure;
   }
   return null;
 }
 
 /** Null if the command succeeded. */
-async function run(command: string, args: readonly string[]): Promise<string | null> {
+function run([command, ...args]: CommandLine, shell = false): Promise<string | null> {
   const line = [command, ...args].join(' ');
-  const ended = await outputOf(command, args);
-  if (ended.kind === 'unstartable') return `"${line}" cannot be run: ${ended.why}`;
-  const { code, output } = ended;
-  return code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${output}`;
-}
-
-type Ended =
-  | { readonly kind: 'ended'; readonly code: number | null; readonly output: string }
-  | { readonly kind: 'unstartable'; readonly why: string };
-
-function outputOf(command: string, args: readonly string[], shell = false): Promise<Ended> {
   return new Promise((settle) => {
     const child = spawn(command, args, {
       shell,
@@ -190,33 +179,33 @@ function outputOf(command: string, args: readonly string[], shell = false): Prom
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.on('error', ({ message: why }) => settle({ kind: 'unstartable', why }));
-    child.on('close', (code) => settle({ kind: 'ended', code, output: output.trim() }));
+    child.on('error', ({ message }) => settle(`"${line}" cannot be run: ${message}`));
+    child.on('close', (code) =>
+      settle(code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${output.trim()}`),
+    );
   });
 }
 
 /** Where this program is, or has to be installed first so that it lasts. */
-type Installation =
-  | { readonly kind: 'lasting'; readonly root: string; readonly script: string }
-  /** npx runs it from npm's cache, which anybody may empty. */
-  | {
-      readonly kind: 'cached';
-      readonly root: string;
-      readonly script: string;
-      /** Why npm could not install this version; null once it has. */
-      readonly install: () => Promise<string | null>;
-    };
+interface Installation {
+  readonly root: string;
+  readonly script: string;
+  /**
+   * Resolves with why npm could not install this version, or null once it has. Null where it is installed: npx runs it
+   * from npm's cache, which anybody may empty.
+   */
+  readonly install: (() => Promise<string | null>) | null;
+}
 
 function thisInstallation(env: NodeJS.ProcessEnv): Installation {
   const script = realpathSync(process.argv[1] ?? '');
   if (!PACKAGE_ROOT.includes(`${sep}_npx${sep}`)) {
-    return { kind: 'lasting', root: PACKAGE_ROOT, script };
+    return { root: PACKAGE_ROOT, script, install: null };
   }
   const prefix = prefixOfUser(env);
   const modules = process.platform === 'win32' ? 'node_modules' : 'lib/node_modules';
   const root = join(prefix, modules, packageJson.name);
   return {
-    kind: 'cached',
     root,
     script: join(root, packageJson.bin.switchyard),
     install: () => installIn(prefix),
@@ -230,16 +219,14 @@ function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
   return join(folder, 'Programs', 'switchyard');
 }
 
-async function installIn(prefix: string): Promise<string | null> {
+function installIn(prefix: string): Promise<string | null> {
   const isWindows = process.platform === 'win32';
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
   const spec = `${packageJson.name}@${packageJson.version}`;
   // On Windows npm is a script, which only a shell starts.
   const folder = isWindows ? `"${prefix}"` : prefix;
   const args = ['install', '--global', '--prefix', folder, '--ignore-scripts', ...quiet, spec];
-  const ended = await outputOf('npm', args, isWindows);
-  if (ended.kind === 'unstartable') return ended.why;
-  return ended.code === 0 ? null : ended.output;
+  return run(['npm', ...args], isWindows);
 }
 
 /** Removes this program, as npm installed it, and its service, but not its settings. */
