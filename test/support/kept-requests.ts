@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
-import { storedRow } from '../../main/gateway/usage/queries.ts';
-import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
+import { createUsageQueries, storedRow } from '../../main/gateway/usage/queries.ts';
 import { temporaryDirectory } from './gateway.ts';
 
 /** A data directory in which an earlier run has kept these requests, and texts that are none. */

@@ -44,6 +44,7 @@ export const keptRowSchema = z.object({
       model: words,
       circuitBefore: circuit,
       circuitAfter: circuit.nullable(),
+      fixedParts: z.array(z.string()).exactOptional(),
       tokens: tokens.nullable(),
       cutAtTokens: count.nullable(),
     }),
