@@ -19,7 +19,7 @@ import {
   type PoolWorkerData,
   type SharedPrefix,
 } from './protocol.ts';
-import { createOpening, createPoolReader, type PoolReader, readEvents } from './registry-reader.ts';
+import { createOpening, createPoolReader, type PoolReader, readEvents } from './change-reader.ts';
 import type { Session } from './connection.ts';
 import { createSessionKeeper, type SessionState } from './session.ts';
 import { createWriteQueue, type WriteQueue } from './commit.ts';

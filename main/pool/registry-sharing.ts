@@ -6,7 +6,8 @@ import {
   type RegistrySharing,
   write,
 } from '../registry/context.ts';
-import { STALE_MS, entryOf, gatewayTokenOf, type TableEntry } from '../registry/provider-table.ts';
+import { entryOf, gatewayTokenOf, type TableEntry } from '../registry/provider-table.ts';
+import { STALE_MS } from '../registry/staleness.ts';
 import { unwritten } from '../registry/responses.ts';
 import type { Store, StoreChange, StoredProvider } from '../registry/store/store.ts';
 import type { VerificationTurn, VerifierNews } from '../registry/verifier-port.ts';

@@ -14,11 +14,10 @@ import { isoTime } from '../platform/dates.ts';
 import {
   type TableEntry,
   verificationStateOf,
-  isHidden,
-  statusAt,
   isUnlisted,
   type ProviderTable,
 } from './provider-table.ts';
+import { isHidden, statusAt } from './staleness.ts';
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { newSecret } from '../platform/secrets.ts';

@@ -20,8 +20,6 @@ import {
   type Traffic,
 } from './listing.ts';
 import {
-  silenceAtStart,
-  STALE_MS,
   createProviderTable,
   entryOf,
   isUnlisted,
@@ -29,6 +27,7 @@ import {
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
+import { silenceAtStart, STALE_MS } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';

@@ -3,12 +3,12 @@ import type { NoProviderCause } from '#shared/condition.ts';
 import type { LoadRange } from '#shared/live.ts';
 import type { Check } from '#shared/provider.ts';
 import {
-  statusAt,
   isNotExpected,
   type ProviderTable,
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
+import { statusAt } from './staleness.ts';
 
 /* Whether machines are expected to serve `local`, what they offer together, and why they are not used. */
 

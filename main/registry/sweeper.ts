@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
-import { isForgotten, type TableEntry } from './provider-table.ts';
+import { type TableEntry } from './provider-table.ts';
+import { isForgotten } from './staleness.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
 /** How soon silence shows in the history and the window; routing checks silence itself. */

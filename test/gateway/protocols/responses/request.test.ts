@@ -485,19 +485,15 @@ describe('invalid Responses requests', () => {
   });
 
   test.each([null, 3, 'text', []])('a Responses request whose body is %j is refused', (body) => {
-    expect(RESPONSES_TRANSLATION.toChat(body, null)).toEqual({
-      kind: 'bad_request',
-      message: 'The body must be an object.',
-      param: null,
-    });
+    const message = 'The body must be an object.';
+    const refused = { kind: 'bad_request', message, param: null };
+    expect(RESPONSES_TRANSLATION.toChat(body, null)).toEqual(refused);
   });
 
   test('a Responses request that is nested too deep to be written again is refused', () => {
     const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;
-    expect(ask({ tools: [{ ...tool, parameters }] })).toEqual({
-      kind: 'bad_request',
-      message: 'The body must not be nested so deeply.',
-      param: null,
-    });
+    const message = 'The body must not be nested so deeply.';
+    const refused = { kind: 'bad_request', message, param: null };
+    expect(ask({ tools: [{ ...tool, parameters }] })).toEqual(refused);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Connection, Session } from '../../main/pool/connection.ts';
 import { POOL_TIMES, type PoolChanges } from '../../main/pool/protocol.ts';
-import { createOpening, createPoolReader } from '../../main/pool/registry-reader.ts';
+import { createOpening, createPoolReader } from '../../main/pool/change-reader.ts';
 import { providerRow } from '../../main/registry/store/rows.ts';
 import type { StoredState } from '../../main/registry/store/store.ts';
 import { createManualClock } from '../support/clock.ts';
