@@ -217,6 +217,7 @@ const listensOn = (host: string) =>
 interface AgentJoined {
   readonly id: string;
   readonly url: string;
+  /** For people; null if there is none. */
   readonly warning: string | null;
 }
 

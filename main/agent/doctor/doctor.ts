@@ -253,6 +253,7 @@ const NUMBER = new Intl.NumberFormat('en');
 
 /** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
 export interface WindowCut {
+  /** Empty for all but those that answered most, and where an upstream chose it. */
   readonly model: string;
   readonly tokens: number;
 }

@@ -18,6 +18,7 @@ export interface Field extends Omit<SettingView, 'choices'> {
 
 export interface Section {
   readonly id: string;
+  /** The upstream of the section; null for other sections. */
   readonly upstream: UpstreamId | null;
   readonly fields: readonly Field[];
 }

@@ -202,6 +202,7 @@ function amountOf(text: string): number | string {
 }
 
 interface Source {
+  /** The address to which the key is sent; empty while unknown. */
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly asked: number;

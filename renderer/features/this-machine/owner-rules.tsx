@@ -76,6 +76,7 @@ function OwnerRule({ owner, rule }: OwnerRuleProps) {
 
 interface RuleNoteProps extends OwnerRuleProps {
   readonly isOn: boolean;
+  /** True if an environment variable sets the rule, so that it cannot be changed here. */
   readonly isHeld: boolean;
 }
 
