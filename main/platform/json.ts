@@ -3,32 +3,30 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The value of a JSON text; undefined if it is invalid, or too heavy to parse in one turn of the event loop. */
-export function parseJson(text: string): unknown {
-  if (isHeavyJson(text)) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
+export const parseJson = (text: string): unknown => parsed(text);
 
 /**
  * As `parseJson`, for what is written again: integers that a number cannot hold, such as ids of 64 bits, are written as
  * they came. They are no numbers until then.
  */
-export function parseExactJson(text: string): unknown {
-  if (!LONG_INTEGER.test(text)) return parseJson(text);
+export const parseExactJson = (text: string): unknown =>
+  LONG_INTEGER.test(text) ? parsed(text, asWritten) : parsed(text);
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+function parsed(text: string, reviver?: Reviver): unknown {
   if (isHeavyJson(text)) return undefined;
   try {
-    return JSON.parse(text, (_key, value, { source = '' }) =>
-      typeof value === 'number' && INTEGER.test(source) && !Number.isSafeInteger(value)
-        ? JSON.rawJSON(source)
-        : value,
-    );
+    return reviver === undefined ? (JSON.parse(text) as unknown) : JSON.parse(text, reviver);
   } catch {
     return undefined;
   }
 }
+
+const asWritten: Reviver = (_key, value, { source = '' }) =>
+  typeof value === 'number' && INTEGER.test(source) && !Number.isSafeInteger(value)
+    ? JSON.rawJSON(source)
+    : value;
 
 const LONG_INTEGER = /\d{16}/;
 const INTEGER = /^-?\d+$/;
@@ -36,10 +34,7 @@ const INTEGER = /^-?\d+$/;
 declare global {
   /** Of ECMAScript 2026 (tc39/proposal-json-parse-with-source), which TypeScript 7.0 does not know. */
   interface JSON {
-    parse(
-      text: string,
-      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-    ): unknown;
+    parse(text: string, reviver: Reviver): unknown;
     rawJSON(text: string): object;
   }
 }

@@ -1,11 +1,10 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
 import { withTimeout } from './async.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
 import { codeOf, isExhausted } from './errors.ts';
-import { bareHost, type CheckedUrl, portOf } from './network-guard.ts';
+import { bareHost, type CheckedUrl, portOf, serverNameOf } from './network-guard.ts';
 
 interface PinnedRequest {
   readonly method: 'GET' | 'POST';
@@ -113,8 +112,7 @@ function open({ method, to, headers, body }: PinnedRequest, { ca }: PinnedEdges)
     maxHeaderSize: MAX_HEAD_BYTES,
   };
   if (url.protocol === 'http:') return httpRequest(options);
-  // A certificate for an address is checked against the address; it may not be asked for by SNI.
-  const servername = isIP(bareHost(url.hostname)) === 0 ? url.hostname : '';
+  const servername = serverNameOf(bareHost(url.hostname));
   return httpsRequest({ ...options, servername, ...(ca === undefined ? {} : { ca }) });
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts';
-import { bareHost } from '../network-guard.ts';
+import { bareHost, portOf } from '../network-guard.ts';
 import { createDistrust, type Distrust } from './distrust.ts';
 import { closeAll, HttpConnection, type OriginPool } from './http1-connection.ts';
 import type { HttpClient } from './types.ts';
@@ -61,14 +61,13 @@ export function createHttpClient({
 }
 
 function parseOrigin(url: string, distrust: Distrust): OriginPool {
-  const { protocol, host, hostname, port } = new URL(url);
-  const isTls = protocol === 'https:';
+  const at = new URL(url);
   return {
     url,
-    isTls,
-    host: bareHost(hostname),
-    port: port === '' ? (isTls ? 443 : 80) : Number(port),
-    authority: host,
+    isTls: at.protocol === 'https:',
+    host: bareHost(at.hostname),
+    port: portOf(at),
+    authority: at.host,
     idle: [],
     open: new Set(),
     distrust,

@@ -1,5 +1,6 @@
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { serverNameOf } from '../network-guard.ts';
 import type { Distrust } from './distrust.ts';
 import { type ParseState, ResponseParser, type ResponseParts } from './http1-parser.ts';
 import { errorOf, transportFailure } from './tls-and-socket-failures.ts';
@@ -359,9 +360,8 @@ function connectTo(origin: OriginPool, onRead: (bytes: number) => boolean): Sock
   const { host, port, session } = origin;
   const options = { host, port, onread: { buffer: READ_BUFFER, callback: onRead } };
   if (!origin.isTls) return connect({ ...options, noDelay: true });
-  // A certificate for an address is checked against the address; it may not be asked for by name.
-  const servername = isIP(host) === 0 ? host : '';
-  const socket = connectTls({ ...options, servername, session, ALPNProtocols: ['http/1.1'] });
+  const tls = { servername: serverNameOf(host), session, ALPNProtocols: ['http/1.1'] };
+  const socket = connectTls({ ...options, ...tls });
   socket.on('secureConnect', () => socket.setNoDelay(true));
   socket.on('session', (next) => void (origin.session = next));
   return socket;
