@@ -13,7 +13,7 @@ export default {
     'renderer/main.tsx',
     'scripts/*.{mjs,ts}',
     'test/desktop/electron-module{,-hook}.ts',
-    'main/switchyard.cjs',
+    'main/inglenook.cjs',
     'main/electron.ts',
     'main/registry/store/store-worker.ts',
     'main/pool/pool-worker.ts',

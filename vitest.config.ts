@@ -37,7 +37,7 @@ if (!hasClients) console.log('SKIPPED: test/clients; "npm run clients" installs 
 const ENGINE = ['test/engine/*.test.ts'];
 if (llamaServer() === null) {
   console.log(
-    'SKIPPED: test/engine; no llama-server on the path, nor at SWITCHYARD_TEST_LLAMA_SERVER.',
+    'SKIPPED: test/engine; no llama-server on the path, nor at INGLENOOK_TEST_LLAMA_SERVER.',
   );
 }
 

@@ -67,7 +67,7 @@ export async function conversations(
 ): Promise<Report> {
   const server = llamaServer();
   if (server === null)
-    throw new Error('needs a llama-server, on the path or as SWITCHYARD_TEST_LLAMA_SERVER says');
+    throw new Error('needs a llama-server, on the path or as INGLENOOK_TEST_LLAMA_SERVER says');
   const model = join(directory, 'model.gguf');
   await writeModel(model, { cycle: WORDS, trims: false });
   const rows: string[][] = [];
@@ -131,10 +131,10 @@ async function through(
 ): Promise<readonly Turn[]> {
   const folder = (name: string) => mkdtempSync(join(directory, `${name}-`));
   const gateway = await startGateway(children, folder('gateway'), {
-    SWITCHYARD_AFFINITY: affinity,
+    INGLENOOK_AFFINITY: affinity,
     // Engines that share two cores are all slow at times.
-    SWITCHYARD_HEDGE: 'off',
-    SWITCHYARD_TTFT_THRESHOLD_MS: '60000',
+    INGLENOOK_HEDGE: 'off',
+    INGLENOOK_TTFT_THRESHOLD_MS: '60000',
   });
   const url = `http://127.0.0.1:${gateway.port}`;
   const control = {
@@ -153,11 +153,11 @@ async function through(
     const { token } = (await enrolling.json()) as { readonly token: string };
     const agent = await startGateway(children, folder('agent'), {
       PATH: pathWithGpu(join(directory, 'tools')),
-      SWITCHYARD_AGENT: 'true',
-      SWITCHYARD_AGENT_HOST: `${network}.${index + 2}`,
-      SWITCHYARD_ENGINE_URL: engine.url,
-      SWITCHYARD_REGISTRY_URL: url,
-      SWITCHYARD_ENROLL_TOKEN: token,
+      INGLENOOK_AGENT: 'true',
+      INGLENOOK_AGENT_HOST: `${network}.${index + 2}`,
+      INGLENOOK_ENGINE_URL: engine.url,
+      INGLENOOK_REGISTRY_URL: url,
+      INGLENOOK_ENROLL_TOKEN: token,
     });
     agents.push(agent.child);
   }

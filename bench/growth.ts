@@ -185,8 +185,8 @@ async function growRelay(
       {
         ...passingFrom(upstreamPort),
         // A busy machine may make every stream late, and none of them is to be asked for twice.
-        SWITCHYARD_HEDGE: 'off',
-        SWITCHYARD_TTFT_THRESHOLD_MS: '60000',
+        INGLENOOK_HEDGE: 'off',
+        INGLENOOK_TTFT_THRESHOLD_MS: '60000',
       },
       { isProbed: true },
     ),

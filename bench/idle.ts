@@ -47,9 +47,9 @@ export async function idle(children: Children, directory: string): Promise<Repor
       {
         PATH: path,
         NODE_COMPILE_CACHE: join(directory, 'cache'),
-        SWITCHYARD_AGENT: 'true',
-        SWITCHYARD_AGENT_PORTS: '0',
-        SWITCHYARD_ENGINE_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
+        INGLENOOK_AGENT: 'true',
+        INGLENOOK_AGENT_PORTS: '0',
+        INGLENOOK_ENGINE_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
       },
       { script: PACKAGE },
     );

@@ -155,7 +155,7 @@ async function measure(
   const [first = ''] = folders;
   const url = database === null ? null : await database.filled(machines);
   if (url === null) await makeDatabase(first, machines);
-  const env = url === null ? {} : { SWITCHYARD_DATABASE_URL: url };
+  const env = url === null ? {} : { INGLENOOK_DATABASE_URL: url };
   const options = { place: 'any', isProbed: true } as const;
   const gateways = await Promise.all(
     folders.map((folder) => startGateway(children, folder, env, options)),
@@ -264,8 +264,8 @@ async function startDatabase() {
     await fill(opened.store, machines);
     await opened.store.close();
     // The gateways have a secret of their own, and this one never was.
-    await postgres.query(url, 'UPDATE switchyard.pool SET secret_digest = NULL');
-    await postgres.query(url, 'DELETE FROM switchyard.gateways');
+    await postgres.query(url, 'UPDATE inglenook.pool SET secret_digest = NULL');
+    await postgres.query(url, 'DELETE FROM inglenook.gateways');
     templates.set(machines, nameOf(url));
     return nameOf(url);
   }

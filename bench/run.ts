@@ -83,7 +83,7 @@ const DEFAULT_PARTS = ['--relay', '--protocols', '--registry'];
 
 /** Runs a part with a folder and processes of its own, and says what it brought. */
 async function play({ limitMs, run }: Part, word: string): Promise<readonly Bound[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-bench-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-bench-'));
   const children = createChildren();
   // Whatever throws on the way, no child is left.
   process.on('exit', children.killAll);

@@ -46,9 +46,9 @@ export async function soak(children: Children, directory: string): Promise<Repor
   const upstreamPort = await startUpstream(children, 0);
   const gateway = await startGateway(children, join(directory, 'gateway'), {
     ...passingFrom(upstreamPort),
-    SWITCHYARD_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
+    INGLENOOK_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
     // `local` is to be asked every time.
-    SWITCHYARD_FAIL_THRESHOLD: '1000000',
+    INGLENOOK_FAIL_THRESHOLD: '1000000',
   });
   const controlToken = readControlToken(gateway.dataDirectory) ?? '';
   const owned: Owned = { url: `http://127.0.0.1:${gateway.port}`, controlToken };

@@ -86,9 +86,9 @@ async function startOnce(
   const child = children.start('target', [process.execPath, script], {
     // In place of the folder that the program would take: this one is empty at the first start.
     NODE_COMPILE_CACHE: join(folder, 'cache'),
-    SWITCHYARD_DATA_DIR: join(folder, 'data'),
-    SWITCHYARD_PORT: String(port),
-    SWITCHYARD_AGENT: 'false',
+    INGLENOOK_DATA_DIR: join(folder, 'data'),
+    INGLENOOK_PORT: String(port),
+    INGLENOOK_AGENT: 'false',
     ...env,
   });
   child.process.stdout?.resume();

@@ -104,7 +104,7 @@ function runApp(): Promise<void> {
   });
 }
 
-/** As `switchyard` in a terminal, which this program is as well (main/desktop/command-line.ts). */
+/** As `inglenook` in a terminal, which this program is as well (main/desktop/command-line.ts). */
 async function runCommand(words: readonly string[]): Promise<void> {
   app.dock?.hide();
   claimData();

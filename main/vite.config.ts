@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Copies files into `folder` of the output. */
 export function copyFiles(paths: readonly string[], folder = ''): Plugin {
   return {
-    name: 'switchyard-copy',
+    name: 'inglenook-copy',
     generateBundle() {
       for (const path of paths) {
         const fileName = join(folder, basename(path));
@@ -28,7 +28,7 @@ const OUTSIDE = ['better-sqlite3', 'supports-color', 'pg-native'];
  * of each start. Taken from the object, it is not read.
  */
 const LEAN_HTTP: Plugin = {
-  name: 'switchyard-lean-http',
+  name: 'inglenook-lean-http',
   renderChunk: (code) => ({
     code: code.replace(
       /^import \{([^}]*)\} from "node:http";$/gm,
@@ -79,5 +79,5 @@ const bundle = nodeBundle('dist/node', { headless: 'main/headless.ts' });
 /** The program of the npm package: no source maps, no TypeScript, no desktop app. */
 export default defineConfig({
   ...bundle,
-  plugins: [bundle.plugins, copyFiles([join(import.meta.dirname, 'switchyard.cjs')])],
+  plugins: [bundle.plugins, copyFiles([join(import.meta.dirname, 'inglenook.cjs')])],
 });

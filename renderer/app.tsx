@@ -1,5 +1,5 @@
 import { useState, useSyncExternalStore } from 'react';
-import type { Switchyard } from './api/switchyard.ts';
+import type { Inglenook } from './api/inglenook.ts';
 import { Live } from './live.tsx';
 import { hashOf, type Route, routeOf } from './route.ts';
 import { formatClock } from './text/format.ts';
@@ -10,15 +10,15 @@ import { Shortcuts, usePaletteKey } from './ui/shortcuts.tsx';
 import { useScroll } from './ui/use-scroll.ts';
 import { ErrorText, Form, TextField } from './ui/fields.tsx';
 
-export function App({ switchyard }: { readonly switchyard: Switchyard }) {
-  const { subscribe, getState } = switchyard.store;
+export function App({ inglenook }: { readonly inglenook: Inglenook }) {
+  const { subscribe, getState } = inglenook.store;
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
   const route = useRoute();
   useScroll(route.page === 'provider' ? hashOf(route) : route.page);
   const [isSearching, setSearching] = useState(false);
   usePaletteKey(() => setSearching((is) => !is));
 
-  if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={switchyard.unlock} />;
+  if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={inglenook.unlock} />;
   const lostSince = connection.kind === 'lost' ? connection.since : null;
   return (
     <>
@@ -44,7 +44,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
         )}
         {data ? (
           <Live
-            {...{ switchyard, data, route, control, settings, isSearching }}
+            {...{ inglenook, data, route, control, settings, isSearching }}
             frozenAt={lostSince}
             onSearched={() => setSearching(false)}
           />
@@ -55,7 +55,7 @@ export function App({ switchyard }: { readonly switchyard: Switchyard }) {
         )}
       </main>
       {lostSince !== null && (
-        <ConnectionBanner since={lostSince} hasData={data !== null} onRetry={switchyard.retryNow} />
+        <ConnectionBanner since={lostSince} hasData={data !== null} onRetry={inglenook.retryNow} />
       )}
     </>
   );
@@ -127,7 +127,7 @@ export function Locked({ notice, onUnlock }: LockedProps) {
       </Form>
       <ErrorText text={problem} />
       <p>{t.shell.locked.control}</p>
-      <CodeLine text="switchyard open" what={t.shell.locked.command} />
+      <CodeLine text="inglenook open" what={t.shell.locked.command} />
       {notice !== null && (
         <p className="notice" role="alert">
           {notice}

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from './api/window-state.ts';
-import type { Switchyard } from './api/switchyard.ts';
+import type { Inglenook } from './api/inglenook.ts';
 import { About } from './features/about/about.tsx';
 import { Chat } from './features/chat/chat.tsx';
 import { useConversation } from './features/chat/conversation.ts';
@@ -24,14 +24,14 @@ import { usePageFocus } from './ui/use-page-focus.ts';
 import { type WindowContent, WindowContext } from './window-context.ts';
 
 interface LiveProps extends Pick<WindowContent, 'data' | 'frozenAt' | 'control' | 'settings'> {
-  readonly switchyard: Switchyard;
+  readonly inglenook: Inglenook;
   readonly route: Route;
   readonly isSearching: boolean;
   readonly onSearched: () => void;
 }
 
 export function Live(props: LiveProps) {
-  const { switchyard, route: address, data, frozenAt, control, settings } = props;
+  const { inglenook, route: address, data, frozenAt, control, settings } = props;
   const { isSearching, onSearched } = props;
   const details = useOpenRequest(address);
   const { page: route, open } = details;
@@ -43,14 +43,14 @@ export function Live(props: LiveProps) {
   const [opened, setOpened] = useState<string | null>(null);
   const looked = openedBy(route, opened);
   if (looked !== opened) setOpened(looked);
-  const conversation = useConversation(switchyard.sendChat);
+  const conversation = useConversation(inglenook.sendChat);
   const now = useNow(data, frozenAt);
   const list = upstreamList(data, now);
   const isDemo = data.app.demo !== undefined;
   const headline = frozenAt === null ? headlineOf(list, isDemo) : UNREACHABLE;
   useTitle(headline);
   return (
-    <WindowContext value={{ ...switchyard, data, now, frozenAt, control, settings }}>
+    <WindowContext value={{ ...inglenook, data, now, frozenAt, control, settings }}>
       {route.page === 'overview' && (
         <Overview {...{ list, headline }} isHeld={details.id !== null} onSelect={select} />
       )}

@@ -1,14 +1,14 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { connectSwitchyard } from './api/switchyard.ts';
+import { connectInglenook } from './api/inglenook.ts';
 import * as t from './text/t.ts';
 
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no #root');
 
 // Before the first render, while the address still contains the single-use code.
-const switchyard = connectSwitchyard(window);
+const inglenook = connectInglenook(window);
 
 createRoot(place, {
   onUncaughtError: (error) => {
@@ -16,6 +16,6 @@ createRoot(place, {
   },
 }).render(
   <StrictMode>
-    <App switchyard={switchyard} />
+    <App inglenook={inglenook} />
   </StrictMode>,
 );

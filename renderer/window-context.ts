@@ -1,8 +1,8 @@
 import { createContext, useContext, useEffect, useState } from 'react';
 import type { LiveData, SettingsState } from './api/window-state.ts';
-import type { Switchyard } from './api/switchyard.ts';
+import type { Inglenook } from './api/inglenook.ts';
 
-export interface WindowContent extends Omit<Switchyard, 'store'> {
+export interface WindowContent extends Omit<Inglenook, 'store'> {
   readonly data: LiveData;
   /** Page time, updated only while something on screen counts. */
   readonly now: number;

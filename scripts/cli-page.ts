@@ -33,18 +33,18 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## As a service
 
-\`switchyard service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it;
+\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it;
 \`--print\` only shows it. The service does not inherit your shell’s variables except the data directory: set what it needs in the
-dashboard or with \`switchyard set\`. Under systemd the log is in the journal. A service prints no sign-in link, because more
-people read logs than terminals: \`switchyard open\` makes one.
+dashboard or with \`inglenook set\`. Under systemd the log is in the journal. A service prints no sign-in link, because more
+people read logs than terminals: \`inglenook open\` makes one.
 
-\`sudo switchyard service install --system\` installs it for the whole machine, with a user of its own and its data in
-\`/var/lib/switchyard\`. All users must be able to read Node and Switchyard then.
+\`sudo inglenook service install --system\` installs it for the whole machine, with a user of its own and its data in
+\`/var/lib/inglenook\`. All users must be able to read Node and Inglenook then.
 
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of
-each file tell you how. The image logs JSON to standard output. It needs \`SWITCHYARD_API_KEYS\`, because it listens on the network. It runs as
+each file tell you how. The image logs JSON to standard output. It needs \`INGLENOOK_API_KEYS\`, because it listens on the network. It runs as
 any user (\`--user\`), with a read-only root and without capabilities; all it writes is in the volume \`/data\`. With the NVIDIA Container
 Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings. The image's health check asks
 \`/readyz\`: without an upstream that could serve, the container is unhealthy, but it keeps running and its dashboard works.
@@ -56,8 +56,8 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-In a clone of this repository, write \`npm run -s switchyard --\` in place of \`switchyard\`. \`switchyard <command> --help\` (or \`-h\`)
-explains one command, \`switchyard --help\` lists all of them, \`switchyard help settings\` lists every setting, and \`switchyard --version\` (or \`-v\`) prints the
+In a clone of this repository, write \`npm run -s inglenook --\` in place of \`inglenook\`. \`inglenook <command> --help\` (or \`-h\`)
+explains one command, \`inglenook --help\` lists all of them, \`inglenook help settings\` lists every setting, and \`inglenook --version\` (or \`-v\`) prints the
 version. Without a command it starts the gateway.
 `;
 
@@ -71,9 +71,9 @@ Colours are off if \`NO_COLOR\` is set or the output is not a terminal. Progress
 To complete commands, options and settings with the Tab key:
 
 \`\`\`sh
-eval "$(switchyard completion bash)"            # in ~/.bashrc
-eval "$(switchyard completion zsh)"             # in ~/.zshrc
-switchyard completion fish | source             # in ~/.config/fish/config.fish
+eval "$(inglenook completion bash)"            # in ~/.bashrc
+eval "$(inglenook completion zsh)"             # in ~/.zshrc
+inglenook completion fish | source             # in ~/.config/fish/config.fish
 \`\`\`
 `;
 

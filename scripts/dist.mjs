@@ -22,19 +22,19 @@ function missing(platform) {
   if (platform === 'win32' && !has('WIN_CSC_LINK') && !has('CSC_LINK')) {
     said.push('Not signed: set WIN_CSC_LINK and WIN_CSC_KEY_PASSWORD.');
   }
-  if (platform === 'linux' && !has('SWITCHYARD_HOMEPAGE')) {
-    said.push('The deb and rpm packages name no real page: set SWITCHYARD_HOMEPAGE.');
+  if (platform === 'linux' && !has('INGLENOOK_HOMEPAGE')) {
+    said.push('The deb and rpm packages name no real page: set INGLENOOK_HOMEPAGE.');
   }
-  if (!has('SWITCHYARD_UPDATE_URL')) {
+  if (!has('INGLENOOK_UPDATE_URL')) {
     said.push(
-      'No updates: set SWITCHYARD_UPDATE_URL to the folder that the files of a release are put in.',
+      'No updates: set INGLENOOK_UPDATE_URL to the folder that the files of a release are put in.',
     );
   }
   return said;
 }
 
 function builderArguments() {
-  const { SWITCHYARD_UPDATE_URL: url, SWITCHYARD_HOMEPAGE: homepage } = process.env;
+  const { INGLENOOK_UPDATE_URL: url, INGLENOOK_HOMEPAGE: homepage } = process.env;
   return [
     '--publish',
     'never',

@@ -45,7 +45,7 @@ Each setting has three sources. The first that sets it wins:
 2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard writes both;
 3. the default.
 
-An invalid value never falls back to the default. Switchyard refuses to start and tells you the variable, its value and what is allowed. A
+An invalid value never falls back to the default. Inglenook refuses to start and tells you the variable, its value and what is allowed. A
 file in the data directory that cannot be read is set aside as \`<name>.bad-<time>\`, with a warning. Changes made in the dashboard apply to
 the next request, except where the tables say "restart". [Routing rules](routing-rules.md) explains hedging and continuing a dropped
 stream in detail.
@@ -55,8 +55,8 @@ stream in detail.
 password in a base URL (\`https://user:password@host/v1\`) are sent as Basic credentials if no API key is set, and masked wherever the
 address is shown. In them, write a \`%\` as \`%25\`.
 
-The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Switchyard\` on macOS,
-\`%APPDATA%\\Switchyard\` on Windows, and \`~/.local/share/switchyard\` (or \`$XDG_DATA_HOME/switchyard\`) elsewhere. What is in it:
+The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/Application Support/Inglenook\` on macOS,
+\`%APPDATA%\\Inglenook\` on Windows, and \`~/.local/share/inglenook\` (or \`$XDG_DATA_HOME/inglenook\`) elsewhere. What is in it:
 [files](ports-and-files.md#files).
 
 <picture>
@@ -64,13 +64,13 @@ The **data directory** is \`${ENV_PREFIX}DATA_DIR\`. Its default is \`~/Library/
   <img alt="The settings in the dashboard, with the section Your GPUs open" src="../images/settings-light.png" width="860">
 </picture>
 
-On the command line, while Switchyard runs (in a clone \`npm run switchyard -- get\`, and so on):
+On the command line, while Inglenook runs (in a clone \`npm run inglenook -- get\`, and so on):
 
 \`\`\`sh
-switchyard get                             # all settings, with their sources
-switchyard set agent.onlyWhenIdle true
-switchyard set agent.onlyWhenIdle default
-switchyard help settings                   # all variables, with what is allowed
+inglenook get                             # all settings, with their sources
+inglenook set agent.onlyWhenIdle true
+inglenook set agent.onlyWhenIdle default
+inglenook help settings                   # all variables, with what is allowed
 \`\`\`
 `;
 

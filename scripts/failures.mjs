@@ -40,6 +40,6 @@ export default class Failures {
   onTestRunEnd(files, unhandled) {
     const strays = unhandled.map((error) => failure('outside of any test', [error]));
     const failures = [...files.flatMap((file) => [...failuresOf(file)]), ...strays];
-    writeFileSync(process.env['SWITCHYARD_TEST_FAILURES'], JSON.stringify(failures));
+    writeFileSync(process.env['INGLENOOK_TEST_FAILURES'], JSON.stringify(failures));
   }
 }

@@ -109,7 +109,7 @@ function licenceList(shipped: ReadonlySet<string>): string {
     return [`${ref}: ${license ?? 'licence not stated'}\n\n${licenceText(join(ROOT, path))}`];
   });
   const line = `\n\n${'-'.repeat(100)}\n\n`;
-  return `${['Switchyard contains these packages.', ...sections.toSorted()].join(line)}\n`;
+  return `${['Inglenook contains these packages.', ...sections.toSorted()].join(line)}\n`;
 }
 
 function licenceText(folder: string): string {

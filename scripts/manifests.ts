@@ -58,7 +58,7 @@ sha256sums=('${deb.sha256}')
 package() {
   # makepkg has unpacked the outer archive.
   tar -xf data.tar.* -C "$pkgdir"
-  ln -s /opt/${product}/switchyard-desktop "$pkgdir/usr/bin/switchyard-desktop"
+  ln -s /opt/${product}/inglenook-desktop "$pkgdir/usr/bin/inglenook-desktop"
   # Chromium's sandbox, where users may make no namespaces.
   chmod 4755 "$pkgdir/opt/${product}/chrome-sandbox"
 }
@@ -123,12 +123,12 @@ function formula(release: Release, tarball: ReleaseFile): Manifests {
   end
 
   service do
-    run [opt_bin/"switchyard", "start"]
+    run [opt_bin/"inglenook", "start"]
     keep_alive true
   end
 
   test do
-    assert_match version.to_s, shell_output("#{bin}/switchyard --version")
+    assert_match version.to_s, shell_output("#{bin}/inglenook --version")
   end
 end
 `;
@@ -209,7 +209,7 @@ function winget(release: Release, installer: ReleaseFile): Manifests {
 }
 
 // `npm run manifests [folder] [target]`: writes what package managers want to know of a release into dist/manifests, from
-// package.json and the files of the release in the folder. SWITCHYARD_HOMEPAGE is the repository's page.
+// package.json and the files of the release in the folder. INGLENOOK_HOMEPAGE is the repository's page.
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -251,10 +251,10 @@ function fileAt(folder: string, name: string, release: Release): ReleaseFile {
   return { name, path, sha256, url };
 }
 
-const homepage = process.env['SWITCHYARD_HOMEPAGE']?.replace(/\/+$/, '') ?? '';
+const homepage = process.env['INGLENOOK_HOMEPAGE']?.replace(/\/+$/, '') ?? '';
 if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(homepage)) {
   console.error(
-    'Set SWITCHYARD_HOMEPAGE to the page of the repository, such as https://github.com/owner/name.',
+    'Set INGLENOOK_HOMEPAGE to the page of the repository, such as https://github.com/owner/name.',
   );
   process.exit(1);
 }

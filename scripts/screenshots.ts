@@ -23,7 +23,7 @@ interface Program {
 
 async function start(entry: string, env: Readonly<Record<string, string>> = {}): Promise<Program> {
   const child = spawn(process.execPath, [join(ROOT, entry)], {
-    env: { ...process.env, SWITCHYARD_PORT: '0', ...env },
+    env: { ...process.env, INGLENOOK_PORT: '0', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -124,8 +124,8 @@ async function photographDemo(): Promise<void> {
 
 /** The settings at a first start: nothing is configured. */
 async function photographSettings(): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'switchyard-screenshots-'));
-  const settings = { SWITCHYARD_DATA_DIR: directory, SWITCHYARD_AGENT: 'false' };
+  const directory = await mkdtemp(join(tmpdir(), 'inglenook-screenshots-'));
+  const settings = { INGLENOOK_DATA_DIR: directory, INGLENOOK_AGENT: 'false' };
   const program = await start('main/headless.ts', settings);
   try {
     const page = await openPage(program.link);

@@ -31,7 +31,7 @@ async function start() {
 async function onNode24() {
   if (!existsSync(NODE_24)) {
     console.error(
-      `Switchyard needs Node 24, this is ${process.versions.node}: run "npm install", then "npm start".`,
+      `Inglenook needs Node 24, this is ${process.versions.node}: run "npm install", then "npm start".`,
     );
     return 1;
   }

@@ -36,7 +36,7 @@ async function reportOf({ name, args }, options) {
   const failures = join(ROOT, `.cache/failures-${name}.json`);
   for (const file of [report, failures]) rmSync(file, { force: true });
   const reporters = ['default', 'json', FAILURES].map((reporter) => `--reporter=${reporter}`);
-  const env = { ...process.env, ...options.env, SWITCHYARD_TEST_FAILURES: failures };
+  const env = { ...process.env, ...options.env, INGLENOOK_TEST_FAILURES: failures };
   const command = [VITEST, 'run', ...reporters, `--outputFile.json=${report}`, ...args];
   const { code } = await run(NODE_24, command, { ...options, env });
   if (!existsSync(report) || !existsSync(failures)) return null;

@@ -186,7 +186,7 @@ export interface AppInfo {
   /** Base URL for clients, such as `http://localhost:47900/v1`. */
   readonly baseUrl: string;
   readonly warmupEnabled: boolean;
-  /** How the command line is called here, such as `switchyard`. */
+  /** How the command line is called here, such as `inglenook`. */
   readonly command: string;
   /** Present in the demo only. */
   readonly demo?: {

@@ -33,7 +33,7 @@ type Env = Readonly<Record<string, string>>;
 const ROOT = join(import.meta.dirname, '../..');
 /** The program from source, and what `npm run build` makes and people install. */
 export const SOURCE = join(ROOT, 'main/headless.ts');
-export const PACKAGE = join(ROOT, 'dist/node/switchyard.cjs');
+export const PACKAGE = join(ROOT, 'dist/node/inglenook.cjs');
 
 const PROBE = ['--import', join(import.meta.dirname, 'loop-probe.ts')];
 /** What our own programs and a gateway print once they listen. */
@@ -92,8 +92,8 @@ export const startBare = (
 
 /** Settings by which plain answers pass through from the upstream. */
 export const passingFrom = (upstreamPort: number): Env => ({
-  SWITCHYARD_HOSTED_A_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1`,
-  SWITCHYARD_HOSTED_A_ASSEMBLE: 'false',
+  INGLENOOK_HOSTED_A_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1`,
+  INGLENOOK_HOSTED_A_ASSEMBLE: 'false',
 });
 
 interface GatewayOptions {
@@ -111,9 +111,9 @@ export async function startGateway(
   { script = SOURCE, ...options }: GatewayOptions = {},
 ): Promise<Gateway> {
   const own = {
-    SWITCHYARD_DATA_DIR: dataDirectory,
-    SWITCHYARD_PORT: '0',
-    SWITCHYARD_AGENT: 'false',
+    INGLENOOK_DATA_DIR: dataDirectory,
+    INGLENOOK_PORT: '0',
+    INGLENOOK_AGENT: 'false',
   };
   const program = await launch(children, [script], BASE_URL, {
     ...options,

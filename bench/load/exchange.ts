@@ -35,7 +35,7 @@ export const postOf = (
   method: 'POST',
   path,
   headers: {
-    'user-agent': 'switchyard-bench',
+    'user-agent': 'inglenook-bench',
     accept: 'application/json',
     'content-type': 'application/json',
     authorization: 'Bearer bench',

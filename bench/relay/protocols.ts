@@ -25,7 +25,7 @@ export async function protocols(children: Children, directory: string): Promise<
   const gateway = (protocol: 'native' | 'chat') =>
     startGateway(children, join(directory, `protocols-${protocol}`), {
       ...passingFrom(upstreamPort),
-      SWITCHYARD_HOSTED_A_PROTOCOLS: protocol,
+      INGLENOOK_HOSTED_A_PROTOCOLS: protocol,
     });
   const gateways = { native: await gateway('native'), translated: await gateway('chat') };
   const load = await startLoader(children);

@@ -122,7 +122,7 @@ async function startTargets(
   const passing = passingFrom(upstreamPort);
   const refusing = {
     ...passing,
-    SWITCHYARD_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
+    INGLENOOK_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
   };
   const gateway = (name: string, env: Readonly<Record<string, string>>) =>
     startGateway(children, join(directory, name), env);
@@ -144,17 +144,17 @@ async function startTargets(
     ),
     direct: { port: upstreamPort, child: null },
     /** Asks for a stream and puts the plain answer together, as is the default. */
-    assembling: await gateway('assembling', { ...passing, SWITCHYARD_HOSTED_A_ASSEMBLE: 'true' }),
+    assembling: await gateway('assembling', { ...passing, INGLENOOK_HOSTED_A_ASSEMBLE: 'true' }),
     /** With a `local` that refuses every connection, and is tried every time. */
     failingOver: await gateway('failing-over', {
       ...refusing,
-      SWITCHYARD_FAIL_THRESHOLD: '1000000',
+      INGLENOOK_FAIL_THRESHOLD: '1000000',
     }),
     /** Its circuit open after the first failure. */
     passingBy: await gateway('passing-by', {
       ...refusing,
-      SWITCHYARD_FAIL_THRESHOLD: '1',
-      SWITCHYARD_COOLDOWN_MS: '86400000',
+      INGLENOOK_FAIL_THRESHOLD: '1',
+      INGLENOOK_COOLDOWN_MS: '86400000',
     }),
   };
 }

@@ -6,9 +6,9 @@ case "$1" in
 esac
 
 # Removes "Start at login" of every user, as that user: a link in a home directory must lead root nowhere.
-entry='.config/autostart/io.github.switchyard.desktop'
+entry='.config/autostart/io.github.inglenook.desktop'
 getent passwd | while IFS=: read -r name _ _ _ _ home _; do
-  if [ -f "$home/$entry" ] && grep -q '"/opt/Switchyard/' "$home/$entry"; then
+  if [ -f "$home/$entry" ] && grep -q '"/opt/Inglenook/' "$home/$entry"; then
     runuser -u "$name" -- rm -f -- "$home/$entry" || true
   fi
 done

@@ -59,7 +59,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     if (hasWarned || gpu.count > 0 || state === 'starting' || engine_health.status !== 'ok') return;
     hasWarned = true;
     const why = problems.map(({ tool, happened }) => `${tool}: ${happened}`).join('; ');
-    const todo = 'run "switchyard doctor"';
+    const todo = 'run "inglenook doctor"';
     deps.log('warn', 'no_gpu', { effect: 'no gateway sends requests here', why, todo });
   }
 

@@ -321,7 +321,7 @@ const FREED: ModelChangeResult = {
   kind: 'refused',
   code: 'freed',
   message:
-    'The memory of this machine is freed. Run "switchyard resume" first: it also loads the models that were loaded before.',
+    'The memory of this machine is freed. Run "inglenook resume" first: it also loads the models that were loaded before.',
 };
 
 const BUSY: ModelChangeResult = {

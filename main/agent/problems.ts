@@ -27,7 +27,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
   if (engineUrlFault !== null) {
     problems.push({
       tool: 'engine',
-      tried: 'SWITCHYARD_ENGINE_URL',
+      tried: 'INGLENOOK_ENGINE_URL',
       happened: 'the address cannot be used, so no engine is served',
       remedy: engineUrlFault,
     });
@@ -39,7 +39,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
       tried: `listening on ${seen.host}`,
       happened: `the gateway at ${registry.url ?? ''} cannot reach this machine's agent`,
       remedy:
-        "Set SWITCHYARD_AGENT_HOST to this machine's address in that network, or to 0.0.0.0, and start again.",
+        "Set INGLENOOK_AGENT_HOST to this machine's address in that network, or to 0.0.0.0, and start again.",
     });
   }
   if (registry.problem !== null) {

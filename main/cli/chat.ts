@@ -52,7 +52,7 @@ export async function chat(input: Input): Promise<CommandOutcome> {
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 const NO_MESSAGE =
-  '"chat" needs a message, as in: switchyard chat "Why is the sky blue?" It can also come from standard input.';
+  '"chat" needs a message, as in: inglenook chat "Why is the sky blue?" It can also come from standard input.';
 
 async function textOf(words: readonly string[]): Promise<string> {
   if (words.length > 0) return words.join(' ');
@@ -201,7 +201,7 @@ export function models({ dataDirectory }: Input): Promise<CommandOutcome> {
   });
 }
 
-const NONE = 'No upstream offers a model now. "switchyard status" says why.';
+const NONE = 'No upstream offers a model now. "inglenook status" says why.';
 
 /** Enough for a home and an office; the machines beyond are called by their ids. */
 const MAX_MACHINES = 1000;

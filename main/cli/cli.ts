@@ -52,7 +52,7 @@ function parse(args: readonly string[]): Parsed {
   }
   const read = readArguments(command, args.toSpliced(at, 1));
   if (read.kind === 'bad') {
-    const advice = `Usage: ${usage(command)}; "switchyard ${name} --help" explains it.`;
+    const advice = `Usage: ${usage(command)}; "inglenook ${name} --help" explains it.`;
     return { kind: 'bad', message: read.message, advice };
   }
   if (read.options['help'] === true) return { kind: 'text', text: helpText(name) };

@@ -25,8 +25,8 @@ const wordsOf = (command: Command) => [...knownWords(command), ...optionWords(co
 function bash(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name).join(' ');
   const cases = commands.map((each) => `    ${each.name}) words='${wordsOf(each)}' ;;`);
-  return `# Load it in ~/.bashrc: eval "$(switchyard completion bash)"
-_switchyard() {
+  return `# Load it in ~/.bashrc: eval "$(inglenook completion bash)"
+_inglenook() {
   local words='' current="\${COMP_WORDS[COMP_CWORD]}"
   if [ "$COMP_CWORD" -eq 1 ]; then
     words='${names} --help --version'
@@ -37,7 +37,7 @@ ${cases.map((line) => `  ${line}`).join('\n')}
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -F _switchyard switchyard
+complete -F _inglenook inglenook
 `;
 }
 
@@ -49,9 +49,9 @@ function zsh(commands: readonly Command[]): string {
     ({ name, summary }) => `    ${quoted(`${name}:${summary.replaceAll(':', '\\:')}`)}`,
   );
   const cases = commands.map((each) => `    ${each.name}) compadd -- ${wordsOf(each)} ;;`);
-  return `#compdef switchyard
-# Load it in ~/.zshrc: eval "$(switchyard completion zsh)"
-_switchyard() {
+  return `#compdef inglenook
+# Load it in ~/.zshrc: eval "$(inglenook completion zsh)"
+_inglenook() {
   local -a commands=(
 ${described.join('\n')}
   )
@@ -63,7 +63,7 @@ ${described.join('\n')}
 ${cases.join('\n')}
   esac
 }
-compdef _switchyard switchyard
+compdef _inglenook inglenook
 `;
 }
 
@@ -72,10 +72,10 @@ const fishQuoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAl
 function fish(commands: readonly Command[]): string {
   const lines = commands.flatMap((command) => {
     const { name, summary } = command;
-    const within = `complete -c switchyard -n '__fish_seen_subcommand_from ${name}'`;
+    const within = `complete -c inglenook -n '__fish_seen_subcommand_from ${name}'`;
     const words = knownWords(command);
     return [
-      `complete -c switchyard -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
+      `complete -c inglenook -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
       ...(words.length === 0 ? [] : [`${within} -a ${fishQuoted(words.join(' '))}`]),
       ...optionsOf(command).map((option) => {
         const short = option.short === undefined ? '' : ` -s ${option.short}`;
@@ -84,8 +84,8 @@ function fish(commands: readonly Command[]): string {
       }),
     ];
   });
-  return `# Load it in ~/.config/fish/config.fish: switchyard completion fish | source
-complete -c switchyard -f
+  return `# Load it in ~/.config/fish/config.fish: inglenook completion fish | source
+complete -c inglenook -f
 ${lines.join('\n')}
 `;
 }

@@ -47,7 +47,7 @@ async function checkHere(
     telemetry,
     engines: { ...enginePlace(agent), ownPorts: [...agent.ports, gateway.port] },
     agent: expectedAgent(directory, agent),
-    // No Switchyard runs here, so no gateway has answered one.
+    // No Inglenook runs here, so no gateway has answered one.
     gateway: null,
   });
   await telemetry.stop();

@@ -39,7 +39,7 @@ export async function runJoin(input: Input): Promise<CommandOutcome> {
     `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
     running === null ? NEXT_START : NEXT_RUNNING,
-    '"switchyard doctor" then checks this machine as that gateway does.',
+    '"inglenook doctor" then checks this machine as that gateway does.',
   ];
   return answer({ gateway: origin, id, notes }, lines.join('\n'));
 }
@@ -86,12 +86,12 @@ const BAD_URL =
 const BAD_TOKEN =
   'The token must be 64 hex digits: copy the whole command from the gateway ("Add a machine").';
 const FIXED_URL =
-  'SWITCHYARD_REGISTRY_URL names another gateway: change or remove that setting, then join again.';
+  'INGLENOOK_REGISTRY_URL names another gateway: change or remove that setting, then join again.';
 const UNREACHED = 'Check that it runs, that its address is right and that no firewall blocks it.';
 const NOT_CONFIRMED =
   'Not joined. Add --yes to continue anyway, set up TLS for the gateway, or join it over a tailnet.';
-const NEXT_START = 'Next: start Switchyard here with "switchyard start" or the desktop app.';
-const NEXT_RUNNING = 'The Switchyard running here now reports to that gateway.';
+const NEXT_START = 'Next: start Inglenook here with "inglenook start" or the desktop app.';
+const NEXT_RUNNING = 'The Inglenook running here now reports to that gateway.';
 
 /** False without a terminal to ask in. */
 async function isConfirmed(origin: string): Promise<boolean> {
@@ -117,17 +117,17 @@ const isChecked = (port: number) => AGENT_PORTS.includes(port);
 function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readonly string[] {
   const warnings: string[] = [];
   if (!config.agent.enabled) {
-    warnings.push('The agent is switched off here: set SWITCHYARD_AGENT to true.');
+    warnings.push('The agent is switched off here: set INGLENOOK_AGENT to true.');
   }
   if (!config.agent.ports.some(isChecked)) {
     warnings.push(
-      `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${config.agent.ports.join(', ')}: add one of the former to SWITCHYARD_AGENT_PORTS.`,
+      `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${config.agent.ports.join(', ')}: add one of the former to INGLENOOK_AGENT_PORTS.`,
     );
   }
   const isHidden = isLoopbackHost(config.agent.host) && !isLoopbackHost(reached.localAddress);
   if (isHidden && sources.get('agent.host') === 'env') {
     warnings.push(
-      `SWITCHYARD_AGENT_HOST is ${config.agent.host}, which that gateway cannot reach: set it to ${reached.localAddress}.`,
+      `INGLENOOK_AGENT_HOST is ${config.agent.host}, which that gateway cannot reach: set it to ${reached.localAddress}.`,
     );
   }
   return warnings;
@@ -162,7 +162,7 @@ interface JoinRequest {
   readonly agentHost: string | null;
 }
 
-/** Enrols this machine while Switchyard is not running; the next start uses the saved enrolment. */
+/** Enrols this machine while Inglenook is not running; the next start uses the saved enrolment. */
 async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined | Failed> {
   const { origin, others, token, agentHost } = request;
   // Before the token is used up: the enrolment that it buys must be saved.
@@ -206,7 +206,7 @@ function writeAgentHost(host: string | null, directory: string): readonly string
     return [listensOn(host)];
   } catch (error) {
     return [
-      `The settings file could not be written (${messageOf(error)}): set SWITCHYARD_AGENT_HOST to ${host}, where the gateway finds this machine.`,
+      `The settings file could not be written (${messageOf(error)}): set INGLENOOK_AGENT_HOST to ${host}, where the gateway finds this machine.`,
     ];
   }
 }
@@ -221,7 +221,7 @@ interface AgentJoined {
   readonly warning: string | null;
 }
 
-/** Joins through the running Switchyard, which then sends heartbeats at once. */
+/** Joins through the running Inglenook, which then sends heartbeats at once. */
 async function joinRunning(request: JoinRequest, running: Running): Promise<Joined | Failed> {
   const { origin, others, token, agentHost } = request;
   const joined = await callRunning<AgentJoined>(running, {

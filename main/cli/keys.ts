@@ -36,12 +36,12 @@ export async function keys(input: Input): Promise<CommandOutcome> {
 }
 
 const USAGE = failed(
-  'Name one key, as in "switchyard keys add laptop"; "switchyard keys list" takes no name. Limits belong to "add" and "limit".',
+  'Name one key, as in "inglenook keys add laptop"; "inglenook keys list" takes no name. Limits belong to "add" and "limit".',
   EXIT.usage,
 );
 
 const NO_LIMIT = failed(
-  'Say which limit, as in "switchyard keys limit laptop --requests-day 1000 --tokens-month none".',
+  'Say which limit, as in "inglenook keys limit laptop --requests-day 1000 --tokens-month none".',
   EXIT.usage,
 );
 
@@ -74,12 +74,12 @@ function listed(all: KeyList): CommandOutcome {
       ...limits.map(limitText),
     ].join('  '),
   );
-  if (all.unnamed > 0) lines.push(`${all.unnamed} more in SWITCHYARD_API_KEYS, without names`);
+  if (all.unnamed > 0) lines.push(`${all.unnamed} more in INGLENOOK_API_KEYS, without names`);
   return answer(all, lines.length === 0 ? NONE : lines.join('\n'));
 }
 
 const NONE =
-  'No API keys yet, so any app on this machine can use the gateway. "switchyard keys add NAME" creates one; then every app needs one.';
+  'No API keys yet, so any app on this machine can use the gateway. "inglenook keys add NAME" creates one; then every app needs one.';
 
 /** As in `830 of 1000 requests per day`. */
 function limitText({ name, limit: most, used }: KeyLimitUse): string {

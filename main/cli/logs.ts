@@ -46,7 +46,7 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
   return { kind: 'printed', exitCode: EXIT.done };
 }
 
-const ELSEWHERE = `see "journalctl --user -u switchyard", or the container's own log`;
+const ELSEWHERE = `see "journalctl --user -u inglenook", or the container's own log`;
 
 /** True if the running gateway has not written to the file since it started. */
 async function isOld(path: string, dataDirectory: string): Promise<boolean> {

@@ -28,7 +28,7 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
   }
 }
 
-/** Leaves the gateway that this machine has joined. If no Switchyard runs here, removes the saved enrolment. */
+/** Leaves the gateway that this machine has joined. If no Inglenook runs here, removes the saved enrolment. */
 export async function leave({ dataDirectory }: Input): Promise<CommandOutcome> {
   if ((await findRunning(dataDirectory)) === null) return leaveStandalone(dataDirectory);
   const before = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
@@ -116,7 +116,7 @@ export function freedText({ owner, memory }: FreedFacts, now: Date): string {
   if (problem !== null)
     return `This machine takes no requests${until}, but memory is still taken: ${problem}`;
   const what = toLoad.length === 0 ? 'No model was loaded.' : `Unloaded: ${toLoad.join(', ')}.`;
-  return `freed${until}. ${what} Other upstreams answer meanwhile; "switchyard resume" ends it and loads the same models again.`;
+  return `freed${until}. ${what} Other upstreams answer meanwhile; "inglenook resume" ends it and loads the same models again.`;
 }
 
 /** With the day if it is not today. */

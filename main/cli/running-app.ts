@@ -8,7 +8,7 @@ import { bareHost, portOf } from '../platform/network-guard.ts';
 import { VERSION } from '../platform/process.ts';
 import { type CommandOutcome, EXIT } from './command.ts';
 
-/** The running Switchyard of a data directory, with its control token. */
+/** The running Inglenook of a data directory, with its control token. */
 export interface Running extends OwnGateway {
   readonly startedAt: string;
   readonly version?: string;
@@ -73,14 +73,14 @@ function parsed(said: string): unknown {
   }
 }
 
-const silentAt = (url: string) => `The Switchyard running at ${url} did not answer; restart it.`;
+const silentAt = (url: string) => `The Inglenook running at ${url} did not answer; restart it.`;
 
 /** For users: somebody else has the address, or the gateway is too old to prove itself. */
 export const strangerAt = (url: string) =>
   `The program at ${url} did not prove that it is the gateway of this data directory, so it was not sent the control token. Restart the gateway: it may be an earlier version. If another program has its address, stop that one first.`;
 
 const otherVersion = ({ url, version }: Running) =>
-  `The Switchyard running at ${url} is ${version === undefined ? 'another version' : `version ${version}`}, and this command is version ${VERSION}: restart it, so that both are the same.`;
+  `The Inglenook running at ${url} is ${version === undefined ? 'another version' : `version ${version}`}, and this command is version ${VERSION}: restart it, so that both are the same.`;
 
 type AskResult<Body> =
   | { readonly kind: 'answered'; readonly body: Body; readonly url: string }
@@ -109,7 +109,7 @@ export async function askThen<Body>(
 export function notRunning(
   dataDirectory: string,
 ): Extract<CommandOutcome, { readonly kind: 'failed' }> {
-  const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "switchyard start", or set SWITCHYARD_DATA_DIR to the data directory of the running one.`;
+  const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "inglenook start", or set INGLENOOK_DATA_DIR to the data directory of the running one.`;
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
 

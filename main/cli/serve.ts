@@ -78,7 +78,7 @@ async function addressesOf(host: Host): Promise<Addresses | NotStarted> {
   try {
     return await host.start();
   } catch (error) {
-    const advice = error instanceof PortTaken ? ' Set it with SWITCHYARD_PORT.' : '';
+    const advice = error instanceof PortTaken ? ' Set it with INGLENOOK_PORT.' : '';
     return failed(`${messageOf(error)}${advice}`);
   }
 }
@@ -97,7 +97,7 @@ function logOutput(log: Log): UserOutput {
 }
 
 function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
-  print(`Switchyard is running. Base URL for your apps: ${baseUrl}`);
+  print(`Inglenook is running. Base URL for your apps: ${baseUrl}`);
   print(`Dashboard: ${host.controlLink()}`);
   const command = ownCommand(process.env);
   print(`  (this sign-in link works once, within 10 minutes; "${command} open" makes a new one)`);
@@ -119,7 +119,7 @@ function nextSteps(isAgentOn: boolean): string {
     : 'Nothing is configured yet. Open the dashboard: it sets up engines and APIs, and tests them. Or set one of these and start again:';
   return `
 ${first}
-  SWITCHYARD_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)
-  SWITCHYARD_HOSTED_A_BASE_URL=https://…/v1  with SWITCHYARD_HOSTED_A_API_KEY and SWITCHYARD_HOSTED_A_MODEL
+  INGLENOOK_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)
+  INGLENOOK_HOSTED_A_BASE_URL=https://…/v1  with INGLENOOK_HOSTED_A_API_KEY and INGLENOOK_HOSTED_A_MODEL
 "${ownCommand(process.env)} help settings" lists every setting.`;
 }

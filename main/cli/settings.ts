@@ -14,7 +14,7 @@ const SOURCES: Readonly<Record<SettingView['source'], string>> = {
 export const PATHS = ENTRIES.map(({ path }) => path);
 export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
-/** Settings of the running Switchyard: all, one section, or one setting. */
+/** Settings of the running Inglenook: all, one section, or one setting. */
 export async function getSettings(input: Input): Promise<CommandOutcome> {
   const [path] = input.words;
   const asked = await ask<SettingsView>(input.dataDirectory, { method: 'GET', path: 'settings' });
@@ -24,7 +24,7 @@ export async function getSettings(input: Input): Promise<CommandOutcome> {
   return failed(`There is no setting '${path}'.${hintFor(path ?? '', [...SECTIONS, ...PATHS])}`);
 }
 
-/** Changes one setting of the running Switchyard; the result is its new value. */
+/** Changes one setting of the running Inglenook; the result is its new value. */
 export async function setSetting(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, words } = input;
   const [path = '', value = ''] = words;
@@ -49,7 +49,7 @@ function hintFor(path: string, known: readonly string[]): string {
   const name = nearest(nameIn(path), PATHS.map(nameIn));
   const named = PATHS.filter((each) => nameIn(each) === name);
   const near = nearest(path, known) ?? (named.length === 1 ? (named[0] ?? null) : null);
-  return `${near === null ? '' : ` Did you mean "${near}"?`} "switchyard get" lists them all.`;
+  return `${near === null ? '' : ` Did you mean "${near}"?`} "inglenook get" lists them all.`;
 }
 
 const nameIn = (path: string) => path.slice(path.lastIndexOf('.') + 1);

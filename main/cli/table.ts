@@ -30,7 +30,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'start',
     summary: 'Run the gateway in this terminal, until a signal stops it.',
     details:
-      'It also serves the dashboard; "switchyard open" opens it. When the gateway stops, running requests may finish.',
+      'It also serves the dashboard; "inglenook open" opens it. When the gateway stops, running requests may finish.',
     isText: true,
     run: async (input) => (await import('./serve.ts')).start(input),
   },
@@ -239,22 +239,22 @@ const text = (printed: string): Promise<CommandOutcome> => Promise.resolve(answe
 /** The text of `--help`: all commands. */
 export function generalHelp(commands: readonly Command[], version: string): string {
   const rows = commands.map((each): Row => [synopsis(each), each.summary]);
-  return `switchyard ${version}: an LLM gateway for your own GPUs and hosted fallbacks
+  return `inglenook ${version}: an LLM gateway for your own GPUs and hosted fallbacks
 
-Usage: switchyard <command> [options]; without a command it starts the gateway
+Usage: inglenook <command> [options]; without a command it starts the gateway
 
 ${columns(rows)}
 
-  switchyard <command> --help explains one command
-  switchyard help settings lists all settings
-  switchyard --version prints the version
+  inglenook <command> --help explains one command
+  inglenook help settings lists all settings
+  inglenook --version prints the version
 
 Exit codes:
 ${columns(Object.entries(EXIT_MEANINGS))}
 `;
 }
 
-export const SEE_HELP = '"switchyard --help" lists all commands.';
+export const SEE_HELP = '"inglenook --help" lists all commands.';
 
 export function unknownCommand(name: string, commands: readonly Command[]): string {
   const known = [...commands.map((each) => each.name), '--version'];
@@ -262,7 +262,7 @@ export function unknownCommand(name: string, commands: readonly Command[]): stri
 }
 
 /** As in `logs [options]`. */
-export const usage = (command: Command) => `switchyard ${synopsis(command)} [options]`;
+export const usage = (command: Command) => `inglenook ${synopsis(command)} [options]`;
 
 export function commandHelp(command: Command): string {
   const options = optionsOf(command).map((each: Option): Row => [optionText(each), each.summary]);

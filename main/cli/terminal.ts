@@ -19,7 +19,7 @@ export function printError(text: string): void {
 }
 
 /**
- * Exits quietly when the reader of the output is gone, as in `switchyard logs | head`. A gateway in the foreground
+ * Exits quietly when the reader of the output is gone, as in `inglenook logs | head`. A gateway in the foreground
  * keeps running, because its output is not its purpose: also where that goes to a full disk or a closed terminal.
  */
 export function ignoreClosedOutput(isGateway: boolean): void {

@@ -4,23 +4,23 @@ import { homeDirectory } from '../platform/files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The directory for settings, keys and logs: `SWITCHYARD_DATA_DIR`, else where the OS keeps such data. */
+/** The directory for settings, keys and logs: `INGLENOOK_DATA_DIR`, else where the OS keeps such data. */
 export function dataDirectory(env: Environment, platform: NodeJS.Platform): string {
-  const chosen = env['SWITCHYARD_DATA_DIR']?.trim();
+  const chosen = env['INGLENOOK_DATA_DIR']?.trim();
   if (chosen !== undefined && chosen !== '') return resolve(chosen);
   switch (platform) {
     case 'darwin':
-      return join(homeDirectory(), 'Library', 'Application Support', 'Switchyard');
+      return join(homeDirectory(), 'Library', 'Application Support', 'Inglenook');
     case 'win32':
-      return join(env['APPDATA'] || join(homeDirectory(), 'AppData', 'Roaming'), 'Switchyard');
+      return join(env['APPDATA'] || join(homeDirectory(), 'AppData', 'Roaming'), 'Inglenook');
     default:
-      return join(env['XDG_DATA_HOME'] || join(homeDirectory(), '.local', 'share'), 'switchyard');
+      return join(env['XDG_DATA_HOME'] || join(homeDirectory(), '.local', 'share'), 'inglenook');
   }
 }
 
 /**
  * Makes the directory, with mode 0700, and sets that mode on the default one if others can read or write it. A
- * directory from `SWITCHYARD_DATA_DIR` may be shared on purpose, so there it only warns. Returns one line per warning.
+ * directory from `INGLENOOK_DATA_DIR` may be shared on purpose, so there it only warns. Returns one line per warning.
  */
 export function openDataDirectory(env: Environment, platform: NodeJS.Platform): readonly string[] {
   const directory = dataDirectory(env, platform);
@@ -30,10 +30,10 @@ export function openDataDirectory(env: Environment, platform: NodeJS.Platform): 
   const { mode, uid } = statSync(directory);
   if (uid !== process.getuid?.())
     return [
-      `The data directory ${directory} belongs to another user, who can read and replace the keys in it; set SWITCHYARD_DATA_DIR to one of your own.`,
+      `The data directory ${directory} belongs to another user, who can read and replace the keys in it; set INGLENOOK_DATA_DIR to one of your own.`,
     ];
   if ((mode & 0o077) === 0) return [];
-  if (env['SWITCHYARD_DATA_DIR'] === undefined) {
+  if (env['INGLENOOK_DATA_DIR'] === undefined) {
     chmodSync(directory, 0o700);
     return [
       `Other users could open the data directory ${directory}; its permissions are fixed now.`,
@@ -75,6 +75,6 @@ export function fileProblem({ code, path }: FileProblem, directory: string): str
     case 'EISDIR':
       return `${path} is a folder where a file belongs (${code}); move it away and start again.`;
     default:
-      return `The data directory ${directory} cannot be used (${code}); set SWITCHYARD_DATA_DIR to one that can.`;
+      return `The data directory ${directory} cannot be used (${code}); set INGLENOOK_DATA_DIR to one that can.`;
   }
 }

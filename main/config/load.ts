@@ -119,7 +119,7 @@ function unusedProxy(
   const name = PROXY_VARIABLES.find((each) => (env[each] ?? '') !== '');
   const isUnset = [hosted_a, hosted_b, hosted_c, ondemand].every(({ baseUrl }) => baseUrl === null);
   if (name === undefined || isUnset) return [];
-  return [`${name} is set, but Switchyard uses no proxy: it connects to upstreams directly`];
+  return [`${name} is set, but Inglenook uses no proxy: it connects to upstreams directly`];
 }
 
 /** Why this configuration would be open to other machines without a key, one line each. */
@@ -127,7 +127,7 @@ export function openToTheNetwork({ gateway }: Config, hasNamedKeys: boolean): st
   if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0 || hasNamedKeys) return [];
   return [
     `${ENV_PREFIX}HOST is "${gateway.host}", which other machines can reach, but ${ENV_PREFIX}API_KEYS is empty: ` +
-      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one), create one with "switchyard keys add NAME" while it is bound to 127.0.0.1, or bind to 127.0.0.1`,
+      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one), create one with "inglenook keys add NAME" while it is bound to 127.0.0.1, or bind to 127.0.0.1`,
   ];
 }
 
@@ -141,7 +141,7 @@ export function createSettingsHelp(): string {
     `  ${`${ENV_PREFIX}DATA_DIR`.padEnd(36)} ${'by system'.padEnd(12)} the directory for settings, keys and logs`,
   );
   lines.push(
-    'Each secret may also come from a file: a variable with _FILE at its end, as in SWITCHYARD_HOSTED_A_API_KEY_FILE, names it.',
+    'Each secret may also come from a file: a variable with _FILE at its end, as in INGLENOOK_HOSTED_A_API_KEY_FILE, names it.',
   );
   return `Settings (environment variable, default, allowed values):\n${lines.join('\n')}\n`;
 }

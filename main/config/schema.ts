@@ -4,7 +4,7 @@ import { atStart, oneOf, optional, setting, type Setting, withPassword } from '.
 
 /** How an upstream can be asked to continue a partial answer; docs/reference/routing-rules.md#continuing-a-dropped-stream. */
 const PREFILL = oneOf({
-  auto: 'Switchyard detects it from the address or the model list. An unknown engine is treated as none.',
+  auto: 'Inglenook detects it from the address or the model list. An unknown engine is treated as none.',
   none: 'A dropped stream continues here only if the answer can be repeated (temperature 0 or a seed).',
   'last-message':
     'For llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5 and some models of OpenRouter.',
@@ -14,9 +14,9 @@ const PREFILL = oneOf({
 
 /** Which protocols an upstream speaks in addition to chat completions; docs/reference/http-api.md#endpoints. */
 const PROTOCOLS = oneOf({
-  auto: 'Switchyard tries it. If the endpoint is missing, it uses chat completions for the next ten minutes.',
+  auto: 'Inglenook tries it. If the endpoint is missing, it uses chat completions for the next ten minutes.',
   native: 'The upstream serves both itself.',
-  chat: 'The upstream serves neither. Switchyard translates both to chat completions and back.',
+  chat: 'The upstream serves neither. Inglenook translates both to chat completions and back.',
 });
 
 const MODELS_MEANING =
@@ -124,7 +124,7 @@ const UPSTREAM_SETTINGS = {
   },
 };
 
-export const ENV_PREFIX = 'SWITCHYARD_';
+export const ENV_PREFIX = 'INGLENOOK_';
 
 /** docs/reference/routing-rules.md#models. */
 const MODEL_FALLBACK = oneOf({
@@ -184,7 +184,7 @@ export const SETTINGS = {
       'IDLE_TIMEOUT_MS',
       kinds.milliseconds,
       30_000,
-      'How long an answer may go quiet before Switchyard treats it as dropped.',
+      'How long an answer may go quiet before Inglenook treats it as dropped.',
     ),
     affinity: setting(
       'AFFINITY',
@@ -212,7 +212,7 @@ export const SETTINGS = {
       kinds.oneOf({
         own: 'Your machines back up any upstream, and paid upstreams back up paid ones. Then both calls are paid.',
         all: 'Paid upstreams back up your machines too: prompts may leave your network, and those calls are paid.',
-        off: 'Switchyard waits for a slow upstream until its timeout.',
+        off: 'Inglenook waits for a slow upstream until its timeout.',
       }),
       'own',
       'Which upstreams may get a second call while the first has no token yet.',
@@ -397,7 +397,7 @@ export const SETTINGS = {
         optional(
           'DATABASE_URL',
           kinds.databaseUrl,
-          'PostgreSQL database in which several gateways share their machines, such as postgres://switchyard@db.lan/switchyard. Leave empty to use a file.',
+          'PostgreSQL database in which several gateways share their machines, such as postgres://inglenook@db.lan/inglenook. Leave empty to use a file.',
         ),
       ),
     ),
@@ -432,7 +432,7 @@ export const SETTINGS = {
         'LOG_TO',
         oneOf({
           auto: 'Standard error under systemd and in containers, otherwise the file.',
-          file: 'logs/switchyard.log in the data directory; two files of 5 MB are kept.',
+          file: 'logs/inglenook.log in the data directory; two files of 5 MB are kept.',
           stderr: 'Standard error.',
           stdout: 'Standard output.',
         }),

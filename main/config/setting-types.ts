@@ -3,7 +3,7 @@ import type { SettingChoice, SettingKind } from '#shared/settings.ts';
 import { decoded, registryOrigin, userinfoOf } from '../platform/addresses.ts';
 
 export interface Setting<T> {
-  /** Environment variable without the `SWITCHYARD_` prefix. */
+  /** Environment variable without the `INGLENOOK_` prefix. */
   readonly env: string;
   readonly kind: Kind<NonNullable<T>>;
   readonly fallback: T;
@@ -188,7 +188,7 @@ export const databaseUrl: Kind<string> = {
   name: 'address',
   schema: z.string().max(4096).refine(isPostgresUrl),
   fromText: asIs,
-  allowed: 'a postgres:// address with a database, such as postgres://switchyard@db.lan/switchyard',
+  allowed: 'a postgres:// address with a database, such as postgres://inglenook@db.lan/inglenook',
 };
 
 function isPostgresUrl(value: string): boolean {

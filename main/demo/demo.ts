@@ -84,22 +84,22 @@ function demoEnvironment(
 ): Record<string, string> {
   const urls = new Map(engines.map((engine) => [engine.id, engine.url()]));
   const remote = (id: UpstreamId, path: string, prefix = id.toUpperCase()) => ({
-    [`SWITCHYARD_${prefix}_BASE_URL`]: `${urls.get(id) ?? ''}${path}`,
-    [`SWITCHYARD_${prefix}_API_KEY`]: `demo-key-of-${id}-0123456789`,
-    [`SWITCHYARD_${prefix}_MODEL`]: DEMO_MODEL,
-    [`SWITCHYARD_${prefix}_PREFILL`]: 'continue_final_message',
+    [`INGLENOOK_${prefix}_BASE_URL`]: `${urls.get(id) ?? ''}${path}`,
+    [`INGLENOOK_${prefix}_API_KEY`]: `demo-key-of-${id}-0123456789`,
+    [`INGLENOOK_${prefix}_MODEL`]: DEMO_MODEL,
+    [`INGLENOOK_${prefix}_PREFILL`]: 'continue_final_message',
   });
   return {
-    SWITCHYARD_PORT: port,
+    INGLENOOK_PORT: port,
     // The demo brings its own local engine.
-    SWITCHYARD_AGENT: 'false',
-    SWITCHYARD_LOCAL_ENGINE_URL: urls.get('local') ?? '',
+    INGLENOOK_AGENT: 'false',
+    INGLENOOK_LOCAL_ENGINE_URL: urls.get('local') ?? '',
     ...Object.fromEntries(HOSTED_IDS.flatMap((id) => Object.entries(remote(id, '/v1')))),
     ...remote('ondemand', ''),
-    SWITCHYARD_IDLE_TIMEOUT_MS: `${pace.idleTimeoutMs}`,
+    INGLENOOK_IDLE_TIMEOUT_MS: `${pace.idleTimeoutMs}`,
     // No hedge budget, so that a hedge can be tried repeatedly.
-    SWITCHYARD_HEDGE_MS: `${pace.hedgeMs}`,
-    SWITCHYARD_HEDGE_BUDGET: '100',
+    INGLENOOK_HEDGE_MS: `${pace.hedgeMs}`,
+    INGLENOOK_HEDGE_BUDGET: '100',
   };
 }
 

@@ -11,9 +11,9 @@ const say = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Runs the demo in this terminal until a signal stops it. */
 export async function runDemo(): Promise<void> {
-  const dataDirectory = mkdtempSync(join(tmpdir(), 'switchyard-demo-'));
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'inglenook-demo-'));
   process.on('exit', () => rmSync(dataDirectory, { recursive: true, force: true }));
-  const demo = await startDemo({ port: process.env['SWITCHYARD_PORT'], dataDirectory });
+  const demo = await startDemo({ port: process.env['INGLENOOK_PORT'], dataDirectory });
   const commands = createInterface({ input: process.stdin });
   demo.traffic.set(true);
   commands.on('line', (line) => void runCommand(line, demo).then(say));
@@ -40,7 +40,7 @@ function banner(where: {
   const fault = `${where.url}/api/v1/demo/faults/local`;
   const token = `-H "Authorization: Bearer $(cat ${where.tokenFile})"`;
   return `
-Switchyard demo: the real gateway over five demo upstreams on loopback sockets.
+Inglenook demo: the real gateway over five demo upstreams on loopback sockets.
 Every answer is canned text, made by no model; nothing leaves this machine.
 
 Dashboard ${where.link}

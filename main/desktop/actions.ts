@@ -111,6 +111,6 @@ export function createActions(deps: ActionDeps) {
 
 const readyCommand = (file: string) => ({
   type: 'info' as const,
-  message: 'The command "switchyard" is ready',
-  detail: `Open a new terminal and try "switchyard status". If it is not found, add ${dirname(file)} to PATH.`,
+  message: 'The command "inglenook" is ready',
+  detail: `Open a new terminal and try "inglenook status". If it is not found, add ${dirname(file)} to PATH.`,
 });

@@ -4,7 +4,7 @@ import type { RelaunchOptions } from 'electron';
 import { homeDirectory, replaceFile } from '../platform/files.ts';
 import { HIDDEN_SWITCH, textOf } from './login-item.ts';
 
-/** Followed by `--` and the arguments of the command `switchyard`. */
+/** Followed by `--` and the arguments of the command `inglenook`. */
 const CLI_SWITCH = '--cli';
 
 /** Chromium looks for a display before our code runs, but a command needs none. */
@@ -27,7 +27,7 @@ export function commandWords(argv: readonly string[]): readonly string[] | null 
   return argv.slice(argv[at + 1] === '--' ? at + 2 : at + 1);
 }
 
-/** The command line that runs `program` as the command `switchyard`. */
+/** The command line that runs `program` as the command `inglenook`. */
 const cliProgram = (program: string): readonly [string, ...string[]] => [
   program,
   NO_SCREEN,
@@ -39,7 +39,7 @@ const cliProgram = (program: string): readonly [string, ...string[]] => [
 export function refusedCommand(words: readonly string[]): string | null {
   const name = words.find((word) => !word.startsWith('-'));
   const isGateway = name === 'start' || words.length === 0;
-  if (isGateway) return 'The app is the gateway here: open Switchyard, or "switchyard help".';
+  if (isGateway) return 'The app is the gateway here: open Inglenook, or "inglenook help".';
   if (name === 'service')
     return 'A service runs under Node, without the app: install the npm package for it. The app itself starts with "Start at login" in its menu.';
   if (name === 'uninstall')
@@ -47,7 +47,7 @@ export function refusedCommand(words: readonly string[]): string | null {
   return null;
 }
 
-/** The terminal command `switchyard`: a small script that starts the app's executable. */
+/** The terminal command `inglenook`: a small script that starts the app's executable. */
 export type TerminalCommand = NonNullable<ReturnType<typeof createTerminalCommand>>;
 
 interface TerminalCommandDeps {
@@ -57,16 +57,16 @@ interface TerminalCommandDeps {
 }
 
 /** Where the deb and rpm packages install the app. */
-const PACKAGE_FOLDER = '/opt/Switchyard/';
+const PACKAGE_FOLDER = '/opt/Inglenook/';
 
-/** Null if the package has installed the command (deploy/desktop/switchyard). */
+/** Null if the package has installed the command (deploy/desktop/inglenook). */
 export function createTerminalCommand(deps: TerminalCommandDeps) {
   const { platform, env, execPath } = deps;
   if (platform === 'linux' && execPath.startsWith(PACKAGE_FOLDER)) return null;
   const isWindows = platform === 'win32';
   const file = isWindows
-    ? join(env['LOCALAPPDATA'] || homeDirectory(), 'Microsoft', 'WindowsApps', 'switchyard.cmd')
-    : join(env['HOME'] || homeDirectory(), '.local/bin/switchyard');
+    ? join(env['LOCALAPPDATA'] || homeDirectory(), 'Microsoft', 'WindowsApps', 'inglenook.cmd')
+    : join(env['HOME'] || homeDirectory(), '.local/bin/inglenook');
   // An AppImage runs from a temporary mount; APPIMAGE is the path of the file itself.
   const words = cliProgram(env['APPIMAGE'] ?? execPath);
   const text = isWindows ? windowsScript(words) : unixScript(words);

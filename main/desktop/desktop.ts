@@ -47,7 +47,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
   app.enableSandbox();
   // Windows groups taskbar entries and toasts by this id, which electron-builder.yml repeats.
-  app.setAppUserModelId('io.github.switchyard');
+  app.setAppUserModelId('io.github.inglenook');
   const action = startAction(deps.argv);
   // A first instance that is asked to quit has nothing to stop, and a second one has passed its arguments on.
   if (!app.requestSingleInstanceLock() || action === 'quit') {
@@ -65,7 +65,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   listen(deps, end, (view) => open(view));
 
   app.setAboutPanelOptions({
-    applicationName: 'Switchyard',
+    applicationName: 'Inglenook',
     applicationVersion: versionText(deps.versions),
     copyright: 'MIT licensed',
   });
@@ -98,7 +98,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   else if (!isHidden) open(action);
 
   function fail(error: unknown): void {
-    dialog.showErrorBox('Switchyard could not start', startFailure(error));
+    dialog.showErrorBox('Inglenook could not start', startFailure(error));
     app.exit(1);
   }
 }
@@ -159,7 +159,7 @@ function refuseUnsandboxed(
   if (off === null) return;
   throw new Error(
     `${off} disables the sandbox that protects this computer from the window. ` +
-      'Leave it out, or run Switchyard without a window: npm run start:headless',
+      'Leave it out, or run Inglenook without a window: npm run start:headless',
   );
 }
 
@@ -167,5 +167,5 @@ const versionText = ({ app, electron, chrome, node }: Versions) =>
   `${app} (Electron ${electron ?? '-'}, Chromium ${chrome ?? '-'}, Node ${node})`;
 
 function startFailure(error: unknown): string {
-  return `${messageOf(error)}\n\nSwitchyard is not running. Fix this and start it again.`;
+  return `${messageOf(error)}\n\nInglenook is not running. Fix this and start it again.`;
 }

@@ -35,7 +35,7 @@ async function askAfterFailure(
   for (;;) {
     const { response } = await electron.dialog.showMessageBox({
       type: 'error',
-      message: 'Switchyard could not start',
+      message: 'Inglenook could not start',
       detail: `${messageOf(error)}${hint}\n\nSettings are in ${dataDirectory}.`,
       buttons: choices.map(([text]) => text),
       defaultId: 0,
@@ -166,7 +166,7 @@ export async function waitAfterCrashes(deps: CrashStartDeps): Promise<'start' | 
   for (;;) {
     const { response } = await electron.dialog.showMessageBox({
       type: 'error',
-      message: `Switchyard has stopped ${count} times within 10 minutes`,
+      message: `Inglenook has stopped ${count} times within 10 minutes`,
       detail: `It restarts in ${delayMs / 60_000} min, to avoid keeping this machine busy.\n\n${firstLine(crashes.last)}`,
       buttons: ['Start now', 'Open logs', 'Quit'],
       defaultId: 0,
@@ -192,7 +192,7 @@ export function crashNotices(file: JsonFile, log: Log): readonly Notice[] {
   return [
     {
       cause: 'crash',
-      title: 'Switchyard crashed and has restarted',
+      title: 'Inglenook crashed and has restarted',
       body: `Running requests were cut off. ${firstLine(crashes.last)}`,
       button: { text: 'Open logs', does: (act) => act.openLogs() },
     },

@@ -41,7 +41,7 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
 /** https://specifications.freedesktop.org/autostart-spec/latest/ */
 function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem {
   const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homeDirectory(), '.config');
-  const path = join(configHome, 'autostart', 'io.github.switchyard.desktop');
+  const path = join(configHome, 'autostart', 'io.github.inglenook.desktop');
   const state = (): LoginItemState => {
     const text = textOf(path);
     return text === null || SWITCHED_OFF.test(text) ? 'off' : 'on';
@@ -85,12 +85,12 @@ function desktopEntry(program: string): string {
   return [
     '[Desktop Entry]',
     'Type=Application',
-    'Name=Switchyard',
+    'Name=Inglenook',
     'Comment=LLM gateway in the tray',
     // The desktop ignores the entry once the program is gone.
     `TryExec=${program.replaceAll('\\', String.raw`\\`)}`,
     `Exec=${quoted(program)} --${HIDDEN_SWITCH}`,
-    'Icon=switchyard-desktop',
+    'Icon=inglenook-desktop',
     'Terminal=false',
     '',
   ].join('\n');

@@ -71,7 +71,7 @@ export function trayView({ facts, phase, system }: TrayState, act: Actions): Tra
       entry('Open logs', act.openLogs),
       entry('Diagnostics', () => act.openWindow('settings/about')),
       ...updateItems(system.updates, act),
-      entry('About Switchyard', act.about),
+      entry('About Inglenook', act.about),
       LINE,
       entry(`Quit${inParentheses(inFlight)}`, act.quit),
     ],
@@ -173,7 +173,7 @@ const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
 function systemItems(system: SystemState, act: Actions): Item[] {
   const { loginItem, hasTerminalCommand, keyPlace, keepsAwake } = system;
   const hasKeychain = keyPlace !== 'no keychain';
-  const command = 'Command "switchyard" in the terminal';
+  const command = 'Command "inglenook" in the terminal';
   return [
     toggle(LOGIN_TEXTS[loginItem], act.toggleLoginItem, loginItem !== 'off'),
     toggle('Stay awake while requests run', () => act.toggle('keepsAwake'), keepsAwake),
@@ -236,24 +236,24 @@ export function appMenu(platform: NodeJS.Platform, act: Actions): Item[] {
     accelerator: 'CmdOrCtrl+,',
   };
   if (platform === 'darwin') {
-    const own = { label: 'Switchyard', submenu: macItems(settings) };
+    const own = { label: 'Inglenook', submenu: macItems(settings) };
     return [own, FILE, ...PAGE_MENUS, { label: 'Gateway', submenu: gateway }, WINDOW];
   }
   const own: Item[] = [
     ...gateway,
     settings,
-    entry('About Switchyard', act.about),
+    entry('About Inglenook', act.about),
     LINE,
     { ...entry('Quit', act.quit), accelerator: 'CmdOrCtrl+Q' },
   ];
-  return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
+  return [{ label: 'Inglenook', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
 
 /** The menu bar if the gateway runs in another process. */
 export function attachedMenu(platform: NodeJS.Platform): Item[] {
   if (platform === 'darwin') return [{ role: 'appMenu' }, FILE, ...PAGE_MENUS, WINDOW];
   const own: Item[] = [{ label: 'Close', role: 'quit' }];
-  return [{ label: 'Switchyard', submenu: own }, ...PAGE_MENUS, WINDOW];
+  return [{ label: 'Inglenook', submenu: own }, ...PAGE_MENUS, WINDOW];
 }
 
 /** Electron's default app menu, with an entry for the settings. */

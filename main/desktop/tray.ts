@@ -32,7 +32,7 @@ export function createTray(deps: TrayDeps, first: TrayView) {
     const key = keyOf(view);
     const menu = Menu.buildFromTemplate(view.items);
     if (deps.platform !== 'linux') watch(menu);
-    tray.setToolTip(`Switchyard: ${visible(view.line)}`);
+    tray.setToolTip(`Inglenook: ${visible(view.line)}`);
     tray.setContextMenu(menu);
     shown = { view, key, menu };
   }

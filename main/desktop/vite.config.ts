@@ -8,10 +8,10 @@ const bundle = nodeBundle('dist/desktop', { electron: 'main/electron.ts' }, ['el
 
 /** For Electron started with this folder, as `npm start` does. */
 const manifest: Plugin = {
-  name: 'switchyard-manifest',
+  name: 'inglenook-manifest',
   generateBundle() {
     const source = JSON.stringify({
-      productName: 'Switchyard',
+      productName: 'Inglenook',
       type: 'module',
       main: 'electron.js',
     });

@@ -192,15 +192,15 @@ function goTo(window: Electron.BrowserWindow, ownOrigin: string, view: WindowVie
 
 const TRAY_BOX: Box = {
   type: 'info',
-  message: 'Switchyard keeps running in the tray',
+  message: 'Inglenook keeps running in the tray',
   detail: 'Apps can keep using it. To open this window again or to quit, use the icon in the tray.',
 };
 
 const NO_TRAY_BOX: Box = {
   type: 'info',
-  message: 'Switchyard keeps running',
+  message: 'Inglenook keeps running',
   detail:
-    'Apps can keep using it. This desktop shows no tray icon, so the window is only minimised. To quit, use the menu "Switchyard".',
+    'Apps can keep using it. This desktop shows no tray icon, so the window is only minimised. To quit, use the menu "Inglenook".',
 };
 
 /** A reload while the page loads aborts the first load, which is not a failure. */
@@ -210,7 +210,7 @@ function isSuperseded(error: unknown): boolean {
 
 function windowOptions(iconsDirectory: string): Electron.BrowserWindowConstructorOptions {
   return {
-    title: 'Switchyard',
+    title: 'Inglenook',
     icon: join(iconsDirectory, 'app.png'),
     width: 1180,
     height: 800,

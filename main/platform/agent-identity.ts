@@ -51,7 +51,7 @@ export function isProviderId(text: string): boolean {
   return /^prv_[0-9a-f]{32}$/.test(text);
 }
 
-const healthText = (nonce: string, id: string) => Buffer.from(`switchyard-health ${nonce} ${id}`);
+const healthText = (nonce: string, id: string) => Buffer.from(`inglenook-health ${nonce} ${id}`);
 
 /** Agents sign no other text that a stranger sends. */
 const NONCE = /^[0-9a-f]{1,128}$/i;

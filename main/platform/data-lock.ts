@@ -57,7 +57,7 @@ export function claimDataDirectory(directory: string, nowMs: number): Claim {
   const warning =
     held.kind === 'held'
       ? null
-      : `The data directory ${directory} could not be locked (${held.why}): start only one Switchyard with it.`;
+      : `The data directory ${directory} could not be locked (${held.why}): start only one Inglenook with it.`;
   return { kind: 'claimed', lock, warning };
 }
 
@@ -152,7 +152,7 @@ export function takenText(directory: string, owner: Owner | null): string {
       ? 'a process that is just starting'
       : `process ${owner.pid}, started ${owner.startedAt}, ${owner.url === null ? 'not listening yet' : `at ${owner.url}`}`;
   return (
-    `Another Switchyard uses the data directory ${directory}: ${who}. ` +
-    'Use that one ("switchyard open"), stop it, or set SWITCHYARD_DATA_DIR to another directory.'
+    `Another Inglenook uses the data directory ${directory}: ${who}. ` +
+    'Use that one ("inglenook open"), stop it, or set INGLENOOK_DATA_DIR to another directory.'
   );
 }

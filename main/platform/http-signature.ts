@@ -5,7 +5,7 @@ import { parseSignature } from './agent-identity.ts';
 const COMPONENTS = '("@method" "@path" "content-digest" "x-gateway-sequence")';
 /** For a message that any gateway of one pool may accept. */
 const POOL_COMPONENTS = COMPONENTS.replace(')', ' "x-gateway-pool")');
-const TAG = 'switchyard-agent';
+const TAG = 'inglenook-agent';
 
 interface Content {
   readonly method: string;
@@ -41,8 +41,8 @@ export function signatureHeaders(content: Content, signer: Signer): Record<strin
     'content-digest': digest,
     'x-gateway-sequence': sequence,
     ...(pool === undefined ? {} : { 'x-gateway-pool': pool }),
-    'signature-input': `switchyard=${params}`,
-    signature: `switchyard=:${sign(null, base, privateKey).toString('base64')}:`,
+    'signature-input': `inglenook=${params}`,
+    signature: `inglenook=:${sign(null, base, privateKey).toString('base64')}:`,
   };
 }
 
@@ -110,14 +110,14 @@ function readHeaders(
   const input = readInput(values.get('Signature-Input') ?? '');
   if (input === null) {
     return malformed(
-      `Signature-Input must be switchyard=${COMPONENTS} with the parameters created, keyid, alg="ed25519" and tag="${TAG}"`,
+      `Signature-Input must be inglenook=${COMPONENTS} with the parameters created, keyid, alg="ed25519" and tag="${TAG}"`,
     );
   }
   const pool = input.isForPool ? poolIn(headers) : undefined;
   if (pool === null) return malformed('X-Gateway-Pool must be the name of one pool');
-  const wrapped = /^switchyard=:([A-Za-z0-9+/=]{88}):$/.exec(values.get('Signature') ?? '');
+  const wrapped = /^inglenook=:([A-Za-z0-9+/=]{88}):$/.exec(values.get('Signature') ?? '');
   const signature = parseSignature(wrapped?.[1] ?? '');
-  if (signature === null) return malformed('Signature must be switchyard=:<64 bytes in base64>:');
+  if (signature === null) return malformed('Signature must be inglenook=:<64 bytes in base64>:');
   return { kind: 'read', digest, sequence, ...input, pool, signature };
 }
 
@@ -139,7 +139,7 @@ interface ReadInput extends Pick<ReadHeaders, 'params' | 'keyId' | 'createdS'> {
 }
 
 function readInput(value: string): ReadInput | null {
-  const label = 'switchyard=';
+  const label = 'inglenook=';
   const components = [COMPONENTS, POOL_COMPONENTS].find((each) => value.startsWith(label + each));
   if (components === undefined || value.length > 512) return null;
   const params = value.slice(label.length);

@@ -100,9 +100,9 @@ function valueText(value: Fields[string] | undefined): string {
 /** Two files of this size are kept. */
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
-export const logFile = (directory: string) => join(directory, 'switchyard.log');
+export const logFile = (directory: string) => join(directory, 'inglenook.log');
 
-/** Appends to `switchyard.log` in `directory`. When the disk fails, lines are lost without an error. */
+/** Appends to `inglenook.log` in `directory`. When the disk fails, lines are lost without an error. */
 export function fileSink(directory: string): LogOptions['write'] {
   const path = logFile(directory);
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -148,6 +148,6 @@ export const isNonce = (text: unknown): text is string =>
 export function controlProof(token: string, nonce: string, { address, port }: EndPoint): string {
   const at = `${canonicalIp(address ?? '') ?? ''} ${port ?? ''}`;
   return createHmac('sha256', token)
-    .update(`switchyard control proof\n${at}\n${nonce}`)
+    .update(`inglenook control proof\n${at}\n${nonce}`)
     .digest('hex');
 }

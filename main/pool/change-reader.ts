@@ -33,20 +33,20 @@ const PAGE = 250;
  */
 const CHANGES = `
 SELECT json_build_object(
-  'revision', (SELECT revision FROM switchyard.pool),
+  'revision', (SELECT revision FROM inglenook.pool),
   'providers', (SELECT coalesce(json_agg(p), '[]') FROM (
     SELECT id, public_key, token_salt, enrolled_at, sequence, last_heartbeat_at, last_heartbeat_ip, heartbeat_count,
       CASE WHEN heard_by = $2 AND NOT $4 THEN NULL ELSE record END AS record,
       coalesce(heard_by = $2, false) AND NOT $4 AS is_own_report, verification, generation, fence, revision,
       floor(greatest(0, extract(epoch FROM clock_timestamp() - heard_at)) * 1000) AS age_ms
-    FROM switchyard.providers WHERE revision > $1 AND (home IS NULL OR home = $3)
+    FROM inglenook.providers WHERE revision > $1 AND (home IS NULL OR home = $3)
     ORDER BY revision FETCH FIRST ${PAGE} ROWS WITH TIES) p),
-  'enrollments', (SELECT coalesce(json_agg(e), '[]') FROM switchyard.enrollments e WHERE revision > $1),
-  'documents', (SELECT coalesce(json_agg(d), '[]') FROM switchyard.documents d WHERE revision > $1),
-  'removed', (SELECT coalesce(json_agg(r), '[]') FROM switchyard.removals r WHERE revision > $1 AND NOT $5),
+  'enrollments', (SELECT coalesce(json_agg(e), '[]') FROM inglenook.enrollments e WHERE revision > $1),
+  'documents', (SELECT coalesce(json_agg(d), '[]') FROM inglenook.documents d WHERE revision > $1),
+  'removed', (SELECT coalesce(json_agg(r), '[]') FROM inglenook.removals r WHERE revision > $1 AND NOT $5),
   'all', CASE WHEN $5 THEN (SELECT coalesce(json_agg(id), '[]') FROM (
-    SELECT id FROM switchyard.providers WHERE home IS NULL OR home = $3
-    UNION ALL SELECT digest FROM switchyard.enrollments) ids) END
+    SELECT id FROM inglenook.providers WHERE home IS NULL OR home = $3
+    UNION ALL SELECT digest FROM inglenook.enrollments) ids) END
 ) AS page`;
 
 const count = z.int().nonnegative();
@@ -136,7 +136,7 @@ export async function readEvents(
   limit: number,
 ): Promise<readonly StoredEvent[]> {
   const rows = await connection.query(
-    `SELECT provider_id, at::float8 AS at, kind, text FROM switchyard.events WHERE provider_id = $1
+    `SELECT provider_id, at::float8 AS at, kind, text FROM inglenook.events WHERE provider_id = $1
      ORDER BY id DESC LIMIT $2`,
     [providerId, Math.max(0, Math.min(limit, EVENTS_KEPT))],
   );

@@ -11,9 +11,9 @@ import { storable } from './commit.ts';
 import type { Connection } from './connection.ts';
 
 /** The channel on which changed circuits are announced. */
-export const NEWS_CHANNEL = 'switchyard_news';
+export const NEWS_CHANNEL = 'inglenook_news';
 /** On which gateways tell what machines have read: what nobody hears is of no use later, so it is not stored. */
-export const PREFIX_CHANNEL = 'switchyard_prefixes';
+export const PREFIX_CHANNEL = 'inglenook_prefixes';
 
 /** The figures of a gateway that has been silent for this long no longer count. */
 const FIGURES_MS = 5000;
@@ -32,31 +32,31 @@ CREATE OR REPLACE FUNCTION pg_temp.put_circuits(circuits jsonb, me text) RETURNS
 DECLARE c jsonb; is_changed boolean := false;
 BEGIN
   FOR c IN SELECT value FROM jsonb_array_elements(circuits) LOOP
-    INSERT INTO switchyard.circuits AS k (name, version, run, state, written_at)
-    VALUES (c->>'name', nextval('switchyard.circuit_versions'), me, (c - 'base')::text, clock_timestamp())
+    INSERT INTO inglenook.circuits AS k (name, version, run, state, written_at)
+    VALUES (c->>'name', nextval('inglenook.circuit_versions'), me, (c - 'base')::text, clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET version = excluded.version, run = me, state = excluded.state,
       written_at = excluded.written_at
     WHERE k.version <= (c->>'base')::bigint;
     is_changed := is_changed OR FOUND;
   END LOOP;
-  DELETE FROM switchyard.circuits WHERE written_at < clock_timestamp() - interval '27 hours';
+  DELETE FROM inglenook.circuits WHERE written_at < clock_timestamp() - interval '27 hours';
   IF is_changed THEN PERFORM pg_notify('${NEWS_CHANNEL}', me); END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION pg_temp.put_figures(running jsonb, me text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF running = '{}' THEN
-    DELETE FROM switchyard.in_flight WHERE run = me OR written_at < clock_timestamp() - interval '1 minute';
+    DELETE FROM inglenook.in_flight WHERE run = me OR written_at < clock_timestamp() - interval '1 minute';
   ELSE
-    INSERT INTO switchyard.in_flight (run, figures, written_at) VALUES (me, running::text, clock_timestamp())
+    INSERT INTO inglenook.in_flight (run, figures, written_at) VALUES (me, running::text, clock_timestamp())
     ON CONFLICT (run) DO UPDATE SET figures = excluded.figures, written_at = excluded.written_at;
   END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION pg_temp.put_claims(claimed text[], released text[], me text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM switchyard.probes WHERE run = me AND name = ANY(released);
-  INSERT INTO switchyard.probes AS p (name, run, until)
+  DELETE FROM inglenook.probes WHERE run = me AND name = ANY(released);
+  INSERT INTO inglenook.probes AS p (name, run, until)
   SELECT w, me, clock_timestamp() + ${CLAIM_MS} * interval '1 ms' FROM unnest(claimed) w
   ON CONFLICT (name) DO UPDATE SET
     run = CASE WHEN p.run = me OR p.until < clock_timestamp() THEN me ELSE p.run END,
@@ -86,13 +86,13 @@ BEGIN
   RETURN (SELECT jsonb_build_object(
     'circuits', (SELECT coalesce(jsonb_agg(jsonb_build_object('version', version, 'isOwn', run = me, 'state', state,
         'ageMs', floor(greatest(0, extract(epoch FROM clock_timestamp() - written_at)) * 1000))), '[]')
-      FROM switchyard.circuits WHERE version > (sent->>'since')::bigint),
+      FROM inglenook.circuits WHERE version > (sent->>'since')::bigint),
     'inFlight', (SELECT coalesce(jsonb_object_agg(id, n), '{}') FROM (
-      SELECT f.key AS id, sum(f.value::int) AS n FROM switchyard.in_flight i, jsonb_each_text(i.figures::jsonb) f
+      SELECT f.key AS id, sum(f.value::int) AS n FROM inglenook.in_flight i, jsonb_each_text(i.figures::jsonb) f
       WHERE i.run <> me AND i.written_at > clock_timestamp() - ${FIGURES_MS} * interval '1 ms' GROUP BY f.key) figures),
     'claims', (SELECT coalesce(jsonb_agg(jsonb_build_object('name', name,
         'isWanted', coalesce(wanted_until > clock_timestamp(), false))), '[]')
-      FROM switchyard.probes WHERE run = me AND name = ANY(claimed) AND until > clock_timestamp())));
+      FROM inglenook.probes WHERE run = me AND name = ANY(claimed) AND until > clock_timestamp())));
 END $$;`;
 
 export async function prepareExchange(connection: Connection): Promise<void> {

@@ -29,7 +29,7 @@ async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
 }
 
 const ALONE =
-  'This gateway is not in a pool: set SWITCHYARD_DATABASE_URL for all gateways of one (docs/guides/pool.md).';
+  'This gateway is not in a pool: set INGLENOOK_DATABASE_URL for all gateways of one (docs/guides/pool.md).';
 
 function poolText({ gateway, database, problem, gateways, totals }: PoolReport): string {
   const width = Math.max(0, ...gateways.map(({ host }) => host.length));
@@ -78,7 +78,7 @@ async function importFile({ env, dataDirectory }: Input): Promise<CommandOutcome
   }
 }
 
-const NO_POOL = 'SWITCHYARD_DATABASE_URL is not set: it names the database to import into.';
+const NO_POOL = 'INGLENOOK_DATABASE_URL is not set: it names the database to import into.';
 
 /** Few enough that the database writes them well within its time limit. */
 const BATCH_MACHINES = 200;

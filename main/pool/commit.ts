@@ -5,10 +5,10 @@ import { type Connection, databaseFailureOf, explainDatabase, type Session } fro
 import type { PoolWorkerData, PoolWriteResult, Stamp, StampedChange } from './protocol.ts';
 
 /** The channel on which each commit is announced. */
-export const CHANNEL = 'switchyard_pool';
+export const CHANNEL = 'inglenook_pool';
 
 /** Columns by name, because a newer version may have added some, even since `r` was made. */
-const INSERT_PROVIDER = `INSERT INTO switchyard.providers (id, public_key, token_salt, enrolled_at, sequence,
+const INSERT_PROVIDER = `INSERT INTO inglenook.providers (id, public_key, token_salt, enrolled_at, sequence,
         last_heartbeat_at, last_heartbeat_ip, heartbeat_count, record, verification, generation, fence, home, revision)
       VALUES (r.id, r.public_key, r.token_salt, r.enrolled_at, r.sequence,
         r.last_heartbeat_at, r.last_heartbeat_ip, r.heartbeat_count, r.record, r.verification, r.generation, r.fence, r.home,
@@ -25,10 +25,10 @@ BEGIN
   RAISE EXCEPTION USING ERRCODE = 'SY001', MESSAGE = reason, DETAIL = detail;
 END $$;
 
-CREATE OR REPLACE FUNCTION pg_temp.put_heartbeat(r switchyard.providers, me text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION pg_temp.put_heartbeat(r inglenook.providers, me text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE last bigint;
 BEGIN
-  UPDATE switchyard.providers p SET sequence = r.sequence, last_heartbeat_at = r.last_heartbeat_at,
+  UPDATE inglenook.providers p SET sequence = r.sequence, last_heartbeat_at = r.last_heartbeat_at,
     last_heartbeat_ip = r.last_heartbeat_ip, heartbeat_count = greatest(p.heartbeat_count + 1, r.heartbeat_count),
     record = r.record, heard_at = clock_timestamp(), heard_by = me, revision = r.revision,
     verification = CASE WHEN (r.generation, r.fence) > (p.generation, p.fence) THEN r.verification ELSE p.verification END,
@@ -36,24 +36,24 @@ BEGIN
     generation = greatest(p.generation, r.generation)
   WHERE p.id = r.id AND p.sequence < r.sequence;
   IF FOUND THEN RETURN; END IF;
-  SELECT p.sequence INTO last FROM switchyard.providers p WHERE p.id = r.id;
+  SELECT p.sequence INTO last FROM inglenook.providers p WHERE p.id = r.id;
   IF NOT FOUND THEN PERFORM pg_temp.refuse('removed', ''); END IF;
   PERFORM pg_temp.refuse('sequence', last::text);
 END $$;
 
-CREATE OR REPLACE FUNCTION pg_temp.put_provider(part text, r switchyard.providers, me text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION pg_temp.put_provider(part text, r inglenook.providers, me text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   CASE part
     WHEN 'heartbeat' THEN PERFORM pg_temp.put_heartbeat(r, me);
     WHEN 'verification' THEN
-      UPDATE switchyard.providers p SET verification = r.verification, fence = r.fence, revision = r.revision
+      UPDATE inglenook.providers p SET verification = r.verification, fence = r.fence, revision = r.revision
       WHERE p.id = r.id AND p.generation = r.generation AND p.fence < r.fence;
       IF NOT FOUND THEN PERFORM pg_temp.refuse('outdated', ''); END IF;
     WHEN 'enrolled' THEN
       ${INSERT_PROVIDER}
       ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt, verification = excluded.verification,
-        sequence = greatest(switchyard.providers.sequence, excluded.sequence),
-        generation = switchyard.providers.generation + 1, revision = excluded.revision;
+        sequence = greatest(inglenook.providers.sequence, excluded.sequence),
+        generation = inglenook.providers.generation + 1, revision = excluded.revision;
     ELSE
       ${INSERT_PROVIDER}
       ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key, token_salt = excluded.token_salt,
@@ -67,48 +67,48 @@ END $$;
 CREATE OR REPLACE FUNCTION pg_temp.put_event(e jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   -- A late event of a removed provider is dropped.
-  INSERT INTO switchyard.events (provider_id, at, kind, text)
+  INSERT INTO inglenook.events (provider_id, at, kind, text)
   SELECT p.id, (e->>'at')::bigint, e->>'kind', e->>'text'
-  FROM switchyard.providers p WHERE p.id = e->>'providerId';
-  DELETE FROM switchyard.events WHERE provider_id = e->>'providerId' AND id <= (SELECT id FROM switchyard.events
+  FROM inglenook.providers p WHERE p.id = e->>'providerId';
+  DELETE FROM inglenook.events WHERE provider_id = e->>'providerId' AND id <= (SELECT id FROM inglenook.events
     WHERE provider_id = e->>'providerId' ORDER BY id DESC LIMIT 1 OFFSET ${EVENTS_KEPT});
 END $$;
 
 CREATE OR REPLACE FUNCTION pg_temp.apply_change(c jsonb, rev bigint, me text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE r switchyard.providers;
+DECLARE r inglenook.providers;
 BEGIN
   CASE c->>'kind'
     WHEN 'provider' THEN
-      r := jsonb_populate_record(NULL::switchyard.providers, c->'row');
+      r := jsonb_populate_record(NULL::inglenook.providers, c->'row');
       r.revision := rev;
       PERFORM pg_temp.put_provider(c->>'part', r, me);
     WHEN 'provider_removed' THEN
-      DELETE FROM switchyard.providers WHERE id = c->>'id';
+      DELETE FROM inglenook.providers WHERE id = c->>'id';
       -- A lease that is held is kept: the machine may join again before every gateway knows that it was removed.
-      DELETE FROM switchyard.leases WHERE name = 'verify ' || (c->>'id') AND until < clock_timestamp();
-      INSERT INTO switchyard.removals (kind, id, revision) VALUES ('provider', c->>'id', rev);
-      DELETE FROM switchyard.removals WHERE removed_at < clock_timestamp() - interval '1 hour';
+      DELETE FROM inglenook.leases WHERE name = 'verify ' || (c->>'id') AND until < clock_timestamp();
+      INSERT INTO inglenook.removals (kind, id, revision) VALUES ('provider', c->>'id', rev);
+      DELETE FROM inglenook.removals WHERE removed_at < clock_timestamp() - interval '1 hour';
     WHEN 'enrollment' THEN
-      INSERT INTO switchyard.enrollments VALUES (c->>'digest', (c->>'expiresAt')::bigint, rev)
+      INSERT INTO inglenook.enrollments VALUES (c->>'digest', (c->>'expiresAt')::bigint, rev)
       ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at, revision = excluded.revision;
     WHEN 'enrollment_removed' THEN
-      DELETE FROM switchyard.enrollments WHERE digest = c->>'digest';
+      DELETE FROM inglenook.enrollments WHERE digest = c->>'digest';
       IF NOT FOUND AND c->>'isUsed' = 'true' THEN PERFORM pg_temp.refuse('token', ''); END IF;
-      INSERT INTO switchyard.removals (kind, id, revision) VALUES ('enrollment', c->>'digest', rev);
+      INSERT INTO inglenook.removals (kind, id, revision) VALUES ('enrollment', c->>'digest', rev);
     WHEN 'event' THEN PERFORM pg_temp.put_event(c->'event');
     WHEN 'document' THEN
-      INSERT INTO switchyard.documents VALUES (c->>'name', c->>'json', rev)
+      INSERT INTO inglenook.documents VALUES (c->>'name', c->>'json', rev)
       ON CONFLICT (name) DO UPDATE SET json = excluded.json, revision = excluded.revision;
     WHEN 'document_removed' THEN
-      DELETE FROM switchyard.documents WHERE name = c->>'name';
-      INSERT INTO switchyard.removals (kind, id, revision) VALUES ('document', c->>'name', rev);
+      DELETE FROM inglenook.documents WHERE name = c->>'name';
+      INSERT INTO inglenook.removals (kind, id, revision) VALUES ('document', c->>'name', rev);
   END CASE;
 END $$;
 
 CREATE OR REPLACE FUNCTION pg_temp.commit_writes(writes jsonb, me text) RETURNS jsonb[] LANGUAGE plpgsql AS $$
 DECLARE rev bigint; w jsonb; c jsonb; detail text; results jsonb[] := '{}';
 BEGIN
-  UPDATE switchyard.pool SET revision = revision + 1 RETURNING revision INTO rev;
+  UPDATE inglenook.pool SET revision = revision + 1 RETURNING revision INTO rev;
   FOR w IN SELECT value FROM jsonb_array_elements(writes) LOOP
     BEGIN
       FOR c IN SELECT value FROM jsonb_array_elements(w) LOOP

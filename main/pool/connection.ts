@@ -31,7 +31,7 @@ export async function connect({
   const socket = new Socket();
   const client = new Client({
     connectionString: url,
-    application_name: 'switchyard',
+    application_name: 'inglenook',
     connectionTimeoutMillis: connectMs,
     query_timeout: timeoutMs,
     // The server gives up too, so that it does not go on with work that nobody waits for.

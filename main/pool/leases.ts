@@ -20,7 +20,7 @@ export function createLeases(clock: Clock, holder: string, { leaseMs, marginMs }
     // The row is kept, because its fence must not restart. The fence is compared, because a statement may arrive late,
     // after this gateway has taken the lease again.
     await connection.query(
-      `UPDATE switchyard.leases SET until = '-infinity'
+      `UPDATE inglenook.leases SET until = '-infinity'
        WHERE holder = $1 AND (name, fence) IN (SELECT * FROM unnest($2::text[], $3::bigint[]))`,
       [holder, leases.map(([name]) => name), leases.map(([, { fence }]) => fence)],
     );
@@ -35,9 +35,9 @@ export function createLeases(clock: Clock, holder: string, { leaseMs, marginMs }
     ): Promise<number | null> {
       const askedTicks = clock.ticks();
       const [row] = await connection.query<{ readonly fence: number }>(
-        `INSERT INTO switchyard.leases AS l (name, holder, fence, until)
+        `INSERT INTO inglenook.leases AS l (name, holder, fence, until)
          SELECT $1, $2, 1, clock_timestamp() + $3 * interval '1 ms'
-         WHERE coalesce((SELECT fence FROM switchyard.providers WHERE id = $4), 0) <= $5
+         WHERE coalesce((SELECT fence FROM inglenook.providers WHERE id = $4), 0) <= $5
          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, fence = l.fence + 1, until = excluded.until
          WHERE l.until < clock_timestamp() OR l.holder = excluded.holder
          RETURNING fence::float8 AS fence`,
@@ -51,7 +51,7 @@ export function createLeases(clock: Clock, holder: string, { leaseMs, marginMs }
       if (held.size === 0) return;
       const askedTicks = clock.ticks();
       const renewed = await connection.query<{ readonly name: string; readonly fence: number }>(
-        `UPDATE switchyard.leases SET until = clock_timestamp() + $3 * interval '1 ms'
+        `UPDATE inglenook.leases SET until = clock_timestamp() + $3 * interval '1 ms'
          WHERE name = ANY($1) AND holder = $2 AND until > clock_timestamp()
          RETURNING name, fence::float8 AS fence`,
         [[...held.keys()], holder, leaseMs],

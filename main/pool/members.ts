@@ -12,7 +12,7 @@ export async function syncMembers(
   const { revision, machines, verified, in_flight, requests, answers, fallbacks, tokens } = figures;
   // A gateway that was killed continues from the counts that it saved last, which may be lower than those it reported.
   await connection.query(
-    `INSERT INTO switchyard.gateways AS g
+    `INSERT INTO inglenook.gateways AS g
        (id, run, host, version, revision, machines, verified, in_flight, requests, answers, fallbacks, tokens)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
      ON CONFLICT (id) DO UPDATE SET run = excluded.run, host = excluded.host, version = excluded.version,
@@ -52,13 +52,13 @@ async function readMembers(connection: Connection): Promise<Members> {
            floor(greatest(0, extract(epoch FROM clock_timestamp() - g.seen_at)) * 1000) AS seen_ms,
            greatest(0, p.revision - g.revision) AS behind, g.machines, g.verified, g.in_flight, g.requests, g.answers,
            g.fallbacks, g.tokens,
-           (SELECT count(*) FROM switchyard.leases l WHERE l.holder = g.run AND l.until > clock_timestamp()) AS leases
-         FROM switchyard.gateways g, switchyard.pool p WHERE g.seen_at > clock_timestamp() - interval '1 day'
+           (SELECT count(*) FROM inglenook.leases l WHERE l.holder = g.run AND l.until > clock_timestamp()) AS leases
+         FROM inglenook.gateways g, inglenook.pool p WHERE g.seen_at > clock_timestamp() - interval '1 day'
        ) m) AS gateways,
        (SELECT row_to_json(t) FROM (
          SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(answers), 0) AS answers,
            coalesce(sum(fallbacks), 0) AS fallbacks, coalesce(sum(tokens), 0) AS tokens
-         FROM switchyard.gateways
+         FROM inglenook.gateways
        ) t) AS totals`,
   );
   return members ?? { gateways: [], totals: NO_TOTALS };

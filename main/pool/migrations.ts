@@ -19,7 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     worksWith: 1,
     sql: `
-CREATE TABLE switchyard.providers (
+CREATE TABLE inglenook.providers (
   id text PRIMARY KEY,
   public_key text NOT NULL,
   token_salt text NOT NULL,
@@ -41,40 +41,40 @@ CREATE TABLE switchyard.providers (
   home text,
   revision bigint NOT NULL
 );
-CREATE INDEX providers_revision ON switchyard.providers (revision);
-CREATE TABLE switchyard.enrollments (
+CREATE INDEX providers_revision ON inglenook.providers (revision);
+CREATE TABLE inglenook.enrollments (
   digest text PRIMARY KEY,
   expires_at bigint NOT NULL,
   revision bigint NOT NULL
 );
 -- What was removed, for gateways that were away for a while.
-CREATE TABLE switchyard.removals (
+CREATE TABLE inglenook.removals (
   kind text NOT NULL,
   id text NOT NULL,
   revision bigint NOT NULL,
   removed_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE INDEX removals_revision ON switchyard.removals (revision);
-CREATE TABLE switchyard.events (
+CREATE INDEX removals_revision ON inglenook.removals (revision);
+CREATE TABLE inglenook.events (
   id bigserial PRIMARY KEY,
-  provider_id text NOT NULL REFERENCES switchyard.providers (id) ON DELETE CASCADE,
+  provider_id text NOT NULL REFERENCES inglenook.providers (id) ON DELETE CASCADE,
   at bigint NOT NULL,
   kind text NOT NULL,
   text text NOT NULL
 );
-CREATE INDEX events_of_provider ON switchyard.events (provider_id, id);
-CREATE TABLE switchyard.documents (
+CREATE INDEX events_of_provider ON inglenook.events (provider_id, id);
+CREATE TABLE inglenook.documents (
   name text PRIMARY KEY,
   json text NOT NULL,
   revision bigint NOT NULL
 );
-CREATE TABLE switchyard.leases (
+CREATE TABLE inglenook.leases (
   name text PRIMARY KEY,
   holder text NOT NULL,
   fence bigint NOT NULL,
   until timestamptz NOT NULL
 );
-CREATE TABLE switchyard.gateways (
+CREATE TABLE inglenook.gateways (
   id text PRIMARY KEY,
   run text NOT NULL,
   host text NOT NULL,
@@ -87,8 +87,8 @@ CREATE TABLE switchyard.gateways (
   {
     worksWith: 1,
     sql: `
-CREATE SEQUENCE switchyard.circuit_versions;
-CREATE TABLE switchyard.circuits (
+CREATE SEQUENCE inglenook.circuit_versions;
+CREATE TABLE inglenook.circuits (
   name text PRIMARY KEY,
   version bigint NOT NULL,
   run text NOT NULL,
@@ -96,14 +96,14 @@ CREATE TABLE switchyard.circuits (
   -- Times in the state are durations from here on, by the clock of the database.
   written_at timestamptz NOT NULL
 );
-CREATE INDEX circuits_version ON switchyard.circuits (version);
+CREATE INDEX circuits_version ON inglenook.circuits (version);
 -- The next two hold nothing that outlives a few seconds.
-CREATE UNLOGGED TABLE switchyard.in_flight (
+CREATE UNLOGGED TABLE inglenook.in_flight (
   run text PRIMARY KEY,
   figures text NOT NULL,
   written_at timestamptz NOT NULL
 );
-CREATE UNLOGGED TABLE switchyard.probes (
+CREATE UNLOGGED TABLE inglenook.probes (
   name text PRIMARY KEY,
   run text NOT NULL,
   until timestamptz NOT NULL,
@@ -113,7 +113,7 @@ CREATE UNLOGGED TABLE switchyard.probes (
   {
     worksWith: 1,
     sql: `
-ALTER TABLE switchyard.gateways
+ALTER TABLE inglenook.gateways
   ADD COLUMN machines bigint NOT NULL DEFAULT 0,
   ADD COLUMN in_flight bigint NOT NULL DEFAULT 0,
   ADD COLUMN requests bigint NOT NULL DEFAULT 0;`,
@@ -121,7 +121,7 @@ ALTER TABLE switchyard.gateways
   {
     worksWith: 1,
     sql: `
-ALTER TABLE switchyard.gateways
+ALTER TABLE inglenook.gateways
   ADD COLUMN verified bigint NOT NULL DEFAULT 0,
   ADD COLUMN answers bigint NOT NULL DEFAULT 0,
   ADD COLUMN fallbacks bigint NOT NULL DEFAULT 0,
@@ -135,15 +135,15 @@ const LOCK = 7_919_004_201;
 /** One row: the schema, the number of the last commit, and a digest that reveals a gateway with another secret. */
 const FOUNDATION = `
 SELECT pg_advisory_xact_lock(${LOCK});
-CREATE SCHEMA IF NOT EXISTS switchyard;
-CREATE TABLE IF NOT EXISTS switchyard.pool (
+CREATE SCHEMA IF NOT EXISTS inglenook;
+CREATE TABLE IF NOT EXISTS inglenook.pool (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   schema_version integer NOT NULL DEFAULT 0,
   works_with integer NOT NULL DEFAULT 0,
   revision bigint NOT NULL DEFAULT 0,
   secret_digest text
 );
-INSERT INTO switchyard.pool DEFAULT VALUES ON CONFLICT DO NOTHING;`;
+INSERT INTO inglenook.pool DEFAULT VALUES ON CONFLICT DO NOTHING;`;
 
 type MigrationResult =
   | { readonly kind: 'current' }
@@ -163,7 +163,7 @@ export async function migrate(
   if (!(await hasFoundation(connection))) await connection.run(FOUNDATION);
   for (;;) {
     const [pool] = await connection.query<PoolRow>(
-      'SELECT schema_version, works_with, secret_digest FROM switchyard.pool',
+      'SELECT schema_version, works_with, secret_digest FROM inglenook.pool',
     );
     const {
       schema_version: version = 0,
@@ -183,13 +183,13 @@ export async function migrate(
  */
 const stepsText = (migrations: readonly Migration[], version: number, secretDigest: string) => `
 DO $of_pool$ BEGIN
-  PERFORM FROM switchyard.pool WHERE schema_version = ${version} FOR UPDATE;
+  PERFORM FROM inglenook.pool WHERE schema_version = ${version} FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
   EXECUTE $of_steps$${migrations
     .slice(version)
     .map(({ sql }) => sql)
     .join(';')}$of_steps$;
-  UPDATE switchyard.pool SET schema_version = ${migrations.length}, works_with = ${migrations.at(-1)?.worksWith ?? 0},
+  UPDATE inglenook.pool SET schema_version = ${migrations.length}, works_with = ${migrations.at(-1)?.worksWith ?? 0},
     secret_digest = ${escapeLiteral(secretDigest)};
 END $of_pool$`;
 
@@ -202,7 +202,7 @@ interface PoolRow {
 /** Checked first, because a user who may write the tables need not be allowed to create them. */
 async function hasFoundation(connection: Connection): Promise<boolean> {
   const [row] = await connection.query<{ readonly there: boolean }>(
-    `SELECT to_regclass('switchyard.pool') IS NOT NULL AS there`,
+    `SELECT to_regclass('inglenook.pool') IS NOT NULL AS there`,
   );
   return row?.there ?? false;
 }

@@ -118,7 +118,7 @@ function serve(port: MessagePort, data: PoolWorkerData, clock: Clock): void {
   }
 
   async function begin(now: Session): Promise<void> {
-    const expired = 'DELETE FROM switchyard.enrollments WHERE expires_at <= $1';
+    const expired = 'DELETE FROM inglenook.enrollments WHERE expires_at <= $1';
     await now.reader.query(expired, [clock.now()]);
     keeping.begin(now);
     await reader.begin(now);

@@ -105,11 +105,11 @@ async function migrated({
     const result = await migrate(connection, MIGRATIONS, secretDigest);
     if (result.kind === 'current') return null;
     if (result.kind === 'other_secret') {
-      const message = `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, or give all of them one SWITCHYARD_POOL_SECRET, and restart Switchyard.`;
+      const message = `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, or give all of them one INGLENOOK_POOL_SECRET, and restart Inglenook.`;
       return { kind: 'unusable', reason: 'failed', message };
     }
     const message =
-      `The pool's database ${shown} was set up by a newer Switchyard (schema ${result.version}, this one knows ` +
+      `The pool's database ${shown} was set up by a newer Inglenook (schema ${result.version}, this one knows ` +
       `${MIGRATIONS.length}) and was left untouched: install the newer version.`;
     return { kind: 'unusable', reason: 'newer_schema', message };
   } finally {

@@ -203,7 +203,7 @@ export function createOpenEnrollments(
       }
       const expires_at = isoTime(enrollment.expiresAt);
       // The command line to run on the other machine.
-      const join = `switchyard join ${addresses.join(',')} ${token}`;
+      const join = `inglenook join ${addresses.join(',')} ${token}`;
       return answered({ token, expires_at, join }, 201);
     },
     /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */

@@ -202,7 +202,7 @@ const OWN_PROVIDER: Refusal = {
   status: 409,
   code: 'own_provider',
   message:
-    'This is the machine that the gateway runs on. Switch its agent off instead: SWITCHYARD_AGENT=false.',
+    'This is the machine that the gateway runs on. Switch its agent off instead: INGLENOOK_AGENT=false.',
 };
 
 /** The owner's actions on providers; `gone` is called for one that was removed. */

@@ -1,9 +1,9 @@
 import { parseVisible } from '#shared/visible.ts';
 import * as t from '../text/t.ts';
 
-const TOKEN_KEY = 'switchyard.session';
-const BROWSER_KEY = 'switchyard.browser';
-const API_KEY = 'switchyard.key';
+const TOKEN_KEY = 'inglenook.session';
+const BROWSER_KEY = 'inglenook.browser';
+const API_KEY = 'inglenook.key';
 
 interface ClientEdges {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;

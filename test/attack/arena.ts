@@ -29,17 +29,17 @@ export async function openArena(): Promise<Arena> {
   const loops = { on: false };
   const own = { url: '' };
   const upstream = await listen(createUpstream(loops, own));
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-attack-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-attack-'));
   const child = spawn(process.execPath, ['main/headless.ts'], {
     cwd: join(import.meta.dirname, '../..'),
     env: {
       PATH: process.env['PATH'],
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT: 'false',
-      SWITCHYARD_DATA_DIR: directory,
-      SWITCHYARD_API_KEYS: KEY,
-      SWITCHYARD_HOSTED_A_BASE_URL: `${upstream.url}/v1`,
-      SWITCHYARD_FAIL_THRESHOLD: '1000000',
+      INGLENOOK_PORT: '0',
+      INGLENOOK_AGENT: 'false',
+      INGLENOOK_DATA_DIR: directory,
+      INGLENOOK_API_KEYS: KEY,
+      INGLENOOK_HOSTED_A_BASE_URL: `${upstream.url}/v1`,
+      INGLENOOK_FAIL_THRESHOLD: '1000000',
     },
     stdio: ['ignore', 'pipe', 'ignore'],
   });

@@ -40,7 +40,7 @@ export async function openArena(seed: number): Promise<ChaosArena> {
   const log: Log = (level, event, fields) => {
     if (level === 'error') bugs.push(`${event} ${JSON.stringify(fields)}`);
   };
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-chaos-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-chaos-'));
   const upstreams = await startUpstreams({ clock, gateways: GATEWAY_COUNT });
   const edges = { clock, log, random: chance(seed) };
   const gateways = await startGateways(upstreams, directory, edges);

@@ -85,7 +85,7 @@ export function startGateways(
 }
 
 function loadedFrom(settings: Settings) {
-  const named = Object.entries(settings).map(([name, value]) => [`SWITCHYARD_${name}`, value]);
+  const named = Object.entries(settings).map(([name, value]) => [`INGLENOOK_${name}`, value]);
   const loaded = loadConfig(Object.fromEntries(named) as Settings, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   return loaded;

@@ -22,7 +22,7 @@ test.each<[args: readonly string[], message: string]>([
   const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr.split('\n')[0]).toContain(message);
-  expect(stderr).toMatch(/"switchyard (\w+ )?--help"/);
+  expect(stderr).toMatch(/"inglenook (\w+ )?--help"/);
   expect(existsSync(directory)).toBe(false);
 });
 
@@ -64,7 +64,7 @@ test.each([
     const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
     expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toMatch(
-      /^No gateway is running with the data directory .+"switchyard start".+\n$/,
+      /^No gateway is running with the data directory .+"inglenook start".+\n$/,
     );
     expect(readdirSync(directory)).toEqual([]);
   },

@@ -29,7 +29,7 @@ test.each(SHELLS.map((shell) => [shell, has(shell)] as const).filter(([, there])
 function offered(...words: readonly string[]): readonly string[] {
   const script = `${completionScript('bash', COMMANDS)}
 COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
-_switchyard; printf '%s\\n' "\${COMPREPLY[@]}"`;
+_inglenook; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return execFileSync('bash', ['-c', script], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line !== '');
@@ -41,9 +41,9 @@ test('the completion script for bash needs nothing that bash 3.2, the one of mac
 });
 
 test.runIf(has('bash'))('bash completes commands, options, choices and settings', () => {
-  expect(offered('switchyard', 'st')).toEqual(['start', 'status']);
-  expect(offered('switchyard', 'chat', '--m')).toEqual(['--model']);
-  expect(offered('switchyard', 'completion', '')).toEqual([...SHELLS, '--help']);
-  expect(offered('switchyard', 'set', 'agent.only')).toEqual(['agent.onlyWhenIdle']);
-  expect(offered('switchyard', 'reset', 'hosted_')).toEqual(['hosted_a', 'hosted_b', 'hosted_c']);
+  expect(offered('inglenook', 'st')).toEqual(['start', 'status']);
+  expect(offered('inglenook', 'chat', '--m')).toEqual(['--model']);
+  expect(offered('inglenook', 'completion', '')).toEqual([...SHELLS, '--help']);
+  expect(offered('inglenook', 'set', 'agent.only')).toEqual(['agent.onlyWhenIdle']);
+  expect(offered('inglenook', 'reset', 'hosted_')).toEqual(['hosted_a', 'hosted_b', 'hosted_c']);
 });

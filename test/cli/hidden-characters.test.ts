@@ -89,7 +89,7 @@ test('no command prints a hidden character of a name from outside', async () => 
   await note('pool', 'status');
   await note('reset', NAME);
   await soon(async () =>
-    expect(readFileSync(join(DATA_DIR, 'logs', 'switchyard.log'), 'utf8')).toContain('gnp.exe'),
+    expect(readFileSync(join(DATA_DIR, 'logs', 'inglenook.log'), 'utf8')).toContain('gnp.exe'),
   );
   expect(await note('logs', '-n', '100')).toContain(SEEN);
   await note('logs', '-n', '100', '--json');

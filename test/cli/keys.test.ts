@@ -47,7 +47,7 @@ test('a key that does not exist is answered with the command that lists those th
   for (const line of ['revoke nope', 'limit nope --tokens-day 5']) {
     expect(await outcomeOf(line)).toMatchObject({
       kind: 'failed',
-      message: 'There is no key named "nope"; "switchyard keys list" lists them.',
+      message: 'There is no key named "nope"; "inglenook keys list" lists them.',
       exitCode: 1,
     });
   }

@@ -62,7 +62,7 @@ test('the log on standard output is JSON in every line, and has no sign-in link'
   expect([code, stderr]).toEqual([0, '']);
   const lines = stdout.trimEnd().split('\n');
   const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
-  expect(events).toContain('SWITCHYARD_AGNT is not a setting of this version and is ignored');
+  expect(events).toContain('INGLENOOK_AGNT is not a setting of this version and is ignored');
   expect(events.at(0)).toBe('starting');
   expect(stdout).not.toContain('#code=');
   expect(existsSync(join(directory, 'logs'))).toBe(false);
@@ -77,5 +77,5 @@ test('the log on standard error has nothing else around it, and the terminal sti
   const { stderr } = await cli.ended;
   const lines = stderr.trimEnd().split('\n');
   expect(lines.filter((each) => !/^\S+Z (info|warn) {1,2}\S/.test(each))).toEqual([]);
-  expect(stderr).toMatch(/starting.*\n.*SWITCHYARD_AGNT is not a setting/);
+  expect(stderr).toMatch(/starting.*\n.*INGLENOOK_AGNT is not a setting/);
 });

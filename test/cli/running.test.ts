@@ -27,7 +27,7 @@ async function startRunning(settings: Readonly<Record<string, string>> = {}) {
   return {
     host,
     DATA_DIR,
-    log: join(DATA_DIR, 'logs', 'switchyard.log'),
+    log: join(DATA_DIR, 'logs', 'inglenook.log'),
     run: (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args),
   };
 }
@@ -243,7 +243,7 @@ test('a wrong setting is answered with the nearest one, and where all are listed
     expect([path, set.code, set.stderr]).toEqual([
       path,
       code,
-      expect.stringContaining(`${hint} "switchyard get" lists them all.`),
+      expect.stringContaining(`${hint} "inglenook get" lists them all.`),
     ]);
   }
 });
@@ -336,7 +336,7 @@ test('a command ends quietly when nobody reads its output any more', async () =>
   const { DATA_DIR } = await startInProcess();
   const child = spawn(process.execPath, [PROGRAM, 'get', '--json'], {
     cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
+    env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill());
@@ -349,7 +349,7 @@ test('a command ends quietly when nobody reads its output any more', async () =>
 test('output without a terminal has no colour and no progress, and NO_COLOR holds on one', async () => {
   const { DATA_DIR } = await startInProcess();
   const colored = async (env: Record<string, string>) => {
-    const variables = { SWITCHYARD_DATA_DIR: DATA_DIR, ...env };
+    const variables = { INGLENOOK_DATA_DIR: DATA_DIR, ...env };
     return (await startProgram(variables, 'status').ended).stdout.includes('\u001B[');
   };
   expect(await colored({})).toBe(false);
@@ -362,7 +362,7 @@ test('chat takes its message from standard input', async () => {
   const { DATA_DIR } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url });
   const child = spawn(process.execPath, [PROGRAM, 'chat'], {
     cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env['PATH'], SWITCHYARD_DATA_DIR: DATA_DIR },
+    env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   child.stdin.end('What is this?\n');
@@ -404,7 +404,7 @@ test.runIf(HAS_TERMINAL)(
       const line = `${process.execPath} ${PROGRAM} ${command}`;
       const child = spawn('script', ['-qec', line, '/dev/null'], {
         cwd: join(import.meta.dirname, '../..'),
-        env: { PATH: process.env['PATH'], TERM: 'xterm', SWITCHYARD_DATA_DIR: DATA_DIR, ...env },
+        env: { PATH: process.env['PATH'], TERM: 'xterm', INGLENOOK_DATA_DIR: DATA_DIR, ...env },
         stdio: ['ignore', 'pipe', 'ignore'],
       });
       return text(child.stdout);

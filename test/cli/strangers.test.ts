@@ -43,7 +43,7 @@ async function startStranger(talk: (socket: Socket) => void) {
   return { url: `http://127.0.0.1:${port}`, port, heard: () => heard };
 }
 
-/** Answers everything, as a program that is no Switchyard. */
+/** Answers everything, as a program that is no Inglenook. */
 const says = (answer: string) => (socket: Socket) => {
   socket.on('data', () => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`);

@@ -111,7 +111,7 @@ test('every setting has its default, without a warning, where nothing is set', (
 
 test('an empty or blank variable is as good as unset', () => {
   const blank = (text: string) =>
-    Object.fromEntries(Object.keys(TABLE).map((name) => [`SWITCHYARD_${name}`, text]));
+    Object.fromEntries(Object.keys(TABLE).map((name) => [`INGLENOOK_${name}`, text]));
   expect(byVariable(loaded(blank('')))).toEqual(TABLE);
   expect(byVariable(loaded(blank('  ')))).toEqual(TABLE);
 });
@@ -119,42 +119,42 @@ test('an empty or blank variable is as good as unset', () => {
 test('the help lists every variable with its default and what it may be', () => {
   const lines = createSettingsHelp().split('\n');
   for (const { setting } of ENTRIES) {
-    const line = lines.find((each) => each.trim().startsWith(`SWITCHYARD_${setting.env} `));
+    const line = lines.find((each) => each.trim().startsWith(`INGLENOOK_${setting.env} `));
     expect(line).toContain(setting.kind.allowed);
     const { fallback } = setting;
     const isNone = fallback === null || ['[]', '{}'].includes(JSON.stringify(fallback));
     const shown = Array.isArray(fallback) ? fallback.join(',') : JSON.stringify(fallback);
     expect(line).toContain(` ${isNone ? '-' : shown} `);
   }
-  expect(lines.filter((line) => line.includes('SWITCHYARD_DATA_DIR'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('INGLENOOK_DATA_DIR'))).toHaveLength(1);
 });
 
 test.each<[name: string, NodeJS.Platform, env: Record<string, string>, directory: string]>([
-  ['macOS', 'darwin', {}, join(homedir(), 'Library', 'Application Support', 'Switchyard')],
-  ['Windows', 'win32', { APPDATA: '/roaming' }, join('/roaming', 'Switchyard')],
-  ['Windows without APPDATA', 'win32', {}, join(homedir(), 'AppData', 'Roaming', 'Switchyard')],
+  ['macOS', 'darwin', {}, join(homedir(), 'Library', 'Application Support', 'Inglenook')],
+  ['Windows', 'win32', { APPDATA: '/roaming' }, join('/roaming', 'Inglenook')],
+  ['Windows without APPDATA', 'win32', {}, join(homedir(), 'AppData', 'Roaming', 'Inglenook')],
   [
     'Windows with an empty APPDATA',
     'win32',
     { APPDATA: '' },
-    join(homedir(), 'AppData', 'Roaming', 'Switchyard'),
+    join(homedir(), 'AppData', 'Roaming', 'Inglenook'),
   ],
-  ['Linux', 'linux', {}, join(homedir(), '.local', 'share', 'switchyard')],
-  ['Linux with XDG_DATA_HOME', 'linux', { XDG_DATA_HOME: '/xdg' }, '/xdg/switchyard'],
+  ['Linux', 'linux', {}, join(homedir(), '.local', 'share', 'inglenook')],
+  ['Linux with XDG_DATA_HOME', 'linux', { XDG_DATA_HOME: '/xdg' }, '/xdg/inglenook'],
   [
     'Linux with an empty XDG_DATA_HOME',
     'linux',
     { XDG_DATA_HOME: '' },
-    join(homedir(), '.local', 'share', 'switchyard'),
+    join(homedir(), '.local', 'share', 'inglenook'),
   ],
-  ['the variable', 'linux', { SWITCHYARD_DATA_DIR: '/mine', XDG_DATA_HOME: '/xdg' }, '/mine'],
-  ['the variable on macOS', 'darwin', { SWITCHYARD_DATA_DIR: '/mine' }, '/mine'],
-  ['a relative variable', 'linux', { SWITCHYARD_DATA_DIR: 'here' }, resolve('here')],
+  ['the variable', 'linux', { INGLENOOK_DATA_DIR: '/mine', XDG_DATA_HOME: '/xdg' }, '/mine'],
+  ['the variable on macOS', 'darwin', { INGLENOOK_DATA_DIR: '/mine' }, '/mine'],
+  ['a relative variable', 'linux', { INGLENOOK_DATA_DIR: 'here' }, resolve('here')],
   [
     'a blank variable',
     'linux',
-    { SWITCHYARD_DATA_DIR: ' ' },
-    join(homedir(), '.local', 'share', 'switchyard'),
+    { INGLENOOK_DATA_DIR: ' ' },
+    join(homedir(), '.local', 'share', 'inglenook'),
   ],
 ])('the data directory by %s is the one documented', (_title, platform, env, directory) => {
   expect(dataDirectory(env, platform)).toBe(directory);

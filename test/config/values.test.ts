@@ -5,7 +5,7 @@ import type { SettingsTree } from '../../main/config/settings-file.ts';
 import { settingsView } from '../../main/config/live-config.ts';
 
 const env = (values: Record<string, string>) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [`SWITCHYARD_${name}`, value]));
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`INGLENOOK_${name}`, value]));
 
 function loaded(values: Record<string, string>, file: SettingsTree = {}): LoadedConfig {
   const result = loadConfig(env(values), file);
@@ -411,7 +411,7 @@ test.each(KINDS.flatMap(({ names, ...kind }) => names.map((name) => [name, kind]
       const shown = SECRETS.has(name) || text.includes('@') ? '' : `"${text}" `;
       expect([text, ...found]).toEqual([
         text,
-        expect.stringMatching(new RegExp(`^SWITCHYARD_${name} is ".*" but must be `, 's')),
+        expect.stringMatching(new RegExp(`^INGLENOOK_${name} is ".*" but must be `, 's')),
       ]);
       expect(found[0]).toMatch(allowed);
       expect(found[0]).toContain(shown);
@@ -421,9 +421,9 @@ test.each(KINDS.flatMap(({ names, ...kind }) => names.map((name) => [name, kind]
 
 test('several bad values are all named at once', () => {
   expect(problems({ PORT: 'x', HEDGE: 'x', LOG_LEVEL: 'info', COOLDOWN_MS: '0' })).toEqual([
-    expect.stringContaining('SWITCHYARD_COOLDOWN_MS'),
-    expect.stringContaining('SWITCHYARD_HEDGE'),
-    expect.stringContaining('SWITCHYARD_PORT'),
+    expect.stringContaining('INGLENOOK_COOLDOWN_MS'),
+    expect.stringContaining('INGLENOOK_HEDGE'),
+    expect.stringContaining('INGLENOOK_PORT'),
   ]);
 });
 
@@ -451,7 +451,7 @@ test.each([
   'http://host/v1?a=b\n&key=hunter2#part',
 ])('the secret in the mistyped address %j is masked', (text) => {
   const [problem] = problems({ HOSTED_A_BASE_URL: text });
-  expect(problem).toContain('SWITCHYARD_HOSTED_A_BASE_URL is "');
+  expect(problem).toContain('INGLENOOK_HOSTED_A_BASE_URL is "');
   expect(problem).not.toContain('hunter2');
 });
 
@@ -492,8 +492,8 @@ test('unknown variables bring a warning with the name and never the value, and n
     DATA_DIR: '/x',
   });
   expect(warnings).toEqual([
-    expect.stringContaining('SWITCHYARD_FAIL_TRESHOLD'),
-    expect.stringContaining('SWITCHYARD_HOSTED_D_API_KEY'),
+    expect.stringContaining('INGLENOOK_FAIL_TRESHOLD'),
+    expect.stringContaining('INGLENOOK_HOSTED_D_API_KEY'),
   ]);
   expect(warnings.join()).not.toContain('hunter2');
 });

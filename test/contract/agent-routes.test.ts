@@ -129,7 +129,7 @@ test('each of the agent’s routes is a 409 that says how to switch it on while 
     await gateway.post('doctor', {}),
   ];
   for (const answer of refused) {
-    expect(expectError(answer, 409, 'agent_off')).toContain('SWITCHYARD_AGENT');
+    expect(expectError(answer, 409, 'agent_off')).toContain('INGLENOOK_AGENT');
   }
 });
 
@@ -222,7 +222,7 @@ describe('the doctor over HTTP', () => {
     expect(one('engine found')).toMatchObject({
       passed: false,
       tried: expect.stringContaining('http://127.0.0.1:1'),
-      remedy: expect.stringContaining('SWITCHYARD_ENGINE_URL'),
+      remedy: expect.stringContaining('INGLENOOK_ENGINE_URL'),
     });
     const { server } = await gateway.view();
     expect(one('agent port bound')).toMatchObject({
@@ -279,9 +279,9 @@ describe('joins over HTTP', () => {
   });
 
   test.each([
-    (url: string, token: string) => `switchyard join ${url} ${token}`,
+    (url: string, token: string) => `inglenook join ${url} ${token}`,
     // Nobody listens at the first.
-    (url: string, token: string) => `switchyard join http://127.0.0.1:1,${url} ${token}`,
+    (url: string, token: string) => `inglenook join http://127.0.0.1:1,${url} ${token}`,
     (url: string, token: string) => `curl -fsS ${url}/install | sh -s -- ${token}`,
     (url: string, token: string) =>
       ` & ([scriptblock]::Create((irm ${url}/install.ps1))) ${token}\n`,
@@ -295,7 +295,7 @@ describe('joins over HTTP', () => {
 
   test('a join with half a line is a 400 that names the line', async () => {
     const gateway = await started();
-    const halves = ['', 'switchyard join http://127.0.0.1:1 abc', `switchyard join ${NO_TOKEN}`];
+    const halves = ['', 'inglenook join http://127.0.0.1:1 abc', `inglenook join ${NO_TOKEN}`];
     for (const line of halves) expectBadField(await gateway.post('join', { line }), 'line');
     expect((await gateway.view()).registry.kind).toBe('own');
   });
@@ -321,6 +321,6 @@ describe('joins over HTTP', () => {
   test('a join elsewhere than the settings say is refused with the name of the setting', async () => {
     const gateway = await started({ REGISTRY_URL: 'http://127.0.0.1:1' });
     const answer = await gateway.post('join', { url: 'http://127.0.0.1:2', token: NO_TOKEN });
-    expect(expectError(answer, 502, 'join_failed')).toContain('SWITCHYARD_REGISTRY_URL');
+    expect(expectError(answer, 502, 'join_failed')).toContain('INGLENOOK_REGISTRY_URL');
   });
 });

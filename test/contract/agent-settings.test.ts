@@ -48,7 +48,7 @@ test('an engine URL that cannot be used is a problem with its remedy, and no oth
   await gateway.set({ agent: { engineUrl: `${engine.url}/?key=1` } });
   const { engine: served, problems } = await viewOf(gateway);
   expect(served).toBeNull();
-  const problem = problems.find(({ tried }) => tried === 'SWITCHYARD_ENGINE_URL');
+  const problem = problems.find(({ tried }) => tried === 'INGLENOOK_ENGINE_URL');
   expect(problem?.remedy).toContain('no query');
   await gateway.set({ agent: { engineUrl: engine.url } });
   await expect.poll(async () => (await viewOf(gateway)).engine?.health.status).toBe('ok');

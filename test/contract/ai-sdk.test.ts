@@ -21,7 +21,7 @@ import { weather } from '../support/weather.ts';
 /** A model of the gateway's, as an application makes it. */
 function modelOf(gateway: TestGateway) {
   const provider = createOpenAICompatible({
-    name: 'switchyard',
+    name: 'inglenook',
     baseURL: `${gateway.url}/v1`,
     apiKey: 'the-callers-own-key',
     includeUsage: true,

@@ -186,7 +186,7 @@ describe('POST /api/v1/warmup', () => {
   test('a warm-up without an on-demand upstream is a 409', async () => {
     const gateway = await startControlled({});
     const message = expectError(await gateway.post('warmup'), 409, 'not_configured');
-    expect(message).toContain('SWITCHYARD_ONDEMAND_BASE_URL');
+    expect(message).toContain('INGLENOOK_ONDEMAND_BASE_URL');
   });
 
   test('no warm-up starts while no money may be spent, and the answer says so', async () => {

@@ -51,7 +51,7 @@ test('a refused page gets its origin and the setting that would let it in', asyn
   ];
   for (const refused of calls) {
     const message = expectError(refused, 403, 'origin_not_allowed');
-    expect(message).toContain(`SWITCHYARD_ALLOWED_ORIGINS=${origin}`);
+    expect(message).toContain(`INGLENOOK_ALLOWED_ORIGINS=${origin}`);
     expect(refused.headers).not.toHaveProperty('access-control-allow-origin');
   }
 });

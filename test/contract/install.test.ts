@@ -22,7 +22,7 @@ test.each(PATHS)(
     const { url, dataDirectory } = await startGateway({});
     const headers = bearer(readControlToken(dataDirectory) ?? '');
     const message = expectError(await send(url + path, { headers }), 409, 'not_shared');
-    expect(message).toMatch(/SWITCHYARD_HOST.*SWITCHYARD_API_KEYS.*restart/);
+    expect(message).toMatch(/INGLENOOK_HOST.*INGLENOOK_API_KEYS.*restart/);
   },
 );
 
@@ -67,12 +67,12 @@ test('every line behind a proxy that ends TLS has the proxy’s name, and the in
     sha256: hash('sha256', script.text),
   });
   const enrolled = await postJson(`${url}/api/v1/providers/enrollments`, {}, headers);
-  expect(enrolled.text).toContain('switchyard join https://gateway.example ');
+  expect(enrolled.text).toContain('inglenook join https://gateway.example ');
 });
 
 const INSTALLER = unixInstaller({
   url: 'http://127.0.0.1:9',
-  name: 'switchyard-gateway',
+  name: 'inglenook',
   version: '0.1.0',
   sha256: '0'.repeat(64),
 });
@@ -110,11 +110,11 @@ function machine(serviceCode: number) {
   };
   const program = tool('program', 'echo "ran $*"', `[ "$1" != service ] || exit ${serviceCode}`);
   tool('curl', 'printf package');
-  tool('npm', 'mkdir -p "$4/bin"', `cp ${program} "$4/bin/switchyard"`);
+  tool('npm', 'mkdir -p "$4/bin"', `cp ${program} "$4/bin/inglenook"`);
   symlinkSync(process.execPath, join(directory, 'node'));
   const script = unixInstaller({
     url: 'http://127.0.0.1:9',
-    name: 'switchyard-gateway',
+    name: 'inglenook',
     version: '0.1.0',
     sha256: hash('sha256', 'package'),
   });
@@ -128,7 +128,7 @@ function machine(serviceCode: number) {
     });
     return { status, said: `${stdout}${stderr}`.split('\n').filter((line) => line !== '') };
   };
-  return { command: join(directory, '.local/bin/switchyard'), run };
+  return { command: join(directory, '.local/bin/inglenook'), run };
 }
 
 const HAS_SETSID = spawnSync('setsid', ['--version']).error === undefined;

@@ -93,7 +93,7 @@ test('a request’s record, its log line and the metrics name its key, and never
   const logged = world.lines.filter((line) => line.includes('"request"'));
   expect(logged.map((line) => /"key":"([^"]+)"/.exec(line)?.[1] ?? null)).toEqual(names);
   const metrics = await send(`${world.url}/metrics`, { headers: world.control });
-  const { series } = readExposition(metrics.text).get('switchyard_key_requests_total') ?? {};
+  const { series } = readExposition(metrics.text).get('inglenook_key_requests_total') ?? {};
   expect(series?.get('{"key":"laptop"}')).toBe(2);
   expect(series?.get('{"key":"key 2"}')).toBe(1);
   expect(series?.size).toBe(2);
@@ -200,7 +200,7 @@ test('keys need control, and a page of another site gets none', async () => {
 });
 
 test('a named key is enough to start beyond loopback', () => {
-  const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_PORT: '0' };
+  const env = { INGLENOOK_HOST: '0.0.0.0', INGLENOOK_PORT: '0' };
   expect(loadConfig(env, {})).toMatchObject({ kind: 'refused' });
   const stored = { name: 'laptop', digest: 'a'.repeat(64), createdAt: 0, limits: {} };
   expect(loadConfig(env, {}, { kind: 'keys', keys: [stored] }).kind).toBe('loaded');

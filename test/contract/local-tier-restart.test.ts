@@ -13,7 +13,7 @@ import { answers, error, hang } from '../support/upstream.ts';
 /** One run of a gateway on a directory that outlives it. */
 async function start(dataDirectory: string, machines: readonly Machine[], clock: ManualClock) {
   const env = { PORT: '0', AGENT: 'false', FAIL_THRESHOLD: '1', COOLDOWN_MS: '40000' };
-  const named = Object.entries(env).map(([name, value]) => [`SWITCHYARD_${name}`, value]);
+  const named = Object.entries(env).map(([name, value]) => [`INGLENOOK_${name}`, value]);
   const loaded = loadConfig(Object.fromEntries(named) as Record<string, string>, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const providers = enrolled(machines.map(({ stored }) => stored));

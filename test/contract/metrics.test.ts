@@ -70,32 +70,32 @@ async function startDrawnOut() {
 test('every known metric is there with nothing configured, each name with the suffix of its type', async () => {
   const { metrics, value } = await scrape((await startGateway({})).url);
   expect([...metrics.keys()]).toEqual([
-    'switchyard_requests_total',
-    'switchyard_request_duration_seconds',
-    'switchyard_fallbacks_total',
-    'switchyard_hedges_total',
-    'switchyard_resumes_total',
-    'switchyard_requests_running',
-    'switchyard_requests_queued',
-    'switchyard_requests_limit',
-    'switchyard_requests_refused_total',
-    'switchyard_attempts_total',
-    'switchyard_time_to_first_token_seconds',
-    'switchyard_time_per_output_token_seconds',
-    'switchyard_tokens_total',
-    'switchyard_cached_tokens_total',
-    'switchyard_estimated_tokens_total',
-    'switchyard_spent_total',
-    'switchyard_saved_total',
-    'switchyard_energy_joules_total',
-    'switchyard_energy_cost_total',
-    'switchyard_currency_info',
-    'switchyard_upstream_in_flight_requests',
-    'switchyard_circuit_state',
-    'switchyard_providers',
-    'switchyard_ondemand_warmup',
-    'switchyard_build_info',
-    'switchyard_event_loop_utilization_ratio',
+    'inglenook_requests_total',
+    'inglenook_request_duration_seconds',
+    'inglenook_fallbacks_total',
+    'inglenook_hedges_total',
+    'inglenook_resumes_total',
+    'inglenook_requests_running',
+    'inglenook_requests_queued',
+    'inglenook_requests_limit',
+    'inglenook_requests_refused_total',
+    'inglenook_attempts_total',
+    'inglenook_time_to_first_token_seconds',
+    'inglenook_time_per_output_token_seconds',
+    'inglenook_tokens_total',
+    'inglenook_cached_tokens_total',
+    'inglenook_estimated_tokens_total',
+    'inglenook_spent_total',
+    'inglenook_saved_total',
+    'inglenook_energy_joules_total',
+    'inglenook_energy_cost_total',
+    'inglenook_currency_info',
+    'inglenook_upstream_in_flight_requests',
+    'inglenook_circuit_state',
+    'inglenook_providers',
+    'inglenook_ondemand_warmup',
+    'inglenook_build_info',
+    'inglenook_event_loop_utilization_ratio',
     'process_start_time_seconds',
     'process_resident_memory_bytes',
     'process_cpu_seconds_total',
@@ -104,11 +104,11 @@ test('every known metric is there with nothing configured, each name with the su
     expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
     for (const number of series.values()) expect(number).toBeGreaterThanOrEqual(0);
   }
-  expect(value('switchyard_build_info', { version: VERSION })).toBe(1);
+  expect(value('inglenook_build_info', { version: VERSION })).toBe(1);
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
   expect(value('process_cpu_seconds_total')).toBeGreaterThan(0);
   for (const total of ['requests', 'hedges', 'attempts', 'tokens']) {
-    const series = metrics.get(`switchyard_${total}_total`)?.series ?? new Map();
+    const series = metrics.get(`inglenook_${total}_total`)?.series ?? new Map();
     expect([...new Set(series.values())]).toEqual([0]);
   }
 });
@@ -123,16 +123,16 @@ test('the metrics count what happened at each upstream', async () => {
   });
   for (let n = 0; n < 3; n += 1) await chat(gateway.url);
   const { value } = await scrape(gateway.url);
-  expect(value('switchyard_requests_total', { outcome: 'ok' })).toBe(3);
-  expect(value('switchyard_fallbacks_total')).toBe(3);
+  expect(value('inglenook_requests_total', { outcome: 'ok' })).toBe(3);
+  expect(value('inglenook_fallbacks_total')).toBe(3);
   const attempts = (upstream: string, reason: string) =>
-    value('switchyard_attempts_total', { upstream, reason });
+    value('inglenook_attempts_total', { upstream, reason });
   expect(attempts('hosted_a', 'http_503')).toBe(2);
   expect(attempts('hosted_b', 'none')).toBe(3);
-  expect(value('switchyard_skips_total', { upstream: 'hosted_a', reason: 'circuit_open' })).toBe(1);
+  expect(value('inglenook_skips_total', { upstream: 'hosted_a', reason: 'circuit_open' })).toBe(1);
   const states = UPSTREAM_IDS.map((upstream) =>
     ['closed', 'open', 'half_open'].find(
-      (state) => value('switchyard_circuit_state', { upstream, state }) === 1,
+      (state) => value('inglenook_circuit_state', { upstream, state }) === 1,
     ),
   );
   expect(states).toEqual(['closed', 'open', 'closed', 'closed', 'closed']);
@@ -145,7 +145,7 @@ test('the times of streamed answers are in histograms, each bound with all below
   const { metrics } = await scrape(url);
   const names = ['time_to_first_token', 'time_per_output_token', 'request_duration'];
   for (const name of names) {
-    const series = metrics.get(`switchyard_${name}_seconds`)?.series ?? new Map<string, number>();
+    const series = metrics.get(`inglenook_${name}_seconds`)?.series ?? new Map<string, number>();
     const labels = name === 'request_duration' ? { outcome: 'ok' } : UPSTREAM('hosted_a');
     const buckets = [...series].filter(
       ([key]) => key.startsWith(JSON.stringify(labels).slice(0, -1)) && key.includes('"le"'),
@@ -167,7 +167,7 @@ test('an answer that came at once has no token rate, and one that was not stream
   const { metrics } = await scrape(url);
   const count = (name: string) =>
     metrics
-      .get(`switchyard_${name}_seconds`)
+      .get(`inglenook_${name}_seconds`)
       ?.series.get(`_count${JSON.stringify(UPSTREAM('hosted_a'))}`);
   expect([count('time_to_first_token'), count('time_per_output_token')]).toEqual([2, 1]);
   const { today } = await history(url);
@@ -187,7 +187,7 @@ test('the metrics tell apart what became of requests', async () => {
   const outcomes = async () => {
     const { value } = await scrape(gateway.url);
     return ['ok', 'client_error', 'gateway_error', 'aborted'].map((outcome) =>
-      value('switchyard_requests_total', { outcome }),
+      value('inglenook_requests_total', { outcome }),
     );
   };
   await expect.poll(outcomes).toEqual([0, 1, 1, 1]);
@@ -207,7 +207,7 @@ test('promtool finds nothing to fix in the metrics', async ({ skip }) => {
 test('an upstream that is not set up is neither healthy nor unhealthy in the metrics', async () => {
   const upstream = await startUpstream(answers('hi'));
   const { metrics } = await scrape((await startGateway({ HOSTED_B_BASE_URL: upstream.url })).url);
-  const series = metrics.get('switchyard_upstream_healthy')?.series;
+  const series = metrics.get('inglenook_upstream_healthy')?.series;
   expect([...(series ?? [])]).toEqual([[JSON.stringify(UPSTREAM('hosted_b')), 1]]);
 });
 
@@ -216,7 +216,7 @@ test('a running request is in flight in the metrics until it ends', async () => 
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   const inFlight = async () =>
     (await scrape(gateway.url)).value(
-      'switchyard_upstream_in_flight_requests',
+      'inglenook_upstream_in_flight_requests',
       UPSTREAM('hosted_a'),
     );
   const pending = startChat(gateway.url);
@@ -232,10 +232,10 @@ test('the metrics count machines by their verification, and give series only to 
   const { metrics: before } = await scrape((await startGateway({})).url);
   await chat(tier.url);
   const { metrics, value, text } = await scrape(tier.url);
-  expect(value('switchyard_providers', { verification: 'verified' })).toBe(2);
-  expect(value('switchyard_providers', { verification: 'failed' })).toBe(0);
-  expect(value('switchyard_upstream_healthy', UPSTREAM('local'))).toBe(1);
-  const others = text.split('\n').filter((line) => !line.startsWith('switchyard_prompt_tokens'));
+  expect(value('inglenook_providers', { verification: 'verified' })).toBe(2);
+  expect(value('inglenook_providers', { verification: 'failed' })).toBe(0);
+  expect(value('inglenook_upstream_healthy', UPSTREAM('local'))).toBe(1);
+  const others = text.split('\n').filter((line) => !line.startsWith('inglenook_prompt_tokens'));
   for (const { id } of machines) expect(others.join('\n')).not.toContain(id);
   for (const [name, { series }] of before) {
     expect([name, metrics.get(name)?.series.size]).toEqual([name, series.size]);
@@ -253,21 +253,21 @@ test('this machine’s GPU is in the metrics as last read, and no GPU is there w
   const { url } = await startRuledHost({ card: { ...card, 'power.draw': 220.5 } });
   const figure = async (of: string) => {
     const labels = { index: '0', name: card.name };
-    return (await scrape(url)).value(`switchyard_gpu_${of}`, labels);
+    return (await scrape(url)).value(`inglenook_gpu_${of}`, labels);
   };
   await expect.poll(() => figure('utilization_ratio')).toBe(0.9);
   expect(await figure('memory_total_bytes')).toBe(16 * 2 ** 30);
   expect(await figure('memory_used_bytes')).toBe(2 ** 29);
   expect(await figure('temperature_celsius')).toBe(61);
   expect(await figure('power_watts')).toBe(220.5);
-  expect((await scrape((await startGateway({})).url)).text).not.toContain('switchyard_gpu');
+  expect((await scrape((await startGateway({})).url)).text).not.toContain('inglenook_gpu');
 });
 
 test('a figure that a GPU does not report is missing from the metrics, not zero', async () => {
   const { url } = await startRuledHost({ card: { name: 'NVIDIA A2', 'memory.total': 16384 } });
   const { metrics } = await scrape(url);
-  const names = [...metrics.keys()].filter((name) => name.startsWith('switchyard_gpu'));
-  expect(names).toEqual(['switchyard_gpu_memory_total_bytes']);
+  const names = [...metrics.keys()].filter((name) => name.startsWith('inglenook_gpu'));
+  expect(names).toEqual(['inglenook_gpu_memory_total_bytes']);
 });
 
 test('the metrics show the spent share of a budget, where there is one', async () => {
@@ -279,7 +279,7 @@ test('the metrics show the spent share of a budget, where there is one', async (
     HOSTED_B_BASE_URL: upstream.url,
     HOSTED_B_BUDGET_DAY: '0',
   });
-  const shares = async () => (await scrape(url)).metrics.get('switchyard_budget_spent_ratio');
+  const shares = async () => (await scrape(url)).metrics.get('inglenook_budget_spent_ratio');
   expect([...((await shares())?.series ?? [])]).toEqual([
     [JSON.stringify(UPSTREAM('hosted_a')), 0],
     [JSON.stringify(UPSTREAM('hosted_b')), 1],
@@ -312,7 +312,7 @@ test('the metrics show money as spent, as saved, and against each budget and lim
     local.script = error(503);
   }
   const { metrics } = await scrape(url, key);
-  const points = (name: string) => [...(metrics.get(`switchyard_${name}`)?.series ?? [])];
+  const points = (name: string) => [...(metrics.get(`inglenook_${name}`)?.series ?? [])];
   const ofA = (period: string) => `{"upstream":"hosted_a","period":"${period}"}`;
   expect(points('spent_total').slice(0, 2)).toEqual([
     ['{"upstream":"hosted_a"}', 0.25],
@@ -336,7 +336,7 @@ test('the metrics show money as spent, as saved, and against each budget and lim
 
 test('the warm-up is in one state in the metrics', async () => {
   const { metrics } = await scrape((await startGateway({})).url);
-  const states = [...(metrics.get('switchyard_ondemand_warmup')?.series ?? [])];
+  const states = [...(metrics.get('inglenook_ondemand_warmup')?.series ?? [])];
   expect(states).toEqual([
     ['{"state":"idle"}', 1],
     ['{"state":"warming"}', 0],
@@ -381,7 +381,7 @@ test('the metrics count requests by the name of their endpoint, which their rows
   const logged = lines.filter((line) => line.includes('"event":"request"'));
   expect(logged.map((line) => /"endpoint":"([^"]+)"/.exec(line)?.[1])).toEqual(names);
   const { metrics } = await scrape(url);
-  const { series } = metrics.get('switchyard_endpoint_requests_total') ?? {};
+  const { series } = metrics.get('inglenook_endpoint_requests_total') ?? {};
   expect([...(series ?? [])]).toEqual([
     ['{"endpoint":"messages"}', 1],
     ['{"endpoint":"responses"}', 1],

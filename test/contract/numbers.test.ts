@@ -28,7 +28,7 @@ async function countsAt(url: string) {
     overview: [outcomes?.ended['fell-back'], outcomes?.ended.failed],
     history: [history.today.fallbacks, history.today.failures],
     requests: [fellBack.data.length, failed.data.length],
-    metrics: metrics.get('switchyard_fallbacks_total')?.series.get('{}'),
+    metrics: metrics.get('inglenook_fallbacks_total')?.series.get('{}'),
     firstChoice: outcomes?.ended['first-choice'],
     report: status.stats.fallbackCount,
   };

@@ -47,7 +47,7 @@ test('a machine goes from a new token to the list by the documents of the protoc
   const { token, ...enrollment } = JSON.parse(made.text) as { token: string };
   expect(enrollment).toEqual({
     expires_at: '2026-01-01T01:00:00.000Z',
-    join: `switchyard join http://gateway:47900 ${token}`,
+    join: `inglenook join http://gateway:47900 ${token}`,
   });
   const enrolled = await wire.post(agent.enroll(token));
   expect([enrolled.status, JSON.parse(enrolled.text)]).toEqual([

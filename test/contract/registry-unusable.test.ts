@@ -19,9 +19,9 @@ async function start(spoil: (path: string) => void) {
   spoil(join(dataDirectory, 'registry.db'));
   const hosted = await startUpstream(answers('routed'));
   const env = {
-    SWITCHYARD_PORT: '0',
-    SWITCHYARD_AGENT: 'false',
-    SWITCHYARD_HOSTED_A_BASE_URL: hosted.url,
+    INGLENOOK_PORT: '0',
+    INGLENOOK_AGENT: 'false',
+    INGLENOOK_HOSTED_A_BASE_URL: hosted.url,
   };
   const loaded = loadConfig(env, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));

@@ -180,7 +180,7 @@ test.each(CONTROL)('the route %s %s is for control alone', async (method, path) 
   for (const more of refused) {
     const answer = await send(url, { method, headers: { ...headers, ...more }, body });
     const message = expectError(answer, 401, 'control_required');
-    expect(message).toContain('switchyard open');
+    expect(message).toContain('inglenook open');
   }
   for (const secret of [tokenOf(gateway), session]) {
     const answer = await send(url, { method, headers: { ...headers, ...bearer(secret) }, body });
@@ -226,7 +226,7 @@ test.each([
   const gateway = await startGateway({});
   gateway.host.controlLink();
   const answer = await postJson(`${gateway.url}/api/v1/sessions`, body);
-  expect(expectError(answer, 401, 'invalid_code')).toContain('switchyard open');
+  expect(expectError(answer, 401, 'invalid_code')).toContain('inglenook open');
 });
 
 test('a code is no session, and a session token no code', async () => {

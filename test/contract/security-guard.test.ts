@@ -147,16 +147,16 @@ test.runIf(OUTER_ADDRESS !== undefined)(
 );
 
 test('the setting ALLOWED_HOSTS adds names, and only those', async () => {
-  const { urls } = await started({ ALLOWED_HOSTS: 'gpu.lan,switchyard:8080' });
+  const { urls } = await started({ ALLOWED_HOSTS: 'gpu.lan,inglenook:8080' });
   for (const url of urls) {
     const statusFor = async (host: string) =>
       (await send(`${url}/healthz`, { headers: { host } })).status;
     expect(await statusFor('gpu.lan')).toBe(200);
     expect(await statusFor('GPU.lan:47900')).toBe(200);
-    expect(await statusFor('switchyard:8080')).toBe(200);
+    expect(await statusFor('inglenook:8080')).toBe(200);
     expect(await statusFor('localhost')).toBe(200);
     expect(await statusFor('sub.gpu.lan')).toBe(403);
-    expect(await statusFor('switchyard:9090')).toBe(403);
+    expect(await statusFor('inglenook:9090')).toBe(403);
   }
 });
 
@@ -308,6 +308,6 @@ test('an allowed origin does not make a foreign Host good', async () => {
   for (const url of urls) {
     const headers = { origin: FRONT_END, host: 'evil.example' };
     const answer = await send(`${url}/api/v1/status`, { headers });
-    expect(expectError(answer, 403, 'host_not_allowed')).toContain('SWITCHYARD_ALLOWED_HOSTS');
+    expect(expectError(answer, 403, 'host_not_allowed')).toContain('INGLENOOK_ALLOWED_HOSTS');
   }
 });

@@ -72,7 +72,7 @@ test('every setting comes with its variable, kind, default, limits and meaning',
   expect(settings['circuit']?.['cooldownMs']).toEqual({
     value: 60_000,
     source: 'default',
-    env: 'SWITCHYARD_COOLDOWN_MS',
+    env: 'INGLENOOK_COOLDOWN_MS',
     kind: 'milliseconds',
     default: 60_000,
     allowed: 'a whole number from 1 to 86400000 (milliseconds)',
@@ -85,7 +85,7 @@ test('every setting comes with its variable, kind, default, limits and meaning',
   for (const { path, setting } of ENTRIES) {
     const [section = '', key = ''] = path.split('.');
     const shown = settings[section]?.[key];
-    expect(shown).toMatchObject({ env: `SWITCHYARD_${setting.env}`, kind: setting.kind.name });
+    expect(shown).toMatchObject({ env: `INGLENOOK_${setting.env}`, kind: setting.kind.name });
     expect(shown?.meaning).toMatch(/^[A-Z0-9].*\.$/);
     expect(setting.kind.schema.safeParse(shown?.choices?.at(-1)?.value).success).toBe(
       shown?.kind === 'choice',
@@ -173,7 +173,7 @@ test('a value that the environment holds is a 409 that names it, and nothing of 
       circuit: { failThreshold: 2 },
       hosted_a: { model: 'small', apiKey: KEY },
     });
-    expect(expectError(answer, 409, 'set_by_environment')).toContain('SWITCHYARD_HOSTED_A_MODEL');
+    expect(expectError(answer, 409, 'set_by_environment')).toContain('INGLENOOK_HOSTED_A_MODEL');
     expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'hosted_a.model' } });
   });
 });
@@ -244,7 +244,7 @@ test('no change opens the gateway to the network without a key, or removes the l
   const gateway = await startControlled({});
   const refused = async (tree: unknown) => {
     const message = expectError(await gateway.patch({ gateway: tree }), 400, 'invalid_request');
-    expect(message).toContain('SWITCHYARD_API_KEYS');
+    expect(message).toContain('INGLENOOK_API_KEYS');
   };
   await expectUntouched(gateway, () => refused({ host: '0.0.0.0' }));
   await gateway.set({ gateway: { host: '0.0.0.0', apiKeys: [KEY] } });

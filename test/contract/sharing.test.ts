@@ -35,7 +35,7 @@ test('the addresses of the machine are listed with their interfaces, for control
 test('the gateway is not shared without a key', async () => {
   const { call, hostNow } = await started();
   const answer = await call('PUT', '/api/v1/sharing', { host: OUTER_ADDRESS ?? '192.0.2.1' });
-  expect(expectError(answer, 400, 'invalid_request')).toContain('SWITCHYARD_API_KEYS');
+  expect(expectError(answer, 400, 'invalid_request')).toContain('INGLENOOK_API_KEYS');
   expect(await hostNow()).toBe('127.0.0.1');
 });
 
@@ -64,7 +64,7 @@ test.each([undefined, {}, { host: 7 }, { host: ' ' }])(
 test('a host that the environment sets stays', async () => {
   const { call } = await started({ ...KEY, HOST: '127.0.0.1' });
   const answer = await call('PUT', '/api/v1/sharing', { host: '127.0.0.1' });
-  expect(expectError(answer, 409, 'set_by_environment')).toContain('SWITCHYARD_HOST');
+  expect(expectError(answer, 409, 'set_by_environment')).toContain('INGLENOOK_HOST');
 });
 
 test.skipIf(OUTER_ADDRESS === undefined)(

@@ -99,21 +99,21 @@ test('the status report has every value as it was set when everything is configu
 
 test('the hints name real variables: those of each upstream and of the thresholds', async () => {
   const { config, upstreams } = await statusOf(await startGateway({}));
-  const known = new Set(ENTRIES.map(({ setting }) => `SWITCHYARD_${setting.env}`));
+  const known = new Set(ENTRIES.map(({ setting }) => `INGLENOOK_${setting.env}`));
   const hinted = Object.entries(config.env_hint);
   expect(hinted.map(([id]) => id)).toEqual([...UPSTREAM_IDS, 'thresholds']);
   for (const [id, hint] of hinted) {
-    const names = hint.match(/SWITCHYARD_\w+/g) ?? [];
+    const names = hint.match(/INGLENOOK_\w+/g) ?? [];
     expect([id, names.length]).not.toEqual([id, 0]);
     expect(names.filter((name) => !known.has(name))).toEqual([]);
   }
-  expect(config.env_hint['thresholds']).toContain('SWITCHYARD_TTFT_THRESHOLD_MS');
+  expect(config.env_hint['thresholds']).toContain('INGLENOOK_TTFT_THRESHOLD_MS');
   expect(upstreams.map(({ apiKeyEnv }) => apiKeyEnv)).toEqual([
     expect.stringMatching(/Authorization header .*forwarded/),
-    'SWITCHYARD_HOSTED_A_API_KEY',
-    'SWITCHYARD_HOSTED_B_API_KEY',
-    'SWITCHYARD_HOSTED_C_API_KEY',
-    'SWITCHYARD_ONDEMAND_API_KEY',
+    'INGLENOOK_HOSTED_A_API_KEY',
+    'INGLENOOK_HOSTED_B_API_KEY',
+    'INGLENOOK_HOSTED_C_API_KEY',
+    'INGLENOOK_ONDEMAND_API_KEY',
   ]);
 });
 

@@ -162,7 +162,7 @@ test('a value that the environment holds keeps both upstreams in place, and its 
     ['hosted_b', 'hosted_c'],
   ] as const) {
     const answer = await swap(gateway, id, { with: other });
-    expect(expectError(answer, 409, 'set_by_environment')).toContain('SWITCHYARD_HOSTED_B_MODEL');
+    expect(expectError(answer, 409, 'set_by_environment')).toContain('INGLENOOK_HOSTED_B_MODEL');
   }
   expect(await gateway.settings()).toEqual(before);
 });

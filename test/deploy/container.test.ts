@@ -19,7 +19,7 @@ const poolCompose = readFileSync(join(ROOT, 'deploy/pool.compose.yaml'), 'utf8')
 
 /** The variables that the image sets. */
 const variables = Object.fromEntries(
-  [...containerfile.matchAll(/^ +(SWITCHYARD_\w+)=(\S+)/gm)].map(([, name = '', value = '']) => [
+  [...containerfile.matchAll(/^ +(INGLENOOK_\w+)=(\S+)/gm)].map(([, name = '', value = '']) => [
     name,
     value,
   ]),
@@ -28,7 +28,7 @@ const variables = Object.fromEntries(
 test('the image and the compose files set only variables that exist', () => {
   const known = ['DATA_DIR', ...ENTRIES.map(({ setting }) => setting.env)];
   const used = new Set(
-    [...(containerfile + compose + poolCompose).matchAll(/SWITCHYARD_([A-Z_]+)/g)].map(
+    [...(containerfile + compose + poolCompose).matchAll(/INGLENOOK_([A-Z_]+)/g)].map(
       ([, name = '']) => name,
     ),
   );
@@ -39,7 +39,7 @@ test('the image and the compose files set only variables that exist', () => {
 test('the image serves the network, so it starts only with a key, and logs JSON on standard output', () => {
   const without = loadConfig(variables, {});
   expect(without).toMatchObject({ kind: 'refused' });
-  const loaded = loadConfig({ ...variables, SWITCHYARD_API_KEYS: 'a-key-for-this-test' }, {});
+  const loaded = loadConfig({ ...variables, INGLENOOK_API_KEYS: 'a-key-for-this-test' }, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   expect(logTarget(loaded.config.gateway, 'other')).toEqual({ to: 'stdout', format: 'json' });
   expect(loaded.warnings).toEqual([]);
@@ -47,7 +47,7 @@ test('the image serves the network, so it starts only with a key, and logs JSON 
 
 test('the image runs as an unprivileged user, keeps its data in a volume, and is checked on its own port', () => {
   const lines = containerfile.split('\n');
-  for (const line of ['USER node', 'VOLUME /data', 'CMD ["switchyard", "start"]']) {
+  for (const line of ['USER node', 'VOLUME /data', 'CMD ["inglenook", "start"]']) {
     expect(lines).toContain(line);
   }
   const port = ENTRIES.find(({ path }) => path === 'gateway.port');
@@ -55,18 +55,18 @@ test('the image runs as an unprivileged user, keeps its data in a volume, and is
   if (port === undefined || loaded.kind === 'refused') throw new Error('no port');
   const value = String(valueAt(loaded.config, port));
   expect(containerfile).toContain(`EXPOSE ${value}`);
-  expect(containerfile).toContain(`(process.env.SWITCHYARD_PORT || ${value}) + '/readyz'`);
-  expect(compose).toContain(`http://switchyard:${value}/v1`);
-  expect(compose).toContain(`${ENV_PREFIX}ALLOWED_HOSTS: switchyard`);
+  expect(containerfile).toContain(`(process.env.INGLENOOK_PORT || ${value}) + '/readyz'`);
+  expect(compose).toContain(`http://inglenook:${value}/v1`);
+  expect(compose).toContain(`${ENV_PREFIX}ALLOWED_HOSTS: inglenook`);
 });
 
 test('the gateways of the compose file share a database and a secret, and refuse to start without a password', () => {
   expect(poolCompose.match(/<<: \*gateway/g)).toHaveLength(2);
   const [, address = ''] = /DATABASE_URL: (\S+:\?[^}]+}\S+)/.exec(poolCompose) ?? [];
   const url = address.replace(/\$\{[^}]+}/, 'password');
-  const env = { SWITCHYARD_DATABASE_URL: url };
+  const env = { INGLENOOK_DATABASE_URL: url };
   expect(loadConfig(env, {})).toMatchObject({ config: { gateway: { databaseUrl: url } } });
-  expect(poolCompose).toMatch(/POOL_SECRET: \$\{SWITCHYARD_POOL_SECRET:\?/);
+  expect(poolCompose).toMatch(/POOL_SECRET: \$\{INGLENOOK_POOL_SECRET:\?/);
 });
 
 const KEY = 'a-key-for-this-test';
@@ -98,7 +98,7 @@ test('a built image serves as its user, reports its health, logs JSON and stops'
   const settings = { PORT: '0', API_KEYS: KEY, HOSTED_A_BASE_URL: upstream.url };
   const env = Object.entries(asVariables(settings)).map(([name, value]) => `-e=${name}=${value}`);
   const start = [...store, 'run', ...CHROOT, ...env];
-  const command = [container, '--', 'switchyard', 'start'];
+  const command = [container, '--', 'inglenook', 'start'];
   const served = spawnProgram(['buildah', ...start, ...command], process.env);
   const pid = Number(await served.printed(/"event":"starting".*"pid":(\d+)/));
   let isServing = true;
@@ -169,12 +169,12 @@ test('the image serves from a read-only root as any user, and its volume survive
   const chat = await postJson(`http://127.0.0.1:${port}/v1/chat/completions`, HELLO, bearer(KEY));
   expect(chat.headers['x-gateway-upstream']).toBe('hosted_a');
   podman('healthcheck', 'run', 'first');
-  podman('exec', 'first', 'switchyard', 'keys', 'add', 'laptop');
+  podman('exec', 'first', 'inglenook', 'keys', 'add', 'laptop');
   podman('stop', 'first');
   expect((await first.ended).code).toBe(0);
   podman('rm', 'first');
 
   await start('second');
-  expect(podman('exec', 'second', 'switchyard', 'keys', 'list')).toContain('laptop');
+  expect(podman('exec', 'second', 'inglenook', 'keys', 'list')).toContain('laptop');
   podman('stop', 'second');
 }, 300_000);

@@ -8,13 +8,13 @@ import { writeBase } from './base-image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-export const TAG = 'localhost/switchyard-test';
+export const TAG = 'localhost/inglenook-test';
 
 /** Nothing is asked of the system but this; the network is the machine's own. */
 export const CHROOT = ['--isolation', 'chroot'];
 
 function directoryIn(parent: string): string {
-  const directory = mkdtempSync(join(parent, 'switchyard-'));
+  const directory = mkdtempSync(join(parent, 'inglenook-'));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }

@@ -9,16 +9,16 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { giveTreeToOtherUser, OTHER_USER } from '../support/other-user.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const HOMEPAGE = 'https://github.com/owner/switchyard';
+const HOMEPAGE = 'https://github.com/owner/inglenook';
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   name: string;
   version: string;
 };
-const DEB = `Switchyard-${version}-linux-amd64.deb`;
-const CONTROL = `Package: switchyard
+const DEB = `Inglenook-${version}-linux-amd64.deb`;
+const CONTROL = `Package: inglenook
 Version: ${version}
 Architecture: amd64
-Maintainer: Switchyard contributors
+Maintainer: Inglenook contributors
 Description: LLM gateway in the tray
 `;
 
@@ -27,7 +27,7 @@ const sha256 = (path: string) => createHash('sha256').update(readFileSync(path))
 
 function make(folder: string, homepage = HOMEPAGE) {
   const target = join(folder, 'manifests');
-  const env = { ...process.env, SWITCHYARD_HOMEPAGE: homepage };
+  const env = { ...process.env, INGLENOOK_HOMEPAGE: homepage };
   const args = [join(ROOT, 'scripts/manifests.ts'), folder, target];
   const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
   const read = (path: string) => readFileSync(join(target, path), 'utf8');
@@ -39,15 +39,15 @@ function releaseFolder(): string {
   const folder = temporaryDirectory();
   for (const file of [
     `${name}-${version}.tgz`,
-    `Switchyard-${version}-mac-arm64.dmg`,
-    `Switchyard-${version}-win-x64.exe`,
+    `Inglenook-${version}-mac-arm64.dmg`,
+    `Inglenook-${version}-win-x64.exe`,
   ])
     writeFileSync(join(folder, file), file);
   const root = join(folder, 'root');
-  for (const at of ['DEBIAN', 'opt/Switchyard', 'usr/bin'])
+  for (const at of ['DEBIAN', 'opt/Inglenook', 'usr/bin'])
     mkdirSync(join(root, at), { recursive: true });
   writeFileSync(join(root, 'DEBIAN/control'), CONTROL);
-  writeFileSync(join(root, 'opt/Switchyard/chrome-sandbox'), '');
+  writeFileSync(join(root, 'opt/Inglenook/chrome-sandbox'), '');
   execFileSync('dpkg-deb', ['--root-owner-group', '--build', root, join(folder, DEB)]);
   return folder;
 }
@@ -61,7 +61,7 @@ test('the manifests for winget follow its schemas', (ctx) => {
   const kinds = { version: '', installer: '.installer', defaultLocale: '.locale.en-US' };
   for (const [kind, ending] of Object.entries(kinds)) {
     const accepts = new Ajv({ allowUnionTypes: true }).compile(schemas[kind] ?? {});
-    const manifest = read(`winget/Switchyard.Switchyard${ending}.yaml`);
+    const manifest = read(`winget/Inglenook.Inglenook${ending}.yaml`);
     expect([accepts(parse(manifest)), accepts.errors]).toEqual([true, null]);
     for (const line of manifest.match(/^(?:Package\w+|Manifest\w+| +InstallerSha256): .+$/gm) ??
       []) {
@@ -100,7 +100,7 @@ test('the recipe for AUR and its .SRCINFO agree, and its package has the app, th
   const data = execFileSync('dpkg-deb', ['--fsys-tarfile', join(folder, DEB)]);
   writeFileSync(join(folder, 'data.tar.any'), data);
   bash('package', folder);
-  const listed = execFileSync('stat', ['-c', '%a', 'packed/opt/Switchyard/chrome-sandbox'], {
+  const listed = execFileSync('stat', ['-c', '%a', 'packed/opt/Inglenook/chrome-sandbox'], {
     cwd: folder,
   });
   expect(listed.toString().trim()).toBe('4755');
@@ -149,19 +149,19 @@ test('apt reads the index of the deb repository and gets the package by its dige
       encoding: 'utf8',
     });
   apt('update');
-  expect(apt('--print-uris', 'download', 'switchyard:amd64')).toContain(sha256(join(folder, DEB)));
+  expect(apt('--print-uris', 'download', 'inglenook:amd64')).toContain(sha256(join(folder, DEB)));
   // Checks size and digest; changed, the package is refused.
-  apt('download', 'switchyard:amd64');
+  apt('download', 'inglenook:amd64');
   for (const one of globSync('*.deb', { cwd: state })) rmSync(join(state, one));
   writeFileSync(join(folder, DEB), Buffer.alloc(readFileSync(join(folder, DEB)).length));
-  expect(() => apt('download', 'switchyard:amd64')).toThrow(/Hash Sum mismatch|unexpected size/);
+  expect(() => apt('download', 'inglenook:amd64')).toThrow(/Hash Sum mismatch|unexpected size/);
 });
 
 test('the formula and the cask for Homebrew have what it asks for, in its order', (ctx) => {
   if (!has('dpkg-deb')) return ctx.skip('dpkg-deb is not installed');
   const { target, read } = make(releaseFolder());
   const formula = read(`homebrew/Formula/${name}.rb`);
-  const cask = read('homebrew/Casks/switchyard.rb');
+  const cask = read('homebrew/Casks/inglenook.rb');
   const wordsOf = (text: string) =>
     [...text.matchAll(/^ {2}(\w+)/gm)].map(([, word]) => word).filter((word) => word !== 'end');
   // https://docs.brew.sh/Formula-Cookbook and https://docs.brew.sh/Cask-Cookbook#stanza-order
@@ -191,13 +191,13 @@ test('the formula and the cask for Homebrew have what it asks for, in its order'
   expect([wordsOf(formula), wordsOf(cask)]).toEqual([formulaOrder, caskOrder]);
   for (const text of [formula, cask]) {
     const [, summary = ''] = /desc "(.*)"/.exec(text) ?? [];
-    expect(summary).toMatch(/^(?!An? |The |Switchyard)[A-Z].{8,78}[^.]$/);
+    expect(summary).toMatch(/^(?!An? |The |Inglenook)[A-Z].{8,78}[^.]$/);
   }
   expect(cask).toContain(
-    `"${HOMEPAGE}/releases/download/v#{version}/Switchyard-#{version}-mac-arm64.dmg"`,
+    `"${HOMEPAGE}/releases/download/v#{version}/Inglenook-#{version}-mac-arm64.dmg"`,
   );
   if (!has('ruby')) return ctx.skip('ruby is not installed: their syntax was not checked');
-  for (const path of [`Formula/${name}.rb`, 'Casks/switchyard.rb'])
+  for (const path of [`Formula/${name}.rb`, 'Casks/inglenook.rb'])
     expect(
       execFileSync('ruby', ['-wc', join(target, 'homebrew', path)], { encoding: 'utf8' }),
     ).toBe('Syntax OK\n');
@@ -209,6 +209,6 @@ test('a missing release file, and a page that is none, are reported with what to
   expect([status, stderr.match(/has no file of version/g)?.length]).toEqual([1, 4]);
   expect(make(folder, '')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('Set SWITCHYARD_HOMEPAGE'),
+    stderr: expect.stringContaining('Set INGLENOOK_HOMEPAGE'),
   });
 });

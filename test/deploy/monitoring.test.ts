@@ -19,13 +19,13 @@ interface Panel {
 }
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
-const RULES = join(DEPLOY, 'prometheus/switchyard.rules.yml');
+const RULES = join(DEPLOY, 'prometheus/inglenook.rules.yml');
 const CONFIG = join(DEPLOY, 'prometheus/prometheus.yml');
-const RULE_TESTS = join(import.meta.dirname, 'switchyard.rules.test.yml');
+const RULE_TESTS = join(import.meta.dirname, 'inglenook.rules.test.yml');
 const KEY = 'gateway-key-0123456789';
 
 const rules = readFileSync(RULES, 'utf8');
-const { panels } = JSON.parse(readFileSync(join(DEPLOY, 'grafana/switchyard.json'), 'utf8')) as {
+const { panels } = JSON.parse(readFileSync(join(DEPLOY, 'grafana/inglenook.json'), 'utf8')) as {
   readonly panels: readonly Panel[];
 };
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
@@ -59,7 +59,7 @@ async function startBusyGateway(): Promise<string> {
     expect(answer.status).toBe(200);
   }
   // The agent has read its card and has reported.
-  const isKnown = /switchyard_upstream_healthy\{upstream="local"\}[^]*switchyard_gpu_power_watts/;
+  const isKnown = /inglenook_upstream_healthy\{upstream="local"\}[^]*inglenook_gpu_power_watts/;
   await expect.poll(() => metricsAt(url)).toMatch(isKnown);
   vi.unstubAllEnvs();
   return url;
@@ -87,7 +87,7 @@ function labelsOf({ series }: Metric): readonly Readonly<Record<string, string>>
 
 /** What an expression names that is not there. */
 function missingIn(expr: string, metrics: ReadonlyMap<string, Metric>): readonly string[] {
-  const selected = [...expr.matchAll(/\b((?:switchyard|process)_\w+)(?:\{([^}]*)\})?/g)];
+  const selected = [...expr.matchAll(/\b((?:inglenook|process)_\w+)(?:\{([^}]*)\})?/g)];
   const all = selected.map(([, name = '', matchers = '']) => {
     const metric = metrics.get(name) ?? metrics.get(name.replace(/_bucket$/, ''));
     return { name, matchers, series: metric === undefined ? [] : labelsOf(metric) };
@@ -125,12 +125,12 @@ test('every metric and label that the rules and the dashboard use exists, and th
   const page = ['guides/monitoring.md', 'reference/metrics.md']
     .map((name) => readFileSync(join(DEPLOY, '../docs', name), 'utf8'))
     .join('\n');
-  const told = [...alerts, ...[...metrics.keys()].map((name) => name.replace(/^switchyard_/, ''))];
+  const told = [...alerts, ...[...metrics.keys()].map((name) => name.replace(/^inglenook_/, ''))];
   expect(told.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
-  const wrong = 'sum by (color) (switchyard_attempts_total{reason="no"}) / switchyard_nothing';
+  const wrong = 'sum by (color) (inglenook_attempts_total{reason="no"}) / inglenook_nothing';
   expect(missingIn(wrong, metrics)).toEqual([
-    'switchyard_attempts_total{reason="no"}',
-    'switchyard_nothing{}',
+    'inglenook_attempts_total{reason="no"}',
+    'inglenook_nothing{}',
     'color',
   ]);
 });
@@ -166,13 +166,13 @@ test('promtool accepts metrics, configuration and rules, and each alert comes an
 /** The example in a directory of its own, for this gateway, and fast. */
 function exampleFor(gateway: string): string {
   const directory = temporaryDirectory();
-  cpSync(RULES, join(directory, 'switchyard.rules.yml'));
+  cpSync(RULES, join(directory, 'inglenook.rules.yml'));
   const keyFile = join(directory, 'key');
   writeFileSync(keyFile, KEY);
   const changes = [
     ['localhost:47900', new URL(gateway).host],
     ['# authorization:', 'authorization:'],
-    ['#   credentials_file: /etc/prometheus/switchyard-key', `  credentials_file: ${keyFile}`],
+    ['#   credentials_file: /etc/prometheus/inglenook-key', `  credentials_file: ${keyFile}`],
     ['scrape_interval: 15s', 'scrape_interval: 1s'],
     ['evaluation_interval: 15s', 'evaluation_interval: 1s'],
   ] as const;

@@ -36,7 +36,7 @@ describe('the bundle', () => {
   const cache = join(ROOT, '.cache');
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'bundle-'));
-  const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-bundle-'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'inglenook-bundle-'));
   beforeAll(async () => {
     await build({
       configFile: join(ROOT, 'main/desktop/vite.config.ts'),
@@ -54,13 +54,13 @@ describe('the bundle', () => {
     const done = spawnSync(
       process.execPath,
       ['--import', `file://${hook}`, join(folder, 'electron.js')],
-      { env: { ...process.env, SWITCHYARD_DATA_DIR: dataDir }, encoding: 'utf8' },
+      { env: { ...process.env, INGLENOOK_DATA_DIR: dataDir }, encoding: 'utf8' },
     );
     expect(done.stderr).toBe('');
     expect(JSON.parse(done.stdout)).toEqual([
       ['setPath', 'userData', join(dataDir, 'desktop')],
       ['enableSandbox'],
-      ['setAppUserModelId', 'io.github.switchyard'],
+      ['setAppUserModelId', 'io.github.inglenook'],
       ['lock'],
       ['quit'],
     ]);

@@ -83,7 +83,7 @@ describe('starts after crashes', () => {
     await settle();
     expect(desktop.hostsMade()).toBe(0);
     expect(desktop.boxes[0]).toMatchObject({
-      message: 'Switchyard has stopped 3 times within 10 minutes',
+      message: 'Inglenook has stopped 3 times within 10 minutes',
       detail: expect.stringContaining('in 1 min'),
       buttons: ['Start now', 'Open logs', 'Quit'],
     });

@@ -41,22 +41,22 @@ test(
     execFileSync(process.execPath, [vite, 'build', '-c', 'main/desktop/vite.config.ts'], {
       cwd: ROOT,
     });
-    const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-smoke-'));
+    const dataDir = mkdtempSync(join(tmpdir(), 'inglenook-smoke-'));
     const app = await _electron.launch({
       executablePath: found.path,
       args: [join(ROOT, 'dist/desktop')],
       chromiumSandbox: true,
       env: {
         ...(process.env as Record<string, string>),
-        SWITCHYARD_DATA_DIR: dataDir,
-        SWITCHYARD_PORT: '0',
+        INGLENOOK_DATA_DIR: dataDir,
+        INGLENOOK_PORT: '0',
       },
     });
     try {
       const page = await app.firstWindow();
       await page.waitForLoadState('load');
       expect(new URL(page.url()).hostname).toBe('127.0.0.1');
-      expect(await page.title()).toContain('Switchyard');
+      expect(await page.title()).toContain('Inglenook');
       expect(await page.evaluate(() => 'require' in globalThis || 'process' in globalThis)).toBe(
         false,
       );

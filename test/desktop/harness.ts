@@ -112,7 +112,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     },
     platform: scene.platform ?? 'linux',
     env: scene.env ?? {},
-    argv: ['switchyard', ...(scene.args ?? [])],
+    argv: ['inglenook', ...(scene.args ?? [])],
     versions: { app: '1.2.3', electron: '45.0.0', chrome: '150.0', node: '24.0.0' },
     terminalCommand: scene.terminalCommand ?? null,
     iconsDirectory: '/icons',

@@ -7,22 +7,22 @@ import { createFakeElectron } from './fake-electron.ts';
 
 let home = '';
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'switchyard-login-'));
+  home = mkdtempSync(join(tmpdir(), 'inglenook-login-'));
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
 const { app } = createFakeElectron();
 const onLinux = (execPath: string, env: Record<string, string> = {}) =>
   createLoginItem({ app, platform: 'linux', env: { HOME: home, ...env }, execPath });
-const file = () => join(home, '.config/autostart/io.github.switchyard.desktop');
+const file = () => join(home, '.config/autostart/io.github.inglenook.desktop');
 
 describe('start at login on Linux', () => {
   test('the Linux login item is a desktop entry that starts the app without its window', () => {
-    const item = onLinux('/opt/Switchyard/switchyard');
+    const item = onLinux('/opt/Inglenook/inglenook');
     expect(item.state()).toBe('off');
     item.set(true);
     expect(item.state()).toBe('on');
-    expect(readFileSync(file(), 'utf8')).toContain('Exec="/opt/Switchyard/switchyard" --hidden\n');
+    expect(readFileSync(file(), 'utf8')).toContain('Exec="/opt/Inglenook/inglenook" --hidden\n');
     item.set(false);
     expect(item.state()).toBe('off');
   });
@@ -30,7 +30,7 @@ describe('start at login on Linux', () => {
   test.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
     'the Linux login item is off when the desktop has switched it off by %s',
     (line) => {
-      const item = onLinux('/opt/switchyard');
+      const item = onLinux('/opt/inglenook');
       item.set(true);
       writeFileSync(file(), `[Desktop Entry]\n${line}\n`);
       expect(item.state()).toBe('off');
@@ -41,12 +41,12 @@ describe('start at login on Linux', () => {
     const env = { HOME: '', XDG_CONFIG_HOME: '' };
     vi.stubEnv('HOME', home);
     onTestFinished(() => void vi.unstubAllEnvs());
-    onLinux('/opt/switchyard', env).set(true);
+    onLinux('/opt/inglenook', env).set(true);
     expect(readFileSync(file(), 'utf8')).toContain('[Desktop Entry]');
   });
 
   test('the Linux login item names the AppImage, not the mount that it runs from', () => {
-    onLinux('/tmp/.mount_x/switchyard', { APPIMAGE: '/home/a/Switch yard.AppImage' }).set(true);
+    onLinux('/tmp/.mount_x/inglenook', { APPIMAGE: '/home/a/Switch yard.AppImage' }).set(true);
     expect(readFileSync(file(), 'utf8')).toContain('Exec="/home/a/Switch yard.AppImage" --hidden');
   });
 
@@ -58,8 +58,8 @@ describe('start at login on Linux', () => {
   });
 
   test('the Linux login item counts as none once its program is gone', () => {
-    onLinux('/opt/Switchyard/switchyard').set(true);
-    expect(readFileSync(file(), 'utf8')).toContain('\nTryExec=/opt/Switchyard/switchyard\n');
+    onLinux('/opt/Inglenook/inglenook').set(true);
+    expect(readFileSync(file(), 'utf8')).toContain('\nTryExec=/opt/Inglenook/inglenook\n');
   });
 
   test('the Linux login item follows an AppImage that was moved, at its next start', () => {
@@ -76,9 +76,9 @@ describe('start at login on Linux', () => {
   });
 
   test('the Linux login item follows XDG_CONFIG_HOME', () => {
-    onLinux('/opt/switchyard', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
+    onLinux('/opt/inglenook', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
     expect(
-      readFileSync(join(home, 'elsewhere/autostart/io.github.switchyard.desktop'), 'utf8'),
+      readFileSync(join(home, 'elsewhere/autostart/io.github.inglenook.desktop'), 'utf8'),
     ).toContain('[Desktop Entry]');
   });
 });

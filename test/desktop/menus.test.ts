@@ -27,7 +27,7 @@ describe('the menu bar', () => {
     const { items } = await menuOf('darwin');
     expect(outline(items)).toEqual([
       [
-        'Switchyard',
+        'Inglenook',
         [
           'about',
           'separator',
@@ -56,13 +56,13 @@ describe('the menu bar', () => {
       const { items } = await menuOf(platform);
       expect(outline(items)).toEqual([
         [
-          'Switchyard',
+          'Inglenook',
           [
             'Copy base URL',
             'Open in browser',
             'Join a gateway…',
             'Settings…',
-            'About Switchyard',
+            'About Inglenook',
             'separator',
             'Quit',
           ],
@@ -79,12 +79,7 @@ describe('the menu bar', () => {
     const mac = await menuOf('darwin', link);
     expect(outline(mac.items)).toEqual(['appMenu', 'fileMenu', 'editMenu', VIEW, 'windowMenu']);
     const linux = await menuOf('linux', link);
-    expect(outline(linux.items)).toEqual([
-      ['Switchyard', ['quit']],
-      'editMenu',
-      VIEW,
-      'windowMenu',
-    ]);
+    expect(outline(linux.items)).toEqual([['Inglenook', ['quit']], 'editMenu', VIEW, 'windowMenu']);
   });
 
   test.each(['darwin', 'linux', 'win32'] as const)(

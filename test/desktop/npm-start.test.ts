@@ -33,7 +33,7 @@ const HEADLESS = `console.log('headless', process.argv[1]?.endsWith('headless.ts
 let nodeDirectory = '';
 let node = '';
 beforeAll(() => {
-  nodeDirectory = mkdtempSync(join(tmpdir(), 'switchyard-node-'));
+  nodeDirectory = mkdtempSync(join(tmpdir(), 'inglenook-node-'));
   node = nodeOfOtherUser(nodeDirectory);
 });
 afterAll(() => rmSync(nodeDirectory, { recursive: true, force: true }));
@@ -51,7 +51,7 @@ function put(tree: string, name: string, text: string): string {
 }
 
 function makeTree(install: string, electron = 'exit 0'): string {
-  const tree = mkdtempSync(join(tmpdir(), 'switchyard-start-'));
+  const tree = mkdtempSync(join(tmpdir(), 'inglenook-start-'));
   trees.push(tree);
   put(tree, 'package.json', '{"type":"module"}');
   put(tree, 'shared/none.ts', '');

@@ -80,7 +80,7 @@ test('the desktop entry’s actions are those that the app answers, by its insta
   expect(actions.map(([name]) => name)).toEqual(['settings', 'quit']);
   for (const [name, { Exec }] of actions) {
     const [program, ...words] = Exec.split(' ');
-    expect(program).toBe(`/opt/Switchyard/${linux.executableName}`);
+    expect(program).toBe(`/opt/Inglenook/${linux.executableName}`);
     expect(startAction(words)).toBe(name);
   }
 });

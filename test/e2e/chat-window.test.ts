@@ -36,9 +36,9 @@ test('an answer’s Markdown is shown and its HTML stays text; code is copied, a
   const service = await startUpstream(json(200, completion(MARKDOWN)));
   const host = await startWindowHost({
     ...NO_AGENT,
-    SWITCHYARD_HOSTED_A_BASE_URL: service.url,
-    SWITCHYARD_HOSTED_A_MODEL: 'model-a',
-    SWITCHYARD_HOSTED_A_API_KEY: 'key',
+    INGLENOOK_HOSTED_A_BASE_URL: service.url,
+    INGLENOOK_HOSTED_A_MODEL: 'model-a',
+    INGLENOOK_HOSTED_A_API_KEY: 'key',
   });
   const page = await ask(host.controlLink(), 'Markdown?');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -54,8 +54,8 @@ test('an endpoint that needs more than a question has no sample', () => {
 test('a sample with a key names its variable, and one in curl without a model names none', () => {
   const sampled = { baseUrl: 'http://x/v1', model: null, stream: false, needsKey: true };
   const samples = codeSamples({ ...sampled, endpoint: 'chat/completions' });
-  expect(samples?.curl).toContain('Bearer $SWITCHYARD_API_KEY');
+  expect(samples?.curl).toContain('Bearer $INGLENOOK_API_KEY');
   expect(samples?.curl).not.toContain('"model"');
-  expect(samples?.python).toContain('os.environ["SWITCHYARD_API_KEY"]');
-  expect(samples?.typescript).toContain('process.env.SWITCHYARD_API_KEY,');
+  expect(samples?.python).toContain('os.environ["INGLENOOK_API_KEY"]');
+  expect(samples?.typescript).toContain('process.env.INGLENOOK_API_KEY,');
 });

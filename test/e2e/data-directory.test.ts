@@ -38,9 +38,9 @@ test.runIf(process.platform === 'linux')(
     const directory = temporaryDirectory();
     const env = {
       PATH: process.env['PATH'],
-      SWITCHYARD_DATA_DIR: directory,
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT: 'false',
+      INGLENOOK_DATA_DIR: directory,
+      INGLENOOK_PORT: '0',
+      INGLENOOK_AGENT: 'false',
     };
     const stderr = await new Promise<string>((resolve) => {
       execFile('sh', ['-c', line, process.execPath], { cwd: ROOT, env }, (_error, _out, text) =>
@@ -61,7 +61,7 @@ test.runIf(hasModes)(
     // A start that was killed.
     writeFileSync(join(directory, 'control-token.new'), 'half of a');
     const cli = startCli({ DATA_DIR: directory, PORT: '0' });
-    await cli.printed(/(Switchyard is running)/);
+    await cli.printed(/(Inglenook is running)/);
     cli.kill('SIGTERM');
     const { stderr } = await cli.ended;
     expect(stderr).toBe(
@@ -77,7 +77,7 @@ test.runIf(process.platform === 'linux')(
   () => {
     const home = temporaryDirectory();
     const env = { XDG_DATA_HOME: home };
-    const directory = join(home, 'switchyard');
+    const directory = join(home, 'inglenook');
     expect(openDataDirectory(env, 'linux')).toEqual([]);
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     chmodSync(directory, 0o755);
@@ -92,7 +92,7 @@ test.runIf(process.platform === 'linux')(
 test.runIf(hasModes && process.getuid?.() !== 0)(
   'a data directory of another user brings a warning',
   () => {
-    expect(openDataDirectory({ SWITCHYARD_DATA_DIR: '/' }, process.platform)).toEqual([
+    expect(openDataDirectory({ INGLENOOK_DATA_DIR: '/' }, process.platform)).toEqual([
       expect.stringContaining('belongs to another user'),
     ]);
   },

@@ -53,7 +53,7 @@ async function start(): Promise<string> {
     lastHeartbeatAt: Date.now(),
   };
   const host = await startWindowHost(
-    { SWITCHYARD_ENGINE_URL: engine.url, SWITCHYARD_HOSTED_A_BASE_URL: service.url },
+    { INGLENOOK_ENGINE_URL: engine.url, INGLENOOK_HOSTED_A_BASE_URL: service.url },
     {
       openUsage: openUsageStore,
       async openStore(path, parts) {
@@ -96,7 +96,7 @@ const VIEWS: readonly View[] = [
     async open(page) {
       await at(page, '#/providers');
       await button(page, 'Add a machine').click();
-      await page.getByText(/^switchyard join/).waitFor();
+      await page.getByText(/^inglenook join/).waitFor();
     },
   },
   {
@@ -106,7 +106,7 @@ const VIEWS: readonly View[] = [
       await page
         .getByRole('dialog')
         .getByRole('textbox')
-        .fill(`switchyard join http://${MACHINE}:47900 ${'0f'.repeat(32)}`);
+        .fill(`inglenook join http://${MACHINE}:47900 ${'0f'.repeat(32)}`);
       await page.getByText(/uses plain HTTP/).waitFor();
     },
   },

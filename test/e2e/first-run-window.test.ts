@@ -70,7 +70,7 @@ describe('first starts, with nothing configured', () => {
 
   test('a first start offers the engine of a machine without a GPU for Local, and Enter goes on from there', async () => {
     const engine = await startModelServer(answers('Hello from the engine'));
-    const settings = { SWITCHYARD_AGENT: 'true', SWITCHYARD_ENGINE_URL: engine.url };
+    const settings = { INGLENOOK_AGENT: 'true', INGLENOOK_ENGINE_URL: engine.url };
     const page = await openPage((await startWindow(settings)).controlLink());
     await page.getByText('Nothing is set up yet.').waitFor();
     await page.getByText(/No GPU was found/).waitFor();
@@ -143,7 +143,7 @@ describe('upstreams in the dashboard', () => {
   test('an upstream that a saved address breaks is red within seconds, and green again without a request', async () => {
     const [service, engine] = [await startService(), await startService()];
     await engine.close();
-    const host = await startWindow({ SWITCHYARD_HOSTED_B_BASE_URL: service.url });
+    const host = await startWindow({ INGLENOOK_HOSTED_B_BASE_URL: service.url });
     const page = await openPage(host.controlLink());
     await station(page, 'Hosted B').getByText('serving').waitFor();
     await page.evaluate(() => void (location.hash = '#/settings/local'));
@@ -162,8 +162,8 @@ describe('upstreams in the dashboard', () => {
   test('an upstream is tested at its card, and a paid one is not while no money may be spent', async () => {
     const service = await startService(error(401, 'Incorrect API key provided'));
     const host = await startWindow({
-      SWITCHYARD_HOSTED_A_BASE_URL: service.url,
-      SWITCHYARD_HOSTED_A_MODEL: 'large',
+      INGLENOOK_HOSTED_A_BASE_URL: service.url,
+      INGLENOOK_HOSTED_A_MODEL: 'large',
     });
     const page = await openPage(host.controlLink());
     const card = station(page, 'Hosted A');
@@ -180,7 +180,7 @@ describe('upstreams in the dashboard', () => {
 
   test('an upstream that is not set up is set up at its card', async () => {
     const service = await startService();
-    const host = await startWindow({ SWITCHYARD_HOSTED_A_BASE_URL: service.url });
+    const host = await startWindow({ INGLENOOK_HOSTED_A_BASE_URL: service.url });
     const page = await openPage(host.controlLink());
     await page.getByRole('button', { name: 'Set up Hosted B' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set up Hosted B' });
@@ -200,9 +200,9 @@ describe('the chat of the dashboard', () => {
   async function openChat(script = answers('First answer'), settings = {}) {
     const service = await startService(script);
     const host = await startWindow({
-      SWITCHYARD_LOCAL_ENGINE_URL: REFUSED_URL,
-      SWITCHYARD_HOSTED_A_BASE_URL: service.url,
-      SWITCHYARD_HOSTED_A_MODEL: 'large',
+      INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
+      INGLENOOK_HOSTED_A_BASE_URL: service.url,
+      INGLENOOK_HOSTED_A_MODEL: 'large',
       ...settings,
     });
     const page = await openPage(host.controlLink());
@@ -238,9 +238,9 @@ describe('the chat of the dashboard', () => {
   test('the chat says that it waits for a GPU that is being started, and for how long', async () => {
     const gpu = await startService(error(503, 'Loading model'));
     const host = await startWindow({
-      SWITCHYARD_LOCAL_ENGINE_URL: REFUSED_URL,
-      SWITCHYARD_ONDEMAND_BASE_URL: gpu.url,
-      SWITCHYARD_ONDEMAND_MODEL: 'large',
+      INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
+      INGLENOOK_ONDEMAND_BASE_URL: gpu.url,
+      INGLENOOK_ONDEMAND_MODEL: 'large',
     });
     const page = await openPage(host.controlLink());
     await tab(page, 'Chat').click();
@@ -277,8 +277,8 @@ describe('the chat of the dashboard', () => {
 
   test('the chat works on a gateway with keys by the page’s own session, which no upstream sees', async () => {
     const { service, page, message } = await openChat(undefined, {
-      SWITCHYARD_API_KEYS: 'sk-gateway-key-1234',
-      SWITCHYARD_HOSTED_A_API_KEY: 'sk-own',
+      INGLENOOK_API_KEYS: 'sk-gateway-key-1234',
+      INGLENOOK_HOSTED_A_API_KEY: 'sk-own',
     });
     await message.fill('Hello');
     await message.press('Enter');

@@ -17,11 +17,11 @@ import {
 const ROOT = join(import.meta.dirname, '../..');
 const PAGES = globSync('docs/{get-started,guides}/*.md', { cwd: ROOT }).toSorted();
 
-const PYTHON = process.env['SWITCHYARD_TEST_PYTHON'] ?? 'python3';
+const PYTHON = process.env['INGLENOOK_TEST_PYTHON'] ?? 'python3';
 const hasSdks = spawnSync(PYTHON, ['-c', 'import openai, anthropic']).status === 0;
 if (!hasSdks)
   console.log(
-    'SKIPPED: the Python of the guides; no openai and anthropic at SWITCHYARD_TEST_PYTHON.',
+    'SKIPPED: the Python of the guides; no openai and anthropic at INGLENOOK_TEST_PYTHON.',
   );
 
 /** The gateway's address in the guides, as other machines of the network see it. */
@@ -63,7 +63,7 @@ class Reader {
   ) {
     [this.#engine, this.#hosted, this.#rented] = [engine, hosted, rented];
     this.#hasAgent = hasAgent;
-    const shim = join(this.#desk, 'switchyard');
+    const shim = join(this.#desk, 'inglenook');
     writeFileSync(shim, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, PROGRAM)}" "$@"\n`);
     chmodSync(shim, 0o755);
     const settings = JSON.stringify({ local: { baseUrl: engine.url } });
@@ -106,7 +106,7 @@ class Reader {
 
   /** `isOther`: on the other machine. */
   async #do({ language, code, printed }: Block, isOther: boolean): Promise<readonly string[]> {
-    const isStart = /^(SWITCHYARD_\w+=\S+ )*switchyard start$/.test(code.trim());
+    const isStart = /^(INGLENOOK_\w+=\S+ )*inglenook start$/.test(code.trim());
     // A page that starts its own needs no other before.
     if (!isStart && this.#running === null) await this.#start({});
     const text = this.#placed(code);
@@ -119,19 +119,19 @@ class Reader {
 
   /** The text with the addresses of this test in place of those in the page. */
   #placed(text: string): string {
-    const token = /switchyard join \S+ ([0-9a-f]{64})/.exec(this.#lastOutput)?.[1] ?? '<token>';
+    const token = /inglenook join \S+ ([0-9a-f]{64})/.exec(this.#lastOutput)?.[1] ?? '<token>';
     return (
       text
         .replaceAll(/http:\/\/(localhost|192\.168\.1\.10):47900/g, this.#url)
         .replaceAll('http://192.168.1.11:47900', REFUSED_URL)
         .replaceAll(LAN_ADDRESS, this.#lan)
-        .replaceAll('SWITCHYARD_HOST=0.0.0.0', `SWITCHYARD_HOST=${this.#lan}`)
+        .replaceAll('INGLENOOK_HOST=0.0.0.0', `INGLENOOK_HOST=${this.#lan}`)
         .replaceAll('http://127.0.0.1:11434', this.#engine.url)
         .replaceAll('https://api.openai.com/v1', `${this.#hosted.url}/v1`)
         .replaceAll('https://api.runpod.ai/v2/ENDPOINT_ID/openai', this.#rented.url)
         // Once in each block: npm takes longer than the command.
-        .replace('npm run -s switchyard --', `npm --prefix ${ROOT} run -s switchyard --`)
-        .replaceAll(/^npm run -s switchyard --/gm, 'switchyard')
+        .replace('npm run -s inglenook --', `npm --prefix ${ROOT} run -s inglenook --`)
+        .replaceAll(/^npm run -s inglenook --/gm, 'inglenook')
         .replaceAll('<token>', token)
     );
   }
@@ -161,8 +161,8 @@ class Reader {
       // The clients of most pages are the same ones.
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       HOME: this.#desk,
-      SWITCHYARD_DATA_DIR: isOther ? this.#other : this.#own,
-      SWITCHYARD_AGENT_HOST: this.#lan,
+      INGLENOOK_DATA_DIR: isOther ? this.#other : this.#own,
+      INGLENOOK_AGENT_HOST: this.#lan,
     };
     const commands = {
       sh: ['bash', '-euo', 'pipefail', '-c', code],
@@ -187,7 +187,7 @@ const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8');
 
 const variablesOf = (text: string) =>
   Object.fromEntries(
-    [...text.matchAll(/SWITCHYARD_(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+    [...text.matchAll(/INGLENOOK_(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
   );
 
 interface Outcome extends Block {
@@ -260,13 +260,13 @@ const onlyCalls = (page: string) =>
   blocksOf(textOf(page)).every(
     ({ note, language, code }) =>
       note.startsWith('no-test') ||
-      (note === '' && (language !== 'sh' || !/switchyard|POST/i.test(code))),
+      (note === '' && (language !== 'sh' || !/inglenook|POST/i.test(code))),
   );
 
 test.each(PAGES.filter((page) => !onlyCalls(page)))(
   'the commands of %s run, and print what it says',
   async (page) => {
-    const reader = await Reader.arrive(/switchyard (free|resume|load)/.test(textOf(page)));
+    const reader = await Reader.arrive(/inglenook (free|resume|load)/.test(textOf(page)));
     expect(await followPage(reader, page)).toEqual([]);
   },
 );

@@ -42,7 +42,7 @@ test('no page of the dashboard shows a hidden character of a name from outside',
   );
   const state = { providers: [machine()], enrollments: [], documents: {} };
   const host = await startWindowHost(
-    { ...NO_AGENT, SWITCHYARD_HOSTED_A_BASE_URL: upstream.url },
+    { ...NO_AGENT, INGLENOOK_HOSTED_A_BASE_URL: upstream.url },
     { openStore: remembering(state) },
   );
   const link = host.controlLink();
@@ -54,14 +54,14 @@ test('no page of the dashboard shows a hidden character of a name from outside',
   const page = await openPage(link);
   const requestId = String(headers['x-gateway-request-id']);
   for (const [path, shown] of [
-    ['', 'Switchyard'],
+    ['', 'Inglenook'],
     ['providers', 'gnp.exe'],
     [`providers/${ID}`, 'gnp.exe'],
     ['requests', 'Hosted A'],
     [`requests/${requestId}`, 'gnp.exe'],
     ['history', 'History'],
     ['chat', 'Chat'],
-    ['settings/about', 'Switchyard'],
+    ['settings/about', 'Inglenook'],
   ] as const) {
     await page.goto(`${origin}/#/${path}`);
     await page.getByText(shown).first().waitFor({ state: 'attached' });

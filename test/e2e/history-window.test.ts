@@ -70,11 +70,11 @@ async function start(increments = machinesInUse()) {
   const upstream = await startUpstream(json(200, { ...completion('hi'), usage: USAGE }));
   const env = {
     ...NO_AGENT,
-    SWITCHYARD_HOSTED_A_BASE_URL: upstream.url,
-    SWITCHYARD_HOSTED_A_MODEL: 'model-a',
-    SWITCHYARD_HOSTED_A_PRICE_INPUT: '10',
-    SWITCHYARD_CURRENCY: 'EUR',
-    SWITCHYARD_API_KEYS: KEY,
+    INGLENOOK_HOSTED_A_BASE_URL: upstream.url,
+    INGLENOOK_HOSTED_A_MODEL: 'model-a',
+    INGLENOOK_HOSTED_A_PRICE_INPUT: '10',
+    INGLENOOK_CURRENCY: 'EUR',
+    INGLENOOK_API_KEYS: KEY,
   };
   const edges = { openStore: remembering(REGISTRY), openUsage: openUsageStore };
   const host = await startWindowHost(env, edges, directoryWith({ increments }));

@@ -46,8 +46,8 @@ test('join enrols this machine, keeps that for the agent, and says what comes ne
   const { id, registryUrl, gatewayToken } = enrolment(directory);
   expect(registryUrl).toBe(gateway.url);
   expect(stdout).toContain(`Joined the gateway at ${gateway.url} as ${String(id)}`);
-  expect(stdout).toContain('"switchyard start"');
-  expect(stdout).toContain('"switchyard doctor"');
+  expect(stdout).toContain('"inglenook start"');
+  expect(stdout).toContain('"inglenook doctor"');
   expect(stdout).not.toContain(token);
   expect(stdout).not.toContain(String(gatewayToken));
   // The gateway is on this machine: loopback is where it finds the agent.
@@ -168,7 +168,7 @@ test('a server that is no gateway does not get to keep the machine', async () =>
     NO_TOKEN,
   );
   expect(code).toBe(1);
-  expect(stderr).toMatch(/not a Switchyard gateway/);
+  expect(stderr).toMatch(/not an Inglenook gateway/);
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
 
@@ -176,7 +176,7 @@ test('join does not overrule a setting that names another gateway', async () => 
   const settings = { DATA_DIR: temporaryDirectory(), REGISTRY_URL: 'http://10.0.0.1:47900' };
   const { code, stderr } = await sayHere(settings, 'join', 'http://127.0.0.1:1', NO_TOKEN);
   expect(code).toBe(1);
-  expect(stderr).toContain('SWITCHYARD_REGISTRY_URL');
+  expect(stderr).toContain('INGLENOOK_REGISTRY_URL');
 });
 
 test.runIf(OUTER_ADDRESS !== undefined)(
@@ -212,7 +212,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
   },
 );
 
-test('a Switchyard that runs on this machine is asked to join by itself', async () => {
+test('an Inglenook that runs on this machine is asked to join by itself', async () => {
   const directory = join(temporaryDirectory(), 'data');
   mkdirSync(directory);
   const asked: unknown[] = [];
@@ -236,7 +236,7 @@ test('a Switchyard that runs on this machine is asked to join by itself', async 
     ['POST', '/api/v1/agent/join', `Bearer ${controlToken}`, { url, token: NO_TOKEN }],
   ]);
   expect(stdout).toMatch(
-    /gateway at http:\S+ as prv_1\.\nMind the gap\.\nThe Switchyard running here now reports to that gateway/,
+    /gateway at http:\S+ as prv_1\.\nMind the gap\.\nThe Inglenook running here now reports to that gateway/,
   );
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });

@@ -35,7 +35,7 @@ async function started(env: Readonly<Record<string, string>> = {}) {
   const engine = await startUpstream(json(200, completion('hi')));
   const data = ['qwen3:4b', 'qwen3:30b', 'nomic-embed-text'].map((id) => ({ id }));
   engine.answerGet = ({ res }) => res.end(JSON.stringify({ data }));
-  const settings = { ...NO_AGENT, SWITCHYARD_LOCAL_ENGINE_URL: engine.url, ...env };
+  const settings = { ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: engine.url, ...env };
   const kept = directoryWith({ asked: ASKED });
   const host = await startWindowHost(settings, { openUsage: openUsageStore }, kept);
   const url = new URL(host.controlLink()).origin;
@@ -70,8 +70,8 @@ test('the page of models shows what apps asked for and where it went, and maps a
 });
 
 test('an alias of the environment is shown and cannot be changed', async () => {
-  const { page } = await started({ SWITCHYARD_MODEL_ALIASES: 'gpt-*=qwen3:30b' });
-  await page.getByText('SWITCHYARD_MODEL_ALIASES is set in the environment').waitFor();
+  const { page } = await started({ INGLENOOK_MODEL_ALIASES: 'gpt-*=qwen3:30b' });
+  await page.getByText('INGLENOOK_MODEL_ALIASES is set in the environment').waitFor();
   const choice = page.getByRole('combobox', { name: 'Alias of gpt-4o' });
   expect(await choice.isDisabled()).toBe(true);
   await page.getByText('qwen3:30b (by a pattern)').waitFor({ state: 'attached' });

@@ -21,7 +21,7 @@ interface Recorded {
 const recorded = (directory: string) =>
   JSON.parse(readFileSync(join(directory, 'running.json'), 'utf8')) as Recorded;
 
-test('a data directory has one owner: a second Switchyard exits and names it, and the desktop app shows it, with control', async () => {
+test('a data directory has one owner: a second Inglenook exits and names it, and the desktop app shows it, with control', async () => {
   const directory = temporaryDirectory();
   const first = start(directory);
   const url = await first.printed(WINDOW);

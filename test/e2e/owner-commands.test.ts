@@ -83,17 +83,17 @@ test('the gateway’s objection to a change is printed in its own words', async 
     "'agent.maxGpuTemperatureC' must be a whole number from 30 to 120 (°C).\n",
   ]);
   expect(await run('set', 'agent.yieldToOthers', 'false')).toEqual(
-    refused(/^'agent\.yieldToOthers' is set by SWITCHYARD_AGENT_YIELD_TO_OTHERS; /),
+    refused(/^'agent\.yieldToOthers' is set by INGLENOOK_AGENT_YIELD_TO_OTHERS; /),
   );
   expect(await run('set', 'agent.nonsense', '1')).toEqual(
-    refused(/^There is no setting 'agent\.nonsense'\. "switchyard get" lists them all\.\n$/),
+    refused(/^There is no setting 'agent\.nonsense'\. "inglenook get" lists them all\.\n$/),
   );
-  expect(await run('get', 'nonsense')).toEqual(refused(/"switchyard get" lists them all/));
+  expect(await run('get', 'nonsense')).toEqual(refused(/"inglenook get" lists them all/));
 });
 
 test('an agent that is switched off takes no orders, and says how it comes back', async () => {
   const { run } = await startMachine({ AGENT: 'false' });
-  expect(await run('drain')).toEqual(refused(/SWITCHYARD_AGENT to true/));
+  expect(await run('drain')).toEqual(refused(/INGLENOOK_AGENT to true/));
 });
 
 test('free, load and unload change the memory of an engine, and resume brings it back', async () => {

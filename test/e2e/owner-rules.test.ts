@@ -87,13 +87,13 @@ test('the machine takes no request any more as soon as the change of a rule is a
 
 test('an owner rule of the environment counts from the start, is named, and cannot be changed', async () => {
   const host = await startRuledHost({
-    env: { SWITCHYARD_AGENT_NOT_ON_BATTERY: 'true' },
+    env: { INGLENOOK_AGENT_NOT_ON_BATTERY: 'true' },
     hostActivity: { isOnBattery: () => Promise.resolve(false) },
   });
   const { owner } = await host.view();
   expect(owner).toMatchObject({ heldRules: ['notOnBattery'], rules: { notOnBattery: true } });
   const message = expectError(await host.patch({ notOnBattery: false }), 409, 'set_by_environment');
-  expect(message).toContain('SWITCHYARD_AGENT_NOT_ON_BATTERY');
+  expect(message).toContain('INGLENOOK_AGENT_NOT_ON_BATTERY');
   expect((await host.view()).owner.rules['notOnBattery']).toBe(true);
 });
 

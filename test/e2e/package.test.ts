@@ -34,18 +34,18 @@ const KEY = 'a-key-of-my-own-0123456789';
 /** Before dependencies. */
 const MAX_TARBALL_BYTES = 2 * 1024 * 1024;
 
-const NAME = 'switchyard-gateway';
+const NAME = 'inglenook';
 
 /** The one dependency that is not built in. */
 const NATIVE = 'better-sqlite3';
 
 /** Its program, `<folder>/node_modules/verdaccio/bin/verdaccio` after `npm install --prefix <folder> verdaccio`. */
-const VERDACCIO = process.env['SWITCHYARD_TEST_VERDACCIO'];
+const VERDACCIO = process.env['INGLENOOK_TEST_VERDACCIO'];
 
 const PACKED =
   /^(LICENSE|README\.md|package\.json|dist\/node\/([\w-]+\.c?js|licenses\.md)|dist\/window\/(index\.html|licenses\.md|assets\/[\w-]+\.(js|css|svg)))$/;
 
-const scene = mkdtempSync(join(tmpdir(), 'switchyard-package-'));
+const scene = mkdtempSync(join(tmpdir(), 'inglenook-package-'));
 afterAll(() => rmSync(scene, { recursive: true, force: true }));
 
 /** Of a user with this empty home: Node 24, tools and nothing of this checkout on the search path. */
@@ -55,7 +55,7 @@ function environmentOf(
   npm: Readonly<Record<string, string>>,
 ): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
-    ([variable]) => !/^(npm_|SWITCHYARD_|XDG_|VITEST|NODE_(?!EXTRA))/i.test(variable),
+    ([variable]) => !/^(npm_|INGLENOOK_|XDG_|VITEST|NODE_(?!EXTRA))/i.test(variable),
   );
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const others = folders.filter((each) => !each.includes('node_modules'));
@@ -79,7 +79,7 @@ function newUser(name: string, ...tools: readonly string[]) {
     npm_config_fetch_timeout: '15000',
   });
   const data = join(home, 'data');
-  const command = join(home, '.local/bin/switchyard');
+  const command = join(home, '.local/bin/inglenook');
   return {
     env,
     command,
@@ -211,7 +211,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(paths.filter((path) => !PACKED.test(path))).toEqual([]);
     for (const path of [
       'LICENSE',
-      'dist/node/switchyard.cjs',
+      'dist/node/inglenook.cjs',
       'dist/node/headless.js',
       'dist/node/licenses.md',
       'dist/node/store-worker.js',
@@ -267,12 +267,12 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
   });
 
   test('the npm package says in one sentence that Node is too old, in words that an old Node can read', async () => {
-    const bin = join(ROOT, 'dist/node/switchyard.cjs');
+    const bin = join(ROOT, 'dist/node/inglenook.cjs');
     expect(readFileSync(bin, 'utf8')).not.toMatch(/=>|`|\b(const|let|import|async|class)\b/);
     const old = `Object.defineProperty(process.versions, 'node', { value: '18.20.4' }); require('${bin}')`;
     const ended = await spawnProgram([process.execPath, '-e', old], first.env).ended;
     expect([ended.code, ended.stdout]).toEqual([1, '']);
-    expect(ended.stderr).toMatch(/^Switchyard needs Node 24 or newer, and this is Node 18.+\.\n$/);
+    expect(ended.stderr).toMatch(/^Inglenook needs Node 24 or newer, and this is Node 18.+\.\n$/);
   });
 
   test('the npm package runs in an empty home, and a machine joins through its installer, is verified and serves', async (ctx) => {
@@ -349,7 +349,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
   test.runIf(process.platform === 'linux').for(REGISTRIES)(
     'npx alone, from %s, runs the gateway on a bare machine, installs its service for good, upgrades and removes it',
     async ([, startRegistry], ctx) => {
-      if (startRegistry === null) return ctx.skip('no Verdaccio at SWITCHYARD_TEST_VERDACCIO');
+      if (startRegistry === null) return ctx.skip('no Verdaccio at INGLENOOK_TEST_VERDACCIO');
       const registry = await startRegistry();
       const { home, env, calls, npx, publish } = newNpxUser(registry);
       await publish(join(ROOT, 'node_modules/node-addon-api'));
@@ -379,11 +379,11 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       await started.ended;
 
       const root = join(home, '.local/lib/node_modules', NAME);
-      const unit = join(home, '.config/systemd/user/switchyard.service');
-      const program = join(root, 'dist/node/switchyard.cjs');
+      const unit = join(home, '.config/systemd/user/inglenook.service');
+      const program = join(root, 'dist/node/inglenook.cjs');
       const versionThere = async () =>
         (await run(process.execPath, [program, '--version'], { env })).stdout.trim();
-      const restarts = () => calls().match(/^--user restart switchyard/gm)?.length ?? 0;
+      const restarts = () => calls().match(/^--user restart inglenook/gm)?.length ?? 0;
       expect([existsSync(root), existsSync(unit), restarts()]).toEqual([false, false, 0]);
       const installed = await npx({}, NAME, 'service', 'install').ended;
       expect(installed).toMatchObject({
@@ -405,9 +405,9 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
         code: 0,
         stdout: expect.stringContaining(`Removed ${root}`),
       });
-      expect(calls()).toMatch(/^--user disable --now switchyard/m);
+      expect(calls()).toMatch(/^--user disable --now inglenook/m);
       expect(
-        [root, unit, join(home, '.local/bin/switchyard')].filter((path) => existsSync(path)),
+        [root, unit, join(home, '.local/bin/inglenook')].filter((path) => existsSync(path)),
       ).toEqual([]);
     },
   );

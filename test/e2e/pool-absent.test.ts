@@ -17,7 +17,7 @@ registerHooks({
 });
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = (text) => {
-  if (!String(text).includes('Switchyard is running.')) return true;
+  if (!String(text).includes('Inglenook is running.')) return true;
   write(JSON.stringify(loaded));
   process.exit();
 };
@@ -33,9 +33,9 @@ test('the code of the pool is not loaded without a shared database', () => {
       encoding: 'utf8',
       env: {
         PATH: process.env['PATH'],
-        SWITCHYARD_PORT: '0',
-        SWITCHYARD_AGENT: 'false',
-        SWITCHYARD_DATA_DIR: temporaryDirectory(),
+        INGLENOOK_PORT: '0',
+        INGLENOOK_AGENT: 'false',
+        INGLENOOK_DATA_DIR: temporaryDirectory(),
       },
     },
   );

@@ -19,7 +19,7 @@ const KNOWN_MS = 3000;
 async function startPool(): Promise<readonly [string, PoolGateway, PoolGateway]> {
   const url = await postgres.database();
   const directory = temporaryDirectory();
-  const settings = { SWITCHYARD_HEDGE: 'off' };
+  const settings = { INGLENOOK_HEDGE: 'off' };
   const both = await Promise.all(
     ['a', 'b'].map((name) => createGateway(name, directory, url, settings)),
   );
@@ -94,7 +94,7 @@ describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('two g
     await expect.poll(verified).toBe(2);
 
     await a.kill();
-    const ago = `UPDATE switchyard.gateways SET seen_at = seen_at - interval '2 days' WHERE id <> '${report?.gateway}'`;
+    const ago = `UPDATE inglenook.gateways SET seen_at = seen_at - interval '2 days' WHERE id <> '${report?.gateway}'`;
     await postgres.query(url, ago);
     await expect.poll(async () => (await b.pool())?.gateways.length).toBe(1);
     expect((await b.pool())?.totals).toEqual(report?.totals);

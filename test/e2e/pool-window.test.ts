@@ -80,7 +80,7 @@ test('the overview shows who is in the pool, what each does, and what of it is d
 });
 
 test('the overview says when the database cannot be reached, and has nothing of a pool without one', async () => {
-  const problem = 'The pool’s database postgres://db.lan/switchyard does not answer (timeout).';
+  const problem = 'The pool’s database postgres://db.lan/inglenook does not answer (timeout).';
   const page = await opened({ ...POOL, database: 'away', problem });
   await page.getByText('The database cannot be reached.').waitFor();
   await page.getByText(problem).waitFor();

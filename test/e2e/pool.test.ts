@@ -68,7 +68,7 @@ async function expectAllThere(registry: Registry, ledger: Ledger): Promise<void>
 async function sweeperOf(url: string): Promise<string | undefined> {
   const [row] = await postgres.query<{ readonly holder: string }>(
     url,
-    `SELECT holder FROM switchyard.leases WHERE name = 'sweep' AND until > clock_timestamp()`,
+    `SELECT holder FROM inglenook.leases WHERE name = 'sweep' AND until > clock_timestamp()`,
   );
   return row?.holder;
 }
@@ -93,7 +93,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     await expect.poll(async () => (await statusOf(b)).pool?.database).toBe('away');
     await expect.poll(async () => (await statusOf(a)).pool?.database).toBe('away');
     const { text } = await send(`${a.url}/metrics`);
-    expect(text).toMatch(/^switchyard_pool_database_up 0$/m);
+    expect(text).toMatch(/^inglenook_pool_database_up 0$/m);
     const unwell = await asked('--json');
     expect(unwell.code).toBe(1);
     expect(JSON.parse(unwell.stdout)).toMatchObject({
@@ -139,7 +139,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     expect(JSON.parse(notes.text)).toEqual({ notes: { [there.id]: note } });
     const running = await sayHere(settings, 'pool', 'import');
     expect(running.code).toBe(1);
-    expect(running.stderr).toContain('Another Switchyard uses the data directory');
+    expect(running.stderr).toContain('Another Inglenook uses the data directory');
     gateway.cli.kill('SIGTERM');
     await gateway.cli.ended;
     const again = await sayHere(settings, 'pool', 'import');
@@ -159,7 +159,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('gateways that are processes', () => {
     await expectAllThere(b, ledger);
     const [held] = await postgres.query<{ readonly count: number }>(
       url,
-      `SELECT count(*)::int AS count FROM switchyard.leases l JOIN switchyard.gateways g ON g.run = l.holder
+      `SELECT count(*)::int AS count FROM inglenook.leases l JOIN inglenook.gateways g ON g.run = l.holder
        WHERE l.until > clock_timestamp() AND g.seen_at < clock_timestamp() - interval '5 s'`,
     );
     expect(held).toEqual({ count: 0 });

@@ -10,9 +10,9 @@ async function started() {
   for (const each of [local, acme]) each.script = answers('Hello');
   const host = await startWindowHost({
     ...NO_AGENT,
-    SWITCHYARD_LOCAL_ENGINE_URL: local.url,
-    SWITCHYARD_HOSTED_B_BASE_URL: acme.url,
-    SWITCHYARD_HOSTED_B_LABEL: 'Acme',
+    INGLENOOK_LOCAL_ENGINE_URL: local.url,
+    INGLENOOK_HOSTED_B_BASE_URL: acme.url,
+    INGLENOOK_HOSTED_B_LABEL: 'Acme',
   });
   return { host, page: await openPage(host.controlLink()) };
 }

@@ -142,8 +142,8 @@ test('a bad setting ends the start with code 1 and one line that names the varia
   const { code, stdout, stderr } = await runCli(settings);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr.trimEnd().split('\n')).toEqual([
-    expect.stringMatching(/^SWITCHYARD_HOSTED_A_API_KEY is "…" but must be visible ASCII/),
-    expect.stringMatching(/^SWITCHYARD_PORT is "eighty" but must be a whole number from 0 to/),
+    expect.stringMatching(/^INGLENOOK_HOSTED_A_API_KEY is "…" but must be visible ASCII/),
+    expect.stringMatching(/^INGLENOOK_PORT is "eighty" but must be a whole number from 0 to/),
   ]);
   expect(existsSync(directory)).toBe(false);
 });
@@ -156,7 +156,7 @@ test('a port that is taken on either loopback address ends the start with code 1
     expect([code, stdout]).toEqual([1, '']);
     const why = `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
     expect(stderr).toBe(
-      `Warning: ${why} Waiting up to 5 s for it.\n${why} Set it with SWITCHYARD_PORT.\n`,
+      `Warning: ${why} Waiting up to 5 s for it.\n${why} Set it with INGLENOOK_PORT.\n`,
     );
     expect(existsSync(join(directory, 'running.json'))).toBe(false);
     // launchd and Windows keep no standard error of a service.
@@ -179,7 +179,7 @@ test('a bad settings file and an unknown variable cause warnings, not a failed s
     expect.stringMatching(
       /^Warning: settings\.json was set aside as settings\.json\.bad-.*circuit/,
     ),
-    expect.stringMatching(/^Warning: SWITCHYARD_FAIL_TRESHOLD is not a setting/),
+    expect.stringMatching(/^Warning: INGLENOOK_FAIL_TRESHOLD is not a setting/),
   ]);
   const kept = readdirSync(directory).filter((name) => name.startsWith('settings.json'));
   expect(kept).toEqual([expect.stringMatching(/^settings\.json\.bad-2/)]);
@@ -234,7 +234,7 @@ test('the option --version prints the version and "help settings" every setting,
   expect(version).toMatchObject({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   const help = await sayHere({ DATA_DIR: directory }, 'help', 'settings');
   expect(help).toMatchObject({ code: 0, stderr: '' });
-  for (const { setting } of ENTRIES) expect(help.stdout).toContain(`SWITCHYARD_${setting.env} `);
+  for (const { setting } of ENTRIES) expect(help.stdout).toContain(`INGLENOOK_${setting.env} `);
   expect(existsSync(directory)).toBe(false);
 });
 

@@ -128,9 +128,9 @@ test('the join command is shown where control is, and nowhere else', async () =>
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('button', { name: 'Add a machine' }).click();
-  const line = await page.getByText(/^switchyard join/).innerText();
+  const line = await page.getByText(/^inglenook join/).innerText();
   expect(line.replaceAll(/\s+/g, ' ')).toMatch(
-    new RegExp(`^switchyard join ${origin} [0-9a-f]{64}$`),
+    new RegExp(`^inglenook join ${origin} [0-9a-f]{64}$`),
   );
 });
 
@@ -164,7 +164,7 @@ test('a machine joins by the pasted join command, without a terminal, and is tol
   // At once, when the list of machines may not have been read yet.
   await otherPage.getByRole('button', { name: 'Add a machine' }).click();
   await otherPage.locator('.provider-name', { hasText: hostname() }).waitFor();
-  const line = await otherPage.getByText(/^switchyard join/).innerText();
+  const line = await otherPage.getByText(/^inglenook join/).innerText();
 
   const machine = await start(openStore, AGENT);
   // As the tray opens it.
@@ -214,9 +214,9 @@ function stateOf(count: number) {
 }
 
 const AGENT = {
-  SWITCHYARD_AGENT: 'true',
-  SWITCHYARD_AGENT_PORTS: '0',
-  SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1',
+  INGLENOOK_AGENT: 'true',
+  INGLENOOK_AGENT_PORTS: '0',
+  INGLENOOK_ENGINE_URL: 'http://127.0.0.1:1',
 };
-const SHARED = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_API_KEYS: 'a-key-of-my-own-0123456789' };
+const SHARED = { INGLENOOK_HOST: '0.0.0.0', INGLENOOK_API_KEYS: 'a-key-of-my-own-0123456789' };
 const HOST = { platform: 'linux', cpu_total: 8, memory_gb: 64, tailnet_hostname: null };

@@ -137,7 +137,7 @@ test('all requests of an earlier run are in the list and its filters, and each h
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
   await page.getByRole('link', { name: 'All 1,300' }).waitFor();
-  const end = page.getByText('Switchyard keeps the last 1,000');
+  const end = page.getByText('Inglenook keeps the last 1,000');
   await expect
     .poll(async () => {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)');

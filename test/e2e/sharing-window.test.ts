@@ -107,8 +107,8 @@ test('the choice of all networks is saved for the restart, and the dashboard say
 });
 
 test('an address that the environment sets is marked so, and nothing can be applied', async () => {
-  const { page } = await openSharing({ SWITCHYARD_HOST: '127.0.0.1' });
-  await page.getByText('The address is set by SWITCHYARD_HOST').waitFor();
+  const { page } = await openSharing({ INGLENOOK_HOST: '127.0.0.1' });
+  await page.getByText('The address is set by INGLENOOK_HOST').waitFor();
   expect(await page.getByRole('button', { name: 'Share', exact: true }).isDisabled()).toBe(true);
 });
 
@@ -122,7 +122,7 @@ test('the place to add a machine offers sharing in one click, without a variable
     .click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Only this machine can use this command.').waitFor();
-  expect(await dialog.getByText('SWITCHYARD_HOST').count()).toBe(0);
+  expect(await dialog.getByText('INGLENOOK_HOST').count()).toBe(0);
   await dialog.getByRole('link', { name: 'Share this gateway on a network' }).click();
   await page.getByText('1. Where to listen').waitFor();
 });

@@ -102,8 +102,8 @@ test('a request is a span of its caller’s trace, each attempt a child of it, a
     'gen_ai.request.model': 'm',
     'gen_ai.provider.name': 'hosted_a',
     'http.response.status_code': 200,
-    'switchyard.fallback_reason': 'local=http_503',
-    'switchyard.request.state': 'done',
+    'inglenook.fallback_reason': 'local=http_503',
+    'inglenook.request.state': 'done',
   });
   expect(collector.resources()[0]).toMatchObject({ 'service.name': 'house' });
 

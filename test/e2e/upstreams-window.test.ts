@@ -71,11 +71,11 @@ describe('hosted upstreams in the settings', () => {
   });
 
   test('a hosted upstream of the environment cannot be moved, and the page names the variable', async () => {
-    const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_HOSTED_B_BASE_URL: REFUSED_URL });
+    const host = await startWindowHost({ ...NO_AGENT, INGLENOOK_HOSTED_B_BASE_URL: REFUSED_URL });
     const page = await openPage(host.controlLink());
     await openSettings(page, '/hosted_b');
     const hosted = section(page, 'Hosted B');
-    await hosted.getByText('Set by SWITCHYARD_HOSTED_B_BASE_URL, so it cannot').waitFor();
+    await hosted.getByText('Set by INGLENOOK_HOSTED_B_BASE_URL, so it cannot').waitFor();
     for (const name of ['Move up', 'Move down', 'Remove…'])
       expect(await hosted.getByRole('button', { name }).isDisabled()).toBe(true);
   });
@@ -138,7 +138,7 @@ describe('hosted upstreams that are dragged', () => {
   test('a dragged upstream moves to an empty place, and not past one that the environment sets up', async () => {
     const page = await started(
       { hosted_a: at('One') },
-      { SWITCHYARD_HOSTED_C_BASE_URL: REFUSED_URL, SWITCHYARD_HOSTED_C_LABEL: 'Fixed' },
+      { INGLENOOK_HOSTED_C_BASE_URL: REFUSED_URL, INGLENOOK_HOSTED_C_LABEL: 'Fixed' },
     );
     // An empty place and one of the environment have nothing to take hold of.
     expect(await page.locator('.drag-handle').count()).toBe(1);
@@ -240,7 +240,7 @@ describe('the form of a hosted upstream', () => {
   });
 
   test('the form of a hosted upstream offers no list price where the owner counts in another currency', async () => {
-    const host = await startWindowHost({ ...NO_AGENT, SWITCHYARD_CURRENCY: 'EUR' });
+    const host = await startWindowHost({ ...NO_AGENT, INGLENOOK_CURRENCY: 'EUR' });
     const page = await openPage(host.controlLink());
     await page.route('**/upstreams/hosted_a/models', (route) =>
       route.fulfill({ json: { models: ['gpt-5.4', 'gpt-5.4-mini'] } }),
@@ -282,7 +282,7 @@ test('the search of settings shows what matches, behind "More" too, and everythi
   await expect.poll(shown).toEqual(Array.from({ length: 4 }, () => 'Monthly budget'));
   await search.fill('hosted_b timeout');
   await expect.poll(shown).toEqual(['First-token timeout']);
-  await search.fill('SWITCHYARD_HOSTED_C_MODELS');
+  await search.fill('INGLENOOK_HOSTED_C_MODELS');
   await expect.poll(shown).toEqual(['Other models']);
   expect(await axeViolations(page)).toEqual([]);
   await search.fill('no such thing');

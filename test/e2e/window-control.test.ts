@@ -173,7 +173,7 @@ describe('settings under control', () => {
     const page = await openSettings(demo, '#/settings/hosted_b');
     const form = section(page, 'Hosted B');
     const key = form.getByLabel('API key');
-    await form.getByText('SWITCHYARD_HOSTED_B_API_KEY').waitFor();
+    await form.getByText('INGLENOOK_HOSTED_B_API_KEY').waitFor();
     expect(await key.getAttribute('readonly')).not.toBeNull();
     expect(await key.inputValue()).toBe('');
     expect(await key.getAttribute('placeholder')).toMatch(/^dem….{4}$/);

@@ -21,14 +21,14 @@ test('an address is all that a bare start takes, and one that is wrong or dead i
 test('a switch that the environment holds is read-only and says which variable holds it', async () => {
   const host = await startWindowHost({
     ...NO_AGENT,
-    SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
-    SWITCHYARD_ONDEMAND_BASE_URL: 'http://127.0.0.1:9',
-    SWITCHYARD_FORCE_ZERO: 'true',
-    SWITCHYARD_ONDEMAND_WARMUP: 'false',
+    INGLENOOK_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+    INGLENOOK_ONDEMAND_BASE_URL: 'http://127.0.0.1:9',
+    INGLENOOK_FORCE_ZERO: 'true',
+    INGLENOOK_ONDEMAND_WARMUP: 'false',
   });
   const page = await openPage(host.controlLink());
-  await page.getByText('SWITCHYARD_FORCE_ZERO').waitFor();
-  await page.getByText('SWITCHYARD_ONDEMAND_WARMUP').waitFor();
+  await page.getByText('INGLENOOK_FORCE_ZERO').waitFor();
+  await page.getByText('INGLENOOK_ONDEMAND_WARMUP').waitFor();
   const zero = page.getByLabel('Local only');
   expect(await zero.isChecked()).toBe(true);
   expect(await zero.isDisabled()).toBe(true);

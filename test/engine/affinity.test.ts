@@ -10,11 +10,11 @@ import { WORDS } from './words.ts';
 
 /*
  * Conversations with real llama.cpp engines and the caches that they have. Run where a llama-server is on the path, or
- * where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 
 const start = () => startLlamaProcess(SERVER ?? '', { cycle: WORDS, trims: false });
 

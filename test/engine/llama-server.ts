@@ -34,7 +34,7 @@ export async function startLlamaProcess(
   text: ModelText,
   { alias = MODEL, port: wanted = 0, apiKey }: LlamaGiven = {},
 ): Promise<Llama> {
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-engine-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-engine-'));
   const model = join(directory, 'model.gguf');
   await writeModel(model, text);
   const key = apiKey === undefined ? [] : ['--api-key', apiKey];
@@ -55,7 +55,7 @@ export async function startLlamaRouterProcess(
   server: string,
   texts: Readonly<Record<string, ModelText>>,
 ): Promise<Llama> {
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-engine-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-engine-'));
   for (const [name, text] of Object.entries(texts))
     await writeModel(join(directory, `${name}.gguf`), text);
   const started = { directory, port: 0, ready: /router mode/ };

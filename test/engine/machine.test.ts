@@ -9,12 +9,12 @@ import type { ModelText } from './model.ts';
 
 /*
  * A machine with a real llama.cpp behind its own gateway, in real time. Run where a llama-server is on the path, or
- * where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const TEXT: ModelText = { cycle: [' ka', ' lo', ' mi'], trims: false };
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 
 const PICTURE = {
   messages: [
@@ -31,7 +31,7 @@ const PICTURE = {
 const start = (given = {}) => startLlamaProcess(SERVER ?? '', TEXT, given);
 
 async function startMachineOf(llama: Llama, env: Readonly<Record<string, string>> = {}) {
-  return startRuledHost({ env: { SWITCHYARD_ENGINE_URL: llama.url, ...env } });
+  return startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url, ...env } });
 }
 
 /** Asks every 250 ms until `local` answers; gives the time that took and what the others took. */
@@ -71,7 +71,7 @@ describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
 
   test('a machine whose real engine is stopped keeps a request no longer than 25 s, and is degraded', async () => {
     const llama = await start();
-    const host = await startMachineOf(llama, { SWITCHYARD_HEDGE: 'off' });
+    const host = await startMachineOf(llama, { INGLENOOK_HEDGE: 'off' });
     llama.signal('SIGSTOP');
     const began = performance.now();
     const answer = await chat(host.url);

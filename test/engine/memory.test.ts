@@ -10,11 +10,11 @@ import { startLlamaProcess, startLlamaRouterProcess } from './llama-server.ts';
 
 /*
  * The memory of a real llama.cpp, a router of several models, each of which is a process of its own: RAM in place of a
- * GPU's. Run where a llama-server is on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * GPU's. Run where a llama-server is on the path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 const TEXTS = {
   alpha: { cycle: [' ka', ' lo', ' mi'], trims: false },
   beta: { cycle: [' no', ' pe', ' qu'], trims: false },
@@ -52,7 +52,7 @@ async function loadedIn(router: string): Promise<readonly string[]> {
 async function startMachine(env: Readonly<Record<string, string>> = {}) {
   const router = await startLlamaRouterProcess(SERVER ?? '', TEXTS);
   const direct = await postJson(`${router.url}/v1/chat/completions`, askFor('alpha'));
-  const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: router.url, ...env } });
+  const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: router.url, ...env } });
   return { router, host, canLoad: !direct.text.includes('failed to load') };
 }
 
@@ -125,7 +125,7 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
 
   test('the memory of a real engine goes when nobody uses it, and the next request loads it again', async (context) => {
     const { router, host, canLoad } = await startMachine({
-      SWITCHYARD_AGENT_IDLE_UNLOAD_MIN: '0.05',
+      INGLENOOK_AGENT_IDLE_UNLOAD_MIN: '0.05',
     });
     if (!canLoad) context.skip('this llama-server cannot start its children');
     await soon(async () => expect(await loadedIn(router.url)).toEqual([]));
@@ -136,7 +136,7 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
 
   test('the memory of a real engine for one model cannot be freed, and its owner learns what would help', async () => {
     const llama = await startLlamaProcess(SERVER ?? '', TEXTS.alpha);
-    const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: llama.url } });
+    const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url } });
     const { memory, owner } = viewIn(await host.order('agent/free', {}));
     expect([owner.mode, memory.state, memory.toLoad]).toEqual(['paused', 'freed', []]);
     expect(memory.problem).toMatch(/has no way to unload a model\. Start llama-server as a router/);

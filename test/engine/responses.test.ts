@@ -8,11 +8,11 @@ import { startLlama, startLlamaProcess } from './llama-server.ts';
 
 /*
  * A real llama.cpp behind unmodified clients of both protocols. Run where a llama-server is on the path, or where
- * SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 
 const TEXT = { cycle: [' row', ' your', ' boat'], trims: false };
 

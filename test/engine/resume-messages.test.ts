@@ -10,11 +10,11 @@ import { WORDS } from './words.ts';
 
 /*
  * Messages of a real llama.cpp that break off and are carried on by another one. Run where a llama-server is on the
- * path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 
 const PLAIN: ModelText = { cycle: WORDS, trims: true };
 const THINKING: ModelText = { cycle: WORDS.slice(10), thought: WORDS.slice(0, 10), trims: false };

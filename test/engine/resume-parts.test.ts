@@ -14,11 +14,11 @@ import { WORDS } from './words.ts';
 
 /*
  * Answers of a real llama.cpp that think, speak and call a tool, cut anywhere. Run where a llama-server is on the path,
- * or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 
 const TEXT: ModelText = {
   cycle: WORDS.slice(10, 20),

@@ -10,7 +10,7 @@ import { WORDS } from './words.ts';
 
 /*
  * Answers of a real llama.cpp that break off and are carried on by another one, with nothing set. Run where a
- * llama-server is on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * llama-server is on the path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
@@ -34,7 +34,7 @@ const ASKED = { model: MODEL, max_tokens: 40, stream_options: { include_usage: t
 const CUTS = [1, 2, 3, 8, 9, 20, 39];
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 
 describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
   test.each(TEXTS)(

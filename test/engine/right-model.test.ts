@@ -12,12 +12,12 @@ import { startLlamaRouter } from './llama-server.ts';
 
 /*
  * A gateway whose fixed engine is a real llama.cpp, as router of three models of which one is an embedder by its name.
- * Run where a llama-server is on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere, and where it
+ * Run where a llama-server is on the path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere, and where it
  * cannot start its children.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 const TEXT = { cycle: [' ka', ' lo', ' mi'], trims: false };
 const MODELS = { 'a-nomic-embed-text': TEXT, beta: TEXT, gamma: TEXT };
 
@@ -75,7 +75,7 @@ describe.skipIf(SERVER === null)(`a fixed router of models${WHY}`, () => {
 
   test('a machine’s agent sends an unknown name to its router’s chat model, and stays verified with none loaded', async (context) => {
     const router = await startLlamaRouter(SERVER ?? '', MODELS);
-    const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: router } });
+    const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: router } });
     const asked = { ...HELLO, model: 'gpt-4o', max_tokens: 3, temperature: 0 };
     expect((await host.view()).record).toMatchObject({ current_model: 'beta' });
     const answer = await chat(host.url, asked);

@@ -7,12 +7,12 @@ import { startLlamaRouter } from './llama-server.ts';
 
 /*
  * A real llama.cpp as router of several models, of which it loads those that are asked for. Run where a llama-server is
- * on the path, or where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere, and where it cannot start its children,
+ * on the path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere, and where it cannot start its children,
  * as one that is run through another loader.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 const TEXTS = {
   alpha: { cycle: [' ka', ' lo', ' mi'], trims: false },
   beta: { cycle: [' no', ' pe', ' qu'], trims: false },
@@ -34,7 +34,7 @@ describe.skipIf(SERVER === null)(`a machine with a real router of models${WHY}`,
     if (direct.text.includes('failed to load')) {
       context.skip('this llama-server cannot start its children');
     }
-    const host = await startRuledHost({ env: { SWITCHYARD_ENGINE_URL: router } });
+    const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: router } });
     const engine = async () => (await host.view()).engine;
     expect(await engine()).toMatchObject({ kind: 'llama.cpp', health: { status: 'ok' } });
     expect((await engine())?.models.toSorted()).toEqual(['alpha', 'beta']);

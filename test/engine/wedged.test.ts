@@ -7,11 +7,11 @@ import { startLlamaProcess } from './llama-server.ts';
 
 /*
  * A real llama.cpp as the fixed engine, without an agent, in real time. Run where a llama-server is on the path, or
- * where SWITCHYARD_TEST_LLAMA_SERVER says; skipped elsewhere.
+ * where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
  */
 
 const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see SWITCHYARD_TEST_LLAMA_SERVER)' : '';
+const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 const TEXT = { cycle: [' ka', ' lo', ' mi'], trims: false };
 
 describe.skipIf(SERVER === null)(`a fixed real engine${WHY}`, () => {

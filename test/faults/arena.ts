@@ -30,7 +30,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** The gateways begin at the same moment, on a database in which nothing is. */
 export async function openArena(seed: number, breathMs = 15): Promise<FaultArena> {
   const random = chance(seed);
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-faults-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-faults-'));
   const postgres = createPostgres();
   await postgres.begin();
   const databaseUrl = await postgres.database();

@@ -41,7 +41,7 @@ export interface LogLine {
 const NEXT_VERSION = `
 import { registerHooks } from 'node:module';
 const STEP = "\\nMIGRATIONS.push({ worksWith: MIGRATIONS.length, sql: " +
-  "'ALTER TABLE switchyard.providers ADD COLUMN of_the_next text' });";
+  "'ALTER TABLE inglenook.providers ADD COLUMN of_the_next text' });";
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
@@ -93,10 +93,10 @@ export async function createGateway(
           env: {
             PATH: process.env['PATH'],
             NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
-            SWITCHYARD_PORT: '0',
-            SWITCHYARD_AGENT: 'false',
-            SWITCHYARD_DATA_DIR: folder,
-            SWITCHYARD_DATABASE_URL: url.href,
+            INGLENOOK_PORT: '0',
+            INGLENOOK_AGENT: 'false',
+            INGLENOOK_DATA_DIR: folder,
+            INGLENOOK_DATABASE_URL: url.href,
             ...settings,
           },
           stdio: ['ignore', 'pipe', 'pipe'],
@@ -123,7 +123,7 @@ export async function createGateway(
       }
     },
     logged: (...events) =>
-      readFileSync(join(folder, 'logs/switchyard.log'), 'utf8')
+      readFileSync(join(folder, 'logs/inglenook.log'), 'utf8')
         .split('\n')
         .filter((line) => events.some((event) => line.includes(`"${event}"`)))
         .map((line) => JSON.parse(line) as LogLine),

@@ -14,21 +14,21 @@ export const LOG_LEASES = `
 CREATE TABLE public.lease_log (id bigserial PRIMARY KEY, op text, at timestamptz, name text, holder text, fence bigint,
   until timestamptz);
 CREATE FUNCTION public.log_lease() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE r switchyard.leases;
+DECLARE r inglenook.leases;
 BEGIN
   r := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
   INSERT INTO public.lease_log (op, at, name, holder, fence, until)
   VALUES (TG_OP, clock_timestamp(), r.name, r.holder, r.fence, r.until);
   RETURN NULL;
 END $$;
-CREATE TRIGGER log_lease AFTER INSERT OR UPDATE OR DELETE ON switchyard.leases
+CREATE TRIGGER log_lease AFTER INSERT OR UPDATE OR DELETE ON inglenook.leases
   FOR EACH ROW EXECUTE FUNCTION public.log_lease();
 CREATE FUNCTION public.log_report() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO public.lease_log (op, at, name, holder, fence) VALUES ('REPORT', clock_timestamp(), '', NEW.run, 0);
   RETURN NULL;
 END $$;
-CREATE TRIGGER log_report AFTER INSERT OR UPDATE ON switchyard.gateways
+CREATE TRIGGER log_report AFTER INSERT OR UPDATE ON inglenook.gateways
   FOR EACH ROW EXECUTE FUNCTION public.log_report();`;
 
 /** From the row after `id`, in order. */

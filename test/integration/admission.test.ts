@@ -97,7 +97,7 @@ test('a caller that has waited for ten seconds is told to come back', async () =
   });
   expect(JSON.parse(answer.text)).toEqual({
     error: {
-      message: expect.stringContaining('SWITCHYARD_MAX_CONCURRENT_REQUESTS'),
+      message: expect.stringContaining('INGLENOOK_MAX_CONCURRENT_REQUESTS'),
       type: 'server_error',
       code: 'overloaded',
       param: null,
@@ -165,7 +165,7 @@ test('the number of waiting requests is in the metrics and in the snapshot for t
   await queue('second');
   const { text } = await send(`${gateway.url}/metrics`, { headers: gateway.control });
   const metrics = readExposition(text);
-  const value = (of: string) => metrics.get(`switchyard_requests_${of}`)?.series.get('{}');
+  const value = (of: string) => metrics.get(`inglenook_requests_${of}`)?.series.get('{}');
   expect(['running', 'queued', 'limit', 'refused_total'].map(value)).toEqual([1, 1, 1, 0]);
   expect(gateway.host.snapshot().status.admission.queued).toBe(1);
 });

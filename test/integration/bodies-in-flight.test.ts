@@ -128,7 +128,7 @@ test('a body that the budget could never hold is refused as too large', async ()
   const { gateway } = await startTight();
   const answer = await chat(gateway.url, bodyOf(BUDGET / 2));
   expect(answer.status).toBe(413);
-  expect(answer.text).toContain('SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES');
+  expect(answer.text).toContain('INGLENOOK_MAX_BODIES_IN_FLIGHT_BYTES');
 });
 
 test('the body of a request is held until its answer has gone out', async () => {

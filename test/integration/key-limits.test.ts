@@ -80,7 +80,7 @@ describe('a key at its limit', () => {
         },
       });
       const told = JSON.parse(answer.text) as Record<string, unknown>;
-      const message = `The key "laptop" has reached its limit (requests a day: 1), which resets at ${midnight.toISOString()}. The gateway's owner can raise it with "switchyard keys limit laptop".`;
+      const message = `The key "laptop" has reached its limit (requests a day: 1), which resets at ${midnight.toISOString()}. The gateway's owner can raise it with "inglenook keys limit laptop".`;
       const error = { type: 'rate_limit_error', code: 'key_limit_reached', message };
       expect(told).toMatchObject(path === '/v1/messages' ? { type: 'error', error } : { error });
       expect(upstream.calls).toHaveLength(1);

@@ -54,7 +54,7 @@ describe('machines that do not serve', () => {
     const tier = await startTier([await machineThat(pending)]);
     const answer = await chat(tier.url);
     expect(answer.status).toBe(503);
-    expect(answer.text).toContain('"switchyard doctor');
+    expect(answer.text).toContain('"inglenook doctor');
   });
 
   test.each<[says: string, given: MachineGiven, cause: string]>([

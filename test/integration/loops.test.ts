@@ -48,12 +48,12 @@ test.each(HOSTS.filter((host) => host !== undefined))(
   (host) => {
     for (const name of ['LOCAL_ENGINE_URL', 'HOSTED_B_BASE_URL', 'ONDEMAND_BASE_URL']) {
       const loaded = loadConfig(
-        { SWITCHYARD_PORT: '50123', [`SWITCHYARD_${name}`]: `http://${host}:50123/v1` },
+        { INGLENOOK_PORT: '50123', [`INGLENOOK_${name}`]: `http://${host}:50123/v1` },
         {},
       );
       expect(loaded).toMatchObject({
         kind: 'refused',
-        problems: [expect.stringMatching(new RegExp(`^SWITCHYARD_${name} .*gateway itself`))],
+        problems: [expect.stringMatching(new RegExp(`^INGLENOOK_${name} .*gateway itself`))],
       });
     }
   },
@@ -62,10 +62,10 @@ test.each(HOSTS.filter((host) => host !== undefined))(
 test('another port, another machine and the registry’s address are not a loop', () => {
   const loaded = loadConfig(
     {
-      SWITCHYARD_PORT: '50123',
-      SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:11434',
-      SWITCHYARD_HOSTED_A_BASE_URL: 'http://192.0.2.1:50123',
-      SWITCHYARD_REGISTRY_URL: 'http://127.0.0.1:50123',
+      INGLENOOK_PORT: '50123',
+      INGLENOOK_LOCAL_ENGINE_URL: 'http://127.0.0.1:11434',
+      INGLENOOK_HOSTED_A_BASE_URL: 'http://192.0.2.1:50123',
+      INGLENOOK_REGISTRY_URL: 'http://127.0.0.1:50123',
     },
     {},
   );
@@ -73,7 +73,7 @@ test('another port, another machine and the registry’s address are not a loop'
 });
 
 test('an agent’s own port is refused as its engine', () => {
-  const loaded = loadConfig({ SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:3001' }, {});
+  const loaded = loadConfig({ INGLENOOK_ENGINE_URL: 'http://127.0.0.1:3001' }, {});
   expect(loaded).toMatchObject({
     kind: 'refused',
     problems: [expect.stringContaining('agent itself')],

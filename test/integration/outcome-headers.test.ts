@@ -99,11 +99,11 @@ test.each([
   const only = await startUpstream(answers('hi'));
   const gateway = await startGateway({
     ...at({ [upstream]: only.url }),
-    [variable]: '{"X-Title":"switchyard","User-Agent":"own","api-key":"k"}',
+    [variable]: '{"X-Title":"inglenook","User-Agent":"own","api-key":"k"}',
   });
   await chat(gateway.url, HELLO, { 'user-agent': 'of the caller' });
   const { headers, headerNames } = await only.call(1);
-  expect(headers).toMatchObject({ 'x-title': 'switchyard', 'user-agent': 'own', 'api-key': 'k' });
+  expect(headers).toMatchObject({ 'x-title': 'inglenook', 'user-agent': 'own', 'api-key': 'k' });
   expect(headerNames.filter((name) => name === 'user-agent')).toHaveLength(1);
 });
 

@@ -27,7 +27,7 @@ describe('requests without any upstream', () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: {
         message:
-          "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the dashboard's Settings.",
+          "No upstream is configured. Set INGLENOOK_LOCAL_ENGINE_URL to an engine on this machine, or INGLENOOK_HOSTED_A_BASE_URL with its key and model, and restart; or use the dashboard's Settings.",
         type: 'server_error',
         code: 'no_upstream',
         param: null,

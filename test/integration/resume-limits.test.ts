@@ -137,5 +137,5 @@ test('a broken stream is recorded as broken, and its text is written nowhere', a
   ]);
   expect(JSON.stringify([requests, status])).not.toMatch(/quick|brown/);
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-  expect(metrics).toContain('\nswitchyard_resumes_total 1\n');
+  expect(metrics).toContain('\ninglenook_resumes_total 1\n');
 });

@@ -165,7 +165,7 @@ test('usage is counted under the name of the key, besides that of all requests',
   expect([report.today.calls, report.today.inputTokens]).toEqual([3, 21]);
   expect(report.points.map(({ figures }) => figures.calls)).toEqual([3]);
   const metrics = await send(`${gateway.url}/metrics`, { headers: bearer(first) });
-  const { series } = readExposition(metrics.text).get('switchyard_key_tokens_total') ?? {};
+  const { series } = readExposition(metrics.text).get('inglenook_key_tokens_total') ?? {};
   expect(series?.get('{"key":"key 1","type":"input"}')).toBe(14);
   expect(series?.get('{"key":"key 2","type":"output"}')).toBe(2);
 });

@@ -76,8 +76,8 @@ describe('changes of a signed message', () => {
       () =>
         withHeader('signature-input', (value) =>
           value.replace(
-            ';alg="ed25519";tag="switchyard-agent"',
-            ';tag="switchyard-agent";alg="ed25519"',
+            ';alg="ed25519";tag="inglenook-agent"',
+            ';tag="inglenook-agent";alg="ed25519"',
           ),
         ),
       'forged',
@@ -113,12 +113,12 @@ test('an unknown key id is a result of its own, before anything is computed', ()
 
 test('signature parameters may come in any order, as long as they are signed in it', () => {
   const parameters = ['created=1790000000', `keyid="${keyId}"`, 'alg="ed25519"'];
-  const orders = fc.shuffledSubarray([...parameters, 'tag="switchyard-agent"'], { minLength: 4 });
+  const orders = fc.shuffledSubarray([...parameters, 'tag="inglenook-agent"'], { minLength: 4 });
   fc.assert(
     fc.property(orders, (order) => {
       const { headers } = signed();
       const input = headers['signature-input'] ?? '';
-      const params = [input.slice('switchyard='.length, input.indexOf(';')), ...order].join(';');
+      const params = [input.slice('inglenook='.length, input.indexOf(';')), ...order].join(';');
       const base = [
         `"@method": ${CONTENT.method}`,
         `"@path": ${CONTENT.path}`,
@@ -131,8 +131,8 @@ test('signature parameters may come in any order, as long as they are signed in 
         ...CONTENT,
         headers: {
           ...headers,
-          'signature-input': `switchyard=${params}`,
-          signature: `switchyard=:${signature}:`,
+          'signature-input': `inglenook=${params}`,
+          signature: `inglenook=:${signature}:`,
         },
       };
       expect(check(message)).toMatchObject({ kind: 'valid', sequence: 1 });
@@ -183,7 +183,7 @@ describe('missing and malformed headers of a signature', () => {
   });
 
   test.each([
-    ['another label', (v: string) => v.replace('switchyard=', 'sig1=')],
+    ['another label', (v: string) => v.replace('inglenook=', 'sig1=')],
     ['a second label', (v: string) => `${v}, sig1=("@method");created=1`],
     ['fewer components', (v: string) => v.replace(' "x-gateway-sequence"', '')],
     ['no components', (v: string) => v.replace(/\(.*\)/, '()')],
@@ -198,7 +198,7 @@ describe('missing and malformed headers of a signature', () => {
     ['no alg', (v: string) => v.replace(';alg="ed25519"', '')],
     ['no tag', (v: string) => v.replace(/;tag="[^"]+"/, '')],
     ['another alg', (v: string) => v.replace('"ed25519"', '"hmac-sha256"')],
-    ['another tag', (v: string) => v.replace('"switchyard-agent"', '"other"')],
+    ['another tag', (v: string) => v.replace('"inglenook-agent"', '"other"')],
     ['an expiry', (v: string) => `${v};expires=1790000060`],
     ['created twice', (v: string) => v.replace(';keyid', ';created=1790000000;keyid')],
     ['created as text', (v: string) => v.replace('=1790000000', '="1790000000"')],
@@ -215,10 +215,10 @@ describe('missing and malformed headers of a signature', () => {
   });
 
   test.each([
-    ['another label', (v: string) => v.replace('switchyard=', 'sig1=')],
+    ['another label', (v: string) => v.replace('inglenook=', 'sig1=')],
     ['no wrapping', (v: string) => v.replaceAll(':', '')],
-    ['63 bytes', () => `switchyard=:${Buffer.alloc(63).toString('base64')}:`],
-    ['65 bytes', () => `switchyard=:${Buffer.alloc(65).toString('base64')}:`],
+    ['63 bytes', () => `inglenook=:${Buffer.alloc(63).toString('base64')}:`],
+    ['65 bytes', () => `inglenook=:${Buffer.alloc(65).toString('base64')}:`],
     ['base64url', (v: string) => v.replace('+', '-')],
   ])('a message whose Signature has %s is refused', (_what, change) => {
     expect(check(withHeader('signature', change))).toMatchObject({ kind: 'malformed' });

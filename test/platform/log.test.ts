@@ -68,7 +68,7 @@ test('the log file is for its owner, is appended to, and two of 5 MB are kept', 
   for (let each = 0; each < 12; each += 1) write(line);
   write('the last line\n');
   await expect.poll(() => readFileSync(logFile(directory), 'utf8')).toContain('the last line\n');
-  expect(readdirSync(directory).toSorted()).toEqual(['switchyard.log', 'switchyard.log.1']);
+  expect(readdirSync(directory).toSorted()).toEqual(['inglenook.log', 'inglenook.log.1']);
 });
 
 /** How many descriptors of this process lead to the device that is always full. */

@@ -45,7 +45,7 @@ test('the log holds no hidden character, and a line for each event', async () =>
   const log = createLog({ level: 'info', format: 'json', write: fileSink(directory) });
   log('info', 'first', { name: NAME });
   log('info', 'second');
-  const path = join(directory, 'switchyard.log');
+  const path = join(directory, 'inglenook.log');
   await expect.poll(() => readFileSync(path, { encoding: 'utf8', flag: 'a+' })).toContain('second');
   const text = readFileSync(path, 'utf8');
   expect(text.split('\n')).toHaveLength(3);

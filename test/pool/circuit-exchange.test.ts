@@ -23,7 +23,7 @@ BEGIN
   WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP;
   RETURN OLD;
 END $$;
-CREATE TRIGGER meet AFTER DELETE ON switchyard.probes FOR EACH ROW EXECUTE FUNCTION public.meet();`;
+CREATE TRIGGER meet AFTER DELETE ON inglenook.probes FOR EACH ROW EXECUTE FUNCTION public.meet();`;
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
 
@@ -38,7 +38,7 @@ describe.runIf(POSTGRES_SKIPPED === null)(
       expect((await exchanged(c)).inFlight).toEqual({ prv_1: 5, prv_2: 1 });
       expect((await exchanged(a, { inFlight: { prv_1: 4 } })).inFlight).toEqual({ prv_1: 2 });
       const ago = (run: string) =>
-        `UPDATE switchyard.in_flight SET written_at = written_at - interval '5 s' WHERE run LIKE '${run}:%'`;
+        `UPDATE inglenook.in_flight SET written_at = written_at - interval '5 s' WHERE run LIKE '${run}:%'`;
       await postgres.query(url, ago('gw_a'));
       expect((await exchanged(c)).inFlight).toEqual({ prv_1: 2 });
       await exchanged(b);

@@ -44,7 +44,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a gateway with much to catch up', () 
     const url = await postgres.database();
     const { store } = await openShared(url);
     const commits = async () => {
-      const asked = 'SELECT revision::int AS revision FROM switchyard.pool';
+      const asked = 'SELECT revision::int AS revision FROM inglenook.pool';
       const [row] = await postgres.query<{ readonly revision: number }>(url, asked);
       return row?.revision ?? 0;
     };

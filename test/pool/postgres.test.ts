@@ -20,13 +20,13 @@ async function connection(url: string): Promise<Connection> {
 }
 
 const versionIn = (url: string) =>
-  postgres.query<object>(url, 'SELECT schema_version, works_with FROM switchyard.pool');
+  postgres.query<object>(url, 'SELECT schema_version, works_with FROM inglenook.pool');
 
 /** A step that goes on until a commit waits for it, and then needs what a commit has. */
 const MET_BY_A_WRITE = {
   worksWith: 1,
   sql: `
-ALTER TABLE switchyard.providers ADD COLUMN mood text NOT NULL DEFAULT 'calm';
+ALTER TABLE inglenook.providers ADD COLUMN mood text NOT NULL DEFAULT 'calm';
 DO $$ BEGIN
   WHILE NOT EXISTS (SELECT FROM pg_locks l, pg_stat_activity a
     WHERE NOT l.granted AND a.pid = l.pid AND a.query LIKE '%commit_writes%') LOOP
@@ -44,10 +44,10 @@ END $$;
 CREATE EVENT TRIGGER refuse ON ddl_command_start EXECUTE FUNCTION public.refuse();`;
 
 const CONNECTIONS = `SELECT FROM pg_stat_activity
-  WHERE application_name = 'switchyard' AND datname = current_database()`;
+  WHERE application_name = 'inglenook' AND datname = current_database()`;
 
 const CHANGED_TABLES = `SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted
-  AND relation = 'switchyard.providers'::regclass`;
+  AND relation = 'inglenook.providers'::regclass`;
 
 async function refusal(url: string, secretDigest?: string) {
   const { opened, lines } = await openingShared(url, 'gw_a', { secretDigest });
@@ -71,13 +71,13 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     const newer = { schema_version: MIGRATIONS.length + 7, works_with: MIGRATIONS.length + 1 };
     await postgres.query(
       url,
-      `UPDATE switchyard.pool SET schema_version = ${newer.schema_version}, works_with = ${newer.works_with}`,
+      `UPDATE inglenook.pool SET schema_version = ${newer.schema_version}, works_with = ${newer.works_with}`,
     );
     const { reason, message, lines } = await refusal(url);
     expect(reason).toBe('newer_schema');
     const known = MIGRATIONS.length;
     expect(message).toMatch(`(schema ${known + 7}, this one knows ${known})`);
-    expect(message).toMatch(/newer Switchyard.*install the newer/);
+    expect(message).toMatch(/newer Inglenook.*install the newer/);
     expect(lines).toHaveLength(1);
     expect(await versionIn(url)).toEqual([newer]);
   });
@@ -85,7 +85,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
   test('the previous version keeps running alongside a newer one whose schema step leaves it working', async () => {
     const url = await postgres.database();
     const old = await openShared(url, 'gw_old');
-    const next = { worksWith: 1, sql: 'ALTER TABLE switchyard.providers ADD COLUMN mood text' };
+    const next = { worksWith: 1, sql: 'ALTER TABLE inglenook.providers ADD COLUMN mood text' };
     const newer = await connection(url);
     const migrated = await migrate(newer, [...MIGRATIONS, next], 'digest');
     expect(migrated).toEqual({ kind: 'current' });
@@ -143,7 +143,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
   test('a schema step that fails leaves the schema as it was', async () => {
     const url = await postgres.database();
     const first = await connection(url);
-    const bad = { worksWith: 2, sql: 'CREATE TABLE switchyard.half (id text); SELECT nothing' };
+    const bad = { worksWith: 2, sql: 'CREATE TABLE inglenook.half (id text); SELECT nothing' };
     await expect(migrate(first, [...MIGRATIONS, bad], 'digest')).rejects.toThrow(/nothing/);
     first.destroy();
     await openShared(url);
@@ -185,8 +185,8 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     const { changes } = await openShared(url);
     await postgres.query(
       url,
-      `WITH p AS (UPDATE switchyard.pool SET revision = revision + 1 RETURNING revision)
-       INSERT INTO switchyard.enrollments SELECT 'silent', 4000000000000, revision FROM p`,
+      `WITH p AS (UPDATE inglenook.pool SET revision = revision + 1 RETURNING revision)
+       INSERT INTO inglenook.enrollments SELECT 'silent', 4000000000000, revision FROM p`,
     );
     const digests = () =>
       changes.flatMap(({ enrollments }) => enrollments.map(({ digest }) => digest));

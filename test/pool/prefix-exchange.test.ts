@@ -43,7 +43,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('what the gateways of a pool tell of p
     b.pool.onPrefixes((prefixes) => heard.push(...prefixes));
     const one = { machine: 'prv_1', keys: [1], session: null };
     for (const payload of ['', '{', '[]', '["gw_x",[["prv_1",null,"a"]]]', '["gw_x",[[1,2,3]]]'])
-      await postgres.query(url, `SELECT pg_notify('switchyard_prefixes', '${payload}')`);
+      await postgres.query(url, `SELECT pg_notify('inglenook_prefixes', '${payload}')`);
     const long = { ...one, machine: 'x'.repeat(9000) };
     expect(await a.pool.exchange(updateOf({ prefixes: [long] }))).not.toBeNull();
     await a.pool.exchange(updateOf({ prefixes: [one] }));

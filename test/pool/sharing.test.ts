@@ -94,7 +94,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     };
     const { join, token } = await lineFor('http://cellar:47900');
     const ordered = 'http://cellar:47900,http://attic:47900,http://lab:47900';
-    expect(join).toBe(`switchyard join ${ordered} ${token}`);
+    expect(join).toBe(`inglenook join ${ordered} ${token}`);
     // Where this one is by another name, only those that are announced are the machine's to know.
     expect((await lineFor('http://127.0.0.1:47900')).join).not.toContain('127.0.0.1');
     const enrolled = await gateway.registry.handleEnroll(createAgent(systemClock).enroll(token));

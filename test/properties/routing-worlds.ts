@@ -300,7 +300,7 @@ export function bodyOf({ model, stream }: Ask): string {
 function loaded(configured: ReadonlySet<UpstreamId>): Config {
   const urls = Object.fromEntries([...configured].map((id) => [id, `http://${id}.test`]));
   const env = Object.entries({ ...SETTINGS, ...at(urls) }).map(([name, value]) => [
-    `SWITCHYARD_${name}`,
+    `INGLENOOK_${name}`,
     value,
   ]);
   const result = loadConfig(Object.fromEntries(env) as Record<string, string>, {});

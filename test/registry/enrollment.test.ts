@@ -14,7 +14,7 @@ describe('enrolment tokens', () => {
     expect(made.status).toBe(201);
     expect(token).toMatch(/^[0-9a-f]{64}$/);
     expect(expires_at).toBe(isoTime(clock.now() + HOUR_MS));
-    expect(join).toBe(`switchyard join https://gateway.example:47900 ${token}`);
+    expect(join).toBe(`inglenook join https://gateway.example:47900 ${token}`);
     expect(store.state().enrollments).toHaveLength(1);
     expect(JSON.stringify(store.state())).not.toContain(token);
   });

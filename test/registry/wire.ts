@@ -28,7 +28,7 @@ export async function startWire(
 ): Promise<WireWorld> {
   const world = startRegistry(given);
   const bugs: unknown[] = [];
-  const config = configOf({ SWITCHYARD_API_KEYS: given.apiKeys?.join(',') ?? '' });
+  const config = configOf({ INGLENOOK_API_KEYS: given.apiKeys?.join(',') ?? '' });
   const identify = createIdentify(
     {
       config: () => config,

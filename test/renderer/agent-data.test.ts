@@ -32,8 +32,8 @@ test('the dashboard keeps the agent’s view for the next visit', async () => {
 });
 
 test('an agent that is switched off is a state to the dashboard, not a failure', async () => {
-  const { agent } = setUp(() => refused(409, 'Set SWITCHYARD_AGENT to true.'));
-  const value = { kind: 'off', message: 'Set SWITCHYARD_AGENT to true.' };
+  const { agent } = setUp(() => refused(409, 'Set INGLENOOK_AGENT to true.'));
+  const value = { kind: 'off', message: 'Set INGLENOOK_AGENT to true.' };
   expect(await agent.read()).toEqual({ ok: true, value });
   expect(agent.last()).toEqual(value);
 });
@@ -73,7 +73,7 @@ test('a watch reads as often as it was asked to', async () => {
 });
 
 test('another run of the gateway may have an agent where this one had none', async () => {
-  const { agent } = setUp(() => refused(409, 'Set SWITCHYARD_AGENT to true.'));
+  const { agent } = setUp(() => refused(409, 'Set INGLENOOK_AGENT to true.'));
   await agent.read();
   agent.reconsider();
   expect(agent.last()).toBeNull();

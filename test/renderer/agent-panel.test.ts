@@ -14,7 +14,7 @@ async function startMachine(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<{ host: Host; engine: FakeEngine }> {
   const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
-  const host = await startWindowHost({ SWITCHYARD_ENGINE_URL: engine.url, ...environment });
+  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url, ...environment });
   return { host, engine };
 }
 
@@ -100,7 +100,7 @@ test('an engine on a machine without a GPU becomes Local’s in one step, and th
 
 test('the offer to use an engine says why it cannot be taken where the environment holds Local’s address', async () => {
   const { host, engine } = await startMachine({
-    SWITCHYARD_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+    INGLENOOK_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
   });
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
@@ -108,7 +108,7 @@ test('the offer to use an engine says why it cannot be taken where the environme
   const panel = panelOf(page);
   await panel.getByText('127.0.0.1:9', { exact: true }).waitFor();
   await panel.getByRole('button', { name: 'Use it for Local' }).click();
-  expect(await panel.getByRole('alert').innerText()).toContain('SWITCHYARD_LOCAL_ENGINE_URL');
+  expect(await panel.getByRole('alert').innerText()).toContain('INGLENOOK_LOCAL_ENGINE_URL');
 });
 
 test('a reader sees this machine and cannot control it', async () => {
@@ -121,14 +121,14 @@ test('a reader sees this machine and cannot control it', async () => {
 });
 
 test('an agent that is switched off shows how it is switched on again', async () => {
-  const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
+  const { host } = await startMachine({ INGLENOOK_AGENT: 'false' });
   const panel = panelOf(await openProviders(host));
-  await panel.getByText(/SWITCHYARD_AGENT/).waitFor();
+  await panel.getByText(/INGLENOOK_AGENT/).waitFor();
   expect(await panel.locator('.mode-actions').count()).toBe(0);
 });
 
 test('an agent that is switched off is read once, also on the next visit', async () => {
-  const { host } = await startMachine({ SWITCHYARD_AGENT: 'false' });
+  const { host } = await startMachine({ INGLENOOK_AGENT: 'false' });
   const page = await openPage(host.controlLink(), { isOwn: true });
   await page.clock.install();
   let asked = 0;
@@ -137,7 +137,7 @@ test('an agent that is switched off is read once, also on the next visit', async
     await page.getByRole('link', { name, exact: true }).click();
     if (name === 'Machines')
       await panelOf(page)
-        .getByText(/SWITCHYARD_AGENT/)
+        .getByText(/INGLENOOK_AGENT/)
         .waitFor();
     // Longer than between two looks, shorter than the feed may be silent.
     await page.clock.runFor(6_000);
@@ -205,7 +205,7 @@ test('a machine whose engine Local calls is listed as "used directly"', async ()
 test('the owner loads a model, frees the memory and takes it back', async () => {
   const { ollama = () => null } = SCRIPTS;
   const engine = await startScripted(ollama, ['small']);
-  const host = await startWindowHost({ SWITCHYARD_ENGINE_URL: engine.url });
+  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url });
   const page = await openProviders(host);
   const panel = panelOf(page);
   await panel.getByText('1 model not in memory').click();

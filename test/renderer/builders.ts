@@ -201,7 +201,7 @@ export const APP: AppInfo = {
   version: '0.1.0',
   baseUrl: 'http://localhost:47900/v1',
   warmupEnabled: true,
-  command: 'switchyard',
+  command: 'inglenook',
 };
 
 interface SnapshotOver extends Partial<LiveSnapshot> {

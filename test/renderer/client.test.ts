@@ -8,7 +8,7 @@ interface Call {
 }
 
 function setUp(answer: (call: Call) => Response, token?: string) {
-  const kept = new Map(token === undefined ? [] : [['switchyard.session', token]]);
+  const kept = new Map(token === undefined ? [] : [['inglenook.session', token]]);
   const calls: Call[] = [];
   const client = createClient({
     fetch: async (path, init) => {

@@ -130,7 +130,7 @@ describe('checks in which the two sides differ', () => {
 
   test('a check that passes on the machine only points to a firewall or the address, and later checks wait for it', () => {
     const table = doctorTable(report(), joined('failed', failing(HEALTH, INFERENCE)), []);
-    expect(rowOf(table, HEALTH).note).toMatch(/firewall.+SWITCHYARD_AGENT_HOST/);
+    expect(rowOf(table, HEALTH).note).toMatch(/firewall.+INGLENOOK_AGENT_HOST/);
     expect(rowOf(table, INFERENCE).note).toContain('fix its health check first');
     expect(table.says).toContain('not from the gateway');
   });

@@ -29,7 +29,7 @@ describe('list prices', () => {
     const of = (env: Readonly<Record<string, string>>) => {
       const saved = { HOSTED_A_BASE_URL: 'https://api.openai.com/v1', HOSTED_A_MODEL: 'gpt-4o' };
       const named = Object.entries({ ...saved, ...env });
-      const view = viewOf(Object.fromEntries(named.map(([key, to]) => [`SWITCHYARD_${key}`, to])));
+      const view = viewOf(Object.fromEntries(named.map(([key, to]) => [`INGLENOOK_${key}`, to])));
       return savedListPrice({ kind: 'read', view }, 'hosted_a');
     };
     expect(of({})).toEqual(listPriceOf('OpenAI', 'gpt-4o'));

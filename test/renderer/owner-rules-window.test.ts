@@ -12,7 +12,7 @@ function startMachine(environment: Readonly<Record<string, string>> = {}): Promi
     userIdleMs: () => Promise.resolve(null),
     isOnBattery: () => Promise.resolve(true),
   };
-  const engine = { SWITCHYARD_ENGINE_URL: 'http://127.0.0.1:1' };
+  const engine = { INGLENOOK_ENGINE_URL: 'http://127.0.0.1:1' };
   return startWindowHost({ ...engine, ...environment }, { hostActivity });
 }
 
@@ -75,11 +75,11 @@ test('an owner rule that this machine cannot judge says so before it is switched
 });
 
 test('an owner rule that the environment sets is shown as such and cannot be switched', async () => {
-  const host = await startMachine({ SWITCHYARD_AGENT_YIELD_TO_OTHERS: 'true' });
+  const host = await startMachine({ INGLENOOK_AGENT_YIELD_TO_OTHERS: 'true' });
   const { rules } = await openRules(host.controlLink());
   const rule = rules.getByLabel('Pause while another program has the GPU');
   expect([await rule.isChecked(), await rule.isDisabled()]).toEqual([true, true]);
-  await rules.getByText('SWITCHYARD_AGENT_YIELD_TO_OTHERS').waitFor();
+  await rules.getByText('INGLENOOK_AGENT_YIELD_TO_OTHERS').waitFor();
 });
 
 test('a reader sees the owner rules and cannot switch them', async () => {

@@ -158,10 +158,10 @@ describe('adding a machine', () => {
   });
 
   test('the gateway’s address is found inside the join command', () => {
-    expect(gatewayOf('switchyard join http://192.168.1.5:47900 0f0f')).toBe(
+    expect(gatewayOf('inglenook join http://192.168.1.5:47900 0f0f')).toBe(
       'http://192.168.1.5:47900',
     );
-    expect(gatewayOf('switchyard join')).toBeNull();
+    expect(gatewayOf('inglenook join')).toBeNull();
   });
 
   test('a join command counts down and then no longer works', () => {

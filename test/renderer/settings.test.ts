@@ -32,7 +32,7 @@ describe('the settings in the window', () => {
   });
 
   test('the settings page shows what the gateway says of each setting', () => {
-    const view = viewOf({ SWITCHYARD_HOSTED_A_MODEL: 'big' });
+    const view = viewOf({ INGLENOOK_HOSTED_A_MODEL: 'big' });
     for (const { section, key, path, label, choices, ...said } of sectionsOf(view).flatMap(
       ({ fields }) => fields,
     )) {

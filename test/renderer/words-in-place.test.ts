@@ -105,7 +105,7 @@ function placeIn({ type, name }: Node, place: string | null): string | null {
 function isVisible({ type }: Node, text: string, attribute: string | null): boolean {
   if (!/[a-z]{2}/i.test(text) || NOT_WORDS.has(text)) return false;
   // Variables of the environment.
-  if (text.startsWith('SWITCHYARD_')) return false;
+  if (text.startsWith('INGLENOOK_')) return false;
   if (type === 'JSXText' || (attribute !== null && READ.has(attribute))) return true;
   if (attribute !== null) return false;
   return type === 'TemplateElement' ? WORD_IN_TEMPLATE.test(text) : READS_AS_WORDS.test(text);

@@ -21,7 +21,7 @@ const TOOLS = Object.keys(development.devDependencies);
 /** What `npm run demo` and `npm start` run. */
 const RUNS = [
   '{main,shared,renderer}/**/*.{ts,tsx,cjs}',
-  'scripts/{build,install,node-24,pack,setup,start,switchyard,tree}.mjs',
+  'scripts/{build,install,node-24,pack,setup,start,inglenook,tree}.mjs',
 ];
 
 const isDesktop = (path: string) => /^main\/(desktop\/|electron\.ts)/.test(path);

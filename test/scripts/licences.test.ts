@@ -32,7 +32,7 @@ const { packages } = z
 
 const production = Object.entries(packages).filter(
   ([path, { dev, devOptional, optional }]) =>
-    /^node_modules\/(?!@switchyard\/)/.test(path) && !dev && !devOptional && !optional,
+    /^node_modules\/(?!@inglenook\/)/.test(path) && !dev && !devOptional && !optional,
 );
 
 // The last two are those of argparse and sax.
@@ -40,14 +40,14 @@ const PERMISSIVE =
   'MIT ISC BSD-2-Clause BSD-3-Clause Apache-2.0 0BSD Python-2.0 BlueOak-1.0.0'.split(' ');
 
 describe('the bill of materials of a release', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'switchyard-licences-'));
+  const folder = mkdtempSync(join(tmpdir(), 'inglenook-licences-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   execFileSync(process.execPath, ['scripts/licences.ts', folder], { cwd: ROOT });
   const list = readFileSync(join(folder, 'LICENCES.txt'), 'utf8');
   const bill = z
     .object({
       bomFormat: z.literal('CycloneDX'),
-      metadata: z.object({ component: z.object({ name: z.literal('switchyard-gateway') }) }),
+      metadata: z.object({ component: z.object({ name: z.literal('inglenook') }) }),
       components: z.array(
         z.object({
           'bom-ref': z.string(),

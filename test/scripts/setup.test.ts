@@ -33,7 +33,7 @@ const LEFT_PAD = { version: '1.3.0', integrity: 'sha512-a' };
 const OTHER_SYSTEM = { version: '2.3.3', integrity: 'sha512-b', optional: true, os: ['plan9'] };
 const FAST_CHECK = { version: '4.10.2', integrity: 'sha512-c' };
 const LINKS = {
-  'node_modules/@switchyard/development': { resolved: 'tools/development', link: true },
+  'node_modules/@inglenook/development': { resolved: 'tools/development', link: true },
   'tools/development': {},
 };
 
@@ -44,7 +44,7 @@ const WANTED: Packages = {
   'tools/desktop': { devDependencies: {} },
   'tools/development': { devDependencies: { 'fast-check': '4.10.2' } },
   'tools/node': { optionalDependencies: {} },
-  'node_modules/@switchyard/development': { resolved: 'tools/development', link: true },
+  'node_modules/@inglenook/development': { resolved: 'tools/development', link: true },
   'node_modules/fast-check': FAST_CHECK,
   'node_modules/left-pad': LEFT_PAD,
   'node_modules/other-system': OTHER_SYSTEM,
@@ -183,7 +183,7 @@ describe.runIf(process.platform !== 'win32')('the set-up of a checkout', () => {
       ...LEFT_PAD,
       resolved: 'https://packages.example/npm/left-pad/-/left-pad-1.3.0.tgz',
     });
-    const link = 'node_modules/@switchyard/development';
+    const link = 'node_modules/@inglenook/development';
     expect([packages[link], packages['']]).toEqual([WANTED[link], WANTED['']]);
     expect(existsSync(join(tree, 'npm-shrinkwrap.json'))).toBe(false);
   });

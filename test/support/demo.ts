@@ -42,7 +42,7 @@ export async function startDemoProcess(): Promise<DemoProcess> {
     cwd: ROOT,
     env: {
       ...process.env,
-      SWITCHYARD_PORT: '0',
+      INGLENOOK_PORT: '0',
       NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
     },
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -31,7 +31,7 @@ export function remembering(state: Partial<StoredState> = {}): HostEdges['openSt
 
 /** A directory that goes with the test. */
 export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-test-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-test-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
@@ -73,7 +73,7 @@ async function startIn(
 ): Promise<TestGateway> {
   const env = Object.fromEntries(
     Object.entries({ PORT: '0', AGENT: 'false', ...settings }).map(([name, value]) => [
-      `SWITCHYARD_${name}`,
+      `INGLENOOK_${name}`,
       value,
     ]),
   );

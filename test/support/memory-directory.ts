@@ -6,7 +6,7 @@ import { isAlive } from '../../main/platform/process.ts';
 const MEMORY = '/dev/shm';
 /** Programs, packages and databases of a few tests at a time take a tenth of it. */
 const ROOM_BYTES = 2 ** 30;
-const NAME = /^switchyard-tests-(\d+)$/;
+const NAME = /^inglenook-tests-(\d+)$/;
 
 /**
  * Where the tests of this run keep their files: in memory where Linux has room for them, else in the usual place.
@@ -19,7 +19,7 @@ export function directoryOfRun(): string {
     // A run that was killed could not.
     if (pid > 0 && !isAlive(pid)) remove(name);
   }
-  const name = `switchyard-tests-${process.pid}`;
+  const name = `inglenook-tests-${process.pid}`;
   mkdirSync(join(MEMORY, name), { recursive: true });
   process.once('exit', () => remove(name));
   return join(MEMORY, name);

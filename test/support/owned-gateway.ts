@@ -21,7 +21,7 @@ export function own(dataDirectory: string, url: string): void {
 }
 
 /**
- * Starts a gateway in this process that commands find, as `switchyard start` lets them: it costs a tenth of the
+ * Starts a gateway in this process that commands find, as `inglenook start` lets them: it costs a tenth of the
  * processor time of a program of its own.
  */
 export async function startOwned(...args: Parameters<typeof startGateway>): Promise<TestGateway> {

@@ -64,7 +64,7 @@ interface PostgresServer extends TestPostgres {
 const QUICK = ['fsync=off', 'max_connections=200', 'shared_buffers=32MB'];
 
 export function createPostgres(more: readonly string[] = QUICK): PostgresServer {
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-postgres-'));
   let server: ChildProcess | null = null;
   let native = '';
   let port = 0;
@@ -144,7 +144,7 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
     server = null;
   }
 
-  const urlOf = (name: string) => `postgres://switchyard:${PASSWORD}@127.0.0.1:${port}/${name}`;
+  const urlOf = (name: string) => `postgres://inglenook:${PASSWORD}@127.0.0.1:${port}/${name}`;
 
   async function query<Row>(url: string, text: string): Promise<readonly Row[]> {
     const client = new Client({ connectionString: url });
@@ -188,7 +188,7 @@ interface Template {
 let template: Template | null = null;
 
 /** Where a process finds the template of the one that started it. */
-const TEMPLATE_VARIABLE = 'SWITCHYARD_TEST_POSTGRES_TEMPLATE';
+const TEMPLATE_VARIABLE = 'INGLENOOK_TEST_POSTGRES_TEMPLATE';
 
 /** Makes a template for all processes that this one starts: it takes over two seconds of processor time. */
 export function shareTemplate(): void {
@@ -201,14 +201,14 @@ function sharedTemplate(): Template | null {
 }
 
 function createTemplate(packaged: string): Template {
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-postgres-template-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-postgres-template-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const native = readableNative(packaged, directory);
   const data = join(directory, 'data');
   const passwordFile = join(directory, 'password');
   writeFileSync(passwordFile, PASSWORD);
   giveToOtherUser(directory, passwordFile);
-  const users = ['-U', 'switchyard', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
+  const users = ['-U', 'inglenook', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   const options = [...users, '-E', 'UTF8', '--locale=C', '--no-sync'];
   execFileSync(join(native, 'bin/initdb'), ['-D', data, ...options], asRunner());
   return { native, data };

@@ -16,7 +16,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The command line of Switchyard as a real process, in a process group of its own. */
+/** The command line of Inglenook as a real process, in a process group of its own. */
 export interface RunningCli {
   readonly pid: number;
   /** Resolves with the first group of `pattern` once it matches what was printed so far. */
@@ -69,7 +69,7 @@ function asHost(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
 /** Settings as environment variables. */
 export function asVariables(settings: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [`SWITCHYARD_${name}`, value]),
+    Object.entries(settings).map(([name, value]) => [`INGLENOOK_${name}`, value]),
   );
 }
 

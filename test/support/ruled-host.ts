@@ -47,10 +47,10 @@ export async function startRuledHost({ hostActivity, card, env, clock }: Given =
   const dataDirectory = temporaryDirectory();
   const loaded = loadConfig(
     {
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT_PORTS: '0',
-      SWITCHYARD_ENGINE_URL: engine.url,
-      SWITCHYARD_HOSTED_A_BASE_URL: hosted.url,
+      INGLENOOK_PORT: '0',
+      INGLENOOK_AGENT_PORTS: '0',
+      INGLENOOK_ENGINE_URL: engine.url,
+      INGLENOOK_HOSTED_A_BASE_URL: hosted.url,
       ...env,
     },
     {},

@@ -8,7 +8,7 @@ import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import { type RunningCli, startCli } from './process.ts';
 import { IDLE_CARD, smi, type SmiCard } from './stub-tool.ts';
 
-/** A Switchyard that runs as a process of its own. */
+/** An Inglenook that runs as a process of its own. */
 export interface HostProcess {
   readonly url: string;
   readonly cli: RunningCli;

@@ -6,7 +6,7 @@ import { silentLog } from '../../main/platform/log.ts';
 import { remembering, tellNothing, temporaryDirectory } from './gateway.ts';
 
 /** Without an agent of its own. */
-export const NO_AGENT = { SWITCHYARD_AGENT: 'false' };
+export const NO_AGENT = { INGLENOOK_AGENT: 'false' };
 
 /** The real host with its window, stopped with the test; nothing is set but the environment that is given. */
 export async function startWindowHost(
@@ -14,7 +14,7 @@ export async function startWindowHost(
   edges: Partial<HostEdges> = {},
   dataDirectory: string = temporaryDirectory(),
 ): Promise<Host> {
-  const ports = { SWITCHYARD_PORT: '0', SWITCHYARD_AGENT_PORTS: '0' };
+  const ports = { INGLENOOK_PORT: '0', INGLENOOK_AGENT_PORTS: '0' };
   const loaded = loadConfig({ ...ports, ...environment }, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const host = await createHost(

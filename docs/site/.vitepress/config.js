@@ -18,7 +18,7 @@ function sidebar() {
 }
 
 export default {
-  title: 'Switchyard',
+  title: 'Inglenook',
   description: 'One URL for all your AI apps. Your own GPU answers first.',
   srcDir: DOCS,
   srcExclude: ['site/**'],

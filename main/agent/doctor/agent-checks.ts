@@ -105,10 +105,10 @@ function portRemedy(
 ): string {
   const isFree = answer.kind === 'none' && answer.isRefused && !taken.has(port);
   if (!isFree) {
-    return `Port ${port} belongs to another program: stop it, or choose other ports with SWITCHYARD_AGENT_PORTS.`;
+    return `Port ${port} belongs to another program: stop it, or choose other ports with INGLENOOK_AGENT_PORTS.`;
   }
-  if (!isEnabled) return 'The agent is switched off: set SWITCHYARD_AGENT to true and start again.';
-  return 'Start Switchyard on this machine: its agent listens there.';
+  if (!isEnabled) return 'The agent is switched off: set INGLENOOK_AGENT to true and start again.';
+  return 'Start Inglenook on this machine: its agent listens there.';
 }
 
 function healthRemedy(agent: ExpectedAgent, nonce: string, answer: ProbeReply): string | null {
@@ -116,9 +116,9 @@ function healthRemedy(agent: ExpectedAgent, nonce: string, answer: ProbeReply): 
   const json = parseJson(text);
   const said = textOf(memberOf(json, 'status'));
   if (said === 'loading') return 'The engine is loading a model: wait until it has finished.';
-  if (status !== 200 || said !== 'ok') return 'Check the log of Switchyard on this machine.';
+  if (status !== 200 || said !== 'ok') return 'Check the log of Inglenook on this machine.';
   if (isSignedBy(agent, nonce, json)) return null;
-  return 'The agent that answers has a different key from this data directory: set SWITCHYARD_DATA_DIR to its directory, or stop that agent.';
+  return 'The agent that answers has a different key from this data directory: set INGLENOOK_DATA_DIR to its directory, or stop that agent.';
 }
 
 function isSignedBy({ privateKey, id }: ExpectedAgent, nonce: string, json: unknown): boolean {
@@ -131,11 +131,11 @@ function isSignedBy({ privateKey, id }: ExpectedAgent, nonce: string, json: unkn
 function outOfReach(agent: ExpectedAgent, port: number): string | null {
   const { registryUrl, host, gatewayPorts } = agent;
   if (registryUrl !== null && !gatewayPorts.includes(port)) {
-    return `The gateway at ${registryUrl} checks only the ports ${gatewayPorts.join(' and ')}: add one of them to SWITCHYARD_AGENT_PORTS.`;
+    return `The gateway at ${registryUrl} checks only the ports ${gatewayPorts.join(' and ')}: add one of them to INGLENOOK_AGENT_PORTS.`;
   }
   if (registryUrl === null || !isLoopbackHost(host)) return null;
   if (isLoopbackHost(new URL(registryUrl).hostname)) return null;
-  return `It listens on ${host}, where the gateway at ${registryUrl} cannot reach it: set SWITCHYARD_AGENT_HOST to this machine's address in that network, and start again.`;
+  return `It listens on ${host}, where the gateway at ${registryUrl} cannot reach it: set INGLENOOK_AGENT_HOST to this machine's address in that network, and start again.`;
 }
 
 /** As long as a registry waits for its test inference. */
@@ -206,12 +206,12 @@ function inferenceRemedy(answer: ProbeAnswer, { gatewayToken }: ProbedPlace): st
   if (answer.kind === 'none') return TOO_SLOW;
   if (answer.headers['x-gateway-agent'] === 'unauthorized')
     return gatewayToken
-      ? 'The running agent uses a different enrolment from the one on disk. Restart Switchyard, or join this machine again.'
+      ? 'The running agent uses a different enrolment from the one on disk. Restart Inglenook, or join this machine again.'
       : 'It listens beyond this machine and answers only its gateway: see what that gateway says about it.';
   if (answer.status === 401 || answer.status === 403)
-    return 'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.';
+    return 'The engine requires a key: set INGLENOOK_ENGINE_URL to its address and INGLENOOK_ENGINE_API_KEY to its key.';
   if (answer.status === 503)
-    return 'Paused, freed, draining or loading: the answer says which. Wait, or resume this machine ("switchyard resume").';
+    return 'Paused, freed, draining or loading: the answer says which. Wait, or resume this machine ("inglenook resume").';
   return 'Check the log of the engine: its answer is not in the OpenAI format.';
 }
 
@@ -222,7 +222,7 @@ function judgeModels(answer: ProbeAnswer, model: string, tried: string): DoctorE
   const { latencyMs } = answer;
   const remedy = passed
     ? null
-    : `"${shown(model)}" is not in the list of models: restart Switchyard, or the engine if its list is wrong.`;
+    : `"${shown(model)}" is not in the list of models: restart Inglenook, or the engine if its list is wrong.`;
   return { name: CHECKS.model, passed, tried, output: rawOf(answer), remedy, latencyMs };
 }
 

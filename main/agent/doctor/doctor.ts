@@ -150,7 +150,7 @@ function unusable(fault: string): DoctorEntry {
   return {
     name: 'engine found',
     passed: false,
-    tried: 'SWITCHYARD_ENGINE_URL',
+    tried: 'INGLENOOK_ENGINE_URL',
     output: 'the address cannot be used, so no engine was searched for',
     remedy: fault,
   };
@@ -159,8 +159,8 @@ function unusable(fault: string): DoctorEntry {
 function remedyFor(pinned: EngineAddress | null, isSilent: boolean): string {
   if (isSilent) return 'If that is the engine, it hangs: restart it.';
   return pinned === null
-    ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set SWITCHYARD_ENGINE_URL if it listens elsewhere.'
-    : 'Start that engine, or correct SWITCHYARD_ENGINE_URL.';
+    ? 'Start an engine (vLLM, llama.cpp, Ollama, LM Studio …), or set INGLENOOK_ENGINE_URL if it listens elsewhere.'
+    : 'Start that engine, or correct INGLENOOK_ENGINE_URL.';
 }
 
 /** Driver tools may take seconds, especially on the first call. */
@@ -212,7 +212,7 @@ const LOOK_AT_TOOL = "Run the GPU driver's tool by hand and check its output.";
 function remedyWithout(remedy: string, engineUrl: string | null): string {
   return engineUrl === null
     ? remedy
-    : `${remedy} If it has none, let Switchyard use the engine directly: switchyard set local.baseUrl ${engineUrl}`;
+    : `${remedy} If it has none, let Inglenook use the engine directly: inglenook set local.baseUrl ${engineUrl}`;
 }
 
 function checkEngineHealth(
@@ -230,11 +230,11 @@ function checkEngineHealth(
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  'no engine found': 'Start an engine, or set SWITCHYARD_ENGINE_URL to its address.',
+  'no engine found': 'Start an engine, or set INGLENOOK_ENGINE_URL to its address.',
   loading: 'Wait until the engine has loaded its model.',
   unauthorized:
-    'The engine requires a key: set SWITCHYARD_ENGINE_URL to its address and SWITCHYARD_ENGINE_API_KEY to its key.',
-  unreachable: 'Start the engine, or correct SWITCHYARD_ENGINE_URL.',
+    'The engine requires a key: set INGLENOOK_ENGINE_URL to its address and INGLENOOK_ENGINE_API_KEY to its key.',
+  unreachable: 'Start the engine, or correct INGLENOOK_ENGINE_URL.',
   unresponsive: 'It accepts connections but does not answer: restart the engine.',
 };
 

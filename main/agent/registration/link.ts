@@ -342,7 +342,7 @@ function readAnswer<T>(
 }
 
 function garbage(status: number): LinkFailure {
-  const message = `The server at that address (HTTP ${status}) is not a Switchyard gateway.`;
+  const message = `The server at that address (HTTP ${status}) is not an Inglenook gateway.`;
   return { kind: 'garbage', message };
 }
 
@@ -393,6 +393,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
   other_pool:
     'Join this machine again with a new join command from a gateway of the pool it should belong to.',
   host_not_allowed:
-    'Add the name in the address to SWITCHYARD_ALLOWED_HOSTS on the gateway, or join it by its IP address.',
+    'Add the name in the address to INGLENOOK_ALLOWED_HOSTS on the gateway, or join it by its IP address.',
   body_too_large: 'The record of this machine is too large; please report this.',
 };

@@ -298,7 +298,7 @@ const BAD_URL: LinkProblem = {
 };
 
 const FIXED_URL: LinkProblem = {
-  happened: 'The settings name another gateway (SWITCHYARD_REGISTRY_URL).',
+  happened: 'The settings name another gateway (INGLENOOK_REGISTRY_URL).',
   remedy: 'Change or remove that setting, then join again.',
 };
 
@@ -351,7 +351,7 @@ function chooseRegistry(
 const NOT_JOINED: LinkProblem = {
   happened: 'This machine has not joined a gateway.',
   remedy:
-    'On the gateway choose "Add a machine" and run the join command that it shows on this machine, or set SWITCHYARD_ENROLL_TOKEN to its token.',
+    'On the gateway choose "Add a machine" and run the join command that it shows on this machine, or set INGLENOOK_ENROLL_TOKEN to its token.',
 };
 
 const NEW_KEY: LinkProblem = {
@@ -360,6 +360,6 @@ const NEW_KEY: LinkProblem = {
 };
 
 const BAD_SETTING: LinkProblem = {
-  happened: 'Heartbeats cannot be sent to the address in SWITCHYARD_REGISTRY_URL.',
+  happened: 'Heartbeats cannot be sent to the address in INGLENOOK_REGISTRY_URL.',
   remedy: 'Write it like http://192.168.1.10:47900, without a path, a user or a query.',
 };

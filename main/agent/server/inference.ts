@@ -45,7 +45,7 @@ const NO_ENGINE: AgentError = {
   status: 503,
   code: 'no_engine',
   message:
-    'No inference engine was found on this machine. Start one, or set SWITCHYARD_ENGINE_URL to its address.',
+    'No inference engine was found on this machine. Start one, or set INGLENOOK_ENGINE_URL to its address.',
   retryAfterMs: 30_000,
 };
 
@@ -223,7 +223,7 @@ function tooLarge(maxBodyBytes: number): AgentError {
   return {
     status: 413,
     code: 'body_too_large',
-    message: `The body is over the limit of ${maxBodyBytes} bytes (SWITCHYARD_MAX_BODY_BYTES).`,
+    message: `The body is over the limit of ${maxBodyBytes} bytes (INGLENOOK_MAX_BODY_BYTES).`,
   };
 }
 

@@ -244,7 +244,7 @@ function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | n
   const host = req.headers.host ?? '';
   const refused = { status: 403, headers: REFUSED_BY_AGENT } as const;
   if (!isHostAllowed(host, req.socket.localAddress ?? '', rules)) {
-    const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to SWITCHYARD_ALLOWED_HOSTS here.`;
+    const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to INGLENOOK_ALLOWED_HOSTS here.`;
     return { ...refused, code: 'host_not_allowed', message };
   }
   if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site') {

@@ -26,7 +26,7 @@ export interface Service {
   readonly isActive: CommandLine;
   /** Shown to the user after the installation. */
   readonly notes: readonly string[];
-  /** The log's path, or the command that shows it, as in `journalctl --user -u switchyard`. */
+  /** The log's path, or the command that shows it, as in `journalctl --user -u inglenook`. */
   readonly log: string;
 }
 
@@ -39,7 +39,7 @@ const xmlText = (text: string) =>
 /** For the installing user, or for the whole machine. */
 type Scope = 'user' | 'system';
 
-const UNIT = 'switchyard.service';
+const UNIT = 'inglenook.service';
 const SYSTEM_DIRECTORY = '/etc/systemd/system';
 
 export function userService(program: Program, configHome: string): Service {
@@ -48,10 +48,10 @@ export function userService(program: Program, configHome: string): Service {
   ]);
 }
 
-/** Runs as its own user, with its data in /var/lib/switchyard. */
+/** Runs as its own user, with its data in /var/lib/inglenook. */
 export function systemService(program: Program): Service {
   return service(program, 'system', join(SYSTEM_DIRECTORY, UNIT), [
-    'Its data directory is /var/lib/switchyard: set SWITCHYARD_DATA_DIR to that for other commands, as root.',
+    'Its data directory is /var/lib/inglenook: set INGLENOOK_DATA_DIR to that for other commands, as root.',
   ]);
 }
 
@@ -75,7 +75,7 @@ function service(program: Program, scope: Scope, file: string, notes: readonly s
     forget: [[...systemctl, 'daemon-reload']],
     isActive: [...systemctl, 'is-active', '--quiet', UNIT],
     notes,
-    log: scope === 'user' ? 'journalctl --user -u switchyard' : 'journalctl -u switchyard',
+    log: scope === 'user' ? 'journalctl --user -u inglenook' : 'journalctl -u inglenook',
   };
 }
 
@@ -84,12 +84,12 @@ const STOP_SECONDS = 45;
 
 export function systemdUnit({ command, dataDirectory }: Program, scope: Scope): string {
   const isSystem = scope === 'system';
-  const directory = isSystem ? '%S/switchyard' : dataDirectory?.replaceAll('%', '%%');
+  const directory = isSystem ? '%S/inglenook' : dataDirectory?.replaceAll('%', '%%');
   const environment =
-    directory === undefined ? [] : [`Environment=${unitWord(`SWITCHYARD_DATA_DIR=${directory}`)}`];
-  return `# Written by "switchyard service install".
+    directory === undefined ? [] : [`Environment=${unitWord(`INGLENOOK_DATA_DIR=${directory}`)}`];
+  return `# Written by "inglenook service install".
 [Unit]
-Description=Switchyard, an LLM gateway
+Description=Inglenook, an LLM gateway
 ${isSystem ? 'Wants=network-online.target\nAfter=network-online.target\n' : ''}StartLimitIntervalSec=300
 StartLimitBurst=10
 
@@ -125,7 +125,7 @@ const HARDENING = [
 
 const SYSTEM_HARDENING = [
   'DynamicUser=yes',
-  'StateDirectory=switchyard',
+  'StateDirectory=inglenook',
   'StateDirectoryMode=0700',
   'CapabilityBoundingSet=',
   'ProtectSystem=strict',
@@ -153,7 +153,7 @@ export function hiddenPath({ command }: Program): string | null {
   return command.find((word) => HIDDEN.some((start) => word.startsWith(start))) ?? null;
 }
 
-const AGENT_LABEL = 'switchyard';
+const AGENT_LABEL = 'inglenook';
 
 interface LaunchdUser {
   readonly home: string;
@@ -192,7 +192,7 @@ export function launchdPlist({ command, dataDirectory }: Program): string {
       ? ''
       : `  <key>EnvironmentVariables</key>
   <dict>
-    <key>SWITCHYARD_DATA_DIR</key>
+    <key>INGLENOOK_DATA_DIR</key>
     <string>${xmlText(dataDirectory)}</string>
   </dict>
 `;
@@ -226,7 +226,7 @@ ${environment}  <key>RunAtLoad</key>
 `;
 }
 
-const TASK = 'Switchyard';
+const TASK = 'Inglenook';
 
 interface TaskPlaces {
   /** With its domain, as in `DESKTOP\\ann`. */
@@ -270,11 +270,11 @@ export function taskXml({ command, dataDirectory }: Program, user: string): stri
   const line =
     dataDirectory === null
       ? `--headless ${program}`
-      : `--headless cmd.exe /s /c "set "SWITCHYARD_DATA_DIR=${dataDirectory.replaceAll('%', '%%')}"&& ${program}"`;
+      : `--headless cmd.exe /s /c "set "INGLENOOK_DATA_DIR=${dataDirectory.replaceAll('%', '%%')}"&& ${program}"`;
   return `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
-    <Description>Switchyard, an LLM gateway</Description>
+    <Description>Inglenook, an LLM gateway</Description>
   </RegistrationInfo>
   <Triggers>
     <LogonTrigger>

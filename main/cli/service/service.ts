@@ -48,7 +48,7 @@ export async function service(input: Input): Promise<CommandOutcome> {
 }
 
 const hiddenMessage = (path: string) =>
-  `A system service runs as its own user, which cannot read ${path}: install Node and Switchyard for all users, for example under /usr/local, or leave out "--system".`;
+  `A system service runs as its own user, which cannot read ${path}: install Node and Inglenook for all users, for example under /usr/local, or leave out "--system".`;
 
 function programOf({ script }: Installation, { env, dataDirectory }: Input): Program {
   const isChosen = Boolean(env[`${ENV_PREFIX}DATA_DIR`]?.trim());
@@ -81,8 +81,8 @@ async function install(
   const unreachable = await whyUnreachable(chosen);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
   if (installation.install !== null) {
-    const why = await withProgress('Installing Switchyard', installation.install());
-    if (why !== null) return failed(`Switchyard could not be installed. ${why}`);
+    const why = await withProgress('Installing Inglenook', installation.install());
+    if (why !== null) return failed(`Inglenook could not be installed. ${why}`);
   }
   // Otherwise the process of an earlier installation would keep running, or block the new one.
   if (existsSync(file)) await runAll(chosen.replaces);
@@ -102,7 +102,7 @@ const ALREADY_RUNS =
   'A gateway is already running with this data directory: stop it first, so that the service can take its place.';
 
 const NO_MANAGER =
-  'No service was installed, because systemd cannot be reached here. Configure the service manager of this system to run "switchyard start" instead.';
+  'No service was installed, because systemd cannot be reached here. Configure the service manager of this system to run "inglenook start" instead.';
 
 /** Null if the manager answers. */
 async function whyUnreachable({ reachable }: Service): Promise<string | null> {
@@ -116,7 +116,7 @@ function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
   );
   if (names.length === 0) return [];
   return [
-    `The service does not inherit ${names.join(', ')} from this shell: use "switchyard set" instead.`,
+    `The service does not inherit ${names.join(', ')} from this shell: use "inglenook set" instead.`,
   ];
 }
 
@@ -207,7 +207,7 @@ function thisInstallation(env: NodeJS.ProcessEnv): Installation {
   const root = join(prefix, modules, packageJson.name);
   return {
     root,
-    script: join(root, packageJson.bin.switchyard),
+    script: join(root, packageJson.bin.inglenook),
     install: () => installIn(prefix),
   };
 }
@@ -216,7 +216,7 @@ function thisInstallation(env: NodeJS.ProcessEnv): Installation {
 function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
   if (process.platform !== 'win32') return join(homeDirectory(), '.local');
   const folder = LOCALAPPDATA || join(homeDirectory(), 'AppData', 'Local');
-  return join(folder, 'Programs', 'switchyard');
+  return join(folder, 'Programs', 'inglenook');
 }
 
 function installIn(prefix: string): Promise<string | null> {
@@ -235,19 +235,19 @@ export async function runUninstall(input: Input): Promise<CommandOutcome> {
   const own = await removeOwnService(input);
   if (own?.kind === 'failed') return own;
   const running = await findRunning(dataDirectory);
-  if (running !== null) return failed(`Switchyard is running at ${running.url}: stop it first.`);
+  if (running !== null) return failed(`Inglenook is running at ${running.url}: stop it first.`);
   const { root } = thisInstallation(input.env);
   const modules = dirname(root);
   const isWindows = process.platform === 'win32';
   const above = dirname(modules);
   const isGlobal = basename(modules) === 'node_modules' && (isWindows || basename(above) === 'lib');
-  if (!existsSync(root)) return failed(`Switchyard is not installed in ${root}.`);
+  if (!existsSync(root)) return failed(`Inglenook is not installed in ${root}.`);
   if (!isGlobal)
-    return failed(`Switchyard in ${root} was not installed by npm: delete that folder yourself.`);
+    return failed(`Inglenook in ${root} was not installed by npm: delete that folder yourself.`);
   const prefix = isWindows ? above : dirname(above);
   const commands = isWindows
-    ? ['switchyard', 'switchyard.cmd', 'switchyard.ps1'].map((name) => join(prefix, name))
-    : [join(prefix, 'bin/switchyard')].filter((path) => pointsInto(path, root));
+    ? ['inglenook', 'inglenook.cmd', 'inglenook.ps1'].map((name) => join(prefix, name))
+    : [join(prefix, 'bin/inglenook')].filter((path) => pointsInto(path, root));
   const removed = [...commands.filter((path) => existsSync(path)), root];
   for (const path of removed) rmSync(path, { recursive: true, force: true });
   const lines = [

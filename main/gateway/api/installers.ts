@@ -14,17 +14,17 @@ export const windowsLine = (url: string) =>
 /** The installer for Linux and macOS: POSIX sh, which runs nothing until it has arrived completely. */
 export function unixInstaller({ url, name, version, sha256 }: Installed): string {
   return `#!/bin/sh
-# Installs Switchyard ${version} for this user, and joins this machine to the gateway
+# Installs Inglenook ${version} for this user, and joins this machine to the gateway
 # at ${url}.
 #
 #   curl -fsS ${url}/install | sh -s -- <token> [options]
 #
 #   --prefix DIR   install under DIR instead of ~/.local
 #   --yes          join over plain HTTP without asking
-#   --service      without asking: start Switchyard now and whenever this machine starts
+#   --service      without asking: start Inglenook now and whenever this machine starts
 #   --as-root      allow root, which is otherwise refused
 #
-# Needs Node 24 or newer with npm, which it does not install. "switchyard uninstall" removes
+# Needs Node 24 or newer with npm, which it does not install. "inglenook uninstall" removes
 # what it installs.
 set -eu
 
@@ -44,10 +44,10 @@ const BODY = `fail() {
 check_node() {
   help='install it from https://nodejs.org, then run this command again.'
   if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-    fail "Switchyard needs Node 24 or newer with npm: $help"
+    fail "Inglenook needs Node 24 or newer with npm: $help"
   fi
   have=$(node -p process.versions.node)
-  [ "\${have%%.*}" -ge 24 ] || fail "Switchyard needs Node 24 or newer, and this is Node $have: $help"
+  [ "\${have%%.*}" -ge 24 ] || fail "Inglenook needs Node 24 or newer, and this is Node $have: $help"
 }
 
 fetch() {
@@ -81,7 +81,7 @@ main() {
   done
   [ \${#token} = 64 ] || fail 'The token is missing or incomplete: copy the whole command from "Add a machine" on the gateway.'
   if [ -z "$as_root" ] && [ "$(id -u)" = 0 ]; then
-    fail 'Run this as the user that will run Switchyard, not as root; --as-root allows root.'
+    fail 'Run this as the user that will run Inglenook, not as root; --as-root allows root.'
   fi
   check_node
 
@@ -91,18 +91,18 @@ main() {
   fetch "$gateway/install/package.tgz" >"$file" || fail "The package could not be fetched from $gateway."
   check_digest "$file"
 
-  echo "Installing Switchyard $version under $prefix ..."
+  echo "Installing Inglenook $version under $prefix ..."
   npm install --global --prefix "$prefix" --ignore-scripts --no-audit --no-fund --no-update-notifier \\
     --loglevel=error "$file" </dev/null || fail 'npm could not install it; its error is above.'
 
-  command=$prefix/bin/switchyard
+  command=$prefix/bin/inglenook
   terminal=/dev/null
   if (: </dev/tty) 2>/dev/null; then terminal=/dev/tty; fi
   "$command" join $yes "$gateway" "$token" <"$terminal" ||
-    fail "Switchyard is installed, but this machine has not joined. To try again: $command join $gateway <token>"
+    fail "Inglenook is installed, but this machine has not joined. To try again: $command join $gateway <token>"
 
   if [ -z "$service" ] && [ "$terminal" = /dev/tty ]; then
-    printf 'Start Switchyard now and whenever this machine starts? [y/N] '
+    printf 'Start Inglenook now and whenever this machine starts? [y/N] '
     read -r answer <"$terminal" || answer=
     case $answer in [yY]*) service=1 ;; esac
   fi
@@ -117,7 +117,7 @@ main() {
   fi
   case :$PATH: in
     *":$prefix/bin:"*) ;;
-    *) echo "Add $prefix/bin to your PATH to run switchyard by its name." ;;
+    *) echo "Add $prefix/bin to your PATH to run inglenook by its name." ;;
   esac
   return $status
 }
@@ -127,21 +127,21 @@ main "$@"
 
 /** The installer for Windows PowerShell 5 and newer. */
 export function windowsInstaller({ url, name, version, sha256 }: Installed): string {
-  return `# Installs Switchyard ${version} for this user, and joins this machine to the gateway
+  return `# Installs Inglenook ${version} for this user, and joins this machine to the gateway
 # at ${url}.
 #
 #   & ([scriptblock]::Create((irm ${url}/install.ps1))) <token> [options]
 #
-#   -Prefix DIR   install under DIR instead of %LOCALAPPDATA%\\Programs\\switchyard
+#   -Prefix DIR   install under DIR instead of %LOCALAPPDATA%\\Programs\\inglenook
 #   -Yes          join over plain HTTP without asking
-#   -Service      start Switchyard now and whenever this machine starts
+#   -Service      start Inglenook now and whenever this machine starts
 #   -AsAdmin      allow an administrator's shell, which is otherwise refused
 #
-# Needs Node 24 or newer with npm, which it does not install. "switchyard uninstall" removes
+# Needs Node 24 or newer with npm, which it does not install. "inglenook uninstall" removes
 # what it installs.
 param(
   [Parameter(Mandatory = $true)][string]$Token,
-  [string]$Prefix = "$env:LOCALAPPDATA\\Programs\\switchyard",
+  [string]$Prefix = "$env:LOCALAPPDATA\\Programs\\inglenook",
   [switch]$Yes,
   [switch]$Service,
   [switch]$AsAdmin
@@ -158,13 +158,13 @@ if ($Token.Length -ne 64) {
 }
 $user = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
 if (-not $AsAdmin -and $user.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
-  throw 'Run this as the user that will run Switchyard, not as an administrator; -AsAdmin allows it.'
+  throw 'Run this as the user that will run Inglenook, not as an administrator; -AsAdmin allows it.'
 }
 # Not npm.ps1, which the execution policy may forbid.
 $npm = Get-Command -Name @('npm.cmd', 'npm.exe') -ErrorAction SilentlyContinue | Select-Object -First 1
 $node = Get-Command node -ErrorAction SilentlyContinue
 if (-not $npm -or -not $node -or [int](node -p 'parseInt(process.versions.node)') -lt 24) {
-  throw 'Switchyard needs Node 24 or newer with npm: install it from https://nodejs.org, then run this command again.'
+  throw 'Inglenook needs Node 24 or newer with npm: install it from https://nodejs.org, then run this command again.'
 }
 
 $file = Join-Path ([IO.Path]::GetTempPath()) '${name}-${version}.tgz'
@@ -173,24 +173,24 @@ try {
   if ((Get-FileHash -LiteralPath $file -Algorithm SHA256).Hash -ne '${sha256}') {
     throw 'The SHA-256 of the package does not match this installer: nothing was installed.'
   }
-  Write-Host "Installing Switchyard ${version} under $Prefix ..."
+  Write-Host "Installing Inglenook ${version} under $Prefix ..."
   & $npm install --global --prefix $Prefix --ignore-scripts --no-audit --no-fund --no-update-notifier '--loglevel=error' $file
   if ($LASTEXITCODE -ne 0) { throw 'npm could not install it; its error is above.' }
 } finally {
   Remove-Item -LiteralPath $file -ErrorAction SilentlyContinue
 }
 
-$command = Join-Path $Prefix 'switchyard.cmd'
+$command = Join-Path $Prefix 'inglenook.cmd'
 $words = @('join', $gateway, $Token)
 if ($Yes) { $words += '--yes' }
 & $command @words
 if ($LASTEXITCODE -ne 0) {
-  throw "Switchyard is installed, but this machine has not joined. To try again: & \`"$command\`" join $gateway <token>"
+  throw "Inglenook is installed, but this machine has not joined. To try again: & \`"$command\`" join $gateway <token>"
 }
 
 if (-not $Service -and [Environment]::UserInteractive -and -not [Console]::IsInputRedirected) {
   # Read-Host throws in a shell that was started with -NonInteractive.
-  try { $answer = Read-Host 'Start Switchyard now and whenever this machine starts? [y/N]' } catch { $answer = '' }
+  try { $answer = Read-Host 'Start Inglenook now and whenever this machine starts? [y/N]' } catch { $answer = '' }
   $Service = $answer -match '^y'
 }
 if (-not $Service) {

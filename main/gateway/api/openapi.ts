@@ -43,7 +43,7 @@ function openApiDocument(routes: readonly Route[], version: string) {
   const answers = routes.flatMap(({ schemas }) => schemas?.answer ?? []);
   return {
     openapi: '3.1.1',
-    info: { title: 'Switchyard', version, description: DESCRIPTION },
+    info: { title: 'Inglenook', version, description: DESCRIPTION },
     paths,
     components: {
       schemas: {

@@ -255,7 +255,7 @@ const INTERNAL_ERROR: GatewayError = {
   message: 'The gateway failed to handle this request; its log says why.',
 };
 
-const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Switchyard</title>
+const UNBUILT_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Inglenook</title>
 <h1>The dashboard is not built</h1><p>The gateway is running. Stop it and start it again with <code>npm start</code>, which builds the dashboard first.</p></html>`;
 
 const NO_BODY = Buffer.alloc(0);

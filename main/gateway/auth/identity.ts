@@ -110,7 +110,7 @@ const MISSING_KEY: GatewayError = {
   status: 401,
   code: 'missing_api_key',
   message:
-    'This gateway requires an API key, from SWITCHYARD_API_KEYS or created with "switchyard keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".',
+    'This gateway requires an API key, from INGLENOOK_API_KEYS or created with "inglenook keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".',
 };
 
 const NO_BEARER: GatewayError = {
@@ -123,12 +123,12 @@ const NO_BEARER: GatewayError = {
 const UNKNOWN_KEY: GatewayError = {
   status: 401,
   code: 'invalid_api_key',
-  message: 'The API key is neither in SWITCHYARD_API_KEYS nor in "switchyard keys list".',
+  message: 'The API key is neither in INGLENOOK_API_KEYS nor in "inglenook keys list".',
 };
 
 export const CONTROL_REQUIRED: GatewayError = {
   status: 401,
   code: 'control_required',
   message:
-    'This needs owner access: run "switchyard open" on this machine to sign in, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
+    'This needs owner access: run "inglenook open" on this machine to sign in, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
 };

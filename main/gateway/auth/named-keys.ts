@@ -163,7 +163,7 @@ const unknownName = (name: string): Refusal =>
   refused({
     status: 404,
     code: 'not_found',
-    message: `There is no key named "${name.slice(0, 100)}"; "switchyard keys list" lists them.`,
+    message: `There is no key named "${name.slice(0, 100)}"; "inglenook keys list" lists them.`,
   });
 
 /** The limits after a change from a request: null removes a limit, and those that it does not name stay. */

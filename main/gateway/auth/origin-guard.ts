@@ -22,7 +22,7 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
     return {
       status: 403,
       code: 'host_not_allowed',
-      message: `The Host "${host.slice(0, 100)}" is not served here. Add it to SWITCHYARD_ALLOWED_HOSTS if it is yours.`,
+      message: `The Host "${host.slice(0, 100)}" is not served here. Add it to INGLENOOK_ALLOWED_HOSTS if it is yours.`,
     };
   }
   const { origin } = headers;
@@ -38,10 +38,10 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
 
 function originMessage(origin: string | undefined): string {
   if (origin === undefined) {
-    return 'Pages of other sites may not call this gateway. Add the origin of the page to SWITCHYARD_ALLOWED_ORIGINS if it is yours.';
+    return 'Pages of other sites may not call this gateway. Add the origin of the page to INGLENOOK_ALLOWED_ORIGINS if it is yours.';
   }
   const shown = origin.slice(0, 100);
-  return `Pages of "${shown}" may not call this gateway. If it is yours, add it: SWITCHYARD_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the dashboard's Settings.`;
+  return `Pages of "${shown}" may not call this gateway. If it is yours, add it: INGLENOOK_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the dashboard's Settings.`;
 }
 
 function isHostAllowed(host: string, { allowedHosts, localAddress }: GuardRules): boolean {
@@ -123,6 +123,6 @@ export function logRefusedOrigins(log: Log): (origin: string) => void {
     const shown = origin.slice(0, MAX_SHOWN_CHARS);
     if (logged.has(shown) || logged.size >= MAX_LOGGED) return;
     logged.add(shown);
-    log('warn', 'origin_refused', { origin: shown, setting: 'SWITCHYARD_ALLOWED_ORIGINS' });
+    log('warn', 'origin_refused', { origin: shown, setting: 'INGLENOOK_ALLOWED_ORIGINS' });
   };
 }

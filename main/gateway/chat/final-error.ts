@@ -69,7 +69,7 @@ const NOTHING_SET_UP: GatewayError = {
   status: 503,
   code: 'no_upstream',
   message:
-    "No upstream is configured. Set SWITCHYARD_LOCAL_ENGINE_URL to an engine on this machine, or SWITCHYARD_HOSTED_A_BASE_URL with its key and model, and restart; or use the dashboard's Settings.",
+    "No upstream is configured. Set INGLENOOK_LOCAL_ENGINE_URL to an engine on this machine, or INGLENOOK_HOSTED_A_BASE_URL with its key and model, and restart; or use the dashboard's Settings.",
 };
 
 function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
@@ -92,7 +92,7 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
 }
 
 const NO_MACHINE =
-  ' Run "switchyard doctor" on the machine that should serve local: it says what is wrong and what to do.';
+  ' Run "inglenook doctor" on the machine that should serve local: it says what is wrong and what to do.';
 
 /** Clients shorten their conversation by this code, as by that of the upstreams themselves. */
 export const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;

@@ -324,7 +324,7 @@ const OVERLOADED: GatewayError = {
   status: 503,
   code: 'overloaded',
   message:
-    'The gateway has no memory left for request bodies (limit: SWITCHYARD_MAX_BODIES_IN_FLIGHT_BYTES). Try again in a moment.',
+    'The gateway has no memory left for request bodies (limit: INGLENOOK_MAX_BODIES_IN_FLIGHT_BYTES). Try again in a moment.',
   retryAfterMs: 1000,
 };
 
@@ -338,7 +338,7 @@ function tooMany({ limit }: AdmissionView): GatewayError {
   return {
     status: 503,
     code: 'overloaded',
-    message: `${limit} requests are running, the limit of SWITCHYARD_MAX_CONCURRENT_REQUESTS, and others are waiting. Try again in a moment.`,
+    message: `${limit} requests are running, the limit of INGLENOOK_MAX_CONCURRENT_REQUESTS, and others are waiting. Try again in a moment.`,
     retryAfterMs: 2000,
   };
 }
@@ -357,7 +357,7 @@ function limitReached(reached: ReachedLimit, nowMs: number): GatewayError {
   return {
     status: 429,
     code: 'key_limit_reached',
-    message: `The key "${key}" has reached its limit (${of} a ${period}: ${limit}), which resets at ${isoTime(until)}. The gateway's owner can raise it with "switchyard keys limit ${key}".`,
+    message: `The key "${key}" has reached its limit (${of} a ${period}: ${limit}), which resets at ${isoTime(until)}. The gateway's owner can raise it with "inglenook keys limit ${key}".`,
     retryAfterMs: until - nowMs,
   };
 }
@@ -374,6 +374,6 @@ function tooLarge({ maxBytes, setting }: Limit): GatewayError {
   return {
     status: 413,
     code: 'body_too_large',
-    message: `The body is over ${maxBytes} bytes; SWITCHYARD_${setting} raises the limit.`,
+    message: `The body is over ${maxBytes} bytes; INGLENOOK_${setting} raises the limit.`,
   };
 }

@@ -48,9 +48,9 @@ export function metricsOf(figures: Figures): string {
     ...tokenFamilies(figures.traffic),
     ...moneyFamilies(figures),
     ...upstreamFamilies(figures),
-    gauge('switchyard_providers', 'Machines enrolled, by verification.', machines),
+    gauge('inglenook_providers', 'Machines enrolled, by verification.', machines),
     ...poolFamilies(figures.status),
-    gauge('switchyard_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
+    gauge('inglenook_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
     ...gpuFamilies(figures.gpus),
     ...processFamilies(figures),
   ].join('');
@@ -60,35 +60,35 @@ function requestFamilies(traffic: TrafficView): string[] {
   const { outcomes, durations, fallbacks, hedgesWon, hedgesLost, resumes } = traffic;
   return [
     counter(
-      'switchyard_requests_total',
+      'inglenook_requests_total',
       'Requests that have ended, by outcome.',
       STATUS_CLASSES.map((outcome): Point => [{ outcome }, outcomes[outcome]]),
     ),
     histogramFamily(
-      'switchyard_request_duration_seconds',
+      'inglenook_request_duration_seconds',
       'From the request to the end of its answer.',
       STATUS_CLASSES.map((outcome) => [{ outcome }, durations[outcome]] as const),
     ),
     counter(
-      'switchyard_fallbacks_total',
+      'inglenook_fallbacks_total',
       'Requests answered or continued by an upstream other than the first choice.',
       fallbacks,
     ),
-    counter('switchyard_hedges_total', 'Second calls while a first one was slow.', [
+    counter('inglenook_hedges_total', 'Second calls while a first one was slow.', [
       [{ result: 'won' }, hedgesWon],
       [{ result: 'lost' }, hedgesLost],
     ]),
-    counter('switchyard_resumes_total', 'Broken answers that another upstream continued.', resumes),
+    counter('inglenook_resumes_total', 'Broken answers that another upstream continued.', resumes),
   ];
 }
 
 function admission({ admission: { running, queued, limit, refused } }: StatusReport): string[] {
   return [
-    gauge('switchyard_requests_running', 'Requests in progress.', running),
-    gauge('switchyard_requests_queued', 'Requests that wait until another one has ended.', queued),
-    gauge('switchyard_requests_limit', 'How many requests may be in progress.', limit),
+    gauge('inglenook_requests_running', 'Requests in progress.', running),
+    gauge('inglenook_requests_queued', 'Requests that wait until another one has ended.', queued),
+    gauge('inglenook_requests_limit', 'How many requests may be in progress.', limit),
     counter(
-      'switchyard_requests_refused_total',
+      'inglenook_requests_refused_total',
       'Requests refused because too many were waiting.',
       refused,
     ),
@@ -99,12 +99,12 @@ function poolFamilies({ pool }: StatusReport): string[] {
   if (pool === undefined) return [];
   return [
     gauge(
-      'switchyard_pool_database_up',
+      'inglenook_pool_database_up',
       "Whether the pool's database answers.",
       Number(pool.database === 'connected'),
     ),
     gauge(
-      'switchyard_pool_gateways',
+      'inglenook_pool_gateways',
       "Gateways that reported to the pool's database in the last day.",
       pool.gateways.length,
     ),
@@ -120,22 +120,22 @@ function callFamilies({ upstreams }: TrafficView): string[] {
     UPSTREAM_IDS.map((upstream) => [{ upstream }, of(upstreams[upstream])] as const);
   return [
     counter(
-      'switchyard_attempts_total',
+      'inglenook_attempts_total',
       'Calls to upstreams that have ended, by the reason for no answer; none: answered, or the caller disconnected.',
       byReason(({ attempts }) => attempts),
     ),
     counter(
-      'switchyard_skips_total',
+      'inglenook_skips_total',
       'Upstreams skipped without a call, by reason.',
       byReason(({ skips }) => skips),
     ),
     histogramFamily(
-      'switchyard_time_to_first_token_seconds',
+      'inglenook_time_to_first_token_seconds',
       'From the call to its first content, of answers that the upstream streamed.',
       histograms(({ firstToken }) => firstToken),
     ),
     histogramFamily(
-      'switchyard_time_per_output_token_seconds',
+      'inglenook_time_per_output_token_seconds',
       'Between two tokens, of streamed answers that came in 50 ms or more.',
       histograms(({ perOutputToken }) => perOutputToken),
     ),
@@ -145,18 +145,18 @@ function callFamilies({ upstreams }: TrafficView): string[] {
 function endpointRequests({ byEndpoint }: TrafficView): string {
   const points = [...byEndpoint].map(([endpoint, value]): Point => [{ endpoint }, value]);
   const help = 'Requests that have ended, by endpoint.';
-  return counter('switchyard_endpoint_requests_total', help, points);
+  return counter('inglenook_endpoint_requests_total', help, points);
 }
 
 function keyFamilies({ byKey }: TrafficView): string[] {
   return [
     counter(
-      'switchyard_key_requests_total',
+      'inglenook_key_requests_total',
       'Requests that have ended, by key.',
       [...byKey].map(([key, { requests }]): Point => [{ key }, requests]),
     ),
     counter(
-      'switchyard_key_tokens_total',
+      'inglenook_key_tokens_total',
       'Tokens of the requests that have ended, by key.',
       [...byKey].flatMap(([key, { inputTokens, outputTokens }]): Point[] => [
         [{ key, type: 'input' }, inputTokens],
@@ -171,7 +171,7 @@ function tokenFamilies({ upstreams, prompts }: TrafficView): string[] {
     UPSTREAM_IDS.map((upstream): Point => [{ upstream }, of(upstreams[upstream])]);
   return [
     counter(
-      'switchyard_tokens_total',
+      'inglenook_tokens_total',
       'Tokens as reported by upstreams, otherwise estimated.',
       UPSTREAM_IDS.flatMap((upstream): Point[] => [
         [{ upstream, type: 'input' }, upstreams[upstream].inputTokens],
@@ -179,12 +179,12 @@ function tokenFamilies({ upstreams, prompts }: TrafficView): string[] {
       ]),
     ),
     counter(
-      'switchyard_cached_tokens_total',
+      'inglenook_cached_tokens_total',
       'Input tokens that upstreams had in their caches.',
       each(({ cachedTokens }) => cachedTokens),
     ),
     counter(
-      'switchyard_prompt_tokens_total',
+      'inglenook_prompt_tokens_total',
       'Input tokens by upstream and machine: reused from its cache, or read.',
       prompts.flatMap(({ upstream, provider, reused, read }): Point[] => [
         [{ upstream, provider, cache: 'reused' }, reused],
@@ -192,7 +192,7 @@ function tokenFamilies({ upstreams, prompts }: TrafficView): string[] {
       ]),
     ),
     counter(
-      'switchyard_estimated_tokens_total',
+      'inglenook_estimated_tokens_total',
       'Tokens of both types that are estimates.',
       each(({ estimatedTokens }) => estimatedTokens),
     ),
@@ -204,7 +204,7 @@ const CIRCUIT_STATES = { closed: 'closed', open: 'open', probing: 'half_open' } 
 function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): string[] {
   const each = (name: string, help: string, of: (upstream: UpstreamReport) => number | null) => {
     const points = status.upstreams.map((report): Point => [{ upstream: report.id }, of(report)]);
-    return gauge(`switchyard_${name}`, help, points);
+    return gauge(`inglenook_${name}`, help, points);
   };
   const circuits = UPSTREAM_IDS.flatMap((upstream) =>
     Object.entries(CIRCUIT_STATES).map(([kind, state]): Point => [
@@ -214,7 +214,7 @@ function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): 
   );
   return [
     each('upstream_in_flight_requests', 'Calls in flight.', ({ id }) => inFlight[id]),
-    gauge('switchyard_circuit_state', 'Circuit: 1 for its current state.', circuits),
+    gauge('inglenook_circuit_state', 'Circuit: 1 for its current state.', circuits),
     each('upstream_healthy', 'Whether the upstream could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
@@ -230,9 +230,9 @@ function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): 
 function processFamilies({ version, process }: Figures): string[] {
   const { residentBytes, cpuSeconds, startedAtSeconds, loopBusyRatio } = process;
   return [
-    gauge('switchyard_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
+    gauge('inglenook_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
     gauge(
-      'switchyard_event_loop_utilization_ratio',
+      'inglenook_event_loop_utilization_ratio',
       'Share of the time since the start that the event loop was busy.',
       loopBusyRatio,
     ),
@@ -252,7 +252,7 @@ const BYTES_PER_MB = 2 ** 20;
 function gpuFamilies(gpus: readonly GpuFigures[]): string[] {
   const each = (name: string, help: string, of: (gpu: GpuFigures) => number | null, unit = 1) =>
     gauge(
-      `switchyard_gpu_${name}`,
+      `inglenook_gpu_${name}`,
       `${help}, of this machine's GPUs.`,
       gpus.map((gpu) => {
         const value = of(gpu);
@@ -332,7 +332,7 @@ interface MoneyFigures {
   readonly currency: string;
 }
 
-const IN_CURRENCY = 'in the currency of switchyard_currency_info';
+const IN_CURRENCY = 'in the currency of inglenook_currency_info';
 const UNIT_NANO = 1e9;
 
 /** The local pool costs nothing in the gateway's accounting. */
@@ -348,33 +348,33 @@ function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): string[] {
       { upstream, period: at.period },
       nanoOf(at) / UNIT_NANO,
     ]);
-    return gauge(`switchyard_budget_${name}`, `${help}, ${IN_CURRENCY}.`, points);
+    return gauge(`inglenook_budget_${name}`, `${help}, ${IN_CURRENCY}.`, points);
   };
   const spent = PAID.map((upstream): Point => [
     { upstream },
     traffic.upstreams[upstream].spentNano / UNIT_NANO,
   ]);
   return [
-    counter('switchyard_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
+    counter('inglenook_spent_total', `What calls have cost, ${IN_CURRENCY}.`, spent),
     counter(
-      'switchyard_saved_total',
+      'inglenook_saved_total',
       `What Local's tokens would have cost at a hosted API, before electricity, ${IN_CURRENCY}.`,
       traffic.savedNano / UNIT_NANO,
     ),
     counter(
-      'switchyard_energy_joules_total',
+      'inglenook_energy_joules_total',
       "Energy that GPUs used for Local's tokens, without idle power, as far as it is known.",
       traffic.energyMj / 1000,
     ),
     counter(
-      'switchyard_energy_cost_total',
+      'inglenook_energy_cost_total',
       `What the electricity for Local's tokens has cost, as far as it is known, ${IN_CURRENCY}.`,
       traffic.energyNano / UNIT_NANO,
     ),
     eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),
     eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),
     gauge(
-      'switchyard_budget_spent_ratio',
+      'inglenook_budget_spent_ratio',
       'Share of the budget that is spent; of two budgets, the one with the larger share.',
       status.upstreams.map(({ id, budget }): Point => [
         { upstream: id },
@@ -382,14 +382,14 @@ function moneyFamilies({ status, traffic, ...limits }: MoneyFigures): string[] {
       ]),
     ),
     gauge(
-      'switchyard_key_limit_used_ratio',
+      'inglenook_key_limit_used_ratio',
       'Share of a limit of a key that is used.',
       limits.keyLimits.map(({ key, of, period, used, limit }): Point => [
         { key, type: of, period },
         used / limit,
       ]),
     ),
-    gauge('switchyard_currency_info', 'Always 1, with the currency of all amounts.', [
+    gauge('inglenook_currency_info', 'Always 1, with the currency of all amounts.', [
       [{ currency: limits.currency }, 1],
     ]),
   ];

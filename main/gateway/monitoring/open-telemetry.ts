@@ -55,7 +55,7 @@ export function createTracing(
   const ids = new PlannedIds();
   const provider = new TracerProvider({
     resource: defaultResource()
-      .merge(resourceFromAttributes({ 'service.name': 'switchyard' }))
+      .merge(resourceFromAttributes({ 'service.name': 'inglenook' }))
       .merge(detectResources({ detectors: [envDetector] })),
     sampler: samplerOf(env, log),
     idGenerator: ids,
@@ -63,7 +63,7 @@ export function createTracing(
     // Buffers 2,048 spans at most; further ones are dropped while the collector does not keep up.
     spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
   });
-  const tracer = provider.getTracer('switchyard');
+  const tracer = provider.getTracer('inglenook');
   const propagator = new W3CTraceContextPropagator();
   return {
     follow(request, observer) {
@@ -112,8 +112,8 @@ class RequestSpan implements RequestObserver {
     const attributes = {
       'gen_ai.operation.name': this.#operation,
       ...modelAttribute(request.model),
-      'switchyard.request.id': request.id,
-      'switchyard.request.stream': request.stream,
+      'inglenook.request.id': request.id,
+      'inglenook.request.stream': request.stream,
     };
     const name = spanName(this.#operation, request.model);
     const kind = SpanKind.SERVER;
@@ -130,8 +130,8 @@ class RequestSpan implements RequestObserver {
       'gen_ai.operation.name': this.#operation,
       'gen_ai.provider.name': upstream,
       ...modelAttribute(model),
-      'switchyard.attempt.cause': start.cause,
-      ...(provider === null ? {} : { 'switchyard.machine.id': provider }),
+      'inglenook.attempt.cause': start.cause,
+      ...(provider === null ? {} : { 'inglenook.machine.id': provider }),
     };
     const name = spanName(this.#operation, model);
     const kind = SpanKind.CLIENT;
@@ -142,14 +142,14 @@ class RequestSpan implements RequestObserver {
   answering(head: Parameters<RequestObserver['answering']>[0]): void {
     this.#span.setAttributes({
       'http.response.status_code': head.status,
-      'switchyard.fallback_reason': head.fallbackReason,
+      'inglenook.fallback_reason': head.fallbackReason,
       ...(head.upstream === null ? {} : { 'gen_ai.provider.name': head.upstream }),
     });
     this.#observer.answering(head);
   }
 
   ended(state: Parameters<RequestObserver['ended']>[0]): void {
-    this.#span.setAttribute('switchyard.request.state', state);
+    this.#span.setAttribute('inglenook.request.state', state);
     if (state === 'failed' || state === 'broken') fail(this.#span, state);
     this.#span.end();
     this.#observer.ended(state);
@@ -168,12 +168,12 @@ class AttemptSpan implements AttemptObserver {
   readonly traceparent = () => headerOf(this.#span.spanContext());
 
   polled(): void {
-    this.#span.addEvent('switchyard.poll');
+    this.#span.addEvent('inglenook.poll');
     this.#observer.polled();
   }
 
   answering(contentAt: number | null): void {
-    this.#span.addEvent('switchyard.first_content');
+    this.#span.addEvent('inglenook.first_content');
     this.#observer.answering(contentAt);
   }
 
@@ -188,10 +188,10 @@ class AttemptSpan implements AttemptObserver {
       this.#span.setAttributes({
         'gen_ai.usage.input_tokens': input,
         'gen_ai.usage.output_tokens': output,
-        'switchyard.usage.estimated': estimated,
+        'inglenook.usage.estimated': estimated,
       });
     }
-    if (end.reason === OUTRUN) this.#span.setAttribute('switchyard.attempt.outrun', true);
+    if (end.reason === OUTRUN) this.#span.setAttribute('inglenook.attempt.outrun', true);
     else if (end.reason !== null) fail(this.#span, end.reason);
     this.#span.end();
     this.#observer.ended(end);

@@ -40,7 +40,7 @@ export function codeOf(error: unknown): string {
 }
 
 function unusable(error: unknown, path: string): OpenedUsage {
-  const why = error instanceof NewerSchema ? 'a newer Switchyard wrote it' : codeOf(error);
+  const why = error instanceof NewerSchema ? 'a newer Inglenook wrote it' : codeOf(error);
   return {
     kind: 'unusable',
     message: `The usage database ${path} cannot be used (${why}): no history is stored.`,

@@ -130,7 +130,7 @@ export async function openUsageStore(
   };
 }
 
-const ENDED = 'The usage database stopped working: restart Switchyard to store a history again.';
+const ENDED = 'The usage database stopped working: restart Inglenook to store a history again.';
 
 /** Next to this file, with the same extension: `.ts` in the source, `.js` in the bundle. */
 function workerUrl(): URL {

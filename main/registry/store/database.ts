@@ -64,7 +64,7 @@ export function openDatabase(path: string, nowMs: number): OpenedDatabase {
   if (second.kind === 'unusable') return second;
   const warning =
     `The registry's database ${path} was damaged (${first.failure.code}). It was kept as ${aside} and a fresh ` +
-    'one was started: add the other machines again, or restore a backup and restart Switchyard.';
+    'one was started: add the other machines again, or restore a backup and restart Inglenook.';
   return { ...second, warning };
 }
 
@@ -108,7 +108,7 @@ function ready(db: Database, path: string, nowMs: number): Attempt {
   if (rows === 0 && noted > 0) return { kind: 'damaged', failure: lossOf(noted) };
   const warning =
     rows < noted
-      ? `The registry's database ${path} holds ${rows} of ${noted} machines: add the others again, or restore a backup and restart Switchyard.`
+      ? `The registry's database ${path} holds ${rows} of ${noted} machines: add the others again, or restore a backup and restart Inglenook.`
       : null;
   return { kind: 'open', db, loaded: loadState(db), warning };
 }
@@ -138,7 +138,7 @@ function newerSchema(path: string, version: number): OpenedDatabase {
     kind: 'unusable',
     reason: 'newer_schema',
     message:
-      `The registry's database ${path} was written by a newer Switchyard (schema ${version}, this one knows ` +
+      `The registry's database ${path} was written by a newer Inglenook (schema ${version}, this one knows ` +
       `${MIGRATIONS.length}) and was left untouched: install the newer version, or move the file away to start afresh.`,
   };
 }

@@ -54,14 +54,14 @@ export function failureOf(error: unknown): StoreFailure {
 }
 
 const FIXES: Readonly<Record<FailureKind, string>> = {
-  locked: 'is in use by another program, such as a second Switchyard: stop that program',
+  locked: 'is in use by another program, such as a second Inglenook: stop that program',
   read_only:
-    'is not writable: give the user that runs Switchyard write access to the file and its folder',
+    'is not writable: give the user that runs Inglenook write access to the file and its folder',
   full: 'cannot grow: the disk is full, free some space on it',
   no_file: 'is a folder or a device: move it away, and a file of that name is created instead',
   no_folder: 'cannot be created: its folder is a file, move that away',
   damaged:
-    'is damaged: restart Switchyard, which sets the file aside and starts a fresh one, or restore a backup',
+    'is damaged: restart Inglenook, which sets the file aside and starts a fresh one, or restore a backup',
   refused: 'refused this change',
   failed: 'cannot be read or written: check the disk and the folder',
 };

@@ -82,7 +82,7 @@ export type StoreReply =
 
 const CLOSED = "The registry's database is closed.";
 const ENDED =
-  "The registry's database stopped working: restart Switchyard, and check its log if that does not help.";
+  "The registry's database stopped working: restart Inglenook, and check its log if that does not help.";
 
 /**
  * This thread's side of the connection to the database thread. Every call is answered, whatever happens to that; one

@@ -79,7 +79,7 @@ async function download(access: Access): Promise<void> {
   const blob = await access.diagnostics();
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
-  link.download = `switchyard-diagnostics-${new Date().toISOString().slice(0, 10)}.json`;
+  link.download = `inglenook-diagnostics-${new Date().toISOString().slice(0, 10)}.json`;
   link.click();
   URL.revokeObjectURL(link.href);
 }

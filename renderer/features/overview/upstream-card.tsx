@@ -126,8 +126,8 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
 
 /** The variable to set, in parts between which a line may break. */
 function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[] {
-  if (id === 'local') return ['SWITCHYARD_', 'LOCAL_', 'ENGINE_', 'URL'];
-  return ['SWITCHYARD_', `${id.toUpperCase()}_`, wants === 'key' ? 'API_KEY' : 'BASE_URL'];
+  if (id === 'local') return ['INGLENOOK_', 'LOCAL_', 'ENGINE_', 'URL'];
+  return ['INGLENOOK_', `${id.toUpperCase()}_`, wants === 'key' ? 'API_KEY' : 'BASE_URL'];
 }
 
 interface UpstreamWords extends StateText {

@@ -34,7 +34,7 @@ export function bugReportOf(row: RequestRow, labels: Labels, version: string): s
     ({ upstream, reason }) => `skipped ${upstream}: ${reason}`,
   );
   return [
-    `Switchyard ${version}, request ${row.id}, ${new Date(row.startedAt).toISOString()}`,
+    `Inglenook ${version}, request ${row.id}, ${new Date(row.startedAt).toISOString()}`,
     `${storyOf(row, labels)}.`,
     `State ${row.state}, HTTP ${row.status ?? 'not yet'}, ${row.stream ? 'streamed' : 'not streamed'}, ${row.events} events, ${row.endMs ?? 'still running,'} ms`,
     `Endpoint: ${row.endpoint}`,

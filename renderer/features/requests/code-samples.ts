@@ -97,7 +97,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   },
 };
 
-const KEY = 'SWITCHYARD_API_KEY';
+const KEY = 'INGLENOOK_API_KEY';
 
 function curlOf({ baseUrl, endpoint, model, stream, needsKey }: SampleRequest, call: Call): string {
   const body = {

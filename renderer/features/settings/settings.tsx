@@ -113,7 +113,7 @@ function TakeControl() {
     <section className="panel empty" aria-labelledby="take-control">
       <h2 id="take-control">{words.readOnly}</h2>
       <p>{words.readOnlyText}</p>
-      <CodeLine text="switchyard open" what={t.shell.locked.command} />
+      <CodeLine text="inglenook open" what={t.shell.locked.command} />
     </section>
   );
 }

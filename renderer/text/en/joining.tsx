@@ -8,14 +8,14 @@ export const joining = {
     pending: 'It will be verified in a moment.',
     verifying: 'It is being verified: this gateway sends it a short request.',
     verified: 'It is verified, and serves from now on.',
-    failed: 'It could not be verified yet. Switchyard tries again automatically.',
+    failed: 'It could not be verified yet. Inglenook tries again automatically.',
   },
   failure: (what: string, todo: string) => `${what} ${todo}`.trim(),
   see: (name: string) => `See ${name}`,
   steps: {
     engine: 'On the machine with the GPU, start its engine.',
     run: 'In a terminal on that machine, run one of these commands. Treat it like a password: it works once.',
-    installed: 'Where Switchyard is installed',
+    installed: 'Where Inglenook is installed',
     line: 'join command',
     paste: 'Or paste it into the dashboard there: Machines, “Join a gateway…”.',
     expired: 'These commands have expired.',
@@ -24,12 +24,12 @@ export const joining = {
     appears: 'The machine appears in the list within seconds and is verified immediately.',
     reading: 'Reading the install command…',
     installOnceShared:
-      'If Switchyard is not installed there: share this gateway, and an install command appears here.',
+      'If Inglenook is not installed there: share this gateway, and an install command appears here.',
     noInstall: (reason: string) => `Nothing to install from here: ${reason}`,
-    unix: 'Without Switchyard: Linux and macOS, with Node 24',
+    unix: 'Without Inglenook: Linux and macOS, with Node 24',
     windows: 'Windows PowerShell',
     installs: (version: string) =>
-      `Installs Switchyard ${version} for the user who runs it. To check it first, open the address in the command and compare its SHA-256.`,
+      `Installs Inglenook ${version} for the user who runs it. To check it first, open the address in the command and compare its SHA-256.`,
     installLine: 'install command',
     sha256: (sum: string) => (
       <>

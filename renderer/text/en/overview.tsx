@@ -174,7 +174,7 @@ export const overview = {
     paidOffTodo: 'Switch “Local only” off to let them answer.',
     openSetting: 'Open the setting',
     bare: 'Nothing is set up yet.',
-    bareTodo: 'Tell Switchyard where your engine or a hosted API is.',
+    bareTodo: 'Tell Inglenook where your engine or a hosted API is.',
     verifying: ' is being verified.',
     verifyingNote: 'It serves as soon as its checks have passed.',
     none: { subject: 'Nothing can answer now.' },

@@ -19,7 +19,7 @@ export const requests = {
     'fell-back': 'None needed a fallback.',
     failed: 'None failed.',
   },
-  kept: 'Switchyard keeps the last 1,000 answered requests and the last 1,000 that failed or were cancelled. It never stores prompts or answers.',
+  kept: 'Inglenook keeps the last 1,000 answered requests and the last 1,000 that failed or were cancelled. It never stores prompts or answers.',
   showAll: 'Show all',
   search: 'Search requests',
   searchHint: 'Id, model, app, error ( / )',

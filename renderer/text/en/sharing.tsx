@@ -43,7 +43,7 @@ export const sharing = {
     darwin: (): ReactNode =>
       'If its firewall is on, macOS asks once whether to accept incoming connections: choose Allow.',
     win32: (): ReactNode =>
-      'Windows asks once whether to let Switchyard through its firewall: allow private networks.',
+      'Windows asks once whether to let Inglenook through its firewall: allow private networks.',
     other: (port: string): ReactNode => `If this machine has a firewall, open port ${port}.`,
     none: 'Nothing to open: other machines cannot connect.',
   },

@@ -1,6 +1,6 @@
 export const shell = {
-  product: 'Switchyard',
-  pageTitle: (headline: string) => `${headline} – Switchyard`,
+  product: 'Inglenook',
+  pageTitle: (headline: string) => `${headline} – Inglenook`,
   skip: 'Skip to content',
   connecting: 'Connecting…',
   noConnection: 'No connection yet.',
@@ -32,14 +32,14 @@ export const shell = {
   },
   unreadable: (what: string) => `${what} could not be read`,
   lost: {
-    since: (time: string) => `No connection to Switchyard since ${time}.`,
+    since: (time: string) => `No connection to Inglenook since ${time}.`,
     stale: 'Showing the last known state. ',
-    retrying: 'Reconnecting… If you stopped Switchyard, start it again.',
+    retrying: 'Reconnecting… If you stopped Inglenook, start it again.',
     retry: 'Try now',
   },
   noControl: (reason: string) => (
     <>
-      <strong>You are not signed in.</strong> {reason} Run <code>switchyard open</code> on the
+      <strong>You are not signed in.</strong> {reason} Run <code>inglenook open</code> on the
       gateway’s machine for a new sign-in link.
     </>
   ),

@@ -213,7 +213,7 @@ export const doctor = {
     otherTime:
       'The gateway checked at another time. Use “Verify now” on this machine’s page there.',
     firewall:
-      'The agent answers here but not from there: usually there is a firewall in between, or it listens on an address that only this machine can reach (SWITCHYARD_AGENT_HOST).',
+      'The agent answers here but not from there: usually there is a firewall in between, or it listens on an address that only this machine can reach (INGLENOOK_AGENT_HOST).',
     cutOff: 'The gateway cannot reach this machine: fix its health check first.',
     wasBusy:
       'It works now: usually the engine was busy, or loading its model, when the gateway checked.',

@@ -188,7 +188,7 @@ test('an engine on a machine without a GPU can be used directly, by the line tha
   const engine = await startVllm();
   const report = await diagnose({ agent, gpus, engine });
   expect(named(report, 'GPU count >0')[0]?.remedy).toBe(
-    `Install it. If it has none, let Switchyard use the engine directly: switchyard set local.baseUrl ${engine.url}`,
+    `Install it. If it has none, let Inglenook use the engine directly: inglenook set local.baseUrl ${engine.url}`,
   );
 });
 
@@ -215,7 +215,7 @@ test('one bound port is enough for the agent’s checks to pass', async () => {
 });
 
 test.each([
-  ['with another key', { signature: 'A'.repeat(86) + '==' }, /SWITCHYARD_DATA_DIR/],
+  ['with another key', { signature: 'A'.repeat(86) + '==' }, /INGLENOOK_DATA_DIR/],
   ['that loads a model', { status: 'loading' }, /wait/],
 ])('the doctor fails the health check for an agent %s', async (_, said, remedy) => {
   const { expected } = await startAgent(said);
@@ -279,7 +279,7 @@ test('an engine that wants a key is one thing to do: no other check asks for a m
     { server: 'llama.cpp' },
   );
   const report = await diagnose({ agent, engine });
-  expect(named(report, 'engine_health ok')[0]?.remedy).toContain('SWITCHYARD_ENGINE_API_KEY');
+  expect(named(report, 'engine_health ok')[0]?.remedy).toContain('INGLENOOK_ENGINE_API_KEY');
   expect(named(report, 'test inference returns choices')[0]?.remedy).toBe(
     'Fix the failed check above first.',
   );
@@ -304,7 +304,7 @@ test('an agent on loopback that has joined a remote gateway is said to be out of
   const report = await diagnose({ agent, engine: await startVllm() });
   expect(report.ok).toBe(false);
   expect(named(report, 'agent port bound')).toMatchObject([
-    { passed: false, remedy: expect.stringContaining('SWITCHYARD_AGENT_HOST') },
+    { passed: false, remedy: expect.stringContaining('INGLENOOK_AGENT_HOST') },
   ]);
 });
 
@@ -337,7 +337,7 @@ test('the doctor shows the gateway’s verdict, and a refusal there is a failure
 test.each([
   ['is held by a program that does not answer', () => serveNothing()],
   ['could not be bound', () => Promise.resolve(1)],
-])('a port that %s is not free for Switchyard', async (says, portOf) => {
+])('a port that %s is not free for Inglenook', async (says, portOf) => {
   const port = await portOf();
   const { expected } = await startAgent();
   const taken = new Map(says === 'could not be bound' ? [[port, 'it is in use']] : []);

@@ -51,7 +51,7 @@ async function gateway(): Promise<TestGateway> {
 }
 
 async function agentOf(home: TestGateway, others: readonly string[] = []) {
-  const directory = mkdtempSync(join(tmpdir(), 'switchyard-pool-link-'));
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-pool-link-'));
   const clock = createManualClock();
   const http = createHttpClient();
   onTestFinished(() => {

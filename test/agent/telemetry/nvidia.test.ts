@@ -398,6 +398,6 @@ test('nothing that the NVIDIA collector started outlives a stop, and no timer st
 });
 
 test('nvidia-smi gets no more of the environment than it needs', async () => {
-  const { tools } = started('echo "[$SWITCHYARD_API_KEYS$HOSTED_A_API_KEY]"\n/bin/sleep 1000');
+  const { tools } = started('echo "[$INGLENOOK_API_KEYS$HOSTED_A_API_KEY]"\n/bin/sleep 1000');
   expect(await (await tools.run(1)).printed).toBe('[]\n');
 });

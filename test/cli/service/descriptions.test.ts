@@ -24,7 +24,7 @@ const has = (tool: string) => spawnSync(tool, ['--version']).error === undefined
 /** The objections of systemd to a unit; empty where it takes it. */
 function verified(unit: string, ...scope: readonly string[]): string {
   const directory = temporaryDirectory();
-  const file = join(directory, 'switchyard.service');
+  const file = join(directory, 'inglenook.service');
   writeFileSync(file, unit);
   mkdirSync(join(directory, 'runtime'));
   const env = { ...process.env, XDG_RUNTIME_DIR: join(directory, 'runtime') };
@@ -59,29 +59,29 @@ test('words in a unit are quoted, so that blanks, percent signs and dollars stay
   expect(unit).toContain(
     String.raw`ExecStart="/usr/bin/node" "/opt/a b/$$HOME/%%h/\"q\"\\.js" "start"`,
   );
-  expect(unit).toContain('Environment="SWITCHYARD_DATA_DIR=/data/50%%"');
+  expect(unit).toContain('Environment="INGLENOOK_DATA_DIR=/data/50%%"');
 });
 
 test('the unit of the machine has a user and a data directory of its own, and sees the GPU', () => {
   const unit = systemdUnit(PROGRAM, 'system');
   expect(unit).toContain('DynamicUser=yes');
-  expect(unit).toContain('Environment="SWITCHYARD_DATA_DIR=%S/switchyard"');
+  expect(unit).toContain('Environment="INGLENOOK_DATA_DIR=%S/inglenook"');
   expect(unit).not.toMatch(/^(PrivateDevices|ProtectClock|MemoryDenyWriteExecute)=/m);
 });
 
 test.each([
-  ['/home/ann/.nvm/bin/node', '/usr/lib/switchyard/main.js', '/home/ann/.nvm/bin/node'],
-  ['/usr/bin/node', '/root/switchyard/main.js', '/root/switchyard/main.js'],
-  ['/usr/bin/node', '/usr/lib/switchyard/main.js', null],
+  ['/home/ann/.nvm/bin/node', '/usr/lib/inglenook/main.js', '/home/ann/.nvm/bin/node'],
+  ['/usr/bin/node', '/root/inglenook/main.js', '/root/inglenook/main.js'],
+  ['/usr/bin/node', '/usr/lib/inglenook/main.js', null],
 ])('a service of the machine that would run %s %s cannot read %s', (node, script, hidden) => {
   expect(hiddenPath({ command: [node, script, 'start'], dataDirectory: null })).toBe(hidden);
 });
 
 test('a service without a data directory of its own gets no environment', () => {
   const program = { ...PROGRAM, dataDirectory: null };
-  expect(systemdUnit(program, 'user')).not.toContain('SWITCHYARD_');
-  expect(launchdPlist(program)).not.toContain('SWITCHYARD_');
-  expect(taskXml(program, 'ann')).not.toContain('SWITCHYARD_');
+  expect(systemdUnit(program, 'user')).not.toContain('INGLENOOK_');
+  expect(launchdPlist(program)).not.toContain('INGLENOOK_');
+  expect(taskXml(program, 'ann')).not.toContain('INGLENOOK_');
 });
 
 const PLISTUTIL = has('plistutil');
@@ -117,9 +117,9 @@ test.runIf(has('python3'))(
       input: launchdPlist(PROGRAM),
     });
     expect(JSON.parse(read)).toMatchObject({
-      Label: 'switchyard',
+      Label: 'inglenook',
       ProgramArguments: PROGRAM.command,
-      EnvironmentVariables: { SWITCHYARD_DATA_DIR: PROGRAM.dataDirectory },
+      EnvironmentVariables: { INGLENOOK_DATA_DIR: PROGRAM.dataDirectory },
       RunAtLoad: true,
       KeepAlive: { SuccessfulExit: false },
     });
@@ -144,11 +144,11 @@ print('\\n'.join(each.tag.split('}')[1] + '=' + (each.text or '').strip() for ea
 
 test('each service manager gets its file where it looks for it, under the name that all commands use', () => {
   const user = userService(PROGRAM, '/home/ann/.config');
-  expect(user.file).toBe('/home/ann/.config/systemd/user/switchyard.service');
+  expect(user.file).toBe('/home/ann/.config/systemd/user/inglenook.service');
   const agent = launchdService(PROGRAM, { home: '/Users/ann', uid: 501, logDirectory: '/logs' });
-  expect(agent.file).toBe('/Users/ann/Library/LaunchAgents/switchyard.plist');
+  expect(agent.file).toBe('/Users/ann/Library/LaunchAgents/inglenook.plist');
   expect(agent.install.at(-1)).toEqual(['launchctl', 'bootstrap', 'gui/501', agent.file]);
-  expect(agent.remove).toEqual([['launchctl', 'bootout', 'gui/501/switchyard']]);
+  expect(agent.remove).toEqual([['launchctl', 'bootout', 'gui/501/inglenook']]);
   const task = scheduledTask(PROGRAM, { user: 'ann', dataDirectory: 'C:\\Data' });
   expect(task.file).toBe('C:\\Data\\service.xml');
   expect(task.install[0]).toContain(task.file);

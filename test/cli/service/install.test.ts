@@ -21,11 +21,11 @@ function home() {
   const env = {
     HOME: directory,
     PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
-    SWITCHYARD_DATA_DIR: join(directory, 'data'),
+    INGLENOOK_DATA_DIR: join(directory, 'data'),
   };
   return {
-    unit: join(directory, '.config/systemd/user/switchyard.service'),
-    dataDirectory: env.SWITCHYARD_DATA_DIR,
+    unit: join(directory, '.config/systemd/user/inglenook.service'),
+    dataDirectory: env.INGLENOOK_DATA_DIR,
     run: (...args: readonly string[]) => startProgram(env, 'service', ...args).ended,
     uninstall: () => startProgram(env, 'uninstall').ended,
     calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trimEnd().split('\n') : []),
@@ -43,7 +43,7 @@ test.runIf(isLinux)(
     // A checkout is not deleted, but its service goes.
     expect((await uninstall()).stderr).toContain('delete that folder yourself');
     expect(existsSync(unit)).toBe(false);
-    expect(calls()).toContain('--user disable --now switchyard.service');
+    expect(calls()).toContain('--user disable --now inglenook.service');
     writeFileSync(unit, 'ExecStart="/usr/bin/node" "/opt/other/headless.js" "start"');
     await uninstall();
     expect(existsSync(unit)).toBe(true);
@@ -61,26 +61,26 @@ test.runIf(isLinux)(
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`Installed ${unit}; the service is running.`);
     expect(stdout).toContain('loginctl enable-linger');
-    expect(readFileSync(unit, 'utf8')).toContain(`SWITCHYARD_DATA_DIR=${dataDirectory}`);
+    expect(readFileSync(unit, 'utf8')).toContain(`INGLENOOK_DATA_DIR=${dataDirectory}`);
     expect(readFileSync(unit, 'utf8')).toMatch(/^ExecStart=".*node" ".*headless\.js" "start"$/m);
     expect(calls()).toEqual([
       '--user show-environment',
       '--user daemon-reload',
-      '--user enable switchyard.service',
-      '--user restart switchyard.service',
+      '--user enable inglenook.service',
+      '--user restart inglenook.service',
     ]);
     const json = JSON.parse((await run('status', '--json')).stdout) as object;
     expect(json).toEqual({ file: unit, isInstalled: true, isRunning: true });
     endsWith(3);
     expect(await run('status')).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('not running: see journalctl --user -u switchyard'),
+      stdout: expect.stringContaining('not running: see journalctl --user -u inglenook'),
     });
     endsWith(0);
     expect((await run('remove')).stdout).toContain(`Removed ${unit}.`);
     expect(existsSync(unit)).toBe(false);
     expect(calls().slice(-2)).toEqual([
-      '--user disable --now switchyard.service',
+      '--user disable --now inglenook.service',
       '--user daemon-reload',
     ]);
     expect(await run('remove')).toMatchObject({ code: 0 });
@@ -126,9 +126,9 @@ test.runIf(isLinux)(
   async () => {
     const { run } = home();
     const meant = relative(process.cwd(), join(temporaryDirectory(), 'data'));
-    const env = { PATH: process.env['PATH'] ?? '', SWITCHYARD_DATA_DIR: meant };
+    const env = { PATH: process.env['PATH'] ?? '', INGLENOOK_DATA_DIR: meant };
     const printed = await startProgram(env, 'service', 'install', '--print').ended;
-    expect(printed.stdout).toContain(`SWITCHYARD_DATA_DIR=${resolve(meant)}"`);
+    expect(printed.stdout).toContain(`INGLENOOK_DATA_DIR=${resolve(meant)}"`);
     expect((await run('install', '--print')).stdout).not.toContain('..');
   },
 );

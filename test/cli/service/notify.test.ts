@@ -75,9 +75,9 @@ test.runIf(process.platform !== 'win32')(
     const cli = startProgram({
       PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
       NOTIFY_SOCKET: '/run/test/notify',
-      SWITCHYARD_DATA_DIR: temporaryDirectory(),
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT: 'false',
+      INGLENOOK_DATA_DIR: temporaryDirectory(),
+      INGLENOOK_PORT: '0',
+      INGLENOOK_AGENT: 'false',
     });
     await cli.printed(/Dashboard: /);
     const lines = () => (existsSync(told) ? readFileSync(told, 'utf8') : '');
@@ -112,9 +112,9 @@ test.runIf(CAN_RECEIVE)(
     await expect.poll(() => heard).toContain('bound');
     const cli = startProgram({
       NOTIFY_SOCKET: socket,
-      SWITCHYARD_DATA_DIR: temporaryDirectory(),
-      SWITCHYARD_PORT: '0',
-      SWITCHYARD_AGENT: 'false',
+      INGLENOOK_DATA_DIR: temporaryDirectory(),
+      INGLENOOK_PORT: '0',
+      INGLENOOK_AGENT: 'false',
     });
     await expect.poll(() => heard).toContain('READY=1');
     cli.kill('SIGTERM');

@@ -13,7 +13,7 @@ import { listening } from '../../support/listening.ts';
 async function startOnTakenPort() {
   const other = createServer();
   const port = await listening(other);
-  const loaded = loadConfig({ SWITCHYARD_PORT: String(port) }, {});
+  const loaded = loadConfig({ INGLENOOK_PORT: String(port) }, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const said: string[] = [];
   const clock = createManualClock();
@@ -49,7 +49,7 @@ test('a start whose port stays taken gives up after 5 s and names the port', asy
 
 /** A gateway on loopback, whose requests wait for the test to answer. */
 async function startWaiting() {
-  const loaded = loadConfig({ SWITCHYARD_PORT: '0' }, {});
+  const loaded = loadConfig({ INGLENOOK_PORT: '0' }, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const running: ServerResponse[] = [];
   const makeServer = () =>

@@ -31,7 +31,7 @@ function unreadable(script: string): readonly string[] {
 const URL = 'http://192.168.1.10:47900';
 const INSTALLER = windowsInstaller({
   url: URL,
-  name: 'switchyard-gateway',
+  name: 'inglenook',
   version: '0.1.0',
   sha256: '0'.repeat(64),
 });

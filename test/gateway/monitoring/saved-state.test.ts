@@ -20,7 +20,7 @@ import { firstTokens } from '../../support/machine.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
 
 function configOf(engineUrl: string): Config {
-  const loaded = loadConfig({ SWITCHYARD_LOCAL_ENGINE_URL: engineUrl }, {});
+  const loaded = loadConfig({ INGLENOOK_LOCAL_ENGINE_URL: engineUrl }, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   return loaded.config;
 }

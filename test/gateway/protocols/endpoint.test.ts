@@ -28,9 +28,9 @@ test('an endpoint checks its own fields and no others', async () => {
 test('a call goes to the path of its endpoint, under the API version of the upstream', () => {
   const loaded = loadConfig(
     {
-      SWITCHYARD_HOSTED_A_BASE_URL: 'http://hosted.test/v1',
-      SWITCHYARD_HOSTED_A_MODEL: 'm',
-      SWITCHYARD_ONDEMAND_BASE_URL: 'http://engine.test/v1',
+      INGLENOOK_HOSTED_A_BASE_URL: 'http://hosted.test/v1',
+      INGLENOOK_HOSTED_A_MODEL: 'm',
+      INGLENOOK_ONDEMAND_BASE_URL: 'http://engine.test/v1',
     },
     {},
   );

@@ -22,7 +22,7 @@ const URLS = at(Object.fromEntries(Object.values(NAMES).map((id) => [id, `http:/
 function world(models: readonly string[] | null, settings: Readonly<Record<string, string>>) {
   const env = Object.entries({ ...URLS, ...settings });
   const loaded = loadConfig(
-    Object.fromEntries(env.map(([name, value]) => [`SWITCHYARD_${name}`, value])),
+    Object.fromEntries(env.map(([name, value]) => [`INGLENOOK_${name}`, value])),
     {},
   );
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join());

@@ -305,7 +305,7 @@ test('damage to pages under a running store is reported, and the next start sets
   expect(told.flat().length).toBeLessThan(300);
   const results = await Promise.all(ids.map((id) => store.write([put({ id, sequence: 1 })])));
   const messages = results.map((result) => (result.kind === 'unwritten' ? result.message : ''));
-  expect(messages.join()).toMatch(/is damaged: restart Switchyard|cannot be read or written/);
+  expect(messages.join()).toMatch(/is damaged: restart Inglenook|cannot be read or written/);
   expect(lines.some((line) => line.startsWith('store_unwritten'))).toBe(true);
   await store.close();
   expect(openHere(path).warning).toContain('a fresh one was started');

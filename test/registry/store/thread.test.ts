@@ -5,7 +5,7 @@ import type { StoreChange } from '../../../main/registry/store/store.ts';
 import { put, storedProvider } from '../../support/store.ts';
 
 const ENDED =
-  "The registry's database stopped working: restart Switchyard, and check its log if that does not help.";
+  "The registry's database stopped working: restart Inglenook, and check its log if that does not help.";
 const STATE = '{ providers: [], enrollments: [], documents: {} }';
 const OPENS = `parentPort.postMessage({ kind: 'opening', opening: { kind: 'open', state: ${STATE}, unreadable: [], warning: null } });`;
 

@@ -40,7 +40,7 @@ test('a file that another program holds is locked, and opens once released', asy
   const { reason, message } = await unusable(path);
   expect(reason).toBe('locked');
   expect(message).toBe(
-    `The registry's database ${path} is in use by another program, such as a second Switchyard: stop that program (SQLITE_BUSY).`,
+    `The registry's database ${path} is in use by another program, such as a second Inglenook: stop that program (SQLITE_BUSY).`,
   );
   other.exec('ROLLBACK');
   expect((await openTestStore(path)).state.providers).toHaveLength(1);
@@ -53,7 +53,7 @@ test('a file that may only be read is read_only, and stays as it is', async () =
   const before = readFileSync(path);
   const { reason, message } = await unusable(path);
   expect(reason).toBe('read_only');
-  expect(message).toContain(`${path} is not writable: give the user that runs Switchyard`);
+  expect(message).toContain(`${path} is not writable: give the user that runs Inglenook`);
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
@@ -71,7 +71,7 @@ test('a schema of a newer version is refused, and the file stays as it is', asyn
   const before = readFileSync(path);
   const { reason, message } = await unusable(path);
   expect(reason).toBe('newer_schema');
-  expect(message).toMatch(/written by a newer Switchyard \(schema 2, this one knows 1\)/);
+  expect(message).toMatch(/written by a newer Inglenook \(schema 2, this one knows 1\)/);
   expect(message).toContain('install the newer version, or move the file away');
   expect(readFileSync(path).equals(before)).toBe(true);
 });

@@ -10,10 +10,10 @@ import { createProviders } from './providers.ts';
 import { createRequests } from './requests.ts';
 import { INITIAL_STATE, reduceWindow, type WindowAction } from './window-state.ts';
 
-export type Switchyard = ReturnType<typeof connectSwitchyard>;
+export type Inglenook = ReturnType<typeof connectInglenook>;
 
 /** Redeems the code in the address, if any, and follows the feed as long as the page is open. */
-export function connectSwitchyard(page: Window) {
+export function connectInglenook(page: Window) {
   const store = createStore();
   const client = createClient({
     fetch: page.fetch.bind(page),
