@@ -133,12 +133,13 @@ test('the page of errors has each code of gateway and agent once, with its cause
   expect(rows.toSorted()).toEqual([...new Set(codes)].toSorted());
 });
 
-test('each decision has its four parts and a line in the index', () => {
+test('each of at most twenty decisions has its four parts and a line in the index', () => {
   const folder = 'docs/contributing/decisions';
   const files = globSync('*.md', { cwd: join(ROOT, folder) }).filter(
     (name) => name !== 'README.md',
   );
-  expect(files.length).toBeGreaterThan(40);
+  // One more until the client of our own is gone.
+  expect(files.length).toBeLessThanOrEqual(21);
   const index = read(`${folder}/README.md`);
   const parts = ['Question', 'Choice', 'Reason', 'What would change it'];
   const isWhole = (page: string) =>
@@ -163,11 +164,12 @@ test('every file and folder that a page names in code style exists', () => {
   expect(dead).toEqual([]);
 });
 
-test('each term of docs/contributing/glossary.md appears once and says where it is at home', () => {
+test('the glossary has at most forty terms, each once, with its home in the code', () => {
   const rows = [
     ...read('docs/contributing/glossary.md').matchAll(/^\| (.+?) +\| .+? +\| (.*?) *\|$/gm),
   ].filter(([, term = '']) => term !== 'term' && !/^-+$/.test(term));
-  expect(rows.length).toBeGreaterThan(60);
+  expect(rows.length).toBeGreaterThan(20);
+  expect(rows.length).toBeLessThanOrEqual(40);
   const terms = rows.map(([, term]) => term);
   expect(terms.filter((term, at) => terms.indexOf(term) !== at)).toEqual([]);
   const isPath = (place: string) => /^`[a-z]+\/[\w./-]*`$/.test(place);

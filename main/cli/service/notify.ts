@@ -38,9 +38,7 @@ function watchdogMs(env: ServiceNotifierDeps['env'], pid: number): number {
   return Number.isFinite(microseconds) ? microseconds / 1000 : 0;
 }
 
-/**
- * Uses systemd's own tool, because Node has no Unix domain datagram sockets (docs/contributing/decisions/service.md).
- */
+/** Uses systemd's own tool, because Node has no Unix domain datagram sockets. */
 export function notifySystemd(env: NodeJS.ProcessEnv, onError: (why: string) => void) {
   return (state: string) => {
     const { NOTIFY_SOCKET, PATH } = env;
