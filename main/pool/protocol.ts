@@ -214,8 +214,7 @@ export const POOL_TIMES: PoolTimes = {
 export const ANSWERS_AT_ONCE = 50;
 /**
  * Machines written by other gateways that it applies before it turns to requests again, in a few milliseconds. On busy
- * cores each piece waits for its turn, so smaller pieces would let a gateway fall further behind
- * (docs/understand/performance.md#pool).
+ * cores each piece waits for its turn, so smaller pieces would let a gateway fall further behind.
  */
 export const MACHINES_AT_ONCE = 125;
 
