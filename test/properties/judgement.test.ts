@@ -10,7 +10,29 @@ import { turns } from '../support/report.ts';
 import { controlOf, startMachine, startTier } from '../support/tier.ts';
 import { answers, error, type Script, startUpstream, type Upstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { createHastyClock, type HastyClock } from './routing-worlds.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
+
+/** A clock that stands still except for the pauses before a call, which pass by themselves. */
+interface HastyClock extends ManualClock {
+  /** The tick by which the last call to be sent must have content. */
+  deadline(): number;
+}
+
+function createHastyClock(): HastyClock {
+  const clock = createManualClock();
+  let deadline = 0;
+  return {
+    ...clock,
+    deadline: () => deadline,
+    after(ms, fn) {
+      const cancel = clock.after(ms, fn);
+      // The name of the callback tells who waits: `sleep` for a pause, an attempt for its deadline.
+      if (fn.name === 'wake') queueMicrotask(() => clock.advance(ms));
+      if (fn.name === '#onTime') deadline = clock.ticks() + ms;
+      return cancel;
+    },
+  };
+}
 
 /*
  * What the window claims, held against what the next request does, over random histories of requests, checks, tests and
