@@ -42,7 +42,6 @@ import type { ElectronApi, OwnHost } from './desktop/shell.ts';
 import { openTrayPanel } from './desktop/tray.ts';
 import { updateMeans } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
-import { openTracing } from './gateway/monitoring/tracing.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { readTextFile, replaceFile } from './platform/files.ts';
@@ -221,7 +220,6 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
       clock: systemClock,
       random: Math.random,
       log,
-      tracing: await openTracing(process.env, { clock: systemClock, log }),
       onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
     },
   );

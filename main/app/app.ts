@@ -19,7 +19,6 @@ import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
 import { NO_OTHERS } from '../gateway/other-gateways.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
-import { NO_TRACING, type Tracing } from '../gateway/monitoring/tracing.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
@@ -56,8 +55,6 @@ export interface HostEdges {
   readonly openUsage?: typeof openUsageStore;
   /** Left out if the owner's use of the machine cannot be observed. */
   readonly hostActivity?: HostActivity;
-  /** Left out if nothing is traced. */
-  readonly tracing?: Tracing;
   /** Left out under plain Node. */
   readonly startHelper?: StartTool;
   readonly clock: Clock;
@@ -146,7 +143,6 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   const gateway: Gateway = createGateway({
     ...common,
     keys,
-    tracing: edges.tracing ?? NO_TRACING,
     settings: config,
     ...localOf(engine, () => providers.pick(), machine),
     providers: providers.forGateway,

@@ -6,7 +6,6 @@ import { ownCommand, VERSION } from '../platform/process.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
 import { loadSavedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { openTracing } from '../gateway/monitoring/tracing.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -45,7 +44,6 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
       clock: systemClock,
       random: Math.random,
       log,
-      tracing: await openTracing(env, { clock: systemClock, log }),
       onPortTaken: output.warn,
     },
   );

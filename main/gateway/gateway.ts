@@ -23,7 +23,6 @@ import {
   type Started,
 } from './api/lifecycle.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
-import type { Tracing } from './monitoring/tracing.ts';
 import type { OtherGateways } from './other-gateways.ts';
 import { joulesPerTokenIn } from './usage/recorder.ts';
 import type { RequestListener } from 'node:http';
@@ -67,7 +66,6 @@ export interface GatewayDeps
   extends Pick<MonitorDeps, Shared>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
   readonly keys: NamedKeys;
-  readonly tracing: Tracing;
   readonly providers: GatewayProviders;
   readonly others: OtherGateways;
   readonly gpus: () => readonly GpuFigures[];
@@ -174,7 +172,7 @@ export function createGateway(deps: GatewayDeps) {
     ...limits,
     ...learnt,
     noteDropped: logDroppedFields(log),
-    observe: (asked) => deps.tracing.follow(asked, logs.begin(asked)),
+    observe: logs.begin,
     inFlightAt: others.inFlightBeside(stats),
     isRunning: stats.isRunning,
     remotesIn,
@@ -223,7 +221,7 @@ export function createGateway(deps: GatewayDeps) {
       stopChecks();
       others.stop();
       await lifecycle.stop(graceMs);
-      await Promise.all([monitor.flush(), deps.keys.flush(), deps.tracing.close()]);
+      await Promise.all([monitor.flush(), deps.keys.flush()]);
     },
   };
 }

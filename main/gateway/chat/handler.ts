@@ -1,5 +1,4 @@
 import type {
-  IncomingHttpHeaders,
   IncomingMessage,
   OutgoingHttpHeaders,
   ServerResponse,
@@ -50,23 +49,18 @@ export interface ChatDeps extends RouterDeps {
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
   readonly preference: Pick<Preference, 'id'>;
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
-  readonly observe: (asked: Asked & TracedCall) => RequestObserver;
+  readonly observe: (asked: Asked) => RequestObserver;
 }
 
 /** What the row of a request shows before it is routed. */
 interface Asked {
   readonly id: string;
+  readonly upstreamPath: string;
   /** As the caller named it, which may be an alias. */
   readonly model: string | null;
   readonly stream: boolean;
   readonly caller: RequestCaller;
   readonly key: string | null;
-}
-
-/** What only a trace shows. */
-interface TracedCall {
-  readonly upstreamPath: string;
-  readonly headers: IncomingHttpHeaders;
 }
 
 interface Caller {
@@ -160,7 +154,6 @@ async function answer(
     caller: from,
     key,
     upstreamPath: request.endpoint.upstreamPath,
-    headers,
   });
   const asked = { request, headers, authorization, chatForm, volatileParts };
   const call = callOf(asked, config, deps);

@@ -125,7 +125,6 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
 }
 
 class OpenRequest implements RequestObserver {
-  readonly traceparent = null;
   readonly row: MutableRow;
   /** In clock ticks. */
   readonly begunAt: number;
@@ -182,7 +181,6 @@ function both(a: Tokens, b: Tokens): Tokens {
 }
 
 class OpenAttempt implements AttemptObserver {
-  readonly traceparent = null;
   readonly #request: OpenRequest;
   readonly #start: AttemptStart;
   readonly #row: Mutable<AttemptRow>;

@@ -255,7 +255,6 @@ function send(
     call,
     id,
     changes,
-    traceparent: (open?.observer ?? observer).traceparent?.() ?? null,
     deadline,
     hungAt: patience === 'until_hung' ? (engineCall?.hungAt ?? null) : null,
     idleTimeoutMs: config.routing.idleTimeoutMs,

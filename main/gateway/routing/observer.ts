@@ -40,13 +40,8 @@ export interface AttemptEnd {
   readonly isRecalled: boolean;
 }
 
-/** Gives the `traceparent` header of the next call. */
-export type Traceparent = () => string;
-
 /** One attempt, from its first call to its end, which is reported once; the polls of a cold start are one attempt. */
 export interface AttemptObserver {
-  /** As of a request, for the next poll of a cold start. */
-  readonly traceparent: Traceparent | null;
   /** A further poll of a starting upstream, which does not count as a request. */
   polled(): void;
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
@@ -58,8 +53,6 @@ export interface AttemptObserver {
 
 /** One chat completion: the upstreams called and the outcomes, never the content. */
 export interface RequestObserver {
-  /** Null leaves the caller's as it is. */
-  readonly traceparent: Traceparent | null;
   /** Its first call was sent. */
   attemptStarted(start: AttemptStart): AttemptObserver;
   answering(head: {

@@ -27,7 +27,6 @@ import {
 } from './adjustments.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Unanswered } from './failure.ts';
-import { inTrace } from './headers.ts';
 import { withoutKeys } from './own-secrets.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import type { Spent } from '../protocols/usage.ts';
@@ -38,8 +37,6 @@ export interface ExchangePlan {
   readonly id: string;
   /** What this upstream does not take as it is. */
   readonly changes: ReadonlySet<Adjustment>;
-  /** Null leaves the caller's as it is. */
-  readonly traceparent: string | null;
   /** For the first content, in clock ticks. */
   readonly deadline: number;
   /** When a silent call is given up before its deadline, as far as is known now; null: never. */
@@ -117,10 +114,10 @@ export class PendingCall implements ResponseListener {
   #contentAt: number | null = null;
 
   constructor(plan: ExchangePlan, deps: ExchangeDeps) {
-    const { call, changes, signal, traceparent } = plan;
+    const { call, changes, signal } = plan;
     this.plan = plan;
     this.#deps = deps;
-    this.request = inTrace(call.write(changes), traceparent);
+    this.request = call.write(changes);
     this.#mode = changes.has('without_stream') && call.mode === 'assemble' ? 'whole' : call.mode;
     this.#idleTimeoutMs = plan.idleTimeoutMs;
     const { promise, resolve } = Promise.withResolvers<Seen>();

@@ -40,18 +40,6 @@ function without(names: ReadonlySet<string>, headers: readonly string[]): string
   return headers.filter((_, at) => !names.has(headers[at - (at % 2)] ?? ''));
 }
 
-const TRACEPARENT: ReadonlySet<string> = new Set(['traceparent']);
-
-/** The request with this `traceparent` in place of the caller's; with null as it is. */
-export function inTrace<T extends { readonly headers: readonly string[] }>(
-  request: T,
-  traceparent: string | null,
-): T {
-  if (traceparent === null) return request;
-  const others = without(TRACEPARENT, request.headers);
-  return { ...request, headers: [...others, 'traceparent', traceparent] };
-}
-
 export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {
   return passedHeaders(upstream, TO_CALLER);
 }

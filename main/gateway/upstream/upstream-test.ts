@@ -76,7 +76,7 @@ async function sendAdjusted(
   const limits = { deadline, hungAt: null, idleTimeoutMs, signal: NEVER };
   let changes = adjustments.at(id, call.model);
   for (;;) {
-    const plan = { call, id, changes, traceparent: null, onContent() {}, ...limits };
+    const plan = { call, id, changes, onContent() {}, ...limits };
     const pending = new PendingCall(plan, deps);
     pending.send();
     const seen = await pending.seen;
