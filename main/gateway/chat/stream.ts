@@ -9,6 +9,8 @@ import type { RoutedRequest } from '../routing/candidates.ts';
 import type { Turn, Walk } from '../routing/walk.ts';
 import { restTranslator, type StreamTranslator } from '../protocols/answer-translation.ts';
 import type { AnswerSeen, StreamSeen } from '../upstream/exchange.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
+import { errorWithout } from '../upstream/own-secrets.ts';
 import { type Called, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
@@ -48,8 +50,7 @@ export function relayToEnd(
   const translator = call.translator?.createStream() ?? null;
   const sent = mayResume(request, walk, context) ? createSentBytes() : null;
   const stream = { format, res, context, deps, request, translator, sent };
-  const { endpoint } = call;
-  const first = relayStream({ endpoint, seen, attempt, hidesUsage, splice: null }, stream);
+  const first = relayStream({ call, seen, attempt, hidesUsage, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, turn, walk, stream);
 }
@@ -62,13 +63,13 @@ function mayResume(request: ChatRequest, walk: Walk, { config }: RoutedRequest):
 
 function relayStream(
   {
-    endpoint,
+    call,
     seen,
     attempt,
     hidesUsage,
     splice,
   }: {
-    readonly endpoint: ApiEndpoint;
+    readonly call: UpstreamCall;
     readonly seen: StreamSeen;
     readonly attempt: Attempt;
     readonly hidesUsage: boolean;
@@ -80,6 +81,7 @@ function relayStream(
     observer,
     target: { promptBytes },
   } = attempt;
+  const { endpoint } = call;
   const meter = new UsageMeter(hidesUsage);
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
@@ -104,7 +106,7 @@ function relayStream(
     if (told !== null && kind === 'complete') return told;
     return tokensOfPart({ told, output: meter.relayed }, { endpoint, promptBytes });
   };
-  return recorded(relayed, attempt, { used, endpoint, context, deps });
+  return recorded(relayed, attempt, { used, call, context, deps });
 }
 
 /** Of an answer in the upstream's own words; a later request may go to an upstream that never saw them. */
@@ -123,22 +125,27 @@ async function recorded(
   attempt: Attempt,
   {
     used,
-    endpoint,
+    call,
     context,
     deps: { circuits, clock },
   }: Pick<StreamContext, 'context' | 'deps'> & {
     readonly used: (end: RelayEnd) => Tokens | null;
-    readonly endpoint: ApiEndpoint;
+    readonly call: UpstreamCall;
   },
 ): Promise<RelayEnd> {
-  const end = await relayed;
+  const end = withErrorMasked(await relayed, call);
   const { id, target } = attempt;
   attempt.used(used(end));
-  const failure = failureIn(end, { upstream: target.upstream, endpoint }, clock.now());
+  const failure = failureIn(end, call, clock.now());
   record(end, attempt, failure);
   if (failure !== null && !isRemoved(id, circuits))
     circuits.excludeAfter(id, failure, { model: target.model, epoch: context.epoch });
   return end;
+}
+
+function withErrorMasked(end: RelayEnd, { secrets }: UpstreamCall): RelayEnd {
+  if (end.kind !== 'broken' || end.error === null) return end;
+  return { ...end, error: errorWithout(secrets, end.error) };
 }
 
 /** What an error within an answer says of the upstream: that its quota is used up, that it is busy; null for nothing. */
@@ -241,7 +248,7 @@ function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd
   const { seen } = next;
   switch (seen.kind) {
     case 'stream':
-      return relayStream({ ...next, endpoint: next.call.endpoint, seen }, stream);
+      return relayStream({ ...next, seen }, stream);
     case 'answer':
       return writeWhole(seen, next, stream);
     case 'bytes':

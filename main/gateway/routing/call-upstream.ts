@@ -16,12 +16,7 @@ import type { Adjustment, Adjustments } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
-import {
-  bodyWithout,
-  headersWithout,
-  keysCovered,
-  type OwnSecrets,
-} from '../upstream/own-secrets.ts';
+import { withoutSecrets } from '../upstream/own-secrets.ts';
 import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
@@ -353,16 +348,6 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
   if (translator === null || seen.kind !== 'answer') return seen;
   const whole = translator.whole(seen.body, request.stream);
   return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
-}
-
-function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
-  if (!('headers' in seen) || secrets.texts.length === 0) return seen;
-  const headers = headersWithout(secrets, seen.headers);
-  if (seen.kind === 'status') return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
-  // An assembled answer may hold a key that none of its pieces held whole.
-  if (seen.kind === 'answer')
-    return { ...seen, headers, body: keysCovered(seen.body, secrets.keys) };
-  return headers === seen.headers ? seen : { ...seen, headers };
 }
 
 /** Null if no silence says that the engine has hung. */

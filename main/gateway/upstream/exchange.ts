@@ -27,7 +27,6 @@ import {
 } from './adjustments.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Unanswered } from './failure.ts';
-import { withoutKeys } from './own-secrets.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import type { Spent } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
@@ -155,7 +154,7 @@ export class PendingCall implements ResponseListener {
       this.#abort({ kind: 'bad', detail: problem });
       return;
     }
-    const { endpoint, request, secrets } = this.plan.call;
+    const { endpoint, request } = this.plan.call;
     const { followsToolResult } = request;
     const format = endpoint.answer;
     this.#reader =
@@ -164,10 +163,6 @@ export class PendingCall implements ResponseListener {
         : readerFor({ format, mode: this.#mode, followsToolResult }, headers);
     if (coding !== 'identity' && isDecodable(coding) && this.#exchange !== null)
       this.#exchange = decoded(this.#exchange, coding);
-    const { keys } = secrets;
-    // In refusals they are covered where the whole body is read.
-    if (keys.length > 0 && status < 300 && this.#exchange !== null)
-      this.#exchange = withoutKeys(this.#exchange, keys);
   }
 
   onData(chunk: Buffer): void {

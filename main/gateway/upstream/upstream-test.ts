@@ -7,7 +7,7 @@ import type { Adjustments } from './adjustments.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
-import { bodyWithout } from './own-secrets.ts';
+import { withoutSecrets } from './own-secrets.ts';
 import { saysLoading } from './refusals.ts';
 import { shownWords } from './shown-error.ts';
 
@@ -53,7 +53,8 @@ export async function testUpstream(
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
   const timeoutMs = Math.min(call.timeoutMs, maxMs);
-  const seen = await sendAdjusted(call, startedAt + timeoutMs, timeoutMs, deps);
+  const answer = await sendAdjusted(call, startedAt + timeoutMs, timeoutMs, deps);
+  const seen = withoutSecrets(answer, call.secrets);
   const totalMs = Math.round(clock.ticks() - startedAt);
   const { provider, model } = call;
   if (seen.kind === 'answer') {
@@ -121,14 +122,13 @@ function answered(
 
 function refused(
   seen: Exclude<Seen, AnswerSeen>,
-  { upstream, endpoint, secrets }: UpstreamCall,
+  { upstream, endpoint }: UpstreamCall,
   nowMs: number,
 ): Failure {
   if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
     throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
   }
-  const told = seen.kind === 'status' ? { ...seen, body: bodyWithout(secrets, seen.body) } : seen;
-  return classify(told, { upstream, endpoint }, nowMs);
+  return classify(seen, { upstream, endpoint }, nowMs);
 }
 
 function shown({ reason, detail, said }: Failure) {
