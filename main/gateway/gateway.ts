@@ -172,7 +172,7 @@ export function createGateway(deps: GatewayDeps) {
     ...limits,
     ...learnt,
     noteDropped: logDroppedFields(log),
-    observe: logs.begin,
+    observe: (asked) => logs.begin(asked),
     inFlightAt: others.inFlightBeside(stats),
     isRunning: stats.isRunning,
     remotesIn,

@@ -11,12 +11,12 @@ import {
   type Answered,
   PendingCall,
   type Seen,
+  withoutSecrets,
 } from '../upstream/exchange.ts';
 import type { Adjustment, Adjustments } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
-import { withoutSecrets } from '../upstream/own-secrets.ts';
 import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';

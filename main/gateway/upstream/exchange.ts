@@ -27,6 +27,7 @@ import {
 } from './adjustments.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Unanswered } from './failure.ts';
+import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './own-secrets.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import type { Spent } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
@@ -295,6 +296,20 @@ export class PendingCall implements ResponseListener {
     this.#cancelTimer();
     this.plan.signal.removeEventListener('abort', this.#onCancel);
     this.#resolve(seen);
+  }
+}
+
+/** What an upstream answered, with `[secret]` in place of each of its own secrets if it is an error. */
+export function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
+  switch (seen.kind) {
+    case 'status': {
+      const headers = headersWithout(secrets, seen.headers);
+      return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
+    }
+    case 'error_answer':
+      return { ...seen, error: errorWithout(secrets, seen.error) };
+    default:
+      return seen;
   }
 }
 

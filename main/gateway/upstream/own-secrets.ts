@@ -1,5 +1,5 @@
+import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
-import type { Seen } from './exchange.ts';
 
 /** Shorter texts are no keys, and replacing them would garble what an error says. */
 const MIN_LENGTH = 6;
@@ -28,24 +28,10 @@ function basicParts(encoded: string): readonly string[] {
   return [encoded, userinfo, userinfo.slice(userinfo.indexOf(':') + 1)];
 }
 
-/** What an upstream answered, with `[secret]` in place of each of `secrets` if it is an error. */
-export function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
-  switch (seen.kind) {
-    case 'status': {
-      const headers = Object.entries(seen.headers).filter(
-        ([, value]) => !secrets.some((secret) => String(value).includes(secret)),
-      );
-      return {
-        ...seen,
-        headers: Object.fromEntries(headers),
-        body: bodyWithout(secrets, seen.body),
-      };
-    }
-    case 'error_answer':
-      return { ...seen, error: errorWithout(secrets, seen.error) };
-    default:
-      return seen;
-  }
+/** Drops headers whose value holds one of the secrets. */
+export function headersWithout(secrets: OwnSecrets, headers: ResponseHeaders): ResponseHeaders {
+  const isClean = (value: unknown) => !secrets.some((secret) => String(value).includes(secret));
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => isClean(value)));
 }
 
 export function errorWithout(secrets: OwnSecrets, error: UpstreamError): UpstreamError {

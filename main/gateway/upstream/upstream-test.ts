@@ -2,12 +2,17 @@ import { isObject, parseJson } from '../../platform/json.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { changesAfter, type AnswerSeen, PendingCall, type Seen } from './exchange.ts';
+import {
+  type AnswerSeen,
+  changesAfter,
+  PendingCall,
+  type Seen,
+  withoutSecrets,
+} from './exchange.ts';
 import type { Adjustments } from './adjustments.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
-import { withoutSecrets } from './own-secrets.ts';
 import { saysLoading } from './refusals.ts';
 import { shownWords } from './shown-error.ts';
 
