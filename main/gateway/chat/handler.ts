@@ -1,8 +1,4 @@
-import type {
-  IncomingMessage,
-  OutgoingHttpHeaders,
-  ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
