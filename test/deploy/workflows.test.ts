@@ -34,7 +34,7 @@ test('each job runs the npm scripts that a developer runs, by names that exist',
     ([, script, word]) => script ?? word ?? '',
   );
   expect(new Set(called)).toEqual(
-    new Set(['setup', 'lint:all', 'test', 'licences', 'dist', 'manifests']),
+    new Set(['setup', 'lint:all', 'test', 'licences', 'dist']),
   );
   expect(called.filter((name) => !(name in scripts))).toEqual([]);
   const programs = [...texts.matchAll(/\brun: node (\S+)/g)].map(([, path = '']) => path);
