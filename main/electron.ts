@@ -1,24 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  app,
-  BaseWindow,
-  BrowserWindow,
-  clipboard,
-  dialog,
-  Menu,
-  Notification,
-  powerMonitor,
-  powerSaveBlocker,
-  safeStorage,
-  screen,
-  shell,
-  Tray,
-  utilityProcess,
-} from 'electron';
+import electron from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
-import { createHost, PortTaken } from './app/app.ts';
+import { createHost } from './app/app.ts';
 import { ownedHost } from './app/shutdown.ts';
 import { tuneGarbageCollector, VERSION } from './platform/process.ts';
 import { askForLink } from './cli/open.ts';
@@ -30,17 +15,13 @@ import {
   openDataDirectory,
 } from './config/data-directory.ts';
 import { loadSavedConfig } from './config/load.ts';
-import { ENTRIES, ENV_PREFIX } from './config/schema.ts';
-import { writeSettings } from './config/settings-file.ts';
-import { commandWords, createTerminalCommand, refusedCommand } from './desktop/command-line.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
 import { openKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
-import { freePort } from './desktop/failures.ts';
 import { createJsonFile, createPreferences } from './desktop/preferences.ts';
-import type { ElectronApi, OwnHost } from './desktop/shell.ts';
-import { openTrayPanel } from './desktop/tray.ts';
-import { updateMeans } from './desktop/updates.ts';
+import type { OwnHost } from './desktop/shell.ts';
+import { createTrayPanel } from './desktop/tray.ts';
+import { updateMeans, type UpdateSource } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
@@ -55,25 +36,10 @@ const preferences = createPreferences(createJsonFile(join(dataDir, 'desktop/pref
 const keychainFile = join(dataDir, 'desktop/keychain');
 const { env, execPath, platform } = process;
 
-/** Of Electron, what the shell uses. */
-const electron: ElectronApi = {
-  app,
-  BaseWindow,
-  BrowserWindow,
-  clipboard,
-  dialog,
-  Menu,
-  Notification,
-  powerMonitor,
-  powerSaveBlocker,
-  screen,
-  shell,
-  Tray,
-};
+const { app, powerMonitor, safeStorage, utilityProcess } = electron;
 
-const command = commandWords(process.argv);
 // Not awaited: Electron becomes ready only after this module has been evaluated.
-void (command === null ? runApp() : runCommand(command));
+void runApp();
 
 function runApp(): Promise<void> {
   tuneGarbageCollector();
@@ -81,7 +47,6 @@ function runApp(): Promise<void> {
     electron,
     claimData,
     compose,
-    otherPort,
     platform,
     env,
     argv: process.argv,
@@ -91,37 +56,23 @@ function runApp(): Promise<void> {
     clock: systemClock,
     preferences,
     crashFile: createJsonFile(join(dataDir, 'desktop/crashes.json')),
-    updater: { means: app.isPackaged ? means() : 'none', load: loadUpdater },
+    updater: findUpdater(),
     dataDirectory: dataDir,
     logsDirectory,
     versions: { app: VERSION, ...process.versions },
     loginItem: createLoginItem({ app, platform, env, execPath }),
-    terminalCommand: app.isPackaged ? createTerminalCommand({ platform, env, execPath }) : null,
-    savedWindow: createJsonFile(join(dataDir, 'desktop/window.json')),
     iconsDirectory: join(import.meta.dirname, 'icons'),
-    trayPanel: openTrayPanel(platform, process.pid),
+    trayPanel: createTrayPanel(platform),
   });
 }
 
-/** As `inglenook` in a terminal, which this program is as well (main/desktop/command-line.ts). */
-async function runCommand(words: readonly string[]): Promise<void> {
-  app.dock?.hide();
-  claimData();
-  const refusal = refusedCommand(words);
-  if (refusal === null) {
-    const { runCli } = await import('./cli/cli.ts');
-    await runCli(words);
-  } else {
-    process.stderr.write(`${refusal}\n`);
-    process.exitCode = 2;
-  }
-  // Node would end when nothing is left to do; Electron waits for a window. A pipe takes the last words first.
-  process.stdout.write('', () => app.exit(Number(process.exitCode ?? 0)));
+/** Null for a build without an update address. */
+function findUpdater(): UpdateSource | null {
+  if (!app.isPackaged) return null;
+  const feed = readTextFile(join(process.resourcesPath, 'app-update.yml'));
+  const means = updateMeans(platform, feed);
+  return means === null ? null : { means, load: loadUpdater };
 }
-
-/** electron-builder writes the file where updates have an address. */
-const means = () =>
-  updateMeans(platform, readTextFile(join(process.resourcesPath, 'app-update.yml')));
 
 async function loadUpdater() {
   const { default: updater } = await import('electron-updater');
@@ -144,19 +95,8 @@ const startHelper = createUtilityHelper(utilityProcess, toolEnvironment(env), (p
   process.kill(pid, signal),
 );
 
-/** None where the environment sets the port, which stands above a saved one. */
-async function otherPort(error: unknown): Promise<number | null> {
-  return error instanceof PortTaken && !env[`${ENV_PREFIX}PORT`] ? freePort() : null;
-}
-
-function savePort(port: number): void {
-  const entry = ENTRIES.find(({ path }) => path === 'gateway.port');
-  if (entry !== undefined) writeSettings(dataDir, [{ entry, value: port }]);
-}
-
 /** A host of its own, unless a gateway runs already with this data directory. */
-async function compose(port: number | null): Promise<Composed> {
-  if (port !== null) savePort(port);
+async function compose(): Promise<Composed> {
   const claim = claimDataDirectory(dataDir, Date.now());
   if (claim.kind === 'claimed') {
     try {

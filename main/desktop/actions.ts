@@ -1,16 +1,13 @@
-import { dirname } from 'node:path';
 import type * as Electron from 'electron';
 import type { OwnerChoice } from '#shared/agent.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { ChangeResult } from '#shared/settings.ts';
-import { messageOf } from '../platform/errors.ts';
 import type { Host } from '../app/app.ts';
+import { messageOf } from '../platform/errors.ts';
 import type { KeyStorage } from './keychain.ts';
 import type { LoginItem } from './login-item.ts';
 import type { Preferences } from './preferences.ts';
 import type { TrayFacts } from './tray-state.ts';
-import type { TerminalCommand } from './command-line.ts';
-import type { Updates } from './updates.ts';
 import { isOwnPage, type MainWindow, type WindowView } from './window.ts';
 
 interface ActionDeps {
@@ -20,10 +17,8 @@ interface ActionDeps {
   readonly facts: () => TrayFacts;
   readonly logsDirectory: string;
   readonly loginItem: LoginItem;
-  readonly terminalCommand: TerminalCommand | null;
   readonly keys: KeyStorage;
   readonly preferences: Preferences;
-  readonly updates: Updates | null;
   readonly window: MainWindow;
   /** Called after each change, failed or not, so that the tray shows the real state. */
   readonly onSettled: () => void;
@@ -42,13 +37,13 @@ export function createActions(deps: ActionDeps) {
   }
 
   /** Reports a change that fails or is refused. */
-  function change(title: string, done: Promise<ChangeResult | void>): void {
-    report(title, settled(done));
+  function change(title: string, does: () => Promise<ChangeResult | void> | void): void {
+    report(title, settled(does));
   }
 
-  async function settled(done: Promise<ChangeResult | void>): Promise<void> {
+  async function settled(does: () => Promise<ChangeResult | void> | void): Promise<void> {
     try {
-      const result = await done;
+      const result = await does();
       if (result?.ok === false) throw new Error(result.message);
     } finally {
       deps.onSettled();
@@ -67,16 +62,6 @@ export function createActions(deps: ActionDeps) {
     if (failure !== '') throw new Error(`${logsDirectory}: ${failure}`);
   }
 
-  const toggleLoginItem = async () => Promise.resolve(loginItem.set(loginItem.state() === 'off'));
-
-  async function toggleTerminalCommand(): Promise<void> {
-    const command = deps.terminalCommand;
-    if (command === null) return;
-    const isOn = !command.isOn();
-    await Promise.resolve(command.set(isOn));
-    if (isOn) window.show(readyCommand(command.file));
-  }
-
   return {
     copyBaseUrl: () =>
       report('The base URL was not copied', electron.clipboard.writeText(facts().app.baseUrl)),
@@ -84,33 +69,24 @@ export function createActions(deps: ActionDeps) {
     openBrowser: () => report('The browser could not be opened', openBrowser()),
     openLogs: () => report('The logs could not be opened', openLogs()),
     setMachine: (choice: OwnerChoice) =>
-      change("The machine's mode was not changed", host.setMachine(choice)),
+      change("The machine's mode was not changed", () => host.setMachine(choice)),
     /** `forMin` is null for: until it is resumed. */
     freeMachine: (forMin: number | null) =>
-      change("The machine's memory was not freed", host.freeMachine(forMin)),
+      change("The machine's memory was not freed", () => host.freeMachine(forMin)),
     toggleWarmup: () =>
-      change('Warm-up was not changed', host.setWarmup(!facts().app.warmupEnabled)),
+      change('Warm-up was not changed', () => host.setWarmup(!facts().app.warmupEnabled)),
     toggleZeroSpend: () =>
-      change('Local only was not changed', host.setForceZero(!facts().status.forceZero)),
-    reset(id: UpstreamId) {
-      host.resetCircuit(id);
-      deps.onSettled();
-    },
-    toggleLoginItem: () => change('Start at login was not changed', toggleLoginItem()),
-    toggleTerminalCommand: () => change('The command was not changed', toggleTerminalCommand()),
-    toggleKeyPlace: () => change('The API keys were not moved', deps.keys.toggle()),
-    toggle(name: 'keepsAwake' | 'looksForUpdates') {
-      preferences.change({ [name]: !preferences.current()[name] });
-      deps.onSettled();
-    },
-    proceedUpdate: () => deps.updates?.proceed(),
+      change('Local only was not changed', () => host.setForceZero(!facts().status.forceZero)),
+    reset: (id: UpstreamId) =>
+      change('The upstream is not tried again', () => void host.resetCircuit(id)),
+    toggleLoginItem: () =>
+      change('Start at login was not changed', () => loginItem.set(loginItem.state() === 'off')),
+    toggleKeyPlace: () => change('The API keys were not moved', () => deps.keys.toggle()),
+    toggle: (name: 'keepsAwake' | 'looksForUpdates') =>
+      change('The choice was not kept', () =>
+        preferences.change({ [name]: !preferences.current()[name] }),
+      ),
     about: () => electron.app.showAboutPanel(),
     quit: () => electron.app.quit(),
   };
 }
-
-const readyCommand = (file: string) => ({
-  type: 'info' as const,
-  message: 'The command "inglenook" is ready',
-  detail: `Open a new terminal and try "inglenook status". If it is not found, add ${dirname(file)} to PATH.`,
-});

@@ -1,8 +1,7 @@
 import type * as Electron from 'electron';
-import { createCrashHandler, waitAfterCrashes, startOrAsk } from './failures.ts';
-import { ACTION_SWITCH, relaunchOptions, startAction } from './command-line.ts';
-import { HIDDEN_SWITCH } from './login-item.ts';
-import { attachedMenu } from './menus.ts';
+import { HIDDEN_SWITCH, relaunchArgs, startAction } from './command-line.ts';
+import { crashLoop, createCrashHandler, startOrAsk } from './failures.ts';
+import { appMenu } from './menus.ts';
 import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
 import { messageOf } from '../platform/errors.ts';
 import { type AppExit, handleExit, watchSession } from './power.ts';
@@ -11,13 +10,13 @@ import { createMainWindow, type WindowView } from './window.ts';
 interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock is in the directory that it sets. */
   readonly claimData: () => void;
-  /** Called in the first instance only; throws with a human-readable message. `port` is to be used and saved. */
-  readonly compose: (port: number | null) => Composed | Promise<Composed>;
-  readonly otherPort: (error: unknown) => Promise<number | null>;
+  /** Called in the first instance only; throws with a human-readable message. */
+  readonly compose: () => Composed | Promise<Composed>;
   /** Calls the listener for an uncaught error. */
   readonly onUncaught: (listener: (error: unknown) => void) => void;
   /** Calls the listener when the system asks this process to exit. */
   readonly onTerminated: (listener: () => void) => void;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly versions: Versions;
   /** Where the owner can correct a setting that prevents the start. */
   readonly dataDirectory: string;
@@ -77,13 +76,12 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   watchSession(deps, end);
   const isHidden = isStartedHidden(app);
   if (isHidden) app.dock?.hide();
-  const waited = await waitAfterCrashes({ ...deps, file: deps.crashFile });
-  if (waited === 'quit') {
-    app.exit(0);
-    return;
-  }
-  const how = await startOrAsk(deps, async (port) => {
-    const composed = await deps.compose(port);
+  let crashed = crashLoop(deps.crashFile, deps.clock.now());
+  const how = await startOrAsk(deps, async () => {
+    const problem = crashed;
+    crashed = null;
+    if (problem !== null) throw problem;
+    const composed = await deps.compose();
     if (composed.kind === 'own') {
       const { window } = (shell = openShell(deps, composed, await composed.host.start(), end));
       open = (view) => window.open(view);
@@ -106,16 +104,13 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
 function listen(deps: DesktopDeps, end: AppExit, open: (view: WindowView | null) => void): void {
   const { app } = deps.electron;
   let isRelaunching = false;
-  function startAgain(words: readonly string[]): void {
-    if (!isRelaunching) app.relaunch(relaunchOptions(deps, words));
-    isRelaunching = true;
-  }
-
   app.on('second-instance', (_event, argv) => {
     const action = startAction(argv);
     if (action === 'quit') app.quit();
-    else if (end.isQuitting()) startAgain(action === null ? [] : [ACTION_SWITCH + action]);
-    else if (!argv.includes(`--${HIDDEN_SWITCH}`)) open(action);
+    else if (end.isQuitting()) {
+      if (!isRelaunching) app.relaunch({ args: relaunchArgs(deps.argv, action) });
+      isRelaunching = true;
+    } else if (!argv.includes(`--${HIDDEN_SWITCH}`)) open(action);
   });
   app.on('activate', () => open(null));
   // Without a listener Electron quits with the last window, and the gateway with it.
@@ -124,7 +119,7 @@ function listen(deps: DesktopDeps, end: AppExit, open: (view: WindowView | null)
 
 /** The window of a gateway that runs in another process; there is no tray, and the app exits with the window. */
 function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => void {
-  const { electron, platform, iconsDirectory, savedWindow: saved } = deps;
+  const { electron, platform, iconsDirectory, preferences } = deps;
   const window = createMainWindow({
     electron,
     platform,
@@ -132,12 +127,12 @@ function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => 
     ownOrigin: new URL(link).origin,
     controlLink: () => link,
     canHide: null,
-    saved,
+    preferences,
     log: () => undefined,
     onGone: () => electron.app.exit(1),
   });
   electron.app.on('window-all-closed', () => electron.app.exit(0));
-  electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(attachedMenu(platform)));
+  electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(appMenu(platform, null)));
   return (view) => window.open(view);
 }
 

@@ -109,7 +109,7 @@ export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps
   }
 
   return {
-    place() {
+    place(): KeyPlace {
       if (keychain.state.kind === 'none') return 'no keychain';
       return isSealed ? 'keychain' : 'file';
     },

@@ -9,11 +9,10 @@ import {
   describeServing,
   displayName,
   isConfigured,
-  recentProblem,
   type TrayFacts,
   type TrayShape,
 } from './tray-state.ts';
-import type { UpdateMeans, UpdateState } from './updates.ts';
+import type { Updates } from './updates.ts';
 
 const LINE: Item = { type: 'separator' };
 const text = (words: string): Item => ({ label: literal(words), enabled: false });
@@ -46,7 +45,6 @@ interface TrayState {
 
 /** Everything is in the menu, because some desktops do not report clicks on the icon. */
 export function trayView({ facts, phase, system }: TrayState, act: Actions): TrayView {
-  const problem = recentProblem(facts);
   const { shape, line, inFlight } = describeServing(facts);
   if (phase === 'quitting') return quittingView(inFlight, act);
   return {
@@ -54,7 +52,6 @@ export function trayView({ facts, phase, system }: TrayState, act: Actions): Tra
     line,
     items: [
       text(line),
-      ...(problem === null ? [] : [text(problem)]),
       LINE,
       entry(`Copy base URL (${facts.app.baseUrl})`, act.copyBaseUrl),
       entry('Open dashboard', () => act.openWindow()),
@@ -70,7 +67,7 @@ export function trayView({ facts, phase, system }: TrayState, act: Actions): Tra
       LINE,
       entry('Open logs', act.openLogs),
       entry('Diagnostics', () => act.openWindow('settings/about')),
-      ...updateItems(system.updates, act),
+      ...updateItems(system, act),
       entry('About Inglenook', act.about),
       LINE,
       entry(`Quit${inParentheses(inFlight)}`, act.quit),
@@ -142,18 +139,11 @@ function inParentheses(inFlight: number): string {
 
 export interface SystemState {
   readonly loginItem: LoginItemState;
-  /** Null if the package has installed the command. */
-  readonly hasTerminalCommand: boolean | null;
   readonly keyPlace: KeyPlace;
   readonly keepsAwake: boolean;
+  readonly looksForUpdates: boolean;
   /** Null for a build without an update address. */
-  readonly updates: UpdatesView | null;
-}
-
-interface UpdatesView {
-  readonly means: Exclude<UpdateMeans, 'none'>;
-  readonly state: UpdateState;
-  readonly isAutomatic: boolean;
+  readonly update: ReturnType<Updates['offered']> | null;
 }
 
 const LOGIN_TEXTS: Readonly<Record<LoginItemState, string>> = {
@@ -171,121 +161,58 @@ const KEY_TEXTS: Readonly<Record<KeyPlace, string>> = {
 
 /** The owner's switches other than those of routing. */
 function systemItems(system: SystemState, act: Actions): Item[] {
-  const { loginItem, hasTerminalCommand, keyPlace, keepsAwake } = system;
+  const { loginItem, keyPlace, keepsAwake } = system;
   const hasKeychain = keyPlace !== 'no keychain';
-  const command = 'Command "inglenook" in the terminal';
   return [
     toggle(LOGIN_TEXTS[loginItem], act.toggleLoginItem, loginItem !== 'off'),
     toggle('Stay awake while requests run', () => act.toggle('keepsAwake'), keepsAwake),
     toggle(KEY_TEXTS[keyPlace], act.toggleKeyPlace, keyPlace === 'keychain', hasKeychain),
-    ...(hasTerminalCommand === null
-      ? []
-      : [toggle(command, act.toggleTerminalCommand, hasTerminalCommand)]),
   ];
 }
 
-function updateItems(updates: SystemState['updates'], act: Actions): Item[] {
-  if (updates === null) return [];
+function updateItems({ update, looksForUpdates }: SystemState, act: Actions): Item[] {
+  if (update === null) return [];
   const daily = () => act.toggle('looksForUpdates');
   return [
-    updateItem(updates, act),
-    toggle('Check for updates every day', daily, updates.isAutomatic),
+    update.click === null ? text(update.words) : entry(update.words, update.click),
+    toggle('Check for updates every day', daily, looksForUpdates),
   ];
-}
-
-function updateItem({ means, state }: UpdatesView, act: Actions): Item {
-  const proceed = (words: string) => entry(words, act.proceedUpdate);
-  switch (state.kind) {
-    case 'idle':
-      return proceed('Check for updates');
-    case 'newest':
-      return proceed('Check for updates (this is the newest version)');
-    case 'failed':
-      return proceed(`Check for updates (last time: ${state.why.slice(0, 80)})`);
-    case 'checking':
-      return text('Checking for updates…');
-    case 'available':
-      return means === 'install'
-        ? proceed(`Download version ${state.version}`)
-        : text(`Version ${state.version} is available: install it as you installed this one`);
-    case 'downloading':
-      return text(`Downloading version ${state.version}…`);
-    case 'installing':
-      return text(`Restarting into version ${state.version}…`);
-    case 'ready':
-      return proceed(`Restart into version ${state.version}`);
-    case 'waiting':
-      return proceed(`Version ${state.version} waits for running requests (do not wait)`);
-    default:
-      return assertNever(state, 'update state');
-  }
 }
 
 /**
- * The menu bar: the tray's actions for desktops without a tray, without the links and developer entries of Electron's
- * default menu.
+ * The menu bar, without the links and developer entries of Electron's default menu; `act` is null if the gateway runs
+ * in another process. It has the tray's actions for desktops without a tray.
  */
-export function appMenu(platform: NodeJS.Platform, act: Actions): Item[] {
-  const gateway: Item[] = [
-    { ...entry('Copy base URL', act.copyBaseUrl), accelerator: 'CmdOrCtrl+Shift+C' },
-    entry('Open in browser', act.openBrowser),
-    entry('Join a gateway…', () => act.openWindow('join')),
+export function appMenu(platform: NodeJS.Platform, act: Actions | null): Item[] {
+  const isMac = platform === 'darwin';
+  const own = act === null ? [] : ownItems(act);
+  const exit: Item[] = isMac ? [] : [{ role: 'about' }, LINE, { role: 'quit' }];
+  return [
+    ...(isMac ? APP_MENUS : []),
+    ...(own.length + exit.length === 0 ? [] : [{ label: 'Gateway', submenu: [...own, ...exit] }]),
+    { role: 'editMenu' },
+    VIEW,
+    { role: 'windowMenu' },
   ];
-  const settings: Item = {
-    ...entry('Settings…', () => act.openWindow('settings')),
-    accelerator: 'CmdOrCtrl+,',
-  };
-  if (platform === 'darwin') {
-    const own = { label: 'Inglenook', submenu: macItems(settings) };
-    return [own, FILE, ...PAGE_MENUS, { label: 'Gateway', submenu: gateway }, WINDOW];
-  }
-  const own: Item[] = [
-    ...gateway,
-    settings,
-    entry('About Inglenook', act.about),
+}
+
+const ownItems = (act: Actions): Item[] => [
+  { ...entry('Copy base URL', act.copyBaseUrl), accelerator: 'CmdOrCtrl+Shift+C' },
+  entry('Open in browser', act.openBrowser),
+  entry('Join a gateway…', () => act.openWindow('join')),
+  { ...entry('Settings…', () => act.openWindow('settings')), accelerator: 'CmdOrCtrl+,' },
+];
+
+/** `fileMenu` holds "Close" on macOS; elsewhere the window menu does. */
+const APP_MENUS: readonly Item[] = [{ role: 'appMenu' }, { role: 'fileMenu' }];
+
+const VIEW: Item = {
+  label: 'View',
+  submenu: [
+    { role: 'reload' },
     LINE,
-    { ...entry('Quit', act.quit), accelerator: 'CmdOrCtrl+Q' },
-  ];
-  return [{ label: 'Inglenook', submenu: own }, ...PAGE_MENUS, WINDOW];
-}
-
-/** The menu bar if the gateway runs in another process. */
-export function attachedMenu(platform: NodeJS.Platform): Item[] {
-  if (platform === 'darwin') return [{ role: 'appMenu' }, FILE, ...PAGE_MENUS, WINDOW];
-  const own: Item[] = [{ label: 'Close', role: 'quit' }];
-  return [{ label: 'Inglenook', submenu: own }, ...PAGE_MENUS, WINDOW];
-}
-
-/** Electron's default app menu, with an entry for the settings. */
-const macItems = (settings: Item): Item[] => [
-  { role: 'about' },
-  LINE,
-  settings,
-  LINE,
-  { role: 'services' },
-  LINE,
-  { role: 'hide' },
-  { role: 'hideOthers' },
-  { role: 'unhide' },
-  LINE,
-  { role: 'quit' },
-];
-
-/** Holds "Close" on macOS; elsewhere the window menu does. */
-const FILE: Item = { role: 'fileMenu' };
-
-const WINDOW: Item = { role: 'windowMenu' };
-
-const PAGE_MENUS: readonly Item[] = [
-  { role: 'editMenu' },
-  {
-    label: 'View',
-    submenu: [
-      { role: 'reload' },
-      LINE,
-      { role: 'resetZoom' },
-      { role: 'zoomIn' },
-      { role: 'zoomOut' },
-    ],
-  },
-];
+    { role: 'resetZoom' },
+    { role: 'zoomIn' },
+    { role: 'zoomOut' },
+  ],
+};

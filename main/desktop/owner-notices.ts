@@ -26,53 +26,41 @@ export function noticesOf(facts: TrayFacts): readonly Notice[] {
 }
 
 /** Exclusions that end only when the owner does something. */
-const REFUSALS: Readonly<Record<string, { readonly what: string; readonly body: string }>> = {
-  credentials: { what: 'rejects your key', body: 'Requests skip it until it has another key.' },
-  quota: {
-    what: 'is out of quota',
-    body: 'Requests skip it until its account is topped up or its quota renews.',
-  },
+const REFUSALS: Readonly<Record<string, readonly [what: string, body: string]>> = {
+  credentials: ['rejects your key', 'Requests skip it until it has another key.'],
+  quota: [
+    'is out of quota',
+    'Requests skip it until its account is topped up or its quota renews.',
+  ],
 };
 
 function refusals({ status, judgement }: TrayFacts): readonly Notice[] {
-  return status.upstreams.flatMap((upstream): readonly Notice[] => {
+  return status.upstreams.flatMap((upstream) => {
     const condition = judgement.conditions[upstream.id];
     if (condition.kind !== 'skipped' && condition.kind !== 'down') return [];
-    const refusal = REFUSALS[condition.reason];
-    if (refusal === undefined) return [];
-    return [
-      {
-        cause: `${condition.reason} ${upstream.id}`,
-        title: `${displayName(upstream)} ${refusal.what}`,
-        body: refusal.body,
-        button: settingsOf(upstream),
-      },
-    ];
+    const [what, body] = REFUSALS[condition.reason] ?? [];
+    if (what === undefined || body === undefined) return [];
+    const cause = `${condition.reason} ${upstream.id}`;
+    const title = `${displayName(upstream)} ${what}`;
+    return [{ cause, title, body, button: settingsOf(upstream) }];
   });
 }
-
-const UNTIL = { day: 'until tomorrow', month: 'until next month' } as const;
 
 /** Leaves out budgets of 0: there the owner wants to spend nothing. */
 function budgets(facts: TrayFacts): readonly Notice[] {
   const { status } = facts;
-  if (status.forceZero) return [];
-  return status.upstreams.flatMap((upstream): readonly Notice[] => {
+  return status.upstreams.flatMap((upstream) => {
     const { id, budget } = upstream;
-    if (budget === undefined || budget.limit === 0 || !isConfigured(id, facts)) return [];
+    if (status.forceZero || budget === undefined || !isConfigured(id, facts)) return [];
     const { period, limit, spent } = budget;
-    if (spent < WARNED_SHARE * limit) return [];
+    if (limit === 0 || spent < WARNED_SHARE * limit) return [];
     const isSpent = spent >= limit;
     const what = isSpent ? 'its budget' : `${WARNED_SHARE * 100}% of its budget`;
-    const then = `it is skipped ${UNTIL[period]}, unless its budget is raised.`;
-    return [
-      {
-        cause: `budget ${isSpent ? 'spent' : 'nearly spent'} ${id} ${period}`,
-        title: `${displayName(upstream)} has spent ${what} for the ${period}`,
-        body: isSpent ? `Now ${then}` : `When the budget is spent, ${then}`,
-        button: settingsOf(upstream),
-      },
-    ];
+    const next = period === 'day' ? 'until tomorrow' : 'until next month';
+    const title = `${displayName(upstream)} has spent ${what} for the ${period}`;
+    const body = `${isSpent ? 'Now' : 'When the budget is spent,'} it is skipped ${next}, unless its budget is raised.`;
+    const cause = `budget ${isSpent ? 'spent' : 'nearly spent'} ${id} ${period}`;
+    return [{ cause, title, body, button: settingsOf(upstream) }];
   });
 }
 
@@ -111,14 +99,6 @@ export const pageGone = (): Notice => ({
   title: 'The app window keeps crashing',
   body: 'The gateway keeps running. The same page opens in a browser.',
   button: { text: 'Open in browser', does: (act) => act.openBrowser() },
-});
-
-/** A process of Chromium has ended; Chromium restarts it. */
-export const childGone = (type: string, reason: string): Notice => ({
-  cause: `child ${type}`,
-  title: `A part of the app window stopped (${type}: ${reason})`,
-  body: 'The gateway keeps running. The log records each time this happens.',
-  button: { text: 'Open logs', does: (act) => act.openLogs() },
 });
 
 /** Keys that the keychain can no longer open; shown once per start. */
@@ -168,8 +148,7 @@ export function createNotifier({ Notification, clock, act }: NotifierDeps) {
     const notification = new Notification({ title: visible(title), body: visible(body), actions });
     const runAction = () => button.does(act);
     // Some systems show no buttons, so a click anywhere does the same.
-    notification.on('click', runAction);
-    notification.on('action', runAction);
+    notification.on('click', runAction).on('action', runAction);
     notification.show();
     shown.push(notification);
     if (shown.length > MAX_KEPT) shown.shift();
@@ -187,25 +166,20 @@ export function createNotifier({ Notification, clock, act }: NotifierDeps) {
     causes.set(notice.cause, cause);
   }
 
-  function end(name: string, cause: Cause): void {
-    cause.endedAt ??= clock.ticks();
-    if (cause.isShown && clock.ticks() - cause.endedAt < SAME_CAUSE_MS) return;
-    cause.cancel();
-    causes.delete(name);
-  }
-
   return {
     /** Takes all causes that hold now. */
     update(notices: readonly Notice[]) {
-      const holding = new Set(notices.map(({ cause }) => cause));
+      const now = clock.ticks();
       for (const [name, cause] of causes) {
-        if (!holding.has(name) || cause.endedAt !== null) end(name, cause);
+        const holds = notices.some((notice) => notice.cause === name);
+        const endedAt = cause.endedAt ?? now;
+        const isOver = cause.isShown ? now - endedAt >= SAME_CAUSE_MS : !holds;
+        if (isOver) {
+          cause.cancel();
+          causes.delete(name);
+        } else cause.endedAt = holds ? null : endedAt;
       }
-      for (const notice of notices) {
-        const known = causes.get(notice.cause);
-        if (known === undefined) begin(notice);
-        else known.endedAt = null;
-      }
+      for (const notice of notices) if (!causes.has(notice.cause)) begin(notice);
     },
     /** Shows it at once, for a cause that does not end. */
     say: show,

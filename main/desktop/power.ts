@@ -118,8 +118,13 @@ export function handleExit(
   return {
     /** To be called when the session ends. */
     session: endSession,
-    /** Everything is saved: from now on nothing keeps the app from quitting. */
-    release() {
+    /** Stops as a quit does; from then on nothing keeps an installer from quitting the app. */
+    async forInstaller() {
+      phase = 'quitting';
+      // What the gateway cannot save now, it could not save later either.
+      await running()
+        ?.stop()
+        .catch(() => undefined);
       phase = 'session_ending';
     },
     isQuitting: () => phase === 'quitting',

@@ -35,6 +35,8 @@ const schema = z.object({
   looksForUpdates: z.boolean().default(true),
   /** The machine was drained because the system went to sleep, not by its owner. */
   isDrainedForSleep: z.boolean().default(false),
+  /** The owner was told that closing the window leaves the gateway running. */
+  isTrayExplained: z.boolean().default(false),
 });
 
 /** What the owner has chosen in the menu; the headless gateway does not read it. */

@@ -90,9 +90,9 @@ function nameIn({ status }: TrayFacts, wanted: UpstreamId): string {
 
 /** The summary while something can serve. */
 function howItServes(by: UpstreamId, text: string, facts: TrayFacts): readonly [TrayShape, string] {
-  const refused = known(facts).find(({ condition }) => isRefusal(condition));
-  if (refused !== undefined)
-    return ['broken', `${text}; ${displayName(refused.report)} rejects your key`];
+  const { conditions } = facts.judgement;
+  const refused = facts.status.upstreams.find(({ id }) => isRefusal(conditions[id]));
+  if (refused !== undefined) return ['broken', `${text}; ${displayName(refused)} rejects your key`];
   const halted = haltedBy(facts);
   const isPaid = by !== 'local';
   if (halted === null) return [isPaid ? 'fallback' : 'closed', text];
@@ -110,50 +110,10 @@ const HALTED = {
   leaving: 'this machine is leaving its gateway',
 } as const;
 
-interface KnownUpstream {
-  readonly report: UpstreamReport;
-  readonly condition: Condition;
-}
-
-/** The upstreams that are set up, in routing order. */
-function known({ status, judgement }: TrayFacts): readonly KnownUpstream[] {
-  return status.upstreams
-    .map((report) => ({ report, condition: judgement.conditions[report.id] }))
-    .filter(({ condition }) => condition.kind !== 'missing');
-}
-
 /** Whatever its health. */
 export function isConfigured(id: UpstreamId, { judgement }: TrayFacts): boolean {
   return judgement.conditions[id].kind !== 'missing';
 }
-
-/** What is wrong with the upstream that failed last; null if none is failing. */
-export function recentProblem(facts: TrayFacts): string | null {
-  const failing = known(facts)
-    .flatMap(({ report, condition }) => {
-      const why = failureOf(report, condition);
-      return why === null ? [] : [{ report, why }];
-    })
-    .toSorted((a, b) => failedAt(b.report) - failedAt(a.report));
-  const [last] = failing;
-  return last === undefined ? null : shorten(`${displayName(last.report)}: ${last.why}`, LINE_MAX);
-}
-
-function failureOf({ circuit }: UpstreamReport, condition: Condition): string | null {
-  switch (condition.kind) {
-    case 'down':
-      return condition.by === 'check' ? `${condition.reason} (a check)` : condition.reason;
-    case 'failing':
-    case 'cooling':
-    case 'probe':
-      return circuit.lastError ?? 'keeps failing';
-    default:
-      return null;
-  }
-}
-
-const failedAt = ({ circuit }: UpstreamReport): number =>
-  circuit.lastFailAt === null ? 0 : Date.parse(circuit.lastFailAt);
 
 export function displayName({ id, label }: UpstreamReport): string {
   return shorten(label.trim() === '' ? id : label.trim(), 40);

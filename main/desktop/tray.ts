@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type * as Electron from 'electron';
 import { visible } from '#shared/visible.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -16,25 +17,23 @@ interface TrayDeps {
 /** The caller must keep a reference: a garbage-collected Tray disappears. */
 export function createTray(deps: TrayDeps, first: TrayView) {
   const { Tray, Menu } = deps.electron;
-  let tray = make(first);
-  let shown: { readonly view: TrayView; readonly key: string; readonly menu: Electron.Menu };
+  let shown = first;
+  let tray = make();
   let isMenuOpen = false;
-  let held: TrayView | null = null;
 
-  function make({ shape }: TrayView): Electron.Tray {
-    const made = new Tray(iconPath(deps, shape));
+  function make(): Electron.Tray {
+    const made = new Tray(iconPath(deps, shown.shape));
     // On Windows a left click does nothing by default; elsewhere it opens the menu or never arrives.
     if (deps.platform === 'win32') made.on('click', deps.openWindow);
     return made;
   }
 
   function put(view: TrayView): void {
-    const key = keyOf(view);
+    shown = view;
     const menu = Menu.buildFromTemplate(view.items);
     if (deps.platform !== 'linux') watch(menu);
     tray.setToolTip(`Inglenook: ${visible(view.line)}`);
     tray.setContextMenu(menu);
-    shown = { view, key, menu };
   }
 
   // On macOS and Windows replacing an open menu closes it under the pointer. On Linux an open menu is updated in place,
@@ -45,34 +44,26 @@ export function createTray(deps: TrayDeps, first: TrayView) {
     });
     menu.on('menu-will-close', () => {
       isMenuOpen = false;
-      const waiting = held;
-      held = null;
       // After the event: the click on the item that closed the menu has not been delivered yet.
-      if (waiting !== null) setImmediate(show, waiting);
+      setImmediate(put, shown);
     });
-  }
-
-  function show(view: TrayView): void {
-    if (isMenuOpen) {
-      held = view;
-      return;
-    }
-    const before = shown;
-    if (before.key === keyOf(view)) return;
-    if (before.view.shape !== view.shape) tray.setImage(iconPath(deps, view.shape));
-    put(view);
   }
 
   put(first);
   return {
     /** Does nothing if this view is already shown. */
-    show,
+    show(view: TrayView) {
+      if (keyOf(shown) === keyOf(view)) return;
+      if (shown.shape !== view.shape) tray.setImage(iconPath(deps, view.shape));
+      if (isMenuOpen) shown = view;
+      else put(view);
+    },
     /** Shows this view even if it is unchanged: a clicked checkbox has toggled itself. */
     restore: put,
     renew() {
       tray.destroy();
-      tray = make(shown.view);
-      put(shown.view);
+      tray = make();
+      put(shown);
     },
     remove: () => tray.destroy(),
   };
@@ -86,6 +77,9 @@ function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): str
   return join(iconsDirectory, platform === 'darwin' ? `${shape}Template.png` : `${shape}.png`);
 }
 
+/** Whether the desktop shows tray icons, about which Electron's Tray says nothing. */
+export type TrayPanel = () => Promise<boolean>;
+
 interface TrayKeeperDeps {
   readonly panel: TrayPanel;
   readonly clock: Clock;
@@ -98,32 +92,30 @@ interface TrayKeeperDeps {
 const PAUSES_MS = [1000, 2000, 4000, 8000, 16_000] as const;
 
 /**
- * Chromium looks for a panel only when the icon is created (status_icon_linux_dbus.cc): a panel that starts later would
+ * Chromium looks for a panel only when the icon is created (status_icon_linux_dbus.cc): one that starts later would
  * not show it until the app restarts.
  */
 export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps) {
+  let isThere = panel();
   let isStopped = false;
   let cancel = () => {};
 
   async function isShown(): Promise<boolean> {
-    if (await panel.hasOurs()) return true;
-    if ((await panel.isThere()) && !isStopped) renew();
-    return false;
+    const wasThere = await isThere;
+    isThere = panel();
+    if (!wasThere && (await isThere) && !isStopped) renew();
+    return isThere;
   }
 
-  function checkAfter([pause, ...others]: readonly number[]): void {
-    if (isStopped) return;
+  async function check([pause, ...others]: readonly number[]): Promise<void> {
+    if ((await isShown()) || isStopped) return;
     if (pause === undefined) onNone();
     else cancel = clock.after(pause, () => void check(others));
   }
 
-  async function check(others: readonly number[]): Promise<void> {
-    if (!(await isShown())) checkAfter(others);
-  }
-
-  checkAfter(PAUSES_MS);
+  void check(PAUSES_MS);
   return {
-    /** If the panel is there without the icon, recreates it, so that it may be shown by the next call. */
+    /** If a panel has appeared since the icon was created, recreates it there. */
     isShown,
     stop() {
       isStopped = true;
@@ -132,81 +124,41 @@ export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps) {
   };
 }
 
-/** The part of a desktop that shows tray icons; Electron's Tray says nothing about it. */
-export interface TrayPanel {
-  /** Whether it would show an icon that is created now. */
-  isThere(): Promise<boolean>;
-  /** Whether it shows our icon. */
-  hasOurs(): Promise<boolean>;
-}
-
 /** Resolves with a command's output; rejects if it fails or is missing. */
 export type RunCommand = (command: string, args: readonly string[]) => Promise<string>;
 
-const runCommand: RunCommand = (command, args) =>
-  new Promise((resolve, reject) => {
-    execFile(command, args, { timeout: 1000 }, (error, stdout) => {
-      if (error === null) resolve(stdout);
-      else reject(error);
-    });
-  });
+const runCommand: RunCommand = async (command, args) =>
+  (await promisify(execFile)(command, args, { timeout: 1000 })).stdout;
 
-const ALWAYS: TrayPanel = {
-  isThere: () => Promise.resolve(true),
-  hasOurs: () => Promise.resolve(true),
-};
-
-const BUS = { name: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus' };
 /** https://www.freedesktop.org/wiki/Specifications/StatusNotifierItem/StatusNotifierWatcher/ */
-const WATCHER = { name: 'org.kde.StatusNotifierWatcher', path: '/StatusNotifierWatcher' };
+const WATCHER = 'org.kde.StatusNotifierWatcher';
+/** The name first: a request for a property could make the bus start a watcher without a panel. */
+const QUESTIONS = [
+  ['org.freedesktop.DBus', '/', 'org.freedesktop.DBus.NameHasOwner', WATCHER],
+  [
+    WATCHER,
+    '/StatusNotifierWatcher',
+    'org.freedesktop.DBus.Properties.Get',
+    WATCHER,
+    'IsStatusNotifierHostRegistered',
+  ],
+] as const;
 
-/** `pid`: of the process that creates the icon. What cannot be determined counts as no. */
-export function openTrayPanel(
+/** What cannot be determined counts as no panel. */
+export function createTrayPanel(
   platform: NodeJS.Platform,
-  pid: number,
   run: RunCommand = runCommand,
 ): TrayPanel {
-  if (platform !== 'linux') return ALWAYS;
-
-  async function ask(of: typeof BUS, method: string, words: readonly string[]): Promise<string> {
-    const call = ['--session', '--print-reply', `--dest=${of.name}`, of.path, method];
-    try {
-      return await run('dbus-send', [...call, ...words.map((word) => `string:${word}`)]);
-    } catch {
-      return '';
+  if (platform !== 'linux') return () => Promise.resolve(true);
+  return async () => {
+    for (const [to, path, method, ...words] of QUESTIONS) {
+      const call = ['--session', '--print-reply', `--dest=${to}`, path, method];
+      const answer = await run('dbus-send', [
+        ...call,
+        ...words.map((word) => `string:${word}`),
+      ]).catch(() => '');
+      if (!/\bboolean true\b/.test(answer)) return false;
     }
-  }
-  const askBus = (method: string, name: string) => ask(BUS, `${BUS.name}.${method}`, [name]);
-  const read = (property: string) =>
-    ask(WATCHER, 'org.freedesktop.DBus.Properties.Get', [WATCHER.name, property]);
-
-  async function isThere(): Promise<boolean> {
-    // The name first: a request for a property could make the bus start a watcher without a panel.
-    if (!isTrue(await askBus('NameHasOwner', WATCHER.name))) return false;
-    return isTrue(await read('IsStatusNotifierHostRegistered'));
-  }
-
-  return {
-    isThere,
-    async hasOurs() {
-      if (!(await isThere())) return false;
-      const owners = connectionsIn(await read('RegisteredStatusNotifierItems')).map((name) =>
-        askBus('GetConnectionUnixProcessID', name),
-      );
-      return (await Promise.all(owners)).some((answer) => processIn(answer) === pid);
-    },
+    return true;
   };
-}
-
-const isTrue = (answer: string): boolean => /\bboolean true\b/.test(answer);
-
-/** An item is the name of its connection; some watchers add its path, after a slash or an at sign. */
-function connectionsIn(answer: string): readonly string[] {
-  const names = [...answer.matchAll(/string "([^"/@]+)/g)].map(([, name = '']) => name);
-  return [...new Set(names)];
-}
-
-function processIn(answer: string): number | null {
-  const [, pid] = /\buint32 (\d+)/.exec(answer) ?? [];
-  return pid === undefined ? null : Number(pid);
 }

@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const ELECTRON = `
 const said = [];
 const quiet = new Proxy(function () {}, { get: () => quiet, apply: () => quiet, construct: () => quiet });
-export const app = {
+const app = {
   commandLine: { hasSwitch: () => false },
   on: () => app,
   setAppUserModelId: (id) => said.push(['setAppUserModelId', id]),
@@ -20,7 +20,7 @@ export const app = {
   requestSingleInstanceLock: () => { said.push(['lock']); return false; },
   quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
 };
-export { quiet as BaseWindow, quiet as BrowserWindow, quiet as Menu, quiet as Notification, quiet as Tray, quiet as clipboard, quiet as dialog, quiet as powerMonitor, quiet as powerSaveBlocker, quiet as safeStorage, quiet as screen, quiet as shell, quiet as utilityProcess };
+export default new Proxy({ app }, { get: (known, name) => known[name] ?? quiet });
 `;
 const HOOK = `
 import { registerHooks } from 'node:module';

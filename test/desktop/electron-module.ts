@@ -1,5 +1,5 @@
 import type { MessageBoxOptions } from 'electron';
-import { createFakeElectron } from './fake-electron.ts';
+import { createFakeElectron, FakeWindow } from './fake-electron.ts';
 
 // The fake as the module `electron`, for the packed app under plain Node: fork it with `electron-module-hook.ts` by
 // `--import`. It tells its parent what the windows load and what is put in boxes, and quits when it is told to.
@@ -8,34 +8,21 @@ const fake = createFakeElectron();
 const { electron } = fake;
 const tell = (message: object): void => void process.send?.(message);
 
-export const app = Object.assign(fake.app, {
+const app = Object.assign(fake.app, {
   // Else it would look for what lies beside a packed app.
   isPackaged: false,
   setPath: () => undefined,
   exit: (code: number) => process.exit(code),
   relaunch: ({ args = [] }: { args?: string[] }) => tell({ relaunched: args }),
 });
-export const { BaseWindow, Menu, Notification, Tray, clipboard, screen, shell } = electron;
-export const { powerMonitor, powerSaveBlocker } = electron;
-/** None, as in a session without one. */
-export const safeStorage = {
-  getSelectedStorageBackend: () => 'basic_text',
-  isAsyncEncryptionAvailable: () => Promise.resolve(false),
-};
-export const utilityProcess = { fork: () => ({ on: () => undefined }) };
-
-export class BrowserWindow extends electron.BrowserWindow {
-  constructor(options: ConstructorParameters<typeof electron.BrowserWindow>[0]) {
-    super(options);
-    const load = this.loadURL.bind(this);
-    this.loadURL = (url) => {
-      tell({ loaded: url });
-      return load(url);
-    };
+class BrowserWindow extends FakeWindow {
+  override loadURL(url: string): Promise<void> {
+    tell({ loaded: url });
+    return super.loadURL(url);
   }
 }
 
-export const dialog = {
+const dialog = {
   showErrorBox: (title: string, content: string) => tell({ box: `${title}: ${content}` }),
   showMessageBox: (...given: unknown[]) => {
     const box = given.at(-1) as MessageBoxOptions;
@@ -43,6 +30,15 @@ export const dialog = {
     return Promise.resolve({ response: box.cancelId ?? 0, checkboxChecked: false });
   },
 };
+
+/** None, as in a session without one. */
+const safeStorage = {
+  getSelectedStorageBackend: () => 'basic_text',
+  isAsyncEncryptionAvailable: () => Promise.resolve(false),
+};
+const utilityProcess = { fork: () => ({ on: () => undefined }) };
+
+export default { ...electron, app, BrowserWindow, dialog, safeStorage, utilityProcess };
 
 function fail(): never {
   throw new Error('an error that nothing catches');

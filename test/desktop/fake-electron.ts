@@ -8,7 +8,6 @@ import type {
   Rectangle,
 } from 'electron';
 import type * as Electron from 'electron';
-import type { ElectronApi } from '../../main/desktop/shell.ts';
 
 type CheckHandler = (contents: unknown, permission: string, origin: string) => boolean;
 type RequestHandler = (
@@ -150,7 +149,6 @@ export class FakeWindow extends EventEmitter {
   readonly webContents = new FakeContents();
   readonly loaded: string[] = [];
   bounds: Rectangle = { x: 100, y: 80, width: 1180, height: 800 };
-  maximized = false;
   state: 'hidden' | 'shown' | 'minimized' | 'destroyed' = 'hidden';
   focused = 0;
   loadError: Error | null = null;
@@ -166,14 +164,11 @@ export class FakeWindow extends EventEmitter {
     this.state = 'shown';
     this.emit('show');
   }
-  getNormalBounds(): Rectangle {
+  getBounds(): Rectangle {
     return this.bounds;
   }
-  isMaximized(): boolean {
-    return this.maximized;
-  }
-  maximize(): void {
-    this.maximized = true;
+  center(): void {
+    this.bounds = { ...this.bounds, x: 300, y: 100 };
   }
   hide(): void {
     this.state = 'hidden';
@@ -196,9 +191,6 @@ export class FakeWindow extends EventEmitter {
   }
   isDestroyed(): boolean {
     return this.state === 'destroyed';
-  }
-  setBounds(bounds: Partial<Rectangle>): void {
-    this.bounds = { ...this.bounds, ...bounds };
   }
   destroy(): void {
     if (this.state === 'destroyed') return;
@@ -273,7 +265,7 @@ export class FakeTray extends EventEmitter {
 }
 
 export interface FakeElectron {
-  readonly electron: ElectronApi;
+  readonly electron: typeof Electron;
   readonly app: FakeApp;
   readonly windows: readonly FakeWindow[];
   readonly sessionWindows: readonly FakeSessionWindow[];
@@ -293,6 +285,8 @@ export interface FakeElectron {
   readonly displays: { workArea: Rectangle }[];
   /** The index of the button that is clicked in each box without a window, in order. */
   readonly clicks: number[];
+  /** Nobody clicks: a box stays until the app closes it. */
+  isOwnerAway: boolean;
   appMenu(): FakeMenu | null;
   /** The next window's page cannot be loaded. */
   failNextLoad(error: Error): void;
@@ -359,12 +353,9 @@ export function createFakeElectron(): FakeElectron {
         boxes.push(box);
         const { cancelId = 0, signal } = box;
         const answer = (response: number) => ({ response, checkboxChecked: false });
-        const click = clicks.shift();
-        if (click !== undefined || signal === undefined)
-          return Promise.resolve(answer(click ?? cancelId));
-        // Nobody clicks: it stays until the app closes it.
+        if (!fake.isOwnerAway) return Promise.resolve(answer(clicks.shift() ?? cancelId));
         return new Promise((resolve) => {
-          signal.addEventListener('abort', () => resolve(answer(cancelId)), { once: true });
+          signal?.addEventListener('abort', () => resolve(answer(cancelId)), { once: true });
         });
       },
     },
@@ -392,11 +383,11 @@ export function createFakeElectron(): FakeElectron {
         notifications.push(this);
       }
     },
-    screen: { getAllDisplays: () => displays },
+    screen: { getDisplayMatching: () => displays.at(-1) },
     clipboard: { writeText: (text: string) => Promise.resolve(void copied.push(text)) },
   };
-  return {
-    electron: electron as unknown as ElectronApi,
+  const fake: FakeElectron = {
+    electron: electron as unknown as typeof Electron,
     app,
     windows,
     sessionWindows,
@@ -416,5 +407,7 @@ export function createFakeElectron(): FakeElectron {
     failNextLoad: (error) => {
       nextLoadError = error;
     },
+    isOwnerAway: false,
   };
+  return fake;
 }

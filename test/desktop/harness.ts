@@ -3,7 +3,6 @@ import { runDesktop } from '../../main/desktop/desktop.ts';
 import type { Keychain } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
 import { createPreferences, type JsonFile } from '../../main/desktop/preferences.ts';
-import type { TerminalCommand } from '../../main/desktop/command-line.ts';
 import type { Clock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import {
@@ -19,7 +18,6 @@ export interface Desktop extends FakeElectron {
   readonly hostsMade: () => number;
   readonly window: () => FakeWindow;
   readonly tray: () => FakeTray;
-  readonly savedWindow: () => unknown;
   /** Settles when the start has ended. */
   readonly started: Promise<void>;
   /** Events of the log. */
@@ -57,7 +55,7 @@ export interface DesktopScene {
   readonly host?: FakeHost;
   readonly platform?: NodeJS.Platform;
   /** As it is now; it shows every icon, if it is left out. */
-  readonly panel?: { readonly isThere: boolean; readonly hasOurs: boolean };
+  readonly panel?: { readonly isThere: boolean };
   readonly env?: Readonly<Record<string, string>>;
   readonly claimData?: () => void;
   /** The link to a gateway that another process runs. */
@@ -66,13 +64,9 @@ export interface DesktopScene {
   readonly clock?: Clock;
   /** The start waits for something, and is not waited for. */
   readonly isHeldUp?: boolean;
-  readonly saved?: unknown;
   readonly loginItem?: LoginItem;
-  readonly terminalCommand?: TerminalCommand;
   /** Behind the program's name. */
   readonly args?: readonly string[];
-  /** Offered when the start fails. */
-  readonly otherPort?: number;
   readonly prepare?: (fake: FakeElectron) => void;
 }
 
@@ -86,7 +80,6 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   const fake = createFakeElectron();
   const host = scene.host ?? createFakeHost();
   let made = 0;
-  const savedWindow = memoryFile(scene.saved);
   let startsAtLogin = false;
   let crash: (error: unknown) => void = () => undefined;
   let terminate = (): void => undefined;
@@ -96,10 +89,8 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
   const started = runDesktop({
     electron: fake.electron,
     claimData: scene.claimData ?? (() => undefined),
-    otherPort: () => Promise.resolve(scene.otherPort ?? null),
-    compose: (port) => {
+    compose: () => {
       made++;
-      if (port !== null) host.calls.push(`port ${port}`);
       return scene.elsewhere === undefined
         ? {
             kind: 'own',
@@ -114,12 +105,8 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     env: scene.env ?? {},
     argv: ['inglenook', ...(scene.args ?? [])],
     versions: { app: '1.2.3', electron: '45.0.0', chrome: '150.0', node: '24.0.0' },
-    terminalCommand: scene.terminalCommand ?? null,
     iconsDirectory: '/icons',
-    trayPanel: {
-      isThere: () => Promise.resolve(scene.panel?.isThere ?? true),
-      hasOurs: () => Promise.resolve(scene.panel?.hasOurs ?? true),
-    },
+    trayPanel: () => Promise.resolve(scene.panel?.isThere ?? true),
     clock,
     onUncaught: (listener) => {
       crash = listener;
@@ -129,7 +116,7 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     },
     preferences: createPreferences(scene.preferences ?? memoryFile()),
     crashFile: scene.crashes ?? memoryFile(),
-    updater: scene.updater ?? { means: 'none', load: () => Promise.reject(new Error('none')) },
+    updater: scene.updater ?? null,
     dataDirectory: '/data',
     logsDirectory: '/data/logs',
     loginItem: scene.loginItem ?? {
@@ -138,7 +125,6 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
         startsAtLogin = isOn;
       },
     },
-    savedWindow,
   });
   if (scene.isHeldUp !== true) await started;
   return {
@@ -151,7 +137,6 @@ export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),
     tray: () => the(fake.trays.at(-1), 'tray'),
-    savedWindow: savedWindow.now,
   };
 }
 

@@ -45,34 +45,9 @@ describe('start at login on Linux', () => {
     expect(readFileSync(file(), 'utf8')).toContain('[Desktop Entry]');
   });
 
-  test('the Linux login item names the AppImage, not the mount that it runs from', () => {
-    onLinux('/tmp/.mount_x/inglenook', { APPIMAGE: '/home/a/Switch yard.AppImage' }).set(true);
-    expect(readFileSync(file(), 'utf8')).toContain('Exec="/home/a/Switch yard.AppImage" --hidden');
-  });
-
-  test('the Linux login item quotes what the entry would read as syntax', () => {
-    onLinux('/opt/a"b$c%d\\e').set(true);
-    expect(readFileSync(file(), 'utf8')).toContain(
-      String.raw`Exec="/opt/a\\"b\\$c%%d\\\\e" --hidden`,
-    );
-  });
-
   test('the Linux login item counts as none once its program is gone', () => {
     onLinux('/opt/Inglenook/inglenook').set(true);
     expect(readFileSync(file(), 'utf8')).toContain('\nTryExec=/opt/Inglenook/inglenook\n');
-  });
-
-  test('the Linux login item follows an AppImage that was moved, at its next start', () => {
-    const old = join(home, 'old.AppImage');
-    const moved = join(home, 'moved.AppImage');
-    writeFileSync(old, '');
-    onLinux('/tmp/.mount', { APPIMAGE: old }).set(true);
-    onLinux('/tmp/.mount', { APPIMAGE: moved });
-    // Another copy of the program is no reason while the first is there.
-    expect(readFileSync(file(), 'utf8')).toContain(`TryExec=${old}\n`);
-    rmSync(old);
-    expect(onLinux('/tmp/.mount', { APPIMAGE: moved }).state()).toBe('on');
-    expect(readFileSync(file(), 'utf8')).toContain(`TryExec=${moved}\n`);
   });
 
   test('the Linux login item follows XDG_CONFIG_HOME', () => {

@@ -176,16 +176,4 @@ describe('notifications', () => {
     notifications[0]?.emit('click');
     expect(window().loaded.at(-1)).toMatch(/#\/settings$/);
   });
-
-  test('a notification says once that a part of Chromium has crashed, and never that our helper has ended', async () => {
-    const { app, notifications, logged } = await startDesktop();
-    const gone = (type: string, reason: string) =>
-      app.emit('child-process-gone', {}, { type, reason, exitCode: 1 });
-    gone('Utility', 'killed');
-    expect(notifications).toEqual([]);
-    gone('GPU', 'crashed');
-    gone('GPU', 'crashed');
-    expect(notifications).toHaveLength(1);
-    expect(logged.filter((event) => event === 'child_process_gone')).toHaveLength(3);
-  });
 });

@@ -82,7 +82,8 @@ function start(tree: string, env: Record<string, string>) {
   });
   return {
     code: done.status,
-    lines: done.stdout.split('\n').filter((line) => line !== ''),
+    // On a busy machine the stand-in for the download may take long enough to be announced.
+    lines: done.stdout.split('\n').filter((line) => line !== '' && !line.startsWith('Fetching')),
     errors: done.stderr,
   };
 }

@@ -9,7 +9,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -59,7 +58,6 @@ interface Packed {
   /** The archive's files, taken out of it. */
   readonly app: string;
   /** As electron-builder hands it to the tool that makes the package. */
-  readonly appImage: string;
   readonly deb: readonly string[];
 }
 
@@ -70,7 +68,7 @@ async function pack(): Promise<Packed> {
   const computed: unknown[] = [];
   await build({
     projectDir: ROOT,
-    targets: Platform.LINUX.createTarget(['AppImage', 'deb'], Arch.x64),
+    targets: Platform.LINUX.createTarget(['deb'], Arch.x64),
     config: {
       extends: 'electron-builder.yml',
       electronDist: standInElectron(),
@@ -82,8 +80,8 @@ async function pack(): Promise<Packed> {
   // Inside the checkout no package could be missing unseen.
   const app = join(temporaryDirectory(), 'app');
   extractAll(join(folder, 'resources/app.asar'), app);
-  const [appImage, deb] = computed as [{ readonly desktop: string }, readonly [string[], string]];
-  return { folder, app, appImage: appImage.desktop, deb: deb[0] };
+  const [deb] = computed as [readonly [string[], string]];
+  return { folder, app, deb: deb[0] };
 }
 
 let packed: Packed;
@@ -162,13 +160,13 @@ describe('the packed app', () => {
   test('the packed app leaves only the native module outside its archive, and brings the licences', () => {
     expect(filesIn(packed.folder).toSorted()).toEqual([
       'LICENSE.electron.txt',
+      'inglenook-desktop',
       'locales/en-US.pak',
       'resources/app.asar',
       'resources/app.asar.unpacked/node_modules/better-sqlite3/prebuilds/linux-x64.node',
       'resources/apparmor-profile',
       'resources/licences/LICENCES.txt',
       'resources/licences/sbom.cdx.json',
-      'inglenook-desktop',
       'version',
     ]);
   });
@@ -181,21 +179,9 @@ describe('the packed app', () => {
   });
 });
 
-describe('packages for Linux', () => {
-  test('the packages for Linux start the app with its sandbox, and have its actions', () => {
-    expect(packed.appImage).toContain('\nExec=AppRun %U\n');
-    expect(packed.appImage).not.toContain('no-sandbox');
-    for (const action of ['settings', 'quit']) {
-      expect(packed.appImage).toMatch(new RegExp(`^Actions=.*${action};`, 'm'));
-      expect(packed.appImage).toContain(`Exec=AppRun --action=${action}\n`);
-    }
-  });
-
-  test('the packages for Linux bring the command, and take the login items along when they are removed', () => {
-    expect(packed.deb).toContain('deploy/desktop/inglenook=/usr/bin/inglenook');
-    expect(packed.deb).toContain('--before-remove=deploy/desktop/before-remove.sh');
-    expect(packed.deb).toContain(`${packed.folder}/=/opt/Inglenook`);
-  });
+test('the package for Debian takes the login items along when it is removed', () => {
+  expect(packed.deb).toContain('--before-remove=deploy/desktop/before-remove.sh');
+  expect(packed.deb).toContain(`${packed.folder}/=/opt/Inglenook`);
 });
 
 const HOOK = join(import.meta.dirname, './electron-module-hook.ts');
@@ -284,29 +270,6 @@ describe('the packed program under plain Node', () => {
     expect(box).toContain('INGLENOOK_LOCAL_TIMEOUT_MS');
     expect(box).toMatch(/Try again, Open settings folder, Quit$/);
     expect(await ended).toBe(1);
-  });
-
-  test('the packed program offers another port where its own is taken', async () => {
-    const directory = temporaryDirectory();
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-    const { port } = taken.address() as AddressInfo;
-    writeFileSync(join(directory, 'settings.json'), JSON.stringify({ gateway: { port } }));
-    const { child, ended } = startPacked([], directory, { INGLENOOK_PORT: '' });
-    const { box } = await messageOf(child);
-    expect(box).toContain(`Port ${port} on 127.0.0.1 is taken`);
-    expect(box).toMatch(/Try again, Use port 479\d\d, Open settings folder, Quit$/);
-    expect(await ended).toBe(1);
-    taken.close();
-  });
-
-  test('the packed program is the command as well', async () => {
-    const { ended, said } = startPacked(['--cli', '--', '--version'], temporaryDirectory());
-    expect((await said).trim()).toMatch(/^\d+\.\d+\.\d+$/);
-    expect(await ended).toBe(0);
-    const none = startPacked(['--cli', '--', 'status'], temporaryDirectory());
-    expect(await none.ended).toBe(3);
-    expect(await none.complained).toContain('No gateway is running');
   });
 });
 

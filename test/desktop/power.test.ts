@@ -65,6 +65,7 @@ describe('staying awake', () => {
   test('staying awake lasts while requests run and no longer, and ends with the app', async () => {
     const { tray, host, blockers, app } = await startDesktop();
     tray().menu.click('Stay awake');
+    await settle();
     expect(tray().menu.item('Stay awake').checked).toBe(true);
     expect(blockers.size).toBe(0);
     host.change({ inFlight: { local: 2 } });

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLoginItem } from '../../main/desktop/login-item.ts';
-import { createTerminalCommand } from '../../main/desktop/command-line.ts';
 import { createFakeElectron } from './fake-electron.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { startDesktop } from './harness.ts';
@@ -11,10 +10,10 @@ import { startDesktop } from './harness.ts';
 const DEPLOY = join(import.meta.dirname, '../../deploy/desktop');
 const ENTRY = '.config/autostart/io.github.inglenook.desktop';
 
-/** Homes of users who start the app at login: of the package, and an AppImage of one's own. */
+/** Homes of users who start the app at login: of the package, and of a copy of one's own. */
 function homes() {
   const root = temporaryDirectory();
-  const programs = { ann: '/opt/Inglenook/inglenook-desktop', ben: '/home/ben/S.AppImage' };
+  const programs = { ann: '/opt/Inglenook/inglenook-desktop', ben: '/home/ben/inglenook-desktop' };
   for (const [name, execPath] of Object.entries(programs)) {
     const { app } = createFakeElectron();
     const env = { HOME: join(root, name) };
@@ -77,12 +76,5 @@ describe('the uninstaller of Windows', () => {
       String.raw`${KEY}\Explorer\StartupApproved\Run" "${app.userModelId}"`,
     ]);
     expect(lines.indexOf('${ifNot} ${isUpdated}')).toBeLessThan(lines.indexOf(deleted[0] ?? ''));
-  });
-
-  test('the uninstaller of Windows deletes the command for terminals where the app has put it', () => {
-    const env = { LOCALAPPDATA: 'LOCAL' };
-    const command = createTerminalCommand({ platform: 'win32', env, execPath: 'S.exe' });
-    const path = command?.file.replace('LOCAL', '$LOCALAPPDATA').replaceAll('/', '\\');
-    expect(script).toContain(`Delete "${path}"`);
   });
 });

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { freePort } from '../../main/desktop/failures.ts';
+import { createManualClock } from '../support/clock.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 
@@ -70,28 +68,20 @@ describe('second instances of a starting, running or quitting app', () => {
   });
 
   test.each([
-    ['as it was', [], undefined],
-    ['with its action', ['--action=settings'], undefined],
-    ['as the AppImage', [], '/home/a/S.AppImage'],
-  ])(
-    'a second instance while the app quits starts it again, once, %s',
-    async (_how, args, image) => {
-      const { app, host, windows } = await startDesktop({
-        args: ['--hidden'],
-        env: image === undefined ? {} : { APPIMAGE: image },
-      });
-      app.quit();
-      for (let times = 0; times < 2; times++) {
-        app.emit('second-instance', {}, ['inglenook', ...args]);
-      }
-      expect(windows).toHaveLength(1);
-      host.finishStop();
-      await settle();
-      const again = ['relaunch', ...(image === undefined ? [] : [image]), ...args].join(' ');
-      expect(app.calls.slice(-2)).toEqual([again, 'exit 0']);
-      expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
-    },
-  );
+    ['as it was', []],
+    ['with its action', ['--action=settings']],
+  ])('a second instance while the app quits starts it again, once, %s', async (_how, args) => {
+    const { app, host, windows } = await startDesktop({ args: ['--hidden'] });
+    app.quit();
+    for (let times = 0; times < 2; times++) {
+      app.emit('second-instance', {}, ['inglenook', ...args]);
+    }
+    expect(windows).toHaveLength(1);
+    host.finishStop();
+    await settle();
+    expect(app.calls.slice(-2)).toEqual([['relaunch', ...args].join(' '), 'exit 0']);
+    expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
+  });
 
   test('a second request to quit while the app quits starts nothing', async () => {
     const { app } = await startDesktop();
@@ -169,36 +159,25 @@ describe('starts of the app', () => {
     expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
   });
 
-  test('a port that is taken can be left for another one, which is offered by its number', async () => {
+  test('a start that failed is tried again after a minute, because nobody may be there', async () => {
+    const clock = createManualClock();
     const host = createFakeHost();
     const start = host.start.bind(host);
     let starts = 0;
-    host.start = () =>
-      ++starts === 1 ? Promise.reject(new Error('Port 47900 is taken.')) : start();
-    const { boxes, app } = await startDesktop({
+    const desktop = await startDesktop({
       host,
-      otherPort: 47_912,
-      prepare: ({ clicks }) => void clicks.push(1),
+      clock,
+      isHeldUp: true,
+      prepare: (fake) => {
+        fake.isOwnerAway = true;
+        host.start = () =>
+          ++starts < 2 ? Promise.reject(new Error('Port 47900 is taken.')) : start();
+      },
     });
-    expect(boxes[0]?.buttons).toEqual([
-      'Try again',
-      'Use port 47912',
-      'Open settings folder',
-      'Quit',
-    ]);
-    expect(host.calls).toEqual(['port 47912', 'start']);
-    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
-  });
-
-  test('the port that is offered is one that nobody listens on', async () => {
-    const taken = createServer();
-    const first = await new Promise<number>((resolve) =>
-      taken.listen(0, '127.0.0.1', () => resolve((taken.address() as AddressInfo).port)),
-    );
-    expect(await freePort(first, first)).toBeNull();
-    taken.close();
-    await once(taken, 'close');
-    expect(await freePort(first, first)).toBe(first);
+    await settle();
+    clock.advance(60_000);
+    await desktop.started;
+    expect([starts, desktop.trays.length]).toEqual([2, 1]);
   });
 
   test('a start at login opens no window', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeServing, foldFacts, recentProblem } from '../../main/desktop/tray-state.ts';
+import { describeServing, foldFacts } from '../../main/desktop/tray-state.ts';
 import { createFakeHost, factsOf, type Scene, snapshotOf } from './fixtures.ts';
 import { startDesktop } from './harness.ts';
 
@@ -97,34 +97,6 @@ async function firstLabel(label: string): Promise<string | undefined> {
 
 test('a label in the tray that is written from right to left is shown as it is, without escapes', async () => {
   expect(await firstLabel('מנוע שלי')).toBe('Serving from מנוע שלי');
-});
-
-describe('the last problem', () => {
-  const problemOf = (scene: Scene) => recentProblem(factsOf(scene));
-
-  test('the last problem is none while all is well, and none of an upstream that is not set up', () => {
-    expect(problemOf({})).toBeNull();
-    expect(problemOf({ configured: ['hosted_a'], sightings: { local: DOWN } })).toBeNull();
-  });
-
-  test('the last problem is named with its upstream, in the words of the failure', () => {
-    const lastErrors = { hosted_a: 'http_500: the model is overloaded' };
-    expect(problemOf({ open: ['hosted_a'], lastErrors })).toBe(
-      'Groq: http_500: the model is overloaded',
-    );
-    expect(problemOf({ sightings: { local: DOWN } })).toBe('Local: unreachable (a check)');
-  });
-
-  test('the last problem is in the menu below the state', async () => {
-    const { tray } = await startDesktop({
-      host: createFakeHost({ sightings: { local: DOWN } }),
-    });
-    expect(
-      tray()
-        .menu.items.slice(0, 2)
-        .map(({ label }) => label),
-    ).toEqual(['Serving from Groq', 'Local: unreachable (a check)']);
-  });
 });
 
 test('a menu label with & is shown as it is, not as an access key', async () => {

@@ -24,13 +24,11 @@ describe('the tray', () => {
     const host = createFakeHost({
       open: ['hosted_a'],
       labels: { hosted_a: label, local: label },
-      lastErrors: { hosted_a: 'HTTP 500: bad\nroot: ok\u2066' },
     });
     const { tray } = await startDesktop({ host });
     const shown = [...tray().tooltips, ...tray().menu.items.map((item) => item.label ?? '')];
     const seen = 'Groq⟨U+202E⟩⟨U+001B⟩[2J';
     expect(shown).toContain(`Inglenook: Serving from ${seen}`);
-    expect(shown).toContain(`${seen}: HTTP 500: bad⟨U+000A⟩root: ok⟨U+2066⟩`);
     expect(shown).toContain(`Try ${seen} again now`);
     expect(shown.join('')).not.toMatch(/[\p{Cc}\u202E\u2066]/u);
   });
@@ -86,11 +84,9 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
   const { tray } = await startDesktop({
     host,
     updater: { means: 'tell', load: () => Promise.reject(new Error('none')) },
-    terminalCommand: { file: '/x', isOn: () => false, set: () => undefined },
   });
   expect(tray().menu.items.map(({ label, type }) => label ?? type)).toEqual([
     'Serving from Local · 2 in flight',
-    'Groq: keeps failing',
     'separator',
     'Copy base URL (http://localhost:47900/v1)',
     'Open dashboard',
@@ -108,7 +104,6 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
     'Start at login',
     'Stay awake while requests run',
     'Keep API keys in the keychain (none was found, they are in a file)',
-    'Command "inglenook" in the terminal',
     'separator',
     'Open logs',
     'Diagnostics',
@@ -219,22 +214,6 @@ describe('switches of the tray’s menu', () => {
     });
     const { label, checked } = tray().menu.item('Start at login');
     expect([label, checked]).toEqual(['Start at login (allow it in System Settings)', true]);
-  });
-
-  test('the tray’s menu puts the command on PATH, and says where, only where no package has done it', async () => {
-    const none = await startDesktop();
-    expect(() => none.tray().menu.item('Command')).toThrow('no menu item');
-    let isOn = false;
-    const set = (next: boolean) => void (isOn = next);
-    const terminalCommand = { file: '/home/ann/.local/bin/inglenook', isOn: () => isOn, set };
-    const { tray, boxes } = await startDesktop({ terminalCommand });
-    tray().menu.click('Command "inglenook"');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(tray().menu.item('Command "inglenook"').checked).toBe(true);
-    expect(boxes.at(-1)).toMatchObject({
-      type: 'info',
-      detail: expect.stringContaining('add /home/ann/.local/bin to PATH'),
-    });
   });
 
   test('the tray’s menu names the versions of all that runs', async () => {

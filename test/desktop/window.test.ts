@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { reachableBounds } from '../../main/desktop/window.ts';
 import { FakeEvent } from './fake-electron.ts';
 import { settle, startDesktop } from './harness.ts';
 
@@ -98,7 +97,7 @@ describe('closing and opening the window', () => {
   });
 
   test('a closed window is minimised where no panel shows the tray, and the app says once how to quit', async () => {
-    const panel = { isThere: false, hasOurs: false };
+    const panel = { isThere: false };
     const { window, boxes } = await startDesktop({ panel });
     for (let times = 0; times < 2; times++) {
       window().show();
@@ -107,7 +106,7 @@ describe('closing and opening the window', () => {
       expect(window().state).toBe('minimized');
     }
     expect(boxes.map(({ detail }) => detail)).toEqual([
-      expect.stringContaining('To quit, use the menu "Inglenook"'),
+      expect.stringContaining('To quit, use the menu "Gateway"'),
     ]);
   });
 
@@ -218,90 +217,22 @@ describe('closing and opening the window', () => {
 });
 
 describe('the place of the window', () => {
-  const SAVED = {
-    bounds: { x: 300, y: 200, width: 900, height: 700 },
-    isMaximized: false,
-    isTrayExplained: true,
-  };
-
-  test('the window opens where it was closed', async () => {
-    const first = await startDesktop();
-    first.window().bounds = { x: 5, y: 6, width: 700, height: 500 };
-    first.window().close();
-    await settle();
-    const saved = first.savedWindow();
-    const second = await startDesktop({ saved });
-    expect(second.window().options).toMatchObject({ x: 5, y: 6, width: 700, height: 500 });
+  test('the window is kept in its place by Electron, under a name', async () => {
+    const { window } = await startDesktop();
+    expect(window().options).toMatchObject({ name: 'main', windowStatePersistence: true });
   });
 
-  test('the window opens where it can be reached when its screen went away while it was hidden', async () => {
-    const { window, tray, displays } = await startDesktop();
-    const there = { x: 2500, y: 90, width: 1300, height: 800 };
-    displays.push({ workArea: { x: 1920, y: 0, width: 2560, height: 1400 } });
-    window().bounds = there;
-    window().close();
-    await settle();
-    tray().menu.click('Open dashboard');
-    expect(window().bounds).toEqual(there);
-    window().close();
-    await settle();
-    displays.pop();
-    tray().menu.click('Open dashboard');
-    expect(window().bounds).toEqual({ x: 310, y: 120, width: 1300, height: 800 });
-  });
-
-  test('the window is left alone while its owner looks at it', async () => {
+  test('a hidden window whose screen was unplugged is centred when it is opened, and no other', async () => {
     const { window, tray } = await startDesktop();
-    window().show();
-    window().bounds = { x: -5000, y: 0, width: 800, height: 600 };
+    const place = { x: 500, y: 90, width: 1300, height: 800 };
+    for (const x of [500, 2500, -1250]) {
+      window().hide();
+      window().bounds = { ...place, x };
+      tray().menu.click('Open dashboard');
+      expect(window().bounds.x).toBe(x === 500 ? 500 : 300);
+    }
+    window().bounds = { ...place, x: 2500 };
     tray().menu.click('Open dashboard');
-    expect(window().bounds.x).toBe(-5000);
+    expect(window().bounds.x).toBe(2500);
   });
-
-  test('the window opens in the default place when its last screen is gone', async () => {
-    const { window } = await startDesktop({
-      saved: { ...SAVED, bounds: { ...SAVED.bounds, x: 4000 } },
-    });
-    expect(window().options).toMatchObject({ width: 1180, height: 800 });
-    expect(window().options).not.toHaveProperty('x');
-  });
-
-  test.each([
-    ['on a second screen to the left', { x: -900, y: 100, width: 800, height: 600 }, true],
-    ['above every screen', { x: 100, y: -500, width: 800, height: 600 }, false],
-    [
-      'with too little of its title bar to drag',
-      { x: 1850, y: 100, width: 800, height: 600 },
-      false,
-    ],
-    ['below the last line', { x: 100, y: 1030, width: 800, height: 600 }, false],
-  ])('a window %s at %o keeps its place: %s', (_where, bounds, kept) => {
-    const areas = [
-      { x: 0, y: 0, width: 1920, height: 1040 },
-      { x: -1280, y: 0, width: 1280, height: 1024 },
-    ];
-    expect(reachableBounds(bounds, areas)).toEqual(kept ? bounds : null);
-  });
-
-  test('a window larger than its screen is made to fit', () => {
-    expect(
-      reachableBounds({ x: 0, y: 0, width: 4000, height: 3000 }, [
-        { x: 0, y: 0, width: 1280, height: 720 },
-      ]),
-    ).toEqual({ x: 0, y: 0, width: 1280, height: 720 });
-  });
-
-  test('the window comes back maximised', async () => {
-    const { window } = await startDesktop({ saved: { ...SAVED, isMaximized: true } });
-    window().emit('ready-to-show');
-    expect(window().maximized).toBe(true);
-  });
-
-  test.each([null, 'x', {}, { bounds: { x: 'a' } }])(
-    'the saved window %o is ignored',
-    async (value) => {
-      const { window } = await startDesktop({ saved: value });
-      expect(window().options).not.toHaveProperty('x');
-    },
-  );
 });
