@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import electron from 'electron';
+import * as electron from 'electron';
 import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost } from './app/app.ts';

@@ -78,7 +78,7 @@ export function createActions(deps: ActionDeps) {
     toggleZeroSpend: () =>
       change('Local only was not changed', () => host.setForceZero(!facts().status.forceZero)),
     reset: (id: UpstreamId) =>
-      change('The upstream is not tried again', () => void host.resetCircuit(id)),
+      change('The upstream is not tried again', () => host.resetCircuit(id)),
     toggleLoginItem: () =>
       change('Start at login was not changed', () => loginItem.set(loginItem.state() === 'off')),
     toggleKeyPlace: () => change('The API keys were not moved', () => deps.keys.toggle()),

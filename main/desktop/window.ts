@@ -64,9 +64,7 @@ export function createMainWindow(deps: WindowDeps) {
       replace(window);
     });
     window.loadURL(deps.controlLink()).then(
-      () => {
-        if (view !== null) goTo(window, ownOrigin, view);
-      },
+      () => (view === null ? undefined : goTo(window, ownOrigin, view)),
       (error: unknown) => reportFailedLoad(dialog, window, error),
     );
     return window;

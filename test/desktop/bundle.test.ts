@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const ELECTRON = `
 const said = [];
 const quiet = new Proxy(function () {}, { get: () => quiet, apply: () => quiet, construct: () => quiet });
-const app = {
+export const app = {
   commandLine: { hasSwitch: () => false },
   on: () => app,
   setAppUserModelId: (id) => said.push(['setAppUserModelId', id]),
@@ -20,7 +20,7 @@ const app = {
   requestSingleInstanceLock: () => { said.push(['lock']); return false; },
   quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
 };
-export default new Proxy({ app }, { get: (known, name) => known[name] ?? quiet });
+export { quiet as powerMonitor, quiet as safeStorage, quiet as utilityProcess };
 `;
 const HOOK = `
 import { registerHooks } from 'node:module';

@@ -8,21 +8,21 @@ const fake = createFakeElectron();
 const { electron } = fake;
 const tell = (message: object): void => void process.send?.(message);
 
-const app = Object.assign(fake.app, {
+export const app = Object.assign(fake.app, {
   // Else it would look for what lies beside a packed app.
   isPackaged: false,
   setPath: () => undefined,
   exit: (code: number) => process.exit(code),
   relaunch: ({ args = [] }: { args?: string[] }) => tell({ relaunched: args }),
 });
-class BrowserWindow extends FakeWindow {
+export class BrowserWindow extends FakeWindow {
   override loadURL(url: string): Promise<void> {
     tell({ loaded: url });
     return super.loadURL(url);
   }
 }
 
-const dialog = {
+export const dialog = {
   showErrorBox: (title: string, content: string) => tell({ box: `${title}: ${content}` }),
   showMessageBox: (...given: unknown[]) => {
     const box = given.at(-1) as MessageBoxOptions;
@@ -32,13 +32,14 @@ const dialog = {
 };
 
 /** None, as in a session without one. */
-const safeStorage = {
+export const safeStorage = {
   getSelectedStorageBackend: () => 'basic_text',
   isAsyncEncryptionAvailable: () => Promise.resolve(false),
 };
-const utilityProcess = { fork: () => ({ on: () => undefined }) };
+export const utilityProcess = { fork: () => ({ on: () => undefined }) };
 
-export default { ...electron, app, BrowserWindow, dialog, safeStorage, utilityProcess };
+export const { BaseWindow, Menu, Notification, Tray, clipboard, screen, shell } = electron;
+export const { powerMonitor, powerSaveBlocker } = electron;
 
 function fail(): never {
   throw new Error('an error that nothing catches');
