@@ -127,9 +127,6 @@ interface NotifierDeps {
   readonly act: Actions;
 }
 
-/** Shows notices as system notifications, each cause at most once while it lasts. */
-export type Notifier = ReturnType<typeof createNotifier>;
-
 interface Cause {
   readonly cancel: () => void;
   isShown: boolean;
@@ -137,6 +134,7 @@ interface Cause {
   endedAt: number | null;
 }
 
+/** Shows notices as system notifications, each cause at most once while it lasts. */
 export function createNotifier({ Notification, clock, act }: NotifierDeps) {
   const causes = new Map<string, Cause>();
   /** Kept, because a garbage-collected notification ignores clicks. */
