@@ -1,8 +1,7 @@
-// `npm run screenshots`: the pictures in README.md and docs/, taken of the demo and of a first start.
+// `npm run screenshots`: the pictures in README.md and docs/, taken of the demo.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Page } from 'playwright-core';
@@ -21,24 +20,22 @@ interface Program {
   stop(): Promise<void>;
 }
 
-async function start(entry: string, env: Readonly<Record<string, string>> = {}): Promise<Program> {
-  const child = spawn(process.execPath, [join(ROOT, entry)], {
-    env: { ...process.env, INGLENOOK_PORT: '0', ...env },
+async function startDemo(): Promise<Program> {
+  const child = spawn(process.execPath, [join(ROOT, 'main/demo.ts')], {
+    env: { ...process.env, INGLENOOK_PORT: '0' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   async function read(pattern: RegExp): Promise<string> {
     for (;;) {
       const { done, value } = await lines.next();
-      if (done) throw new Error(`${entry} ended before it printed ${String(pattern)}`);
+      if (done) throw new Error(`The demo ended before it printed ${String(pattern)}`);
       const found = pattern.exec(value);
       if (found !== null) return found[0];
     }
   }
-  // The demo prints the window's address first, the program the base URL.
-  const first = await read(/http:\S+/);
-  const second = await read(/http:\S+/);
-  const [link, baseUrl] = first.includes('#') ? [first, second] : [second, first];
+  const link = await read(/http:\S+/);
+  const baseUrl = await read(/http:\S+/);
   return {
     link,
     baseUrl,
@@ -95,7 +92,7 @@ async function showDefaultPort(page: Page): Promise<void> {
 
 /** Traffic with a resumed stream, a hedged call and a fallback, the newest request still running. */
 async function photographDemo(): Promise<void> {
-  const demo = await start('main/demo.ts');
+  const demo = await startDemo();
   try {
     const page = await openPage(demo.link);
     await page.setViewportSize({ width: 1280, height: 832 });
@@ -122,25 +119,9 @@ async function photographDemo(): Promise<void> {
   }
 }
 
-/** The settings at a first start: nothing is configured. */
-async function photographSettings(): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'inglenook-screenshots-'));
-  const settings = { INGLENOOK_DATA_DIR: directory, INGLENOOK_AGENT: 'false' };
-  const program = await start('main/headless.ts', settings);
-  try {
-    const page = await openPage(program.link);
-    await page.getByRole('heading').first().waitFor();
-    await photograph(page, { name: 'settings', hash: '#/settings/local', height: 800 });
-  } finally {
-    await program.stop();
-    await rm(directory, { recursive: true });
-  }
-}
-
 await mkdir(IMAGES, { recursive: true });
 try {
   await photographDemo();
-  await photographSettings();
 } finally {
   await closeBrowser();
 }
