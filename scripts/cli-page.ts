@@ -62,19 +62,11 @@ version. Without a command it starts the gateway.
 `;
 
 const NOTES = `Most commands talk to the running gateway of the data directory, whose address is in \`running.json\`. They authenticate with the token in
-\`control-token\`, after the gateway has proved that it knows it. \`start\`, \`logs\`, \`service\`, \`completion\` and \`help\` need no gateway;
+\`control-token\`, after the gateway has proved that it knows it. \`start\`, \`logs\`, \`service\` and \`help\` need no gateway;
 \`join\`, \`leave\` and \`doctor\` work without one, too.
 
-Answers go to standard output; with \`--json\` as JSON and nothing else. Errors, progress and the route of \`chat\` go to standard error.
+Answers go to standard output; with \`--json\` as JSON and nothing else. Errors and progress go to standard error.
 Colours are off if \`NO_COLOR\` is set or the output is not a terminal. Progress is shown on a terminal only.
-
-To complete commands, options and settings with the Tab key:
-
-\`\`\`sh
-eval "$(inglenook completion bash)"            # in ~/.bashrc
-eval "$(inglenook completion zsh)"             # in ~/.zshrc
-inglenook completion fish | source             # in ~/.config/fish/config.fish
-\`\`\`
 `;
 
 function commandRow(command: Command): string {

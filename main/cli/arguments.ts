@@ -63,11 +63,10 @@ function countProblem(
   words: readonly string[],
 ): string | null {
   const list = all.map(argumentText).join(' ');
-  const needed = all.filter(({ times }) => times === undefined).length;
-  const allowed = all.some(({ times }) => times === 'any') ? Infinity : all.length;
+  const needed = all.filter(({ isOptional }) => !isOptional).length;
   if (words.length < needed) return `"${name}" needs ${list}.`;
-  if (words.length <= allowed) return null;
-  const extra = words.slice(allowed).join(' ');
+  if (words.length <= all.length) return null;
+  const extra = words.slice(all.length).join(' ');
   return `Unexpected "${extra}": "${name}" takes ${list === '' ? 'no arguments' : list}.`;
 }
 

@@ -1,4 +1,4 @@
-/** One command of the table, from which help, completion, suggestions and docs/reference/cli.md are made. */
+/** One command of the table, from which help, suggestions and docs/reference/cli.md are made. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
@@ -14,12 +14,9 @@ export interface Command {
 
 interface Argument {
   readonly name: string;
-  /** `any`: any number of words, including none. Left out: exactly one word. */
-  readonly times?: 'optional' | 'any';
+  readonly isOptional?: true;
   /** The only words that are allowed. */
   readonly choices?: readonly string[];
-  /** Words that shells complete; others are allowed. */
-  readonly known?: readonly string[];
 }
 
 export interface Option {
@@ -50,10 +47,9 @@ export function synopsis({ name, arguments: all = [] }: Command): string {
   return [name, ...all.map(argumentText)].join(' ');
 }
 
-export function argumentText({ name, times, choices }: Argument): string {
+export function argumentText({ name, isOptional, choices }: Argument): string {
   const inner = choices === undefined ? name : choices.join('|');
-  if (times === undefined) return `<${inner}>`;
-  return times === 'any' ? `[${inner}...]` : `[${inner}]`;
+  return isOptional ? `[${inner}]` : `<${inner}>`;
 }
 
 /** As in `-n, --lines <count>`. */

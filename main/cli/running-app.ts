@@ -76,7 +76,7 @@ function parsed(said: string): unknown {
 const silentAt = (url: string) => `The Inglenook running at ${url} did not answer; restart it.`;
 
 /** For users: somebody else has the address, or the gateway is too old to prove itself. */
-export const strangerAt = (url: string) =>
+const strangerAt = (url: string) =>
   `The program at ${url} did not prove that it is the gateway of this data directory, so it was not sent the control token. Restart the gateway: it may be an earlier version. If another program has its address, stop that one first.`;
 
 const otherVersion = ({ url, version }: Running) =>
@@ -106,9 +106,7 @@ export async function askThen<Body>(
   return asked.kind === 'failed' ? asked : outcomeOf(asked.body);
 }
 
-export function notRunning(
-  dataDirectory: string,
-): Extract<CommandOutcome, { readonly kind: 'failed' }> {
+function notRunning(dataDirectory: string): Extract<CommandOutcome, { readonly kind: 'failed' }> {
   const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "inglenook start", or set INGLENOOK_DATA_DIR to the data directory of the running one.`;
   return { kind: 'failed', message, exitCode: EXIT.notRunning };
 }
@@ -123,11 +121,11 @@ interface ProvedRequest {
   readonly path: string;
   /** JSON, or null for none. */
   readonly body: string | null;
-  /** For the whole exchange after the proof; null: as long as it takes. */
-  readonly timeoutMs: number | null;
+  /** For the whole exchange after the proof. */
+  readonly timeoutMs: number;
 }
 
-export type Sent =
+type Sent =
   | { readonly kind: 'answered'; readonly response: IncomingMessage }
   /** The program that listens there does not know the control token, and got nothing but a nonce. */
   | { readonly kind: 'stranger' }
@@ -141,7 +139,7 @@ const MAX_PROOF_BYTES = 4096;
  * Sends a request with the control token to the gateway at `url`, on the connection on which it has proved that it knows
  * the token: a program that takes the port between the two gets nothing (docs/reference/http-api.md#proof).
  */
-export async function sendProved(
+async function sendProved(
   { url, controlToken }: OwnGateway,
   { method, path, body, timeoutMs }: ProvedRequest,
 ): Promise<Sent> {
@@ -158,7 +156,7 @@ export async function sendProved(
     const options = {
       method,
       headers: { authorization: `Bearer ${controlToken}`, connection: 'close', ...type },
-      ...(timeoutMs === null ? {} : { signal: AbortSignal.timeout(timeoutMs) }),
+      signal: AbortSignal.timeout(timeoutMs),
     };
     return { kind: 'answered', response: await exchange(url + path, options, socket, body) };
   } catch (error) {

@@ -11,8 +11,8 @@ const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   default: 'default',
 };
 
-export const PATHS = ENTRIES.map(({ path }) => path);
-export const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
+const PATHS = ENTRIES.map(({ path }) => path);
+const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
 /** Settings of the running Inglenook: all, one section, or one setting. */
 export async function getSettings(input: Input): Promise<CommandOutcome> {

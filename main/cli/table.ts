@@ -1,7 +1,7 @@
-import { HOSTED_IDS, UPSTREAM_IDS } from '#shared/ids.ts';
+import { HOSTED_IDS } from '#shared/ids.ts';
 import { VERSION } from '../platform/process.ts';
 import { createSettingsHelp } from '../config/load.ts';
-import { chat, models } from './chat.ts';
+import { models } from './models.ts';
 import {
   answer,
   type Command,
@@ -15,12 +15,11 @@ import {
   synopsis,
 } from './command.ts';
 import { changeModel, free, leave, prefer, reset, setMode } from './owner-commands.ts';
-import { completionScript, SHELLS } from './completion.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { openWindow } from './open.ts';
 import { ACTIONS, runUninstall, service } from './service/service.ts';
-import { getSettings, PATHS, SECTIONS, setSetting } from './settings.ts';
+import { getSettings, setSetting } from './settings.ts';
 import { status } from './status.ts';
 import { didYouMean } from './arguments.ts';
 
@@ -48,15 +47,6 @@ export const COMMANDS: readonly Command[] = [
     run: openWindow,
   },
   {
-    name: 'chat',
-    summary: 'Send one message and print the answer as it arrives.',
-    details:
-      'Standard error shows the route: which upstream answered, how fast, and which were skipped and why. Without a message, standard input is read.',
-    arguments: [{ name: 'message', times: 'any' }],
-    options: [{ name: 'model', short: 'm', value: 'name', summary: 'Model to ask for.' }],
-    run: chat,
-  },
-  {
     name: 'models',
     summary: 'List the models that apps can ask for.',
     run: models,
@@ -78,14 +68,14 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'get',
     summary: 'Print all settings, one section, or one setting.',
-    arguments: [{ name: 'path', times: 'optional', known: [...SECTIONS, ...PATHS] }],
+    arguments: [{ name: 'path', isOptional: true }],
     run: getSettings,
   },
   {
     name: 'set',
     summary: 'Change a setting, as in: set agent.onlyWhenIdle true.',
     details: 'The value "default" restores the default.',
-    arguments: [{ name: 'path', known: PATHS }, { name: 'value' }],
+    arguments: [{ name: 'path' }, { name: 'value' }],
     run: setSetting,
   },
   {
@@ -95,7 +85,7 @@ export const COMMANDS: readonly Command[] = [
       'A new key is printed once. As soon as there is one, every app needs a key. Set limits with "add" or "limit".',
     arguments: [
       { name: 'action', choices: KEY_ACTIONS },
-      { name: 'name', times: 'optional' },
+      { name: 'name', isOptional: true },
     ],
     options: KEY_LIMIT_OPTIONS,
     run: keys,
@@ -111,7 +101,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'reset',
     summary: 'Close the circuit of an upstream or a machine, so that it is called again.',
-    arguments: [{ name: 'id', known: UPSTREAM_IDS }],
+    arguments: [{ name: 'id' }],
     run: reset,
   },
   {
@@ -205,17 +195,9 @@ export const COMMANDS: readonly Command[] = [
     run: runUninstall,
   },
   {
-    name: 'completion',
-    summary: 'Print a script that completes commands in a shell.',
-    details: 'Its first lines say how the shell loads it.',
-    arguments: [{ name: 'shell', choices: SHELLS }],
-    isText: true,
-    run: ({ words: [shell = ''] }) => text(completionScript(shell, COMMANDS)),
-  },
-  {
     name: 'help',
     summary: 'Explain one command, or list all commands; "help settings" lists all settings.',
-    arguments: [{ name: 'command', times: 'optional' }],
+    arguments: [{ name: 'command', isOptional: true }],
     isText: true,
     run: ({ words: [name] }) => {
       if (name === 'settings') return text(createSettingsHelp());

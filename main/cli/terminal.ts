@@ -6,9 +6,6 @@ export type Paint = (style: Style, text: string) => string;
 /** Colours for standard output; none if it is not a terminal or `NO_COLOR` is set. */
 export const paint: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
 
-export const paintError: Paint = (style, text) =>
-  styleText(style, text, { stream: process.stderr });
-
 /** Ends the text with a line break if it has none. */
 export function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);

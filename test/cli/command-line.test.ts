@@ -5,7 +5,6 @@ import { VERSION } from '../../main/platform/process.ts';
 import { openerOf } from '../../main/cli/open.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { sayHere } from '../support/owned-gateway.ts';
-import { runCli } from '../support/process.ts';
 
 test.each<[args: readonly string[], message: string]>([
   [['statsu'], 'Unknown command "statsu". Did you mean "status"?'],
@@ -49,7 +48,6 @@ test.each([
 test.each([
   ['status'],
   ['models'],
-  ['chat', 'hello'],
   ['reset', 'local'],
   ['pause'],
   ['drain'],
@@ -76,13 +74,6 @@ test('the command "leave" says so where nothing runs and nothing was joined', as
     code: 0,
     stdout: 'This machine has not joined another gateway.\n',
   });
-});
-
-test('the command "chat" without a message names what it needs', async () => {
-  // With nothing on its standard input.
-  const { code, stderr } = await runCli({ DATA_DIR: temporaryDirectory() }, 'chat');
-  expect(code).toBe(2);
-  expect(stderr).toContain('"chat" needs a message');
 });
 
 test.each<[NodeJS.Platform, Record<string, string>, string | undefined]>([

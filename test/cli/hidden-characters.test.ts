@@ -6,11 +6,11 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { createAgent } from '../registry/world.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { send } from '../support/http.ts';
+import { postJson, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
 import { sayHere } from '../support/owned-gateway.ts';
 import { startHost, soon } from '../support/two-hosts.ts';
-import { chunk, DONE, error, ROLE, sse, startUpstream, STOP } from '../support/upstream.ts';
+import { error, startUpstream } from '../support/upstream.ts';
 
 /** Clears a terminal, forges a line, and reads as `exe.gnp` turned round. */
 const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085';
@@ -34,9 +34,7 @@ const record: AgentRecord = agentRecord({
   agent_url: '',
 });
 
-/** An event of that model's. */
-const named = (event: string) =>
-  event.replace('"model":"m"', () => `"model":${JSON.stringify(NAME)}`);
+const QUESTION = { messages: [{ role: 'user', content: 'Hello.' }] };
 
 async function joined(host: Awaited<ReturnType<typeof startHost>>): Promise<void> {
   const { token } = JSON.parse((await host.post('providers/enrollments')).text) as {
@@ -56,15 +54,7 @@ async function joined(host: Awaited<ReturnType<typeof startHost>>): Promise<void
 
 test('no command prints a hidden character of a name from outside', async () => {
   const DATA_DIR = temporaryDirectory();
-  const upstream = await startUpstream(
-    error(500, NAME),
-    sse(named(ROLE), named(chunk({ content: 'Hi.' })), named(STOP), DONE),
-    sse(
-      ROLE,
-      chunk({ content: 'Hi.' }),
-      `data: ${JSON.stringify({ error: { message: NAME } })}\n\n`,
-    ),
-  );
+  const upstream = await startUpstream(error(500, NAME));
   const host = await startHost({
     DATA_DIR,
     AGENT: 'false',
@@ -79,12 +69,10 @@ test('no command prints a hidden character of a name from outside', async () => 
     expect([args, HIDDEN.exec(said)?.[0]]).toEqual([args, undefined]);
     return said;
   };
-  await note('chat', '--model', NAME, 'Hello.');
+  await postJson(`${host.url}/v1/chat/completions`, { ...QUESTION, model: NAME });
   await note('status');
   await note('status', '--json');
   await note('reset', 'hosted_a');
-  expect(await note('chat', 'Hello.')).toContain(SEEN);
-  expect(await note('chat', 'Hello.')).toContain('Hi.');
   await note('models');
   await note('pool', 'status');
   await note('reset', NAME);

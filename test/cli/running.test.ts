@@ -13,12 +13,10 @@ import { parseJson } from '../../main/platform/json.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
-import { own, sayHere, startOwned } from '../support/owned-gateway.ts';
+import { sayHere, startOwned } from '../support/owned-gateway.ts';
 import { asVariables, PROGRAM, spawnProgram, startCli, startProgram } from '../support/process.ts';
-import { type MachineGiven, machineAt, startTier } from '../support/tier.ts';
 import { startHost } from '../support/two-hosts.ts';
-import { recordOf } from '../registry/world.ts';
-import { answers, chunk, cut, error, ROLE, startUpstream } from '../support/upstream.ts';
+import { answers, error, startUpstream } from '../support/upstream.ts';
 
 /** A gateway as a process of its own, with its commands. */
 async function startRunning(settings: Readonly<Record<string, string>> = {}) {
@@ -41,6 +39,9 @@ async function startInProcess(
   const { dataDirectory: DATA_DIR, url } = started;
   return { DATA_DIR, url, run: (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args) };
 }
+
+const say = (url: string) =>
+  postJson(`${url}/v1/chat/completions`, { messages: [{ role: 'user', content: 'Hello.' }] });
 
 /** A gateway whose machine has an agent and no engine. */
 const AGENT = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1' };
@@ -94,75 +95,6 @@ test('keys add prints a key once; it works until it is revoked, also after a res
   expect(await run('keys', 'add')).toMatchObject({ code: 2 });
 });
 
-test('chat prints the answer on standard output and its route on standard error', async () => {
-  const broken = await startUpstream(error(503));
-  const upstream = await startUpstream(answers('Hello to you.'));
-  const { run } = await startInProcess({
-    HOSTED_A_BASE_URL: broken.url,
-    HOSTED_B_BASE_URL: upstream.url,
-    API_KEYS: 'a-key-of-the-apps-of-this-test',
-  });
-  const { code, stdout, stderr } = await run('chat', '--model', 'llama', 'Say', 'hello.');
-  expect([code, stdout]).toEqual([0, 'Hello to you.\n']);
-  expect(stderr).toMatch(
-    /^\[hosted_b \| m \| began after \d+ ms \| \d+ ms in total \| skipped or failed: /,
-  );
-  expect(stderr).toMatch(/hosted_a=http_503.*req_\w+\]\n$/);
-  expect(upstream.calls[0]?.json).toMatchObject({
-    model: 'llama',
-    messages: [{ role: 'user', content: 'Say hello.' }],
-  });
-  const json = JSON.parse((await run('chat', '--json', 'Again.')).stdout) as object;
-  expect(json).toMatchObject({ text: 'Hello to you.', upstream: 'hosted_b', model: 'm' });
-});
-
-test('chat fails with the reason where no upstream answers, and where the answer breaks off', async () => {
-  const upstream = await startUpstream(error(503), cut(ROLE, chunk({ content: 'Half' })));
-  const { run } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url });
-  const none = await run('chat', 'Hello.');
-  expect([none.code, none.stdout]).toEqual([1, '']);
-  expect(none.stderr).toMatch(/hosted_a=http_503.*\]\n.+\n$/);
-  const half = await run('chat', 'Hello.');
-  expect([half.code, half.stdout]).toEqual([1, 'Half\n']);
-  expect(half.stderr.trimEnd().split('\n')).toHaveLength(2);
-});
-
-/** What `chat` says over a gateway that knows these machines by these names. */
-async function chatWith(machines: readonly MachineGiven[], ...options: string[]) {
-  const started = await Promise.all(machines.map(() => startUpstream(answers('Hi.'))));
-  const known = started.map((upstream, at) => machineAt(upstream, machines[at]));
-  const { dataDirectory, url } = await startTier(known);
-  own(dataDirectory, url);
-  const said = await sayHere({ DATA_DIR: dataDirectory }, 'chat', ...options, 'Hello.');
-  return { ...said, ids: known.map(({ id }) => id) };
-}
-
-const named = (hostname: string): MachineGiven => ({
-  record: { host: { ...recordOf().host, hostname } },
-});
-
-test('chat calls a machine by its name', async () => {
-  const { stderr, ids } = await chatWith([named('tower'), named('attic')]);
-  expect(stderr).toMatch(/^\[local on tower \| m \| /);
-  const json = await chatWith([named('tower')], '--json');
-  expect(JSON.parse(json.stdout)).toMatchObject({ provider: json.ids[0], machine: 'tower' });
-  expect(stderr).not.toContain(ids[0]);
-});
-
-test('chat tells two machines of one name apart', async () => {
-  const { stderr, ids } = await chatWith([named('tower'), named('tower')]);
-  expect(stderr).toMatch(`[local on tower (${ids[0]?.slice(4, 12)}) | `);
-});
-
-test('chat says by their names which machines are to blame, and of one without a name the digits', async () => {
-  const failed = { verification: { state: 'failed', failedRuns: 1 } } as const;
-  const { code, stderr, ids } = await chatWith([{ ...named('tower'), ...failed }, failed]);
-  expect(code).toBe(1);
-  expect(stderr).toContain('tower has failed its verification');
-  expect(stderr).toContain(`machine ${ids[1]?.slice(4, 12)} has failed its verification`);
-  expect(stderr).not.toContain('prv_');
-});
-
 test('models lists what apps can ask for', async () => {
   const { run } = await startInProcess({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
@@ -175,8 +107,11 @@ test('models lists what apps can ask for', async () => {
 
 test('reset closes a circuit, and an unknown id is refused with the nearest one', async () => {
   const upstream = await startUpstream(error(500));
-  const { run } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
-  await run('chat', 'Hello.');
+  const { run, url } = await startInProcess({
+    HOSTED_A_BASE_URL: upstream.url,
+    FAIL_THRESHOLD: '1',
+  });
+  await say(url);
   expect((await run('status')).stdout).toMatch(
     /hosted_a +keeps failing, skipped for \d+ (s|min) \(http_500: /,
   );
@@ -194,7 +129,7 @@ test('prefer puts a hosted upstream before the others until told otherwise, and 
     await startUpstream(answers('own')),
     await startUpstream(answers('paid')),
   ];
-  const { run } = await startInProcess({
+  const { run, url } = await startInProcess({
     LOCAL_ENGINE_URL: local.url,
     HOSTED_A_BASE_URL: hosted.url,
     HOSTED_A_LABEL: 'Acme',
@@ -204,13 +139,13 @@ test('prefer puts a hosted upstream before the others until told otherwise, and 
     stdout: 'hosted_a is tried first for an hour, then Local again.\n',
   });
   expect((await run('status')).stdout).toContain('Acme is tried first for another 1 h 0 min.');
-  expect((await run('chat', 'Hello.')).stdout).toContain('paid');
+  expect((await say(url)).text).toContain('paid');
   expect(await run('prefer', 'none')).toMatchObject({
     code: 0,
     stdout: 'Local is tried first again.\n',
   });
   expect((await run('status')).stdout).not.toContain('tried first');
-  expect((await run('chat', 'Hello.')).stdout).toContain('own');
+  expect((await say(url)).text).toContain('own');
   expect(await run('prefer', 'hosted_b')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("'hosted_b.baseUrl' is not set") as string,
@@ -262,7 +197,7 @@ test('every command with --json prints JSON and nothing else on standard output'
   const lines =
     `status, open, models, get, get agent.host, set routing.forceZero false, keys add laptop,
     keys limit laptop --tokens-day 5, keys list, keys revoke laptop, reset local, prefer none, pause, drain, resume, leave,
-    doctor, logs -n 1, chat Hello., service status, service install --print`.split(/,\s+/);
+    doctor, logs -n 1, service status, service install --print`.split(/,\s+/);
   const wrong: string[] = [];
   for (const line of lines) {
     const { stdout } = await run(...line.split(' '), '--json');
@@ -286,13 +221,13 @@ test('doctor lets the running gateway check, with the settings that it was start
 
 test('logs prints the last lines for people, or as they are', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { run, log } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
-  await run('chat', 'Hello.');
+  const { host, run, log } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  await say(host.url);
   await expect.poll(() => readFileSync(log, 'utf8')).toContain('"event":"request"');
   const { code, stdout } = await run('logs', '-n', '1');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^\S+Z info {2}request id=req_\w+ endpoint=chat\/completions model=null stream=true state=done upstream=hosted_a status=200 fallbackReason=\S+ firstContentMs=\d+ ms=\d+ inputTokens=\d+ outputTokens=\d+ tokensEstimated=true\n$/,
+    /^\S+Z info {2}request id=req_\w+ endpoint=chat\/completions model=null stream=false state=done upstream=hosted_a status=200 fallbackReason=\S+ firstContentMs=\d+ ms=\d+ inputTokens=\d+ outputTokens=\d+ tokensEstimated=true\n$/,
   );
   const json = JSON.parse((await run('logs', '-n', '1', '--json')).stdout) as object;
   expect(json).toMatchObject({ event: 'request', upstream: 'hosted_a', status: 200 });
@@ -357,19 +292,6 @@ test('output without a terminal has no colour and no progress, and NO_COLOR hold
   expect(await colored({ NO_COLOR: '1' })).toBe(false);
 });
 
-test('chat takes its message from standard input', async () => {
-  const upstream = await startUpstream(answers('Hi.'));
-  const { DATA_DIR } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url });
-  const child = spawn(process.execPath, [PROGRAM, 'chat'], {
-    cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR },
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  child.stdin.end('What is this?\n');
-  expect(await text(child.stdout)).toBe('Hi.\n');
-  expect(upstream.calls[0]?.json).toMatchObject({ messages: [{ content: 'What is this?\n' }] });
-});
-
 test('leave ends what join began, whether the machine runs or not', async () => {
   const gateway = await startInProcess({}, openStore);
   const control = bearer(readControlToken(gateway.DATA_DIR) ?? '');
@@ -412,8 +334,7 @@ test.runIf(HAS_TERMINAL)(
     const red = '\u001B[31m';
     expect(await seen('status')).toContain(red);
     expect(await seen('status', { NO_COLOR: '1' })).not.toContain(red);
-    const erased = 'Waiting for the first token 0 s\r\u001B[K';
-    expect(await seen('chat Hello.')).toContain(erased);
+    expect(await seen('doctor')).toContain('Checking this machine 0 s\r\u001B[K');
   },
 );
 
