@@ -63,7 +63,7 @@ version. Without a command it starts the gateway.
 
 const NOTES = `Most commands talk to the running gateway of the data directory, whose address is in \`running.json\`. They authenticate with the token in
 \`control-token\`, after the gateway has proved that it knows it. \`start\`, \`logs\`, \`service\` and \`help\` need no gateway;
-\`join\`, \`leave\` and \`doctor\` work without one, too.
+\`join\` and \`leave\` work without one, too.
 
 Answers go to standard output; with \`--json\` as JSON and nothing else. Errors and progress go to standard error.
 Colours are off if \`NO_COLOR\` is set or the output is not a terminal. Progress is shown on a terminal only.

@@ -1,6 +1,5 @@
 import type { AgentRecord } from './provider.ts';
 import type { ModelUse } from '#shared/models.ts';
-import type { CheckName } from '#shared/checks.ts';
 
 /** The ports on which gateways look for agents; the second is used with host names and addresses. */
 export const AGENT_PORTS: readonly number[] = [3001, 47_901];
@@ -158,36 +157,3 @@ export interface AgentView {
 export type GpuFigures = AgentRecord['gpu']['devices'][number] & {
   readonly power_w: number | null;
 };
-
-/** Checked before the registry's own checks. */
-export const DOCTOR_GROUNDS = ['engine found', 'agent port bound'] as const;
-
-/** Several entries may share a name; that check passes if one of them does. */
-export interface DoctorEntry {
-  readonly name: (typeof DOCTOR_GROUNDS)[number] | CheckName;
-  readonly passed: boolean;
-  /** As a request or a command line. */
-  readonly tried: string;
-  /** Verbatim, truncated. */
-  readonly output: string;
-  /** Null if passed. */
-  readonly remedy: string | null;
-  readonly latencyMs?: number;
-}
-
-export interface GatewayVerdict {
-  /** Null: the gateway of this process. */
-  readonly url: string | null;
-  /** State of its verification. */
-  readonly status: string;
-  readonly failure_reason: string;
-}
-
-/** The registry's six checks and their prerequisites, run on the machine itself. */
-export interface DoctorReport {
-  /** Every name passes, and the gateway has not refused this machine. */
-  readonly ok: boolean;
-  /** The latest verdict of the gateway that this machine reports to; null before the first. */
-  readonly gateway: GatewayVerdict | null;
-  readonly checks: readonly DoctorEntry[];
-}

@@ -1,11 +1,4 @@
-import {
-  AGENT_PORTS,
-  type AgentMemory,
-  type AgentView,
-  type DoctorReport,
-  type GatewayVerdict,
-  type OwnerChoice,
-} from '#shared/agent.ts';
+import type { AgentMemory, AgentView, OwnerChoice } from '#shared/agent.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
@@ -18,12 +11,12 @@ import { createAvailability, type OwnerMode } from './availability/availability.
 import type { HostActivity } from './availability/host-activity.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
-import { runChecks, type WindowCut } from './doctor/doctor.ts';
+import { engineAdvice, type WindowCut } from './engine-advice.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
 import { createEngineWatch, enginePlace, type EnginePlace } from './engines/watch.ts';
 import { problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
-import { createRegistration, type RegistrationView } from './registration/registration.ts';
+import { createRegistration } from './registration/registration.ts';
 import type { OwnRegistry } from './registration/link.ts';
 import { untilReady } from './registration/heartbeats.ts';
 import { createCounters } from './server/counters.ts';
@@ -206,7 +199,7 @@ function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
 function viewOf(
   parts: AgentComponents,
   { ports, engine: place, isLeaving }: AgentRuntimeState,
-  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'isFixed' | 'config'>,
+  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'isFixed' | 'config' | 'cuts'>,
 ): AgentView {
   const { engines, availability, warnings, memory } = parts;
   const record = parts.record(false);
@@ -216,7 +209,10 @@ function viewOf(
   const { agent: settings, gateway } = deps.config();
   const { host } = settings;
   const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
-  const isCpuOnly = reading.gpus.state === 'absent' && engine?.health.status === 'ok';
+  const isServing = engine?.health.status === 'ok';
+  const isCpuOnly = reading.gpus.state === 'absent' && isServing;
+  // Without a GPU, all models run on the processor.
+  const advice = isServing && !isCpuOnly ? engineAdvice(engine, deps.cuts()) : [];
   return {
     id: parts.identity.id,
     version: deps.version,
@@ -244,7 +240,7 @@ function viewOf(
     gpuReadings: reading.gpus.devices.map(readingsText),
     inFlight: parts.inference.inFlight(),
     useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
-    problems: [...own, ...memory.problems(), ...reading.problems],
+    problems: [...own, ...memory.problems(), ...advice, ...reading.problems],
   };
 }
 
@@ -259,44 +255,6 @@ function memoryView(memory: MemoryKeeper): AgentMemory {
 
 const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
 
-/** Checks the running agent of this process, rather than what its files describe. */
-function selfCheck(
-  { identity, registration }: AgentComponents,
-  runtime: AgentRuntimeState,
-  deps: Pick<AgentDeps, 'http' | 'clock' | 'telemetry' | 'otherPorts' | 'cuts' | 'config'>,
-): Promise<DoctorReport> {
-  const { http, clock, telemetry, otherPorts } = deps;
-  const view = registration.view();
-  const registryUrl = view.kind === 'joined' ? view.url : null;
-  return runChecks({
-    http,
-    clock,
-    telemetry,
-    engines: { ...runtime.engine, ownPorts: [...openPorts(runtime), ...otherPorts()] },
-    agent: {
-      isEnabled: true,
-      host: deps.config().agent.host,
-      ports: runtime.ports.map(({ port }) => port),
-      privateKey: identity.privateKey,
-      id: identity.id,
-      gatewayToken: registration.gatewayToken(),
-      registryUrl,
-      gatewayPorts: AGENT_PORTS,
-      taken: new Map(
-        runtime.ports.flatMap((port) =>
-          port.kind === 'failed' ? [[port.port, port.message]] : [],
-        ),
-      ),
-    },
-    gateway: verdictOf(view, registryUrl),
-    cuts: deps.cuts(),
-  });
-}
-
-function verdictOf({ standing }: RegistrationView, url: string | null): GatewayVerdict | null {
-  return standing === null ? null : { url, ...standing.verification };
-}
-
 export type Agent = ReturnType<typeof createAgent>;
 
 /** Nothing runs before `start`. */
@@ -308,7 +266,6 @@ export function createAgent(deps: AgentDeps) {
     engine: enginePlace(deps.config().agent, deps.enginePorts),
     isLeaving: false,
   };
-  let checkRun: Promise<DoctorReport> | null = null;
   const parts = createComponents(deps, runtime, {
     changed,
     flightChanged() {
@@ -416,11 +373,6 @@ export function createAgent(deps: AgentDeps) {
       }
       if (isChanged('registryUrl', 'otherRegistryUrls', 'enrollToken'))
         void registration.configure();
-    },
-    /** Runs a registry's checks on this machine; concurrent callers share one run. */
-    runChecks() {
-      checkRun ??= selfCheck(parts, runtime, deps).finally(() => (checkRun = null));
-      return checkRun;
     },
   };
 }

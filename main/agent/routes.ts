@@ -14,10 +14,7 @@ import type { Agent } from './agent.ts';
 import type { ModelAction } from './engines/tell-engine.ts';
 
 /** What the owner may do with this machine's agent. */
-type OwnersAgent = Pick<
-  Agent,
-  'view' | 'setMode' | 'free' | 'changeModel' | 'join' | 'leave' | 'runChecks'
->;
+type OwnersAgent = Pick<Agent, 'view' | 'setMode' | 'free' | 'changeModel' | 'join' | 'leave'>;
 
 const CHOICES: readonly OwnerChoice[] = ['on', 'paused', 'drained'];
 
@@ -54,7 +51,6 @@ export function agentRoutes(agent: OwnersAgent | null): readonly Route[] {
       await each.leave();
       return answered(each.view());
     }),
-    post('doctor', async (each) => answered(await each.runChecks())),
   ];
 }
 

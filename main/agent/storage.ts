@@ -103,13 +103,6 @@ export function openIdentity(directory: string, clock: Clock, platform: string):
   return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
 }
 
-/** The identity in `directory`, without repairing or creating anything; null if there is no usable one. */
-export function savedIdentity(directory: string): AgentIdentity | null {
-  const saved = readSecretFile(join(directory, KEY_FILE));
-  const privateKey = saved.kind === 'text' ? parseKey(saved.text) : null;
-  return privateKey === null ? null : identityOf(privateKey);
-}
-
 const JOIN_AGAIN = 'If it had joined another gateway, join it again.';
 const DISTRUST = 'If you do not trust all of them, delete the file and join again.';
 const MAKE_ROOM = 'Free disk space for the data directory, or make it writable, and start again.';

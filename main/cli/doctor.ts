@@ -1,73 +1,99 @@
-import { AGENT_PORTS } from '#shared/agent.ts';
-import { runChecks } from '../agent/doctor/doctor.ts';
-import { type DoctorReport, reportText } from '../agent/doctor/report.ts';
-import { enginePlace } from '../agent/engines/watch.ts';
-import { createEnrollmentFile, savedIdentity } from '../agent/storage.ts';
-import { createTelemetry } from '../agent/telemetry/telemetry.ts';
-import { loadSavedConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
-import { systemClock } from '../platform/clock.ts';
-import { createHttpClient } from '../platform/http/client.ts';
-import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
-import { callRunning, findRunning, type Running } from './running-app.ts';
-import { withProgress } from './terminal.ts';
+import type { AgentMembership, AgentProblem, AgentView } from '#shared/agent.ts';
+import { failuresIn } from '#shared/checks.ts';
+import type { Check, Provider } from '#shared/provider.ts';
+import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
+import { ask } from './running-app.ts';
 
-/** Enough to load a model on a slow machine and run a test inference. */
-const TIMEOUT_MS = 300_000;
-
-export async function runDoctor({ env, dataDirectory }: Input): Promise<CommandOutcome> {
-  const running = await findRunning(dataDirectory);
-  const checked = await withProgress(
-    'Checking this machine',
-    running === null ? checkHere(env, dataDirectory) : checkThere(running),
-  );
-  if ('kind' in checked) return checked;
-  return answer(checked, reportText(checked), checked.ok ? EXIT.done : EXIT.failed);
+/** How the gateway that this machine reports to has verified it, and the problems that its own agent knows. */
+interface Diagnosis {
+  readonly ok: boolean;
+  /** The address of the gateway that this machine has joined; null: the gateway here. */
+  readonly gateway: string | null;
+  /** Null before the gateway has answered a heartbeat. */
+  readonly verification: Verified | null;
+  readonly problems: readonly AgentProblem[];
 }
 
-async function checkThere(running: Running): Promise<DoctorReport | CommandOutcome> {
-  const call = { method: 'POST', path: 'agent/doctor', timeoutMs: TIMEOUT_MS } as const;
-  const { body, error } = await callRunning<DoctorReport>(running, call);
-  return error === null ? body : failed(error);
+interface Verified {
+  readonly status: string;
+  /** Those that failed, if another gateway has made them: it sends no others. */
+  readonly checks: readonly Check[];
 }
 
-async function checkHere(
-  env: NodeJS.ProcessEnv,
-  directory: string,
-): Promise<DoctorReport | CommandOutcome> {
-  const loaded = loadSavedConfig(env, directory);
-  if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
-  const { agent, gateway } = loaded.config;
-  const http = createHttpClient();
-  const telemetry = createTelemetry({ env, platform: process.platform, clock: systemClock });
-  telemetry.start();
-  const report = await runChecks({
-    http,
-    clock: systemClock,
-    telemetry,
-    engines: { ...enginePlace(agent), ownPorts: [...agent.ports, gateway.port] },
-    agent: expectedAgent(directory, agent),
-    // No Inglenook runs here, so no gateway has answered one.
-    gateway: null,
-  });
-  await telemetry.stop();
-  http.close();
-  return report;
-}
-
-function expectedAgent(directory: string, { enabled, host, ports }: Config['agent']) {
-  const identity = savedIdentity(directory);
-  const file = createEnrollmentFile(directory, systemClock, process.platform);
-  const { enrolment } = file.load();
-  return {
-    isEnabled: enabled,
-    host,
-    ports,
-    privateKey: identity?.privateKey ?? null,
-    id: identity?.id ?? null,
-    gatewayToken: enrolment?.gatewayToken ?? null,
-    registryUrl: enrolment?.registryUrl ?? null,
-    gatewayPorts: AGENT_PORTS,
-    taken: new Map(),
+export async function doctor({ dataDirectory }: Input): Promise<CommandOutcome> {
+  const asked = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
+  if (asked.kind === 'failed') return asked;
+  const view = asked.body;
+  const verification = await verificationOf(view, dataDirectory);
+  const diagnosis: Diagnosis = {
+    ok: verification?.status === 'verified' && view.registry.state === 'connected',
+    gateway: view.registry.kind === 'joined' ? view.registry.url : null,
+    verification,
+    problems: [...engineProblems(view), ...view.problems],
   };
+  return answer(diagnosis, textOf(diagnosis), diagnosis.ok ? EXIT.done : EXIT.failed);
+}
+
+async function verificationOf(
+  { id, registry }: AgentView,
+  dataDirectory: string,
+): Promise<Verified | null> {
+  if (registry.kind === 'own') {
+    const call = { method: 'GET', path: `providers/${id}` } as const;
+    const known = await ask<Provider>(dataDirectory, call);
+    if (known.kind === 'answered') return known.body.verification;
+  }
+  return registry.standing === null ? null : withFailures(registry.standing);
+}
+
+function withFailures({ verification }: NonNullable<AgentMembership['standing']>): Verified {
+  const failures = failuresIn(verification.failure_reason);
+  return {
+    status: verification.status,
+    checks: failures.map(({ name, error }) => ({ name, passed: false, error })),
+  };
+}
+
+/** What keeps the engine from serving, which the dashboard says in its headline of this machine. */
+function engineProblems({ engine, useEngineDirectly }: AgentView): readonly AgentProblem[] {
+  const problems: AgentProblem[] = [];
+  const said = (tried: string, happened: string, remedy: string) =>
+    problems.push({ tool: 'engine', tried, happened, remedy });
+  if (engine === null)
+    said('the usual ports', 'No engine was found.', 'Start one, or set INGLENOOK_ENGINE_URL.');
+  else if (engine.health.status !== 'ok')
+    said(engine.baseUrl, `It is ${engine.health.status}.`, REMEDIES[engine.health.status]);
+  if (useEngineDirectly !== null) {
+    const remedy = `Let Inglenook use it directly: inglenook set local.baseUrl ${useEngineDirectly}`;
+    said(useEngineDirectly, 'This machine has no GPU, so no gateway verifies it.', remedy);
+  }
+  return problems;
+}
+
+const REMEDIES = {
+  loading: 'Wait until it has loaded its model.',
+  unauthorized: 'Set INGLENOOK_ENGINE_URL to its address and INGLENOOK_ENGINE_API_KEY to its key.',
+  error: 'Check its log.',
+  unreachable: 'Start it, or correct INGLENOOK_ENGINE_URL.',
+  unresponsive: 'It accepts connections but does not answer: restart it.',
+} as const;
+
+function textOf({ gateway, verification, problems }: Diagnosis): string {
+  const who = gateway === null ? 'The gateway here' : `The gateway at ${gateway}`;
+  return [
+    `${who} says about this machine: ${verification?.status ?? 'nothing yet'}.`,
+    ...(verification?.checks ?? []).map(checkLine),
+    ...problems.flatMap(({ tool, tried, happened, remedy }) => [
+      '',
+      `${tool} (${tried}): ${happened}`,
+      `  ${remedy}`,
+    ]),
+    ...(problems.length === 0 ? ['', 'The agent knows of no problem.'] : []),
+  ].join('\n');
+}
+
+function checkLine({ name, passed, latencyMs, detail, error }: Check): string {
+  const took = latencyMs === undefined ? '' : ` (${latencyMs} ms)`;
+  const parts = [`${passed ? '  ok  ' : 'FAILED'} ${name}${took}`, detail, passed ? null : error];
+  return parts.filter(Boolean).join(': ');
 }

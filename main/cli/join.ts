@@ -39,7 +39,7 @@ export async function runJoin(input: Input): Promise<CommandOutcome> {
     `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
     running === null ? NEXT_START : NEXT_RUNNING,
-    '"inglenook doctor" then checks this machine as that gateway does.',
+    '"inglenook doctor" then says how that gateway has verified this machine.',
   ];
   return answer({ gateway: origin, id, notes }, lines.join('\n'));
 }

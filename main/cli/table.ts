@@ -15,6 +15,7 @@ import {
   synopsis,
 } from './command.ts';
 import { changeModel, free, leave, prefer, reset, setMode } from './owner-commands.ts';
+import { doctor } from './doctor.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
 import { openWindow } from './open.ts';
@@ -169,10 +170,9 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'doctor',
-    summary: 'Check this machine as a gateway would.',
-    details:
-      'The running gateway makes the checks; if none runs, this command makes them. Exit code 1 if one fails.',
-    run: async (input) => (await import('./doctor.ts')).runDoctor(input),
+    summary: 'Print how this machine was verified, and the problems of its agent.',
+    details: 'Exit code 1 while it is not verified.',
+    run: doctor,
   },
   {
     name: 'service',

@@ -1,4 +1,4 @@
-import type { AgentView, OwnerChoice, DoctorReport } from '#shared/agent.ts';
+import type { AgentView, OwnerChoice } from '#shared/agent.ts';
 import { type Answer, type Caller, jsonBody } from './client.ts';
 
 export type AgentState =
@@ -31,8 +31,6 @@ export function createAgent({ call, act }: Pick<Caller, 'call' | 'act'>) {
       act('/api/v1/agent/models', jsonBody('POST', { model, action })),
     /** Joins the gateway named in a line from its "Add a machine". */
     join: (line: string) => act('/api/v1/agent/join', jsonBody('POST', { line })),
-    /** Runs the gateway's checks on the machine itself, which takes seconds. */
-    examine: () => call<DoctorReport>('/api/v1/agent/doctor', { method: 'POST' }),
     /** To be called when the gateway may have restarted, possibly with its agent switched on. */
     reconsider: (): void => {
       if (last?.kind === 'off') last = null;

@@ -101,24 +101,3 @@ test('join shows the hidden characters of a refusal as their codes', async () =>
   expect(stderr).toContain(SEEN_IN_LINE);
   expect(stderr).not.toMatch(HIDDEN);
 });
-
-test('the doctor shows the hidden characters of an engine as their codes', async () => {
-  const port = await listening(
-    createServer((req, res) => {
-      const models = { object: 'list', data: [{ id: NAME, object: 'model', owned_by: NAME }] };
-      const said = req.url === '/v1/models' ? models : { error: { message: NAME }, version: NAME };
-      res.writeHead(req.url === '/v1/models' ? 200 : 500, { 'content-type': 'application/json' });
-      res.end(JSON.stringify(said));
-    }),
-  );
-  const { stdout, stderr } = await sayHere(
-    {
-      DATA_DIR: temporaryDirectory(),
-      AGENT: 'true',
-      ENGINE_URL: `http://127.0.0.1:${port}`,
-    },
-    'doctor',
-  );
-  expect(stdout).toContain(SEEN_IN_LINE);
-  expect(stdout + stderr).not.toMatch(HIDDEN);
-});

@@ -13,7 +13,7 @@ import { parseJson } from '../../main/platform/json.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
-import { sayHere, startOwned } from '../support/owned-gateway.ts';
+import { sayHere, startOwned, startStandIn } from '../support/owned-gateway.ts';
 import { asVariables, PROGRAM, spawnProgram, startCli, startProgram } from '../support/process.ts';
 import { startHost } from '../support/two-hosts.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
@@ -211,12 +211,42 @@ test('every command with --json prints JSON and nothing else on standard output'
   }
 });
 
-test('doctor lets the running gateway check, with the settings that it was started with', async () => {
+test('doctor prints how the gateway here has verified this machine, and what its agent lacks', async () => {
   const { run } = await startInProcess(AGENT);
+  await expect
+    .poll(async () => (await run('doctor')).stdout)
+    .toMatch(/^The gateway here says about this machine: \w+\.\n/);
   const { code, stdout } = await run('doctor');
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:1/);
-  expect(stdout).toMatch(/ok {3}agent port bound/);
+  expect([code, stdout]).toEqual([1, expect.stringContaining('engine (http://127.0.0.1:1)')]);
+  expect(stdout).toContain('It is unreachable.\n  Start it, or correct INGLENOOK_ENGINE_URL.');
+  const json = JSON.parse((await run('doctor', '--json')).stdout) as object;
+  const problems = expect.arrayContaining([expect.objectContaining({ tool: 'engine' })]) as unknown;
+  expect(json).toMatchObject({ ok: false, gateway: null, problems });
+});
+
+test('doctor tells what the gateway that was joined last said, check by check', async () => {
+  const DATA_DIR = temporaryDirectory();
+  const failure_reason = 'engine_health ok: error; GPU count >0: none';
+  const standing = { status: 'idle', verification: { status: 'failed', failure_reason } };
+  const registry = { kind: 'joined', url: 'http://tower', state: 'connected', standing };
+  const engine = { baseUrl: 'http://127.0.0.1:1', health: { status: 'ok', code: 200 } };
+  const view = { id: 'prv_1', registry, engine, useEngineDirectly: null, problems: [] };
+  const asked: (string | undefined)[] = [];
+  await startStandIn(DATA_DIR, (req, res) => {
+    asked.push(req.url);
+    res.end(JSON.stringify(view));
+  });
+  expect(await sayHere({ DATA_DIR }, 'doctor')).toEqual({
+    code: 1,
+    stdout: `The gateway at http://tower says about this machine: failed.
+FAILED engine_health ok: error
+FAILED GPU count >0: none
+
+The agent knows of no problem.
+`,
+    stderr: '',
+  });
+  expect(asked).toEqual(['/api/v1/agent']);
 });
 
 test('logs prints the last lines for people, or as they are', async () => {
@@ -321,7 +351,7 @@ const HAS_TERMINAL =
 test.runIf(HAS_TERMINAL)(
   'output on a terminal has colours, and long work shows that it runs',
   async () => {
-    const { DATA_DIR } = await startInProcess();
+    const { DATA_DIR, url } = await startInProcess();
     const seen = async (command: string, env: Record<string, string> = {}) => {
       const line = `${process.execPath} ${PROGRAM} ${command}`;
       const child = spawn('script', ['-qec', line, '/dev/null'], {
@@ -334,7 +364,8 @@ test.runIf(HAS_TERMINAL)(
     const red = '\u001B[31m';
     expect(await seen('status')).toContain(red);
     expect(await seen('status', { NO_COLOR: '1' })).not.toContain(red);
-    expect(await seen('doctor')).toContain('Checking this machine 0 s\r\u001B[K');
+    const joining = await seen(`join ${url} ${'0f'.repeat(32)}`);
+    expect(joining).toContain(`Joining ${url} 0 s\r\u001B[K`);
   },
 );
 

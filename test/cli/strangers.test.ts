@@ -12,7 +12,7 @@ const TOKEN = 'c'.repeat(64);
 /** Too long to stand in a nonce by chance. */
 const PART_OF_TOKEN = TOKEN.slice(0, 16);
 
-/** All commands call the gateway in one way; "leave" and "doctor" also work without one. */
+/** All commands call the gateway in one way; "leave" also works without one. */
 const COMMANDS = [
   'status',
   'open',
@@ -60,7 +60,7 @@ function abandoned(url: string): string {
   return DATA_DIR;
 }
 
-test.each(COMMANDS.filter((each) => each !== 'leave' && each !== 'doctor'))(
+test.each(COMMANDS.filter((each) => each !== 'leave'))(
   'the command "%s" sends nothing to the program on a dead gateway’s port, and says that no gateway runs',
   async (line) => {
     const { url, heard } = await startStranger(says('{}'));

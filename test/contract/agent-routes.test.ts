@@ -1,20 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type AgentView, DOCTOR_GROUNDS, type DoctorReport } from '#shared/agent.ts';
-import { CHECK_NAMES } from '#shared/checks.ts';
+import type { AgentView } from '#shared/agent.ts';
 import type { HostEdges } from '../../main/app/app.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { openStore } from '../../main/registry/store/open-store.ts';
-import { startModelServer } from '../support/agent.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, type HttpAnswer, postJson, send } from '../support/http.ts';
-import { answers, hang, startUpstream } from '../support/upstream.ts';
+import { startUpstream } from '../support/upstream.ts';
 
 const AGENT = '/api/v1/agent';
-const POSTS = ['mode', 'join', 'leave', 'doctor'] as const;
+const POSTS = ['mode', 'join', 'leave'] as const;
 const KEY = 'gateway-key-0123456789';
 const NO_TOKEN = 'b'.repeat(64);
 const AGENT_ON = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1' };
@@ -88,8 +86,7 @@ test('the agent’s view holds no secret, joined or not', async () => {
   const texts = [JSON.stringify(await gateway.view())];
   const joined = await gateway.post('join', { url: other.url, token });
   expect(joined.status).toBe(200);
-  const examined = await gateway.post('doctor', {});
-  texts.push(joined.text, JSON.stringify(await gateway.view()), examined.text);
+  texts.push(joined.text, JSON.stringify(await gateway.view()));
   const secrets = [token, ...secretsIn(gateway.dataDirectory), ...secretsIn(other.dataDirectory)];
   expect(secrets.length).toBeGreaterThan(4);
   for (const secret of secrets) expect(texts.join('\n')).not.toContain(secret);
@@ -126,7 +123,6 @@ test('each of the agent’s routes is a 409 that says how to switch it on while 
     await gateway.post('mode', { mode: 'paused' }),
     await gateway.post('join', { url: 'http://127.0.0.1:1', token: NO_TOKEN }),
     await gateway.post('leave', {}),
-    await gateway.post('doctor', {}),
   ];
   for (const answer of refused) {
     expect(expectError(answer, 409, 'agent_off')).toContain('INGLENOOK_AGENT');
@@ -202,63 +198,6 @@ test('a change of mode is answered with the resulting view', async () => {
     expect(JSON.parse(answer.text)).toMatchObject({ owner: { choice, mode } });
     expect((await gateway.view()).owner).toMatchObject({ choice, mode });
   }
-});
-
-describe('the doctor over HTTP', () => {
-  const runChecks = async (gateway: Controlled) => {
-    const answer = await gateway.post('doctor', {});
-    expect(answer.status).toBe(200);
-    return JSON.parse(answer.text) as DoctorReport;
-  };
-
-  test('the doctor reports for each check what was tried, what came back and what to do', async () => {
-    const gateway = await started();
-    const { ok, checks } = await runChecks(gateway);
-    expect(ok).toBe(false);
-    expect(new Set(checks.map(({ name }) => name))).toEqual(
-      new Set([...DOCTOR_GROUNDS, ...CHECK_NAMES]),
-    );
-    const one = (name: string) => checks.find((check) => check.name === name);
-    expect(one('engine found')).toMatchObject({
-      passed: false,
-      tried: expect.stringContaining('http://127.0.0.1:1'),
-      remedy: expect.stringContaining('INGLENOOK_ENGINE_URL'),
-    });
-    const { server } = await gateway.view();
-    expect(one('agent port bound')).toMatchObject({
-      passed: true,
-      tried: `GET ${server.url}/health`,
-    });
-    expect(one('health /health status ok')).toMatchObject({ passed: true, remedy: null });
-  });
-
-  test('the doctor examines the agent as it is now, not as its files have it', async () => {
-    const engine = await startModelServer(answers('hi'));
-    const gateway = await started({ ENGINE_URL: engine.url });
-    await gateway.post('mode', { mode: 'paused' });
-    const { checks } = await runChecks(gateway);
-    const inference = checks.find(({ name }) => name === 'test inference returns choices');
-    expect(inference).toMatchObject({
-      passed: false,
-      output: expect.stringMatching(/HTTP 503 .*paused/),
-      remedy: expect.stringContaining('resume this machine'),
-    });
-    expect(engine.calls).toEqual([]);
-  });
-
-  test('a doctor that is started twice at once examines once', async () => {
-    const engine = await startModelServer(hang, answers('hi'));
-    const gateway = await started({ ENGINE_URL: engine.url });
-    await expect.poll(async () => (await gateway.view()).engine?.health.status).toBe('ok');
-    const both = [runChecks(gateway), runChecks(gateway)];
-    const held = await engine.call(1);
-    await gateway.view();
-    await answers('hi')(held);
-    // Each examination has a nonce of its own, which the agent signs.
-    const [first, second] = await Promise.all(both);
-    expect(second).toEqual(first);
-    expect(await runChecks(gateway)).not.toEqual(first);
-  });
 });
 
 describe('joins over HTTP', () => {

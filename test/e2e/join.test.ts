@@ -240,19 +240,3 @@ test('an Inglenook that runs on this machine is asked to join by itself', async 
   );
   expect(existsSync(join(directory, 'agent.json'))).toBe(false);
 });
-
-test('doctor --json is for scripts: the names of the checks, and exit code 1 where one fails', async () => {
-  const settings = {
-    DATA_DIR: temporaryDirectory(),
-    AGENT_PORTS: '1',
-    ENGINE_URL: 'http://127.0.0.1:2',
-  };
-  const { code, stdout, stderr } = await sayHere(settings, 'doctor', '--json');
-  expect([code, stderr]).toEqual([1, '']);
-  const report = JSON.parse(stdout) as { ok: boolean; checks: { name: string }[] };
-  expect(report.ok).toBe(false);
-  expect(report.checks.map(({ name }) => name)).toContain('health /health status ok');
-  const plain = await sayHere(settings, 'doctor');
-  expect(plain.code).toBe(1);
-  expect(plain.stdout).toMatch(/FAILED engine found\n\s+tried .*127\.0\.0\.1:2/);
-});

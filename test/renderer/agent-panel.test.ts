@@ -146,38 +146,6 @@ test('an agent that is switched off is read once, also on the next visit', async
   expect(asked).toBeLessThan(2);
 });
 
-test('the checks run from this machine and are shown alongside what the gateway sees', async () => {
-  putCardOnPath();
-  const { host } = await startMachine();
-  const page = await openProviders(host);
-  const doctor = panelOf(page).getByRole('region', { name: 'Checks from both sides' });
-  await doctor.getByRole('button', { name: 'Run the checks' }).click();
-  const head = ['Check', 'From here', 'As the gateway sees it'];
-  await doctor.getByRole('table').waitFor();
-  expect(await doctor.getByRole('columnheader').allInnerTexts()).toEqual(head);
-  const row = doctor.getByRole('row', { name: /^Agent reachable/ });
-  await expect.poll(() => row.innerText()).toMatch(/✓ passed\s+✓ passed/);
-  const name = row.getByRole('button');
-  expect(await name.getAttribute('aria-expanded')).toBe('false');
-  await name.press('Enter');
-  const tried = doctor.getByText(/^GET http:\/\/127\.0\.0\.1:\d+\/health$/);
-  await expect.poll(() => tried.filter({ visible: true }).count()).toBeGreaterThan(1);
-  expect(await axeViolations(page)).toEqual([]);
-  // Its page, opened directly, knows whose it is too.
-  await page.getByRole('region', { name: 'Machines' }).getByRole('link').first().click();
-  await page.reload();
-  await page.locator('.provider-id').getByText('This machine').waitFor();
-});
-
-test('a reader cannot run the checks', async () => {
-  const { host } = await startMachine();
-  const page = await openPage(new URL(host.controlLink()).origin);
-  await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  const run = panelOf(page).getByRole('button', { name: 'Run the checks' });
-  await run.waitFor();
-  expect(await run.isDisabled()).toBe(true);
-});
-
 test('a machine without a GPU that nobody added is neither listed nor reported as missing', async () => {
   const { host } = await startMachine();
   const page = await openProviders(host);

@@ -143,7 +143,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
 }
 
 /** Looks at one address after another; null if no program answers at any, not even late. */
-export async function lookInTurn(
+async function lookInTurn(
   addresses: readonly EngineAddress[],
   lookOnce: (address: EngineAddress) => Promise<LookResult>,
 ): Promise<{ readonly address: EngineAddress; readonly look: LookResult } | null> {
@@ -162,7 +162,7 @@ const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]'];
  * For each port, the addresses at which an engine of this machine may listen. Our own ports are left out, because this
  * program answers like an engine.
  */
-export function localAddresses(
+function localAddresses(
   ports: readonly number[],
   ownPorts: readonly number[],
 ): readonly (readonly EngineAddress[])[] {

@@ -61,7 +61,7 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
         </ControlButton>
         {!control && <ReadOnlyNote />}
       </div>
-      <ThisMachine joining={dialog === 'join'} machines={list?.data ?? []} />
+      <ThisMachine joining={dialog === 'join'} />
       {failed && (
         <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
       )}

@@ -1,6 +1,5 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { AgentProblem, AgentView, OwnerChoice } from '#shared/agent.ts';
-import type { Provider } from '#shared/provider.ts';
 import type { AgentState } from '../../api/agent.ts';
 import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
@@ -13,7 +12,6 @@ import { GpuList } from '../providers/gpu-list.tsx';
 import { ProviderMark } from '../providers/provider-mark.tsx';
 import { isSameEngine, localUrlOf, plainAddress } from './agent-engine.ts';
 import { agentFacts, type AgentWords, agentWords, offWords } from './agent-text.ts';
-import { Doctor } from './doctor.tsx';
 import { JoinGateway } from './join-gateway.tsx';
 import { ModelsHere } from './models-here.tsx';
 import { OwnerRules } from './owner-rules.tsx';
@@ -27,14 +25,13 @@ const READING_OPTIONS = {
 
 interface ThisMachineProps {
   readonly joining: boolean;
-  readonly machines: readonly Provider[];
 }
 
-export function ThisMachine(props: ThisMachineProps) {
+export function ThisMachine({ joining }: ThisMachineProps) {
   const { data, frozenAt, agent } = useWindow();
   const revision = data.providers.revision;
   const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
-  if (value?.kind === 'on') return <Machine {...props} view={value.view} again={again} />;
+  if (value?.kind === 'on') return <Machine {...{ joining, again }} view={value.view} />;
   if (value !== null) {
     // In the demo it cannot be switched on.
     return data.app.demo === undefined && <Frame words={offWords(value.message)} />;
@@ -53,11 +50,10 @@ interface MachineProps extends ThisMachineProps {
   readonly again: () => void;
 }
 
-function Machine({ view, joining, machines, again }: MachineProps) {
+function Machine({ view, joining, again }: MachineProps) {
   const { data, control } = useWindow();
   const serverNow = useServerNow();
   const title = useRef<HTMLHeadingElement>(null);
-  const known = machines.find(({ id }) => id === view.id);
   const { useEngineDirectly } = view;
   const { own, tools } = agentProblems(view);
   // Where each GPU's values come from, for those who doubt them.
@@ -101,7 +97,6 @@ function Machine({ view, joining, machines, again }: MachineProps) {
           <Problems problems={tools} />
         </details>
       )}
-      <Doctor view={view} checks={known?.verification.checks ?? []} />
     </Frame>
   );
 }

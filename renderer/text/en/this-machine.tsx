@@ -79,7 +79,7 @@ export const thisMachine = {
     instead: (address: ReactNode) => <> Local then no longer calls {address}.</>,
   },
   problems: {
-    tools: (count: number) => `${counted(count, NOTES)} about GPU drivers`,
+    tools: (count: number) => `${counted(count, NOTES)} about engines and GPU drivers`,
     tried: (tool: string, tried: string) => `${tool}: ${tried}`,
   },
   engines: {
@@ -174,55 +174,5 @@ export const thisMachine = {
     pending: 'The gateway verifies it within a minute.',
     serving: 'It is answering requests.',
     ready: 'Verified and waiting for requests.',
-  },
-};
-
-export const doctor = {
-  title: 'Checks from both sides',
-  about: 'Runs here what the gateway checks, and shows what each side finds.',
-  running: 'Running; a slow model takes up to half a minute…',
-  run: 'Run the checks',
-  again: 'Run them again',
-  check: 'Check',
-  here: 'From here',
-  gateway: 'As the gateway sees it',
-  outcomes: {
-    passed: 'passed',
-    failed: 'failed',
-    missing: 'not run',
-    waiting: 'waiting',
-    unasked: 'not checked there',
-  },
-  nothing: {
-    passed: 'Passed. No details from the gateway.',
-    failed: 'Failed. No details from the gateway.',
-    missing: 'It was not run, because a check that it depends on failed.',
-    waiting: 'The gateway has not checked this machine yet.',
-    unasked: 'Only this machine can check this.',
-  },
-  tried: 'Tried',
-  result: 'Result',
-  fix: 'Fix',
-  passed: 'passed',
-  failed: 'failed',
-  heartbeat: 'the last heartbeat',
-  notes: {
-    passedThere:
-      'It passed when the gateway last checked. Until the next check, requests may arrive here and fail.',
-    heartbeat: 'The gateway uses the last heartbeat, so the next one usually fixes this.',
-    otherTime:
-      'The gateway checked at another time. Use “Verify now” on this machine’s page there.',
-    firewall:
-      'The agent answers here but not from there: usually there is a firewall in between, or it listens on an address that only this machine can reach (INGLENOOK_AGENT_HOST).',
-    cutOff: 'The gateway cannot reach this machine: fix its health check first.',
-    wasBusy:
-      'It works now: usually the engine was busy, or loading its model, when the gateway checked.',
-  },
-  summary: {
-    failedHere: (failed: number, count: number) =>
-      `${formatCount(failed)} of ${formatCount(count)} checks failed here.`,
-    unjudged: 'All checks passed here; the gateway has not verified it yet.',
-    passed: 'All checks passed on both sides.',
-    notThere: 'All checks passed here, but not from the gateway.',
   },
 };
