@@ -8,8 +8,6 @@ export default {
     'test/e2e/without-descriptors.ts',
     'bench/load/{fake-upstream,load}.ts',
     'bench/relay/bare.ts',
-    'bench/registry/fleet-load.ts',
-    'bench/kit/loop-probe.ts',
     'renderer/main.tsx',
     'scripts/*.{mjs,ts}',
     'test/desktop/electron-module{,-hook}.ts',

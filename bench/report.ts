@@ -78,8 +78,7 @@ function tableText([head = [], ...rows]: Rows): string {
   return [head, head.map(() => '---'), ...rows].map(row).join('\n');
 }
 
-export const whole = (value: number) => value.toFixed(0);
-export const short = (value: number) => (Math.abs(value) < 100 ? value.toFixed(1) : whole(value));
+export const short = (value: number) => value.toFixed(Math.abs(value) < 100 ? 1 : 0);
 
 /** The median of figures with its quartiles, such as `1.08 (1.02–1.11)`; `value` stands in the median's place. */
 export function spreadText(values: readonly number[], value = median(values)): string {

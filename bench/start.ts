@@ -1,157 +1,101 @@
-/** From the start of the program to its first answers, beside warm ones: from source and from the package. */
-import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+/** The installed program: from its start to its first answers, and its memory while nobody asks for anything. */
+import { existsSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { terminate, type Child, type Children } from './kit/children.ts';
-import { median, quantile } from './kit/numbers.ts';
-import { cpuMs } from './kit/proc.ts';
-import { freePort, PACKAGE, passingFrom, SOURCE, startUpstream } from './kit/programs.ts';
-import { askHealth, connect, createCheck, postOf, type Connection } from './load/exchange.ts';
-import { WIRES } from './load/wires.ts';
+import { terminate, type Children } from './kit/children.ts';
+import { median } from './kit/numbers.ts';
+import { rssMb } from './kit/proc.ts';
+import { PACKAGE, passingFrom, startGateway, startUpstream } from './kit/programs.ts';
+import { connect, createCheck, type Connection } from './load/exchange.ts';
+import { WIRE } from './load/wires.ts';
 import { bound, type Report } from './report.ts';
 
-const PROGRAMS = { source: SOURCE, package: PACKAGE } as const;
 const ROUNDS = 3;
 const WARM_REQUESTS = 400;
-/** A token comes so long after the one before it: no longer than it takes to start another stream. */
 const PACE_MS = 2;
-const WARM_STREAMS = 20;
+/** Start-up and the first look for GPU and engine are no rest. */
+const SETTLE_MS = 15_000;
 
-/** Milliseconds of one start, by the columns of the table. */
-type StartTimes = Awaited<ReturnType<typeof startOnce>>;
+/** Of one start, by the rows of the table. */
+type StartFigures = Awaited<ReturnType<typeof startOnce>>;
 
-/** Runs it; the ways take turns. */
 export async function start(
   children: Children,
   directory: string,
   say: (text: string) => void,
 ): Promise<Report> {
   if (!existsSync(PACKAGE)) throw new Error('first: npm run build');
-  mkdirSync(directory, { recursive: true });
   const env = passingFrom(await startUpstream(children, PACE_MS));
-  const all: Record<string, StartTimes[]> = {};
+  const first: StartFigures[] = [];
+  const later: StartFigures[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const name of ['source', 'package'] as const) {
-      // The second start finds what the first has compiled.
-      const folder = mkdtempSync(join(directory, 'start-'));
-      for (const way of [`${name}, first start`, name])
-        (all[way] ??= []).push(await startOnce(children, PROGRAMS[name], folder, env));
-    }
+    // The second start finds what the first has compiled.
+    const folder = mkdtempSync(join(directory, 'start-'));
+    for (const figures of [first, later]) figures.push(await startOnce(children, folder, env));
     say(`round ${round + 1} of ${ROUNDS}`);
   }
-  const columns = Object.keys(all['package']?.[0] ?? {}) as (keyof StartTimes)[];
-  const times = (way: string, column: keyof StartTimes) =>
-    all[way]?.map((each) => each[column]) ?? [];
-  const written = (ms: number) => ms.toFixed(ms < 10 ? 1 : 0);
-  const spread = (way: string, column: keyof StartTimes) => {
-    const [lower, upper] = [0.25, 0.75].map((q) => written(quantile(times(way, column), q)));
-    return `${column} ${lower}–${upper}`;
-  };
+  const middle = (all: readonly StartFigures[], row: keyof StartFigures) =>
+    median(all.map((each) => each[row]));
+  const rows = Object.keys(later[0] ?? {}) as (keyof StartFigures)[];
   return {
-    intro: 'Milliseconds, medians of the starts.',
+    intro: 'Medians of the starts.',
     tables: [
       [
-        ['', ...columns],
-        ...Object.keys(all).map((way) => [
-          way,
-          ...columns.map((column) => written(median(times(way, column)))),
-        ]),
+        ['', 'first start', 'later starts'],
+        ...rows.map((row) => [row, ...[first, later].map((all) => middle(all, row).toFixed(1))]),
       ],
     ],
-    notes: [
-      `Quartiles of the package: ${columns.map((column) => spread('package', column)).join(', ')}.`,
-      'Streams: added time to the first token.',
-    ],
+    notes: [],
     bounds: [
       bound(
-        'start of the package to `/healthz`',
+        'start to the sign-in link',
         ' ms',
-        median(times('package', 'to `/healthz`')),
+        middle(later, 'to the sign-in link, ms'),
         3000,
         300,
       ),
-      bound('first request after it', ' ms', median(times('package', 'first request')), 500, 15),
+      bound('first request after it', ' ms', middle(later, 'first request, ms'), 500, 15),
+      bound('RSS at rest', ' MB', middle(later, 'RSS at rest, MB'), 150, 120),
     ],
   };
 }
 
 async function startOnce(
   children: Children,
-  script: string,
   folder: string,
-  env: Readonly<Record<string, string>>,
+  passing: Readonly<Record<string, string>>,
 ) {
-  const port = await freePort();
   const begunAt = performance.now();
-  const child = children.start('target', [process.execPath, script], {
+  const env = {
+    ...passing,
+    INGLENOOK_AGENT: 'true',
+    INGLENOOK_AGENT_PORTS: '0',
     // In place of the folder that the program would take: this one is empty at the first start.
     NODE_COMPILE_CACHE: join(folder, 'cache'),
-    INGLENOOK_DATA_DIR: join(folder, 'data'),
-    INGLENOOK_PORT: String(port),
-    INGLENOOK_AGENT: 'false',
-    ...env,
-  });
-  child.process.stdout?.resume();
-  child.process.stderr?.resume();
-  await untilHealthy(child, port);
-  // CPU time of all threads: a busy machine makes a start longer, this hardly.
-  const [startCpuMs, healthMs] = [cpuMs(child.pid), performance.now() - begunAt];
-
-  const firstAt = performance.now();
+  };
+  const { child, port } = await startGateway(children, join(folder, 'data'), env, PACKAGE);
+  const startMs = performance.now() - begunAt;
+  await pause(SETTLE_MS);
+  const restMb = rssMb(child.pid);
   const connection = connect(port);
-  await ask(connection, 'plain');
-  const firstRequestMs = performance.now() - firstAt;
-  const firstTokenMs = await ask(connection, 'stream');
-  const requests: number[] = [];
-  for (let n = 0; n < WARM_REQUESTS; n += 1) {
-    const askedAt = performance.now();
-    await ask(connection, 'plain');
-    requests.push(performance.now() - askedAt);
-  }
-  const tokens: number[] = [];
-  for (let n = 0; n < WARM_STREAMS; n += 1) tokens.push(await ask(connection, 'stream'));
-
-  // While another stream holds the connection to the upstream that was kept.
-  const holding = ask(connection, 'stream');
-  const another = connect(port);
-  const coldTokenMs = await ask(another, 'stream');
-  another.close();
-  await holding;
+  const firstMs = await askMs(connection);
+  const warm: number[] = [];
+  for (let n = 0; n < WARM_REQUESTS; n += 1) warm.push(await askMs(connection));
   connection.close();
   await terminate(child);
   return {
-    'to `/healthz`': healthMs,
-    'its CPU time': startCpuMs,
-    'first request': firstRequestMs,
-    'warm request': median(requests.slice(-WARM_REQUESTS / 4)),
-    'first stream': firstTokenMs,
-    'cold connections': coldTokenMs,
-    'warm stream': median(tokens),
+    'to the sign-in link, ms': startMs,
+    'first request, ms': firstMs,
+    'warm request, ms': median(warm.slice(-WARM_REQUESTS / 4)),
+    'RSS at rest, MB': restMb,
   };
 }
 
-/** Looks every few milliseconds, for nobody knows when it begins to listen. */
-async function untilHealthy(child: Child, port: number): Promise<void> {
-  const endAt = performance.now() + 60_000;
-  while (performance.now() < endAt && child.process.exitCode === null) {
-    const connection = connect(port);
-    const isUp = await askHealth(connection).then(
-      () => true,
-      () => false,
-    );
-    connection.close();
-    if (isUp) return;
-    await pause(5);
-  }
-  throw new Error(`the program did not answer on port ${port}; code ${child.process.exitCode}`);
-}
-
-/** One request; gives the added time to the first token of a stream, in milliseconds. */
-async function ask(connection: Connection, kind: 'plain' | 'stream'): Promise<number> {
-  const { path, plainRequest, streamRequest } = WIRES.chat;
-  const check = createCheck(kind);
-  await connection.ask(postOf(path, kind === 'stream' ? streamRequest : plainRequest), check);
+async function askMs(connection: Connection): Promise<number> {
+  const check = createCheck('plain');
+  const askedAt = performance.now();
+  await connection.ask(WIRE.plainRequest, check);
   const problem = check.problem();
   if (problem !== null) throw new Error(problem);
-  return (check.firstTokenUs() ?? 0) / 1000;
+  return performance.now() - askedAt;
 }

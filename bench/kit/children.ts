@@ -3,13 +3,8 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 
-/**
- * Which core a process is bound to: a target has one for itself, load and upstream share the other; several targets
- * that run together have both.
- */
-export type Place = 'target' | 'load' | 'any';
-
-const CORES: Readonly<Record<Place, string>> = { target: '0', load: '1', any: '0,1' };
+/** The core that a process is bound to: a target has one for itself, load and upstream share the other. */
+const CORES = { target: '0', load: '1' } as const;
 
 /** A child process of the bench. */
 export interface Child {
@@ -43,7 +38,11 @@ export function createChildren() {
     pinning: canPin
       ? `target on core ${CORES.target}, load and fake upstream on core ${CORES.load}`
       : 'no process bound to a core (one core only, or no taskset): figures are rougher',
-    start(place: Place, command: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    start(
+      place: keyof typeof CORES,
+      command: readonly string[],
+      env: Readonly<Record<string, string>> = {},
+    ) {
       const [program = '', ...args] = canPin
         ? ['taskset', '-c', CORES[place], ...command]
         : command;
@@ -59,8 +58,6 @@ export function createChildren() {
       const pinned = { execPath: 'taskset', execArgv: ['-c', CORES.load, process.execPath] };
       return track(fork(file, canPin ? pinned : {}));
     },
-    /** Ids of all that run now. */
-    pids: () => [...running].flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
     killAll,
     /** Kills what still runs and waits until it is gone. */
     async endAll() {
@@ -100,19 +97,11 @@ export function saying({ process: child }: Child, ready: RegExp): Promise<string
 
 const END_MS = 10_000;
 
-/** How a child ended. */
-export interface Exit {
-  readonly code: number | null;
-  readonly ms: number;
-}
-
 /** Sends SIGTERM and waits for the end; rejects after 10 s. */
-export async function terminate({ process: child }: Child): Promise<Exit> {
-  const begunAt = performance.now();
+export async function terminate({ process: child }: Child): Promise<void> {
   const gone = once(child, 'exit', { signal: AbortSignal.timeout(END_MS) });
   child.kill('SIGTERM');
-  const [code] = (await gone) as [number | null];
-  return { code, ms: performance.now() - begunAt };
+  await gone;
 }
 
 /** What a linked module says where it has no answer. */
@@ -123,22 +112,15 @@ export interface LinkFailure {
 /** Starts a module that answers each message with one; a failure that it tells, and its end, reject. */
 export function startLink<Reply extends object | string>(children: Children, file: string) {
   const { process: child } = children.startLinked(file);
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`${basename(file)} ended with code ${code}`);
+  });
+  ended.catch(() => {});
   const next = async (): Promise<Reply> => {
-    const over = new AbortController();
-    const gone = once(child, 'exit', { signal: over.signal }).then(([code]) => {
-      throw new Error(`${basename(file)} ended with code ${code}`);
-    });
-    const said = once(child, 'message', { signal: over.signal });
-    try {
-      const [reply] = (await Promise.race([said, gone])) as [Reply | LinkFailure];
-      if (typeof reply === 'object' && 'error' in reply)
-        throw new Error(`${basename(file)}: ${reply.error}`);
-      return reply;
-    } finally {
-      gone.catch(() => {});
-      said.catch(() => {});
-      over.abort();
-    }
+    const [reply] = (await Promise.race([once(child, 'message'), ended])) as [Reply | LinkFailure];
+    if (typeof reply === 'object' && 'error' in reply)
+      throw new Error(`${basename(file)}: ${reply.error}`);
+    return reply;
   };
   return {
     next,
@@ -146,11 +128,6 @@ export function startLink<Reply extends object | string>(children: Children, fil
       const reply = next();
       child.send(message);
       return reply;
-    },
-    async end() {
-      const gone = once(child, 'exit');
-      child.disconnect();
-      await gone;
     },
   };
 }

@@ -1,15 +1,11 @@
 import { Client } from 'undici';
 import {
   ASSEMBLED_CONTENT,
-  PLAIN_TEXT,
   STAMP_BYTES,
   STAMP_KEY,
   STREAM_BYTES,
   thinkingNs,
-  TOKENS,
-  WIRES,
-  type Api,
-  type Wire,
+  WIRE,
 } from './wires.ts';
 
 /** Who gets a response's parts. */
@@ -18,36 +14,18 @@ interface AnswerListener {
   onBody(piece: Buffer): void;
 }
 
-/** A request as it is sent again and again. */
-export interface Message {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | null;
-}
-
-/** A POST as a client sends it. */
-export const postOf = (
-  path: string,
-  body: Buffer | null,
-  extra: Readonly<Record<string, string>> = {},
-): Message => ({
-  method: 'POST',
-  path,
-  headers: {
-    'user-agent': 'inglenook-bench',
-    accept: 'application/json',
-    'content-type': 'application/json',
-    authorization: 'Bearer bench',
-    ...extra,
-  },
-  body,
-});
+/** As a client sends them. */
+const HEADERS = {
+  'user-agent': 'inglenook-bench',
+  accept: 'application/json',
+  'content-type': 'application/json',
+  authorization: 'Bearer bench',
+};
 
 /** One kept connection to a target, opened by the first request; one request at a time. */
 export interface Connection {
-  /** Sends a request and reads its answer to the end; rejects when the connection breaks. */
-  ask(message: Message, listener: AnswerListener): Promise<void>;
+  /** Sends a chat and reads its answer to the end; rejects when the connection breaks. */
+  ask(body: Buffer, listener: AnswerListener): Promise<void>;
   close(): void;
 }
 
@@ -63,26 +41,22 @@ export function connect(port: number): Connection {
     bodyTimeout: 0,
   });
   return {
-    ask: (message, listener) =>
+    ask: (body, listener) =>
       new Promise((resolve, reject) => {
-        client.dispatch(message, {
-          onRequestStart: () => {},
-          onResponseStart: (_controller, status) => listener.onStatus(status),
-          onResponseData: (_controller, piece) => listener.onBody(piece),
-          onResponseEnd: () => resolve(),
-          onResponseError: (_controller, error) => reject(error),
-        });
+        client.dispatch(
+          { method: 'POST', path: WIRE.path, headers: HEADERS, body },
+          {
+            onRequestStart: () => {},
+            onResponseStart: (_controller, status) => listener.onStatus(status),
+            onResponseData: (_controller, piece) => listener.onBody(piece),
+            onResponseEnd: () => resolve(),
+            onResponseError: (_controller, error) => reject(error),
+          },
+        );
       }),
     close: () => void client.destroy(),
   };
 }
-
-/** Asks whether a program answers; the connection stays open. */
-export const askHealth = (connection: Connection): Promise<void> =>
-  connection.ask(
-    { method: 'GET', path: '/healthz', headers: {}, body: null },
-    { onStatus() {}, onBody() {} },
-  );
 
 /** Reads one answer and judges it. */
 export interface Check extends AnswerListener {
@@ -92,29 +66,21 @@ export interface Check extends AnswerListener {
   firstTokenUs(): number | null;
 }
 
-/** `failing`: only a `local` that refuses every connection may be asked, so the answer is a 502. */
-export type AnswerKind = 'plain' | 'stream' | 'assembled' | 'failing';
+export type AnswerKind = 'plain' | 'stream' | 'assembled';
 
 /** Makes the check for one answer to a request that goes out now. */
-export function createCheck(kind: AnswerKind, api?: Api): Check {
-  if (api !== undefined) {
-    return wholeCheck(200, kind === 'stream' ? streamProblem(WIRES[api]) : textProblem);
-  }
+export function createCheck(kind: AnswerKind): Check {
   switch (kind) {
     case 'plain':
-      return wholeCheck(200, (body) =>
-        body.equals(WIRES.chat.plainAnswer) ? null : 'not the same bytes',
-      );
+      return wholeCheck((body) => (body.equals(WIRE.plainAnswer) ? null : 'not the same bytes'));
     case 'assembled':
-      return wholeCheck(200, assembledProblem);
-    case 'failing':
-      return wholeCheck(502, () => null);
+      return wholeCheck(assembledProblem);
     case 'stream':
       return streamCheck();
   }
 }
 
-function wholeCheck(expected: number, judge: (body: Buffer) => string | null): Check {
+function wholeCheck(judge: (body: Buffer) => string | null): Check {
   const pieces: Buffer[] = [];
   let status = 0;
   return {
@@ -123,25 +89,13 @@ function wholeCheck(expected: number, judge: (body: Buffer) => string | null): C
     problem() {
       const body =
         pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
-      const problem = status === expected ? judge(body) : `not a ${expected}`;
+      const problem = status === 200 ? judge(body) : 'not a 200';
       if (problem === null) return null;
       return `${problem}: status ${status}, ${body.length} bytes: ${body.toString('utf8', 0, 200)}`;
     },
     firstTokenUs: () => null,
   };
 }
-
-/** Native or translated, every piece must be there, and the protocol's own end. */
-const streamProblem =
-  ({ tokenMark, endMark }: Wire) =>
-  (body: Buffer) => {
-    const text = body.toString('latin1');
-    const pieces = text.split(tokenMark).length - 1;
-    if (pieces !== TOKENS) return `${pieces} of ${TOKENS} pieces`;
-    return text.includes(endMark) ? null : 'no end';
-  };
-
-const textProblem = (body: Buffer) => (body.includes(PLAIN_TEXT) ? null : 'not the text');
 
 function assembledProblem(body: Buffer): string | null {
   const answer = JSON.parse(body.toString()) as {

@@ -5,26 +5,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../main/platform/errors.ts';
 import type { LinkFailure } from '../kit/children.ts';
-import { quantile } from '../kit/numbers.ts';
 import { threadsCpuMs } from '../kit/proc.ts';
-import { connect, createCheck, postOf, type Connection, type Message } from './exchange.ts';
+import { connect, createCheck, type Connection } from './exchange.ts';
 import type { Job, Outcome } from './loader.ts';
-import { eventsOf, requestAtPace, requestOfBytes, WIRES } from './wires.ts';
+import { EVENTS, WIRE } from './wires.ts';
 
 /** Beyond its time a job may take so long for the answers that are under way. */
 const GRACE_MS = 60_000;
 const MISMATCHES_SHOWN = 3;
 
 async function runJob(job: Job): Promise<Outcome> {
-  const { port, pid, kind, api, ms } = job;
-  const wire = WIRES[api ?? 'chat'];
-  const isStreamed = kind === 'stream' || kind === 'assembled';
-  const message = postOf(wire.path, bodyOf(job), {
-    ...job.headers,
-    ...(kind === 'failing' ? { 'x-gateway-force-zero': '1' } : {}),
-  });
+  const { port, pid, kind, ms } = job;
+  const body = kind === 'stream' ? WIRE.streamRequest : WIRE.plainRequest;
   const connections: Connection[] = [];
-  const latenciesUs: number[] = [];
+  let requests = 0;
   const firstTokensUs: number[] = [];
   const problems: string[] = [];
   const spentMs = () => (pid === null ? Number.NaN : threadsCpuMs(pid));
@@ -35,15 +29,14 @@ async function runJob(job: Job): Promise<Outcome> {
     const connection = connect(port);
     connections.push(connection);
     for (let asked = 0; asked < job.requestsEach && performance.now() < endAt; asked += 1) {
-      const begunAt = performance.now();
-      const check = createCheck(kind, api);
+      const check = createCheck(kind);
       try {
-        await connection.ask(message, check);
+        await connection.ask(body, check);
       } catch (error) {
         problems.push(`broken: ${messageOf(error)}`);
         return;
       }
-      latenciesUs.push((performance.now() - begunAt) * 1000);
+      requests += 1;
       const [problem, firstTokenUs] = [check.problem(), check.firstTokenUs()];
       if (problem !== null) problems.push(problem);
       if (firstTokenUs !== null) firstTokensUs.push(firstTokenUs);
@@ -57,23 +50,16 @@ async function runJob(job: Job): Promise<Outcome> {
       Array.from({ length: job.connections }, (_, at) => askAgainAndAgain(at)),
     );
     return {
-      requests: latenciesUs.length,
-      events: isStreamed ? latenciesUs.length * eventsOf(wire) : 0,
+      requests,
+      events: kind === 'stream' ? requests * EVENTS : 0,
       wrong: problems.length,
       mismatches: problems.slice(0, MISMATCHES_SHOWN),
       cpuMs: spentMs() - before,
-      latencyP50Us: quantile(latenciesUs, 0.5),
       firstTokensUs,
     };
   } finally {
     for (const connection of connections) connection.close();
   }
-}
-
-function bodyOf({ kind, api, bodyBytes, paceMs }: Job): Message['body'] {
-  const wire = WIRES[api ?? 'chat'];
-  if (kind === 'stream') return paceMs === undefined ? wire.streamRequest : requestAtPace(paceMs);
-  return bodyBytes === undefined ? wire.plainRequest : requestOfBytes(bodyBytes);
 }
 
 async function within(ms: number, work: readonly Promise<void>[]): Promise<void> {

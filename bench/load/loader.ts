@@ -3,17 +3,10 @@ import { messageOf } from '../../main/platform/errors.ts';
 import { startLink, type Children } from '../kit/children.ts';
 import type { Target } from '../kit/programs.ts';
 import type { AnswerKind } from './exchange.ts';
-import type { Api } from './wires.ts';
 
 /** What to send to either program, and how much of it. */
 export interface Load {
   readonly kind: AnswerKind;
-  /** Chat completions if there is none. */
-  readonly api?: Api;
-  /** Of a plain request's body; that of a short conversation if there is none. */
-  readonly bodyBytes?: number;
-  /** Between two events of a stream; that of the fake upstream if there is none. */
-  readonly paceMs?: number;
   readonly connections: number;
   /** The first requests of the connections are spread evenly over this time. */
   readonly spreadMs: number;
@@ -26,8 +19,6 @@ export interface Load {
 /** A load for a target. */
 export interface Job extends Load {
   readonly port: number;
-  /** Beside the headers that every request has. */
-  readonly headers: Readonly<Record<string, string>>;
   /** The target whose CPU time is read; null if there is none between load and upstream. */
   readonly pid: number | null;
 }
@@ -41,7 +32,6 @@ export interface Outcome {
   readonly mismatches: readonly string[];
   /** NaN if no CPU time was read. */
   readonly cpuMs: number;
-  readonly latencyP50Us: number;
   /** Of each stream: time to the first token less the upstream's own. */
   readonly firstTokensUs: readonly number[];
 }
@@ -57,8 +47,8 @@ export type Loader = (name: string, target: Target, load: Load) => Promise<Outco
 export async function startLoader(children: Children): Promise<Loader> {
   const generator = startLink<'ready' | Outcome>(children, join(import.meta.dirname, 'load.ts'));
   await generator.next();
-  return async (name, { port, child, headers = {} }, load) => {
-    const job: Job = { ...load, port, headers, pid: child?.pid ?? null };
+  return async (name, { port, child }, load) => {
+    const job: Job = { ...load, port, pid: child?.pid ?? null };
     const outcome = (await generator.ask(job).catch((error: unknown) => {
       throw new Error(`${name}, ${load.kind}: ${messageOf(error)}`);
     })) as Outcome;
