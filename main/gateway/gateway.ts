@@ -55,7 +55,6 @@ import { upstreamRoutes } from './api/upstream-routes.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { createAdjustments } from './upstream/adjustments.ts';
 import type { HostedId, UpstreamId } from '#shared/ids.ts';
-import { createPrefills } from './chat/resume/prefills.ts';
 import { createEndpointSupport } from './routing/endpoint-support.ts';
 import { createWindows, type CutWindow } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
@@ -171,6 +170,7 @@ export function createGateway(deps: GatewayDeps) {
     wedges,
     ...limits,
     ...learnt,
+    catalogue,
     noteDropped: logDroppedFields(log),
     observe: (asked) => logs.begin(asked),
     inFlightAt: others.inFlightBeside(stats),
@@ -296,7 +296,6 @@ function changeHandlers(
     warmup,
   }: Monitor,
   {
-    prefills,
     support,
     adjustments,
     windows,
@@ -304,7 +303,7 @@ function changeHandlers(
     sightings,
     healthChecks,
     remotes,
-  }: Pick<Learnt, 'prefills' | 'support' | 'adjustments' | 'windows'> & {
+  }: Pick<Learnt, 'support' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: SightingsMonitor;
     readonly healthChecks: HealthChecks;
@@ -320,7 +319,6 @@ function changeHandlers(
   function forgetUpstream(id: UpstreamId): void {
     predictions.forget(id);
     prefixes.forget(id);
-    prefills.forget(id);
     forgetSupport(id);
     catalogue.forget(id);
   }
@@ -379,9 +377,8 @@ type Learnt = ReturnType<typeof createLearnt>;
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
 /** What upstreams and machines turned out to accept, and the items of their answers. */
-function createLearnt({ http, clock, log }: Pick<GatewayDeps, 'http' | 'clock' | 'log'>) {
+function createLearnt({ clock, log }: Pick<GatewayDeps, 'clock' | 'log'>) {
   return {
-    prefills: createPrefills(http, clock),
     support: createEndpointSupport(clock),
     adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),

@@ -4,6 +4,7 @@ import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { TestGateway } from '../support/gateway.ts';
 import { MODEL } from '../support/tier.ts';
 import { writeModel, type ModelText } from './model.ts';
 
@@ -138,4 +139,11 @@ export async function startCuttingWire(
     server.close();
   });
   return Object.assign(wire, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
+
+/** Resolves when a gateway before engines knows whose models they have. */
+export async function modelsRead({ url, host }: TestGateway): Promise<void> {
+  host.askForModels();
+  let list = '';
+  while (!list.includes('llamacpp')) list = await (await fetch(`${url}/v1/models`)).text();
 }

@@ -4,7 +4,7 @@ import { startGateway } from '../support/gateway.ts';
 import { heard } from '../support/resume.ts';
 import { MODEL, startTier, storedMachine } from '../support/tier.ts';
 import { llamaServer } from './find-server.ts';
-import { startCuttingWire, startLlama } from './llama-server.ts';
+import { modelsRead, startCuttingWire, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 import { WORDS } from './words.ts';
 
@@ -49,6 +49,7 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
         HOSTED_B_BASE_URL: `${engine}/v1`,
         FAIL_THRESHOLD: '1000',
       });
+      await modelsRead(hosted);
       for (const after of CUTS) {
         wire.after = after;
         const { text: answer } = await chatStream(hosted.url, ASKED);
@@ -68,6 +69,7 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
       HOSTED_B_BASE_URL: `${engine}/v1`,
       FAIL_THRESHOLD: '1000',
     });
+    await modelsRead(hosted);
     for (const after of [11, 20, 35]) {
       wire.after = after;
       const { text: answer } = await chatStream(hosted.url, ASKED);

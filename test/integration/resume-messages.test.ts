@@ -1,20 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
-import { startHandover, TEXT, told as toldInChat, WORDS } from '../support/handover.ts';
+import { startListed, TEXT, told as toldInChat, WORDS } from '../support/handover.ts';
 import { heardMessage } from '../support/heard-message.ts';
 import { endedInError, typed } from '../support/protocols.ts';
 import { inFlight } from '../support/report.ts';
-import {
-  cut,
-  error,
-  json,
-  sse,
-  stall,
-  type Script,
-  type Upstream,
-  type UpstreamCall,
-  type UpstreamGet,
-} from '../support/upstream.ts';
+import { chunkOf } from '../support/resume.ts';
+import { cut, sse, stall, type Script, type UpstreamCall } from '../support/upstream.ts';
 
 // Messages of upstreams that speak the Messages API themselves.
 
@@ -31,25 +22,14 @@ const TEXT_BLOCK = { type: 'text', text: '' };
 const grown = (index: number, delta: object) => typed('content_block_delta', { index, delta });
 const said = (index: number, text: string) => grown(index, { type: 'text_delta', text });
 const closed = (index: number) => typed('content_block_stop', { index });
-const ends = (reason = 'end_turn', output = 5) => [
-  typed('message_delta', {
-    delta: { stop_reason: reason, stop_sequence: null },
-    usage: { output_tokens: output },
-  }),
-  typed('message_stop'),
-];
 
-/** The answer as the upstream `id` streams it. */
-const told = (id: string, words: readonly string[] = WORDS) => [
+/** The first events of the answer as the upstream `id` streams it, with so many words. */
+const begun = (id: string, words: number) => [
   start(id),
   opened(0, TEXT_BLOCK),
   typed('ping'),
-  ...words.map((word) => said(0, word)),
-  closed(0),
-  ...ends(),
+  ...WORDS.slice(0, words).map((word) => said(0, word)),
 ];
-/** The first events of it, with so many words. */
-const begun = (id: string, words: number) => told(id).slice(0, 3 + words);
 
 function lastOf({ json: { messages } }: UpstreamCall) {
   return (messages as { readonly role: string; readonly content: string }[]).at(-1);
@@ -57,11 +37,7 @@ function lastOf({ json: { messages } }: UpstreamCall) {
 const missing = (call: UpstreamCall) =>
   TEXT.slice(lastOf(call)?.content.length ?? 0).split(/(?<= )/);
 
-const isChat = ({ path }: UpstreamCall) => path.endsWith('/chat/completions');
-
-/** Goes on from what was begun, in the protocol that it is asked in. */
-const goesOn: Script = (call) =>
-  sse(...(isChat(call) ? toldInChat('b', missing(call)) : told('b', missing(call))))(call);
+const goesOn: Script = (call) => sse(...toldInChat('b', missing(call)))(call);
 
 const ONE_WHOLE = {
   starts: 1,
@@ -70,19 +46,8 @@ const ONE_WHOLE = {
   reasons: ['end_turn'],
 };
 
-const AUTO = { HOSTED_A_PREFILL: 'auto', HOSTED_B_PREFILL: 'auto', HOSTED_C_BASE_URL: '' };
-
-function lists(upstream: Upstream, owner: string): void {
-  const answer = json(200, { object: 'list', data: [{ id: 'same', owned_by: owner }] });
-  upstream.answerGet = ({ res }: UpstreamGet) => void answer({ res } as never);
-}
-
-/** The first breaks off; the second lists models of that owner. */
-async function startWith(first: Script | undefined, second: Script, owner: string, settings = {}) {
-  const handover = await startHandover([first, second], { ...AUTO, ...settings });
-  lists(handover.b, owner);
-  return handover;
-}
+const startWith = (first: Script | undefined, second: Script, owner: string, settings = {}) =>
+  startListed([first, second], { same: owner }, settings);
 
 /** How a stream breaks off after `sent`. */
 const BREAKS: readonly [name: string, (sent: readonly string[]) => Script][] = [
@@ -94,7 +59,7 @@ const BREAKS: readonly [name: string, (sent: readonly string[]) => Script][] = [
 ];
 
 test.each(BREAKS)(
-  '%s after any word of a message is unseen, as llama.cpp continues the message',
+  '%s after any word of a message is unseen, as llama.cpp continues it as a chat completion',
   async (_name, breaking) => {
     const { a, b, gateway } = await startWith(undefined, goesOn, 'llamacpp');
     for (let words = 1; words <= WORDS.length; words += 1) {
@@ -105,7 +70,7 @@ test.each(BREAKS)(
       expect(text.match(/^: .*$/gm)).toEqual([': carried on by hosted_b']);
       expect(text).not.toMatch(/^data: *$/m);
       const { path, json: body } = await b.call(words);
-      expect([path, body['max_tokens']]).toEqual(['/messages', 50 - words]);
+      expect([path, body['max_tokens']]).toEqual(['/chat/completions', 50 - words]);
       const begunSoFar = WORDS.slice(0, words).join('').trimEnd();
       expect(body['messages']).toEqual([
         ...ASKED.messages,
@@ -144,51 +109,6 @@ test('a message that no upstream is known to continue ends in the error event', 
   expect([before, b.calls.length]).toEqual([begun('a', 3).join(''), 0]);
 });
 
-const lacksMessages: Script = (call) =>
-  isChat(call) ? goesOn(call) : error(404, 'Not Found')(call);
-const refusesPrefill: Script = (call) =>
-  isChat(call) ? goesOn(call) : error(400, 'Prefill is not supported')(call);
-
-test.each([
-  ['lacks the Messages API', lacksMessages],
-  ['refuses a begun message', refusesPrefill],
-])(
-  'an upstream that %s is asked to continue a message as a chat completion',
-  async (_why, second) => {
-    const { b, gateway } = await startWith(cut(...begun('a', 3)), second, 'llamacpp');
-    expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(ONE_WHOLE);
-    expect(b.calls.map(({ path }) => path)).toEqual(['/messages', '/chat/completions']);
-    expect(b.calls.map((call) => lastOf(call)?.content)).toEqual([
-      'The quick brown',
-      'The quick brown',
-    ]);
-  },
-);
-
-test('a message that began as a chat completion is continued by an upstream that speaks only Messages', async () => {
-  const chatOnly: Script = cut(...toldInChat('a').slice(0, 4));
-  const settings = { HOSTED_A_PROTOCOLS: 'chat', HOSTED_B_PROTOCOLS: 'native' };
-  const { b, gateway } = await startWith(chatOnly, goesOn, 'llamacpp', settings);
-  const { text } = await ask(gateway.url);
-  expect(heardMessage(text)).toMatchObject({ starts: 1, stops: 1, reasons: ['end_turn'] });
-  expect(heardMessage(text).blocks).toMatchObject([{ type: 'text', text: TEXT }]);
-  expect((await b.call(1)).path).toBe('/messages');
-});
-
-test('the caller’s own beginning of a message is continued, too', async () => {
-  const { b, gateway } = await startWith(
-    cut(...begun('a', 2)),
-    sse(...told('b', ['fox.'])),
-    'llamacpp',
-  );
-  const messages = [...ASKED.messages, { role: 'assistant', content: 'Well: ' }];
-  await ask(gateway.url, { messages });
-  expect((await b.call(1)).json['messages']).toEqual([
-    ...ASKED.messages,
-    { role: 'assistant', content: 'Well: The quick' },
-  ]);
-});
-
 describe('reasoning before the text', () => {
   const thought = [
     start('a'),
@@ -212,69 +132,47 @@ describe('reasoning before the text', () => {
   ])(
     'reasoning before the text %s is sent along, and the block of the text continues',
     async (_name, first, expected) => {
-      const rest = WORDS.slice(2);
-      const second = [start('b'), opened(1, TEXT_BLOCK), ...rest.map((word) => said(1, word))];
-      const { b, gateway } = await startWith(
-        cut(...first),
-        sse(...second, closed(0), closed(1), ...ends()),
-        'llamacpp',
-      );
+      const { b, gateway } = await startWith(cut(...first), goesOn, 'llamacpp');
       expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(expected);
-      expect(lastOf(await b.call(1))?.content).toEqual([
-        { type: 'thinking', thinking: 'a fox', signature: '' },
-        { type: 'text', text: 'The quick' },
-      ]);
+      expect(lastOf(await b.call(1))).toMatchObject({
+        content: 'The quick',
+        reasoning_content: 'a fox',
+      });
     },
   );
 });
 
 test('a tool call after the cut is a block of its own', async () => {
-  const call = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
+  const call = { index: 0, id: 'call_1', function: { name: 'look', arguments: '{"at":"it"}' } };
   const second = [
-    start('b'),
-    opened(0, TEXT_BLOCK),
-    said(0, 'fox.'),
-    closed(0),
-    opened(1, call),
-    grown(1, { type: 'input_json_delta', partial_json: '{"at":' }),
-    grown(1, { type: 'input_json_delta', partial_json: '"it"}' }),
-    closed(1),
-    ...ends('tool_use'),
+    ...toldInChat('b', ['fox.']).slice(0, -2),
+    chunkOf('b', { tool_calls: [call] }),
+    chunkOf('b', {}, 'tool_calls'),
+    'data: [DONE]\n\n',
   ];
   const { gateway } = await startWith(cut(...begun('a', 3)), sse(...second), 'llamacpp');
   expect(heardMessage((await ask(gateway.url)).text)).toMatchObject({
     blocks: [
       { type: 'text', text: 'The quick brown fox.' },
-      { type: 'tool_use', id: 'toolu_1', name: 'look', json: '{"at":"it"}' },
+      { type: 'tool_use', id: 'call_1', name: 'look', json: '{"at":"it"}' },
     ],
     reasons: ['tool_use'],
   });
 });
 
-test('the usage of a continued message adds up, by the prompt tokens that its beginning reported', async () => {
-  const first = [
-    start('a', { input_tokens: 9, cache_read_input_tokens: 20, output_tokens: 1 }),
-    ...begun('a', 3).slice(1),
-  ];
+test('the usage of a continued message is what the continuation read and wrote, with what was sent before', async () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 6, total_tokens: 18 };
   const second = [
-    start('b', { input_tokens: 1, cache_read_input_tokens: 31, output_tokens: 0 }),
-    opened(0, TEXT_BLOCK),
-    said(0, 'fox.'),
-    closed(0),
-    ...ends('end_turn', 6),
+    ...toldInChat('b', ['fox.']).slice(0, -1),
+    `data: ${JSON.stringify({ choices: [], usage })}\n\n`,
+    'data: [DONE]\n\n',
   ];
-  const { gateway } = await startWith(cut(...first), sse(...second), 'llamacpp');
+  const { gateway } = await startWith(cut(...begun('a', 3)), sse(...second), 'llamacpp');
+  // Three events were sent: they were part of the prompt, and are part of the answer.
   expect(heardMessage((await ask(gateway.url)).text).usage).toMatchObject({
     input_tokens: 9,
-    cache_read_input_tokens: 20,
     output_tokens: 9,
   });
-  // What each has really read and written; the first did not come to telling its output.
-  const [row] = gateway.host.snapshot().requests;
-  expect(row?.attempts.map(({ tokens }) => tokens)).toMatchObject([
-    { input: 29, cached: 20, output: 6, estimated: true },
-    { input: 32, cached: 31, output: 6, estimated: false },
-  ]);
 });
 
 test.each([

@@ -13,17 +13,7 @@ import {
 } from '../support/handover.ts';
 import { counted } from '../support/report.ts';
 import { heard } from '../support/resume.ts';
-import { controlOf } from '../support/tier.ts';
-import {
-  completion,
-  cut,
-  error,
-  hang,
-  json,
-  reset,
-  sse,
-  type Script,
-} from '../support/upstream.ts';
+import { cut, error, hang, reset, sse, type Script } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
 const ASKED = 'The quick brown';
@@ -81,47 +71,8 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       const { content, dones } = heard(brokenOff((await chatStream(gateway.url)).text).before);
       expect([content, dones]).toEqual(['The quick brown ', 0]);
     });
-
-    test('an upstream that began an answer again is only asked again at temperature 0, to repeat it', async () => {
-      const settingsOfB = { ...settings, HOSTED_C_MODEL: 'another' };
-      const { a, b, gateway } = await startHandover([undefined, sse(...told('b'))], settingsOfB);
-      const asked = async (more: Record<string, unknown>) => {
-        a.script = cut(...BEGUN);
-        const { text } = await chatStream(gateway.url, more);
-        return { isWhole: text.endsWith('data: [DONE]\n\n'), of: b.calls.map(askedOf) };
-      };
-      expect(await asked({ temperature: 0 })).toEqual({ isWhole: true, of: [ASKED, null] });
-      expect(await asked({ temperature: 0 })).toEqual({ isWhole: true, of: [ASKED, null, null] });
-      expect(await asked({ temperature: 1 })).toEqual({ isWhole: false, of: [ASKED, null, null] });
-    });
   },
 );
-
-test('a deterministic request that an upstream refuses to continue is repeated there', async () => {
-  const refuses: Script = (call) =>
-    askedOf(call) === null ? sse(...told('b'))(call) : rejectsPrefill(call);
-  const { b, c, gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
-  const { text } = await chatStream(gateway.url, { temperature: 0 });
-  expect(heard(text)).toMatchObject(ONE_WHOLE);
-  expect(b.calls.map(askedOf)).toEqual([ASKED, null]);
-  expect(c.calls).toHaveLength(0);
-  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
-});
-
-test('an upstream that refused to continue with a model is not asked so again, until its settings change', async () => {
-  const unnamed = { HOSTED_A_MODEL: '', HOSTED_B_MODEL: '', HOSTED_C_BASE_URL: '' };
-  const { a, b, gateway } = await startHandover([undefined, rejectsPrefill], unnamed);
-  const asksOf = async (model: string) => {
-    a.script = cut(...BEGUN);
-    await chatStream(gateway.url, { model });
-    return b.calls.length;
-  };
-  expect([await asksOf('one'), await asksOf('one')]).toEqual([1, 1]);
-  expect([await asksOf('two'), await asksOf('two')]).toEqual([2, 2]);
-  const { patch } = controlOf(gateway);
-  await patch({ hosted_b: { apiKey: 'another-key-of-theirs' } });
-  expect([await asksOf('one'), await asksOf('two')]).toEqual([3, 4]);
-});
 
 const halfHead: Script = ({ res }) => {
   res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -178,12 +129,6 @@ test('an upstream that is silent when asked to continue is skipped when its time
   clock.advance(30_000);
   expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
   await call.gone;
-});
-
-test('an upstream that continues with JSON in place of events ends the same stream', async () => {
-  const whole: Script = (call) => json(200, completion(missing(call).join('')))(call);
-  const { gateway } = await startHandover([cut(...BEGUN), whole]);
-  expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
 });
 
 test('an upstream that cannot continue is not called', async () => {

@@ -49,21 +49,35 @@ test('what is new in an answer given again reaches the caller as it comes', asyn
   expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('an answer given again that differs ends the stream with the error event, and nothing of it is sent', async () => {
+test('an answer given again that differs is not relayed, and the next upstream is asked', async () => {
   const other = stall(...told('b', ['The ', 'slow ', 'brown ', 'fox ']).slice(0, -1));
-  const { b, c, gateway } = await startAnew(cut(...BEGUN), other);
-  const { before, code } = brokenOff((await chatStream(gateway.url, SAME)).text);
-  expect(before).toBe(`${BEGUN.join('')}: carried on by hosted_b\n\n`);
-  expect(code).toBe('upstream_bad_response');
-  // A third answer is no better than the second.
-  expect(c.calls).toHaveLength(0);
+  const { b, gateway } = await startAnew(cut(...BEGUN), other, sse(...told('c')));
+  expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
   await (
     await b.call(1)
   ).gone;
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
   expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
   expect(inFlight(gateway)).toBe(0);
+});
+
+test('a caller gets the error event where every answer given again differs', async () => {
+  const other = sse(...told('b', ['The ', 'slow ']));
+  const { gateway } = await startAnew(cut(...BEGUN), other, other);
+  const { before, code } = brokenOff((await chatStream(gateway.url, SAME)).text);
+  expect(heard(before).content).toBe(WORDS.slice(0, 4).join(''));
+  expect(code).toBe('upstream_bad_response');
   expect(gateway.host.snapshot().requests[0]?.state).toBe('broken');
+});
+
+test('an answer given again as JSON in place of events is not relayed', async () => {
+  const { gateway } = await startAnew(
+    cut(...BEGUN),
+    json(200, completion(TEXT)),
+    sse(...told('c')),
+  );
+  expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
+  expect(inFlight(gateway)).toBe(0);
 });
 
 test('an upstream that breaks off while it repeats is followed by the next', async () => {
@@ -96,11 +110,6 @@ test('an upstream that falls silent while it repeats is aborted when its silence
   await (
     await b.call(1)
   ).gone;
-});
-
-test('an answer given again as JSON goes on in the same stream', async () => {
-  const { gateway } = await startAnew(cut(...BEGUN), json(200, completion(TEXT)));
-  expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
 });
 
 const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });

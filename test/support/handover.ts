@@ -1,8 +1,16 @@
 import { brokenOff } from './broken-off.ts';
 import { createManualClock } from './clock.ts';
 import { startGateway } from './gateway.ts';
+import { turns } from './report.ts';
 import { heard, streamOf } from './resume.ts';
-import { json, sse, startUpstream, type Script, type UpstreamCall } from './upstream.ts';
+import {
+  json,
+  sse,
+  startUpstream,
+  type Script,
+  type UpstreamCall,
+  type UpstreamGet,
+} from './upstream.ts';
 
 /** The answer that all upstreams of these tests know. */
 export const TEXT = 'The quick brown fox jumps over the lazy dog.';
@@ -85,4 +93,22 @@ export async function startHandover(
     clock,
   );
   return { a, b, c, clock, gateway };
+}
+
+/** The first two of them without a setting; the gateway has read that the second lists models of these owners. */
+export async function startListed(
+  scripts: readonly [Script | undefined, Script],
+  owners: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const unset = { HOSTED_A_PREFILL: 'auto', HOSTED_B_PREFILL: 'auto', HOSTED_C_BASE_URL: '' };
+  const handover = await startHandover(scripts, { ...unset, ...settings });
+  const { b, gateway } = handover;
+  const data = Object.entries(owners).map(([id, owner]) => ({ id, owned_by: owner }));
+  const list = json(200, { object: 'list', data });
+  b.answerGet = ({ res }: UpstreamGet) => void list({ res } as never);
+  gateway.host.askForModels();
+  await b.get(1);
+  await turns(gateway);
+  return handover;
 }

@@ -24,8 +24,8 @@ export function chunkOf(
 }
 
 /** Reads what must be a transcript. */
-export function transcriptOf(...sent: readonly string[]): Transcript {
-  const read = readTranscript(sent.map((text) => Buffer.from(text)));
+export async function transcriptOf(...sent: readonly string[]): Promise<Transcript> {
+  const read = await readTranscript(sent.map((text) => Buffer.from(text)));
   if (read.kind !== 'transcript') throw new Error(`not resumable: ${read.reason}`);
   return read;
 }

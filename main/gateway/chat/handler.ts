@@ -15,6 +15,7 @@ import type { Preference } from '../routing/preference.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemory } from '../protocols/responses/history.ts';
 import type { ChatCall } from '../upstream/call.ts';
+import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { chatFormInTurns, chatFormOf } from '../protocols/chat-form.ts';
 import {
   type ChatRequest,
@@ -32,11 +33,10 @@ import { MAX_BYTES_AT_ONCE } from '../protocols/json-members.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, AdmissionView, Place } from './admission.ts';
 import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
-import type { Prefills } from './resume/prefills.ts';
 import { isoTime } from '../../platform/dates.ts';
 
 export interface ChatDeps extends RouterDeps {
-  readonly prefills: Prefills;
+  readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
   readonly items: ItemMemory;
   readonly bodies: BodyBudget;
   readonly noteDropped: NoteDropped;

@@ -8,7 +8,7 @@ import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import type { Turn, Walk } from '../routing/walk.ts';
 import { restTranslator, type StreamTranslator } from '../protocols/answer-translation.ts';
-import type { AnswerSeen, StreamSeen } from '../upstream/exchange.ts';
+import type { StreamSeen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { errorWithout } from '../upstream/own-secrets.ts';
 import { type Called, classify, type Failure } from '../upstream/failure.ts';
@@ -16,7 +16,7 @@ import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import { smallValueOf } from '../protocols/json-members.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
-import { createFramer, dataOf } from '../protocols/sse.ts';
+import { dataOf } from '../protocols/sse.ts';
 import { tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import { breakOff, createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
@@ -172,8 +172,6 @@ export function record(end: RelayEnd, attempt: Attempt, failure: Failure | null 
 interface Part {
   readonly source: Turn;
   readonly end: RelayEnd;
-  /** Null for the first part. */
-  readonly resumed: ResumedAnswer | null;
   readonly translator: StreamTranslator | null;
 }
 
@@ -184,8 +182,8 @@ async function resumeUntilEnded(
   stream: StreamContext,
 ): Promise<RelayEnd['kind']> {
   const { format, res, translator } = stream;
-  let part: Part = { source: turn, end: await first, resumed: null, translator };
-  while (isUnfinished(part)) {
+  let part: Part = { source: turn, end: await first, translator };
+  while (part.end.kind === 'broken' || part.end.kind === 'diverged') {
     const next = await nextPart(part, walk, stream);
     if (next === 'cancelled') return next;
     if (next === null) break;
@@ -199,17 +197,9 @@ async function resumeUntilEnded(
   return end.kind;
 }
 
-/**
- * An upstream that was asked to continue and began again from the start is passed over; one that was asked to repeat and
- * differs is the end.
- */
-function isUnfinished({ end, resumed }: Part): boolean {
-  return end.kind === 'broken' || (end.kind === 'diverged' && resumed?.mode === 'continued');
-}
-
 /** Null if nobody can go on. */
 async function nextPart(
-  { end, source, resumed, translator }: Part,
+  { source, translator }: Part,
   walk: Walk,
   stream: StreamContext,
 ): Promise<Part | 'cancelled' | null> {
@@ -221,8 +211,7 @@ async function nextPart(
     walk.close(null);
     return null;
   }
-  const restarted = end.kind === 'diverged' ? (resumed?.call ?? null) : null;
-  const next = await resumeAnswer({ request, source, restarted, walk, sent }, context, deps);
+  const next = await resumeAnswer({ source, walk, sent }, context, deps);
   if (next.kind !== 'answered') walk.close(null);
   if (next.kind === 'cancelled') return next.kind;
   if (next.kind === 'not_resumed') return null;
@@ -230,8 +219,7 @@ async function nextPart(
   const ofRest = translator ?? translatorOfRest(next, request);
   // Whatever the upstream speaks, the rest comes as chunks of a chat completion.
   const rest = { ...stream, format: CHAT_STREAM, translator: ofRest };
-  const restEnd = await relayRest(next, rest);
-  return { source: next.turn, end: restEnd, resumed: next, translator: ofRest };
+  return { source: next.turn, end: await relayRest(next, rest), translator: ofRest };
 }
 
 /** Of an answer that began in the caller's protocol; null if that is chat completions. */
@@ -245,59 +233,16 @@ function translatorOfRest(
 }
 
 function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd> | RelayEnd {
-  const { seen } = next;
-  switch (seen.kind) {
-    case 'stream':
-      return relayStream({ ...next, seen }, stream);
-    case 'answer':
-      return writeWhole(seen, next, stream);
-    case 'bytes':
-      seen.exchange.abort();
-      return { kind: 'diverged', detail: 'an answer without events' };
-  }
+  const { seen, attempt } = next;
+  if (seen.kind === 'stream') return relayStream({ ...next, seen }, stream);
+  if (seen.kind === 'bytes') seen.exchange.abort();
+  const end: RelayEnd = { kind: 'diverged', detail: 'an answer without events' };
+  record(end, attempt);
+  return end;
 }
 
 /** An SSE comment, which clients skip. */
 function announce({ call }: ResumedAnswer, res: ServerResponse): void {
   const source = call.provider === null ? call.upstream : `${call.upstream}/${call.provider}`;
   res.write(`: carried on by ${source}\n\n`);
-}
-
-/** Writes the rest of an answer that came as JSON although a stream was requested. */
-function writeWhole(
-  { body, contentAt }: AnswerSeen,
-  { splice, attempt }: ResumedAnswer,
-  { format, res, request, translator, sent }: StreamContext,
-): RelayEnd {
-  const events = Buffer.from(format.asEvents?.(body, request.includeUsage) ?? '');
-  const frames = createFramer().push(events);
-  const spliced = frames === null ? null : splice.push(frames);
-  const rest = spliced?.kind === 'frames' ? spliced.frames : null;
-  if (rest !== null) {
-    sent?.add(rest.bytes);
-    res.write(translator === null ? rest.bytes : translator.push(rest));
-  }
-  const end = spliced === null ? WITHOUT_EVENTS : endOfWhole(spliced, res, translator);
-  attempt.answering(contentAt);
-  record(end, attempt);
-  return end;
-}
-
-const WITHOUT_EVENTS: RelayEnd = {
-  kind: 'broken',
-  code: 'upstream_bad_response',
-  detail: 'an answer without events',
-  error: null,
-};
-
-function endOfWhole(
-  spliced: ReturnType<Splice['push']>,
-  res: ServerResponse,
-  translator: StreamTranslator | null,
-): RelayEnd {
-  if (spliced.kind === 'diverged') return spliced;
-  const last = translator?.end();
-  if (translator?.ended() === 'failed') return WITHOUT_EVENTS;
-  res.end(last);
-  return { kind: 'complete' };
 }

@@ -1,6 +1,6 @@
 import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
-import type { BegunBlocks } from './messages/chunks.ts';
+import type { BegunBlocks } from './messages/begun.ts';
 import {
   type DroppedFields,
   type ProtocolTranslation,

@@ -265,27 +265,6 @@ export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Conti
   return { prefill, echo: isMistral ? 'always' : 'maybe', ...thoughts };
 }
 
-/** Claude's models up to 4.5; later ones refuse (platform.claude.com, What's new in Claude 4.6). */
-const CONTINUING_CLAUDE =
-  /^claude-(3(-[57])?-[a-z]+|(opus|sonnet|haiku)-4(-[0-5])?)(-\d{8}|-latest)?$/;
-
-/**
- * As `continuingOf`, for the Messages API, whose way is a last message of the assistant: llama.cpp continues it, while
- * vLLM and SGLang put a new turn behind it.
- */
-export function continuingMessage(
-  { setting, address, ownedBy }: PrefillFacts,
-  model: string,
-): Continuing | null {
-  if (setting === 'none') return null;
-  const prefill = 'last-message';
-  const thoughts = (are: boolean) => ({ takesThought: are, continuesThought: are });
-  if (ownedBy === 'llamacpp') return { prefill, echo: 'never', ...thoughts(true) };
-  const isClaude = address.startsWith('api.anthropic.com/') && CONTINUING_CLAUDE.test(model);
-  if (isClaude) return { prefill, echo: 'never', ...thoughts(false) };
-  return setting === prefill ? { prefill, echo: 'maybe', ...thoughts(false) } : null;
-}
-
 /**
  * What an engine supports, by the `owned_by` of its `/v1/models` if that is its own name. No guess is made for
  * others: they may answer a last assistant message instead of continuing it.

@@ -1,4 +1,4 @@
-import { isObject, memberOf } from '../../../platform/json.ts';
+import { isObject } from '../../../platform/json.ts';
 import type { ChatRequest } from '../../protocols/chat-request.ts';
 import {
   isText,
@@ -13,45 +13,24 @@ import {
 import type { Continuing } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 
-/** A request to continue the partial answer, or why there can be none. */
-type ContinuedBody =
-  | {
-      readonly kind: 'body';
-      readonly bytes: Buffer;
-      /** What is continued. */
-      readonly part: 'text' | 'thought';
-      /** The partial answer in the request, as an upstream that echoes would repeat it. */
-      readonly partial: string;
-      /** White space sent after it, with which the continuation begins. */
-      readonly blanks: string;
-      /** How many of the tokens that were sent are in the request. */
-      readonly heldTokens: number;
-    }
-  | { readonly kind: 'not_possible'; readonly reason: Impossible };
-
-type Impossible =
-  /** The caller's last message is the assistant's, and not plain text that could be extended. */
-  | 'own_message'
-  /** A grammar starts at the first new token: the engine would begin the object again. */
-  | 'constrained'
-  /** Anthropic continues no message with thinking (platform.claude.com, Extended thinking). */
-  | 'thinking'
-  | 'several_choices'
-  /** A call was sent; or it broke off in a thought, and the engine continues none, or it came after some text. */
-  | 'no_text'
-  /** It broke off inside a surrogate pair, which JSON can express but no tokenizer accepts. */
-  | 'half_character';
-
-type SentParts = Pick<
-  Transcript,
-  'at' | 'calls' | 'content' | 'firstContent' | 'reasoning' | 'tokens'
->;
+/** A request to continue the partial answer. */
+interface ContinuedBody {
+  readonly bytes: Buffer;
+  /** What is continued. */
+  readonly part: 'text' | 'thought';
+  /** The partial answer in the request, as an upstream that echoes would repeat it. */
+  readonly partial: string;
+  /** White space sent after it, with which the continuation begins. */
+  readonly blanks: string;
+  /** How many of the tokens that were sent are in the request. */
+  readonly heldTokens: number;
+}
 
 export interface ContinuedPlan {
   /** As for `bodyFor`: null leaves the caller's. */
   readonly model: string | null;
   readonly continuing: Omit<Continuing, 'echo'>;
-  readonly transcript: SentParts;
+  readonly transcript: Pick<Transcript, 'at' | 'content' | 'firstContent' | 'reasoning' | 'tokens'>;
 }
 
 /** Fields of llama.cpp, SGLang and vLLM that constrain the text. */
@@ -63,107 +42,66 @@ const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens'];
 /** A shorter prefill of the caller may equal the first piece of an answer by chance. */
 const MIN_OWN_CHARS = 16;
 
-/** The caller's bytes with the model, the partial answer as last message, the flags and the token limits changed. */
-export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody {
+/**
+ * The bytes of a chat completion with the model, the partial answer as last message, the flags and the token limits
+ * changed; null if the answer cannot be continued.
+ */
+export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody | null {
   const { model, continuing, transcript } = plan;
   const { bytes, members } = request;
-  const obstacle = obstacleTo(request, plan);
-  if (obstacle !== null) return notPossible(obstacle);
+  if (!isContinuable(request, plan)) return null;
   const messages = members.find(({ key }) => key === 'messages');
   const last = messages?.last ?? null;
   const own = last === null ? undefined : ownPrefill(bytes.subarray(last.start, last.end));
-  if (messages === undefined || last === null || own === undefined)
-    return notPossible('own_message');
+  if (messages === undefined || last === null || own === undefined) return null;
 
-  const begun =
-    transcript.at === 'reasoning' ? begunThought(own, plan) : begunText(own, request, plan);
-  if (begun === null) return notPossible('own_message');
-  const { said, ...continuation } = begun;
+  const isThought = transcript.at === 'reasoning';
+  // The thought would have to come before the caller's own beginning.
+  if (isThought && own !== null) return null;
+  const begun = isThought ? transcript.reasoning : joined(own ?? '', request, transcript);
+  const { partial, blanks } = withoutBlanks(begun);
+  // Templates break the line behind a thought that is over.
+  const before = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
+  const thought = isThought ? partial : before;
   const { tokens } = transcript;
-  const fields = isMessage(request)
-    ? { content: messageContent(said) }
-    : partialFields(continuing.prefill, said);
+  const fields = partialFields(continuing.prefill, { text: isThought ? '' : partial, thought });
   const values: Record<string, string> = {
     messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
     ...tokenLimits(request, tokens.content + tokens.reasoning),
-    ...flagsFor(continuing.prefill),
+    ...(continuing.prefill === 'continue_final_message' && CONTINUE_FLAGS),
   };
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  const heldTokens = tokens.content + (said.thought === '' ? 0 : tokens.reasoning);
-  return { kind: 'body', bytes: withMembers(bytes, members, values), ...continuation, heldTokens };
+  return {
+    bytes: withMembers(bytes, members, values),
+    part: isThought ? 'thought' : 'text',
+    partial,
+    blanks,
+    heldTokens: tokens.content + (thought === '' ? 0 : tokens.reasoning),
+  };
 }
 
-/** The last message: its text may be empty, and so may the thought before it. */
-interface Said {
-  readonly text: string;
-  readonly thought: string;
-}
+const CONTINUE_FLAGS = { continue_final_message: 'true', add_generation_prompt: 'false' };
 
-interface Begun {
-  readonly part: 'text' | 'thought';
-  readonly partial: string;
-  readonly blanks: string;
-  readonly said: Said;
-}
-
-function begunText(own: string | null, request: ChatRequest, plan: ContinuedPlan): Begun {
-  const { continuing, transcript } = plan;
-  const isEchoAsked = smallValueOf(request.bytes, request.members, 'echo') === true;
-  const begun = withoutBlanks(joined(own ?? '', transcript, isEchoAsked));
-  // Templates break the line behind it.
-  const thought = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
-  return { part: 'text', ...begun, said: { text: begun.partial, thought } };
-}
-
-/** Null behind a beginning of the caller's own, which the thought would have to come before. */
-function begunThought(own: string | null, { transcript }: ContinuedPlan): Begun | null {
-  if (own !== null) return null;
-  const begun = withoutBlanks(transcript.reasoning);
-  return { part: 'thought', ...begun, said: { text: '', thought: begun.partial } };
-}
-
-function notPossible(reason: Impossible): ContinuedBody {
-  return { kind: 'not_possible', reason };
-}
-
-function obstacleTo(
+function isContinuable(
   request: ChatRequest,
-  { continuing, transcript }: ContinuedPlan,
-): Impossible | null {
-  if (request.choices > 1) return 'several_choices';
-  if (isConstrained(request)) return 'constrained';
-  if (isMessage(request) && isThinking(request) && !continuing.takesThought) return 'thinking';
-  const { at, calls, content, reasoning } = transcript;
-  const isThought = at === 'reasoning' && content === '' && continuing.continuesThought;
-  if (calls.length > 0 || (at !== 'text' && !isThought)) return 'no_text';
-  return (isThought ? reasoning : content).isWellFormed() ? null : 'half_character';
-}
-
-const isMessage = ({ endpoint }: ChatRequest) => endpoint.vendor === 'anthropic';
-
-function flagsFor(prefill: Continuing['prefill']): Readonly<Record<string, string>> {
-  if (prefill !== 'continue_final_message') return {};
-  return { continue_final_message: 'true', add_generation_prompt: 'false' };
+  { continuing, transcript: { at, content, reasoning } }: ContinuedPlan,
+): boolean {
+  // A grammar starts at the first new token: the engine would begin the object again.
+  if (request.choices > 1 || isConstrained(request)) return false;
+  // A thought after some text is not continued by any engine.
+  if (at === 'reasoning' && (content !== '' || !continuing.continuesThought)) return false;
+  // JSON can express half of a surrogate pair, but no tokenizer accepts it.
+  return (at === 'reasoning' ? reasoning : content).isWellFormed();
 }
 
 type Body = Pick<ChatRequest, 'bytes' | 'members'>;
 
 function isConstrained({ bytes, members }: Body): boolean {
-  const [format, output] = smallValuesOf(bytes, members, ['response_format', 'output_config']);
-  const isFree =
-    isFreeFormat(format) && typeof output !== 'symbol' && isFreeFormat(memberOf(output, 'format'));
-  return !isFree || members.some((member) => isConstraint(bytes, member));
-}
-
-function isFreeFormat(format: unknown): boolean {
-  return typeof format === 'symbol' ? false : !isObject(format) || format['type'] === 'text';
-}
-
-function isThinking({ bytes, members }: Body): boolean {
-  const thinking = smallValueOf(bytes, members, 'thinking');
-  return isObject(thinking) && thinking['type'] !== 'disabled';
+  const format = smallValueOf(bytes, members, 'response_format');
+  if (typeof format === 'symbol' || (isObject(format) && format['type'] !== 'text')) return true;
+  return members.some((member) => isConstraint(bytes, member));
 }
 
 function isConstraint(bytes: Buffer, { key, start, end }: Member): boolean {
@@ -192,9 +130,10 @@ function ownPrefill(message: Buffer): string | null | undefined {
 /** Without `own` where the upstream has echoed it: on request, or as its first piece. */
 function joined(
   own: string,
+  { bytes, members }: Body,
   { content, firstContent }: ContinuedPlan['transcript'],
-  isEchoAsked: boolean,
 ): string {
+  const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
   const isOnePiece = own.length >= MIN_OWN_CHARS && firstContent === own;
   const wasEchoed = isOnePiece || (isEchoAsked && content.startsWith(own));
   return wasEchoed ? content : own + content;
@@ -215,20 +154,13 @@ function withoutBlanks(text: string): { readonly partial: string; readonly blank
 /** Fields of the message that is to be continued, as JSON. Without its thought, a model's text may take another course. */
 function partialFields(
   prefill: Continuing['prefill'],
-  { text, thought }: Said,
+  { text, thought }: { readonly text: string; readonly thought: string },
 ): Readonly<Record<string, string>> {
   return {
     content: JSON.stringify(text),
     ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
     ...(prefill === 'prefix' && { prefix: 'true' }),
   };
-}
-
-/** The content of a message of the Messages API, as JSON. */
-function messageContent({ text, thought }: Said): string {
-  if (thought === '') return JSON.stringify(text);
-  const thinking = { type: 'thinking', thinking: thought, signature: '' };
-  return JSON.stringify(text === '' ? [thinking] : [thinking, { type: 'text', text }]);
 }
 
 /** The `messages` with the partial answer as their last. */
@@ -260,10 +192,7 @@ function tokenLimits({ bytes, members }: Body, sentTokens: number): Record<strin
 }
 
 /** Whether the same request should give the same text again: temperature 0, or a seed. */
-export function isDeterministic({
-  bytes,
-  members,
-}: Pick<ChatRequest, 'bytes' | 'members'>): boolean {
+export function isDeterministic({ bytes, members }: Body): boolean {
   const [temperature, seed] = smallValuesOf(bytes, members, ['temperature', 'seed']);
   return temperature === 0 || typeof seed === 'number';
 }

@@ -1,10 +1,8 @@
-import { isObject, isHeavyJson, parseJson, writeJson } from '../../../platform/json.ts';
+import { isHeavyJson, isObject, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
 import { endOf } from '../../protocols/chat/content.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
-import { createMessageChunks, type MessageChunks } from '../../protocols/messages/chunks.ts';
 import {
   dataOf,
-  DONE_EVENT,
   eventsOf,
   eventWith,
   type Frames,
@@ -13,13 +11,10 @@ import {
 } from '../../protocols/sse.ts';
 import {
   beyondText,
-  callsOf,
   contentOf,
   type Delta,
   keptOf,
   reasoningOf,
-  type SentCall,
-  type ToldPrompt,
   type Transcript,
   withoutIdentity,
 } from './transcript.ts';
@@ -32,30 +27,25 @@ import {
   SHUT_GATE,
   type TextGate,
 } from './text-gates.ts';
-import { callPieceOf } from '../../protocols/chat/calls.ts';
 
 type Spliced =
   | { readonly kind: 'frames'; readonly frames: Frames | null }
   /** It is not the same answer; nothing of it may be sent. */
   | { readonly kind: 'diverged'; readonly detail: string };
 
-/** Turns the events of a second stream into the rest of the first. */
+/** Turns the events of a second stream, a chat completion, into the rest of the first. */
 export type Splice = ReturnType<typeof createSplice>;
 
-/**
- * The rest is chunks of a chat completion, also where the second stream is a message of the Messages API. Comments, errors
- * and `[DONE]` pass unchanged: the relay inspects the result.
- */
+/** Comments, errors and `[DONE]` pass unchanged: the relay inspects the result. */
 export function createSplice(transcript: Transcript, mode: SpliceMode) {
   const chunks = createChunkSplice(transcript, mode);
-  const message = createMessageChunks();
   let diverged: Spliced | null = null;
   return {
     push(frames: Frames): Spliced {
       const out: Buffer[] = [];
       for (const event of eventsOf(frames)) {
         if (diverged !== null) return diverged;
-        const spliced = spliceEvent(event, chunks, message);
+        const spliced = spliceEvent(event, chunks);
         if (typeof spliced === 'string') diverged = { kind: 'diverged', detail: spliced };
         else out.push(...spliced);
       }
@@ -65,43 +55,26 @@ export function createSplice(transcript: Transcript, mode: SpliceMode) {
 }
 
 /** The events that replace one of the second stream, or how that one differs. */
-function spliceEvent(
-  event: Buffer,
-  chunks: ChunkSplice,
-  message: MessageChunks,
-): readonly Buffer[] | string {
+function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '' || isNamedError(event)) return [event];
-  if (data === '[DONE]') return spliceEnd(chunks);
-  const value = parseJson(data);
+  const isEnd = data === '[DONE]';
+  const value = isEnd ? null : parseJson(data);
   // The relay drops unreadable events too; missing text then shows as a difference.
-  if (!isObject(value))
+  if (!isEnd && !isObject(value))
     return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
   if (errorIn(value) !== null) return [event];
-  const isTyped = typeof value['type'] === 'string';
-  const chunk = isTyped ? message.read(value) : value;
-  if (chunk === null) return [];
-  if (chunk === 'end') return spliceEnd(chunks);
-  const spliced = chunks.take(chunk);
+  const spliced = isObject(value) ? chunks.take(value) : chunks.end();
   if (spliced.kind === 'diverged') return spliced.detail;
-  return written(isTyped ? NO_LINES : event, spliced.chunk);
+  const end = isEnd ? [event] : [];
+  if (spliced.chunk === null) return end;
+  const json = writeJson(spliced.chunk);
+  return json === null
+    ? 'the new answer is nested too deep'
+    : [eventWith(isEnd ? NO_LINES : event, json), ...end];
 }
 
 const NO_LINES = Buffer.alloc(0);
-const DONE = Buffer.from(DONE_EVENT);
-
-function spliceEnd(chunks: ChunkSplice): readonly Buffer[] | string {
-  const spliced = chunks.end();
-  if (spliced.kind === 'diverged') return spliced.detail;
-  const last = written(NO_LINES, spliced.chunk);
-  return typeof last === 'string' ? last : [...last, DONE];
-}
-
-function written(event: Buffer, chunk: Chunk | null): readonly Buffer[] | string {
-  if (chunk === null) return [];
-  const json = writeJson(chunk);
-  return json === null ? 'the new answer is nested too deep' : [eventWith(event, json)];
-}
 
 type Chunk = Readonly<Record<string, unknown>>;
 
@@ -119,9 +92,8 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
 
   function usageOf(usage: unknown): unknown {
     if (mode.kind === 'repeated') return usage;
-    const { tokens, prompt } = transcript;
-    const sent = tokens.content + tokens.reasoning;
-    return continuedUsage(usage, { sent, held: mode.heldTokens, prompt });
+    const { tokens } = transcript;
+    return continuedUsage(usage, tokens.content + tokens.reasoning, mode.heldTokens);
   }
 
   function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {
@@ -185,7 +157,6 @@ interface NewParts {
   readonly kind: 'new';
   readonly content: string;
   readonly reasoning: string;
-  readonly calls: readonly Delta[];
 }
 
 interface TextSplice {
@@ -198,9 +169,8 @@ interface TextSplice {
 const differs = (how: string): Diverged => ({ kind: 'diverged', detail: `the new answer ${how}` });
 
 function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice {
-  const { content, reasoning, calls } = gatesFor(transcript, mode);
-  const isTextPast = () => content.isPast() && reasoning.isPast();
-  const hasCalls = transcript.calls.length > 0;
+  const { content, reasoning } = gatesFor(transcript, mode);
+  const isPast = () => content.isPast() && reasoning.isPast();
   let said: 'nothing' | 'thoughts' | 'answer' = 'nothing';
 
   function takeTexts(delta: Delta): Pick<NewParts, 'content' | 'reasoning'> | string {
@@ -210,22 +180,16 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice 
     if (newReasoning === null || newContent === null)
       return mode.kind === 'repeated' ? 'differs from what was sent' : 'repeats what was sent';
     if (newReasoning !== '' && !wasPast) return 'reasons further than what was sent';
-    if (newContent !== '' && !isTextPast()) return 'reasons less than what was sent';
-    if (hasCalls && newReasoning + newContent !== '') return 'says more than what was sent';
+    if (newContent !== '' && !isPast()) return 'reasons less than what was sent';
     return { content: newContent, reasoning: newReasoning };
   }
 
-  function noteKind(delta: Delta): void {
-    if (contentOf(delta) !== '' || callsOf(delta).length > 0) said = 'answer';
-    else if (reasoningOf(delta) !== '' && said === 'nothing') said = 'thoughts';
-  }
-
   function end(): NewParts | Diverged {
-    if (!isTextPast() || !calls.isPast()) return differs('ends before what was sent does');
+    if (!isPast()) return differs('ends before what was sent does');
     // An engine that takes the text for a thought, as SGLang did before sgl-project/sglang#17065.
     if (mode.kind === 'continued' && mode.part === 'text' && said === 'thoughts')
       return differs('reasons instead of continuing');
-    return { kind: 'new', content: content.release(), reasoning: '', calls: [] };
+    return { kind: 'new', content: content.release(), reasoning: '' };
   }
 
   return {
@@ -236,17 +200,13 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice 
       if (beyond === 'content_parts') return differs('comes as a list of parts');
       const texts = takeTexts(delta);
       if (typeof texts === 'string') return differs(texts);
-      noteKind(delta);
-      const isOver = isLast || beyond !== null;
-      const pieces = callsOf(delta);
-      const isTextOver = isOver || pieces.length > 0;
-      if (isTextOver && !isTextPast()) return differs('ends before what was sent does');
-      const held = isTextOver ? content.release() : '';
-      const newCalls = calls.take(pieces);
-      if (newCalls === null) return differs('calls other tools than what was sent');
-      const last = isOver ? end() : null;
-      if (last?.kind === 'diverged') return last;
-      return { kind: 'new', ...texts, content: texts.content + held, calls: newCalls };
+      if (contentOf(delta) !== '' || beyond !== null) said = 'answer';
+      else if (reasoningOf(delta) !== '' && said === 'nothing') said = 'thoughts';
+      if (!isLast && beyond === null) return { kind: 'new', ...texts };
+      const last = end();
+      return last.kind === 'diverged'
+        ? last
+        : { kind: 'new', ...texts, content: texts.content + last.content };
     },
   };
 }
@@ -254,112 +214,30 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice 
 interface Gates {
   readonly content: TextGate;
   readonly reasoning: TextGate;
-  readonly calls: CallsGate;
 }
 
-function gatesFor(transcript: Transcript, mode: SpliceMode): Gates {
-  if (mode.kind === 'repeated') {
-    return {
-      content: createRepeatGate(transcript.content),
-      reasoning: createRepeatGate(transcript.reasoning),
-      calls: createCallsGate(transcript.calls),
-    };
-  }
-  const calls = createCallsGate([]);
+function gatesFor({ content, reasoning }: Transcript, mode: SpliceMode): Gates {
+  if (mode.kind === 'repeated')
+    return { content: createRepeatGate(content), reasoning: createRepeatGate(reasoning) };
   if (mode.part === 'thought')
-    return { content: OPEN_GATE, reasoning: createBlanksGate(mode.blanks), calls };
+    return { content: OPEN_GATE, reasoning: createBlanksGate(mode.blanks) };
   // Reasoning comes before the text, which has begun.
-  return { content: createContinuingGate(mode, transcript.content), reasoning: SHUT_GATE, calls };
+  return { content: createContinuingGate(mode, content), reasoning: SHUT_GATE };
 }
 
-type CallsGate = ReturnType<typeof createCallsGate>;
-
-/** A call that was sent keeps the id that the caller has. */
-function createCallsGate(sent: readonly SentCall[]) {
-  const calls = sent.map((call) => ({ ...call, gate: createRepeatGate(call.arguments) }));
-  const byIndex = new Map(calls.map((call) => [call.index, call]));
-  /** Of those without an index, which come whole. */
-  let wholeCalls = 0;
-  /** Those before it are past. */
-  let first = 0;
-
-  function callAt(index: SentCall['index']) {
-    if (index !== null) return byIndex.get(index);
-    const whole = calls[wholeCalls];
-    wholeCalls += 1;
-    return whole;
-  }
-
-  function isPast(): boolean {
-    while (calls[first]?.gate.isPast() === true) first += 1;
-    return first === calls.length;
-  }
-
-  function rest(piece: Delta): readonly Delta[] | null {
-    const { index, name, arguments: json } = callPieceOf(piece);
-    const call = callAt(index);
-    if (call === undefined) return isPast() ? [piece] : null;
-    if (name !== '' && name !== call.name) return null;
-    const added = call.gate.take(json);
-    if (added === null || (added !== '' && index === null)) return null;
-    return added === '' ? [] : [{ index, function: { arguments: added } }];
-  }
-
-  return {
-    /** Whether everything that must be repeated has been. */
-    isPast,
-    /** The pieces to send; null if a call differs. */
-    take(pieces: readonly Delta[]): readonly Delta[] | null {
-      const kept: Delta[] = [];
-      for (const piece of pieces) {
-        const added = rest(piece);
-        if (added === null) return null;
-        kept.push(...added);
-      }
-      return kept;
-    },
-  };
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** Estimates of the tokens that were sent before, and of those among them that the continuation's prompt held. */
-interface Counted {
-  readonly sent: number;
-  readonly held: number;
-  /** The caller's prompt, where the first stream has told it. */
-  readonly prompt: ToldPrompt | null;
-}
-
-function continuedUsage(usage: unknown, { sent, held, prompt: told }: Counted): unknown {
+/** With the tokens that were sent before; those of them that the continuation's prompt held are not of the caller's. */
+function continuedUsage(usage: unknown, sent: number, held: number): unknown {
   if (!isObject(usage)) return usage;
   const { prompt_tokens: prompt, completion_tokens: completion } = usage;
   if (typeof prompt !== 'number' || typeof completion !== 'number') return usage;
-  const promptTokens = told?.tokens ?? Math.max(0, prompt - held);
-  const completionTokens = completion + sent;
-  return {
-    ...usage,
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    ...cachedOf(usage, promptTokens, told),
-  };
-}
-
-/** A cache holds the beginning of a prompt, so what it held beyond the caller's prompt is of the text. */
-function cachedOf(usage: Json, promptTokens: number, told: ToldPrompt | null): Json {
-  const { prompt_tokens_details: details, prompt_cache_hit_tokens: hit } = usage;
-  const cached = isObject(details) ? details['cached_tokens'] : undefined;
-  const ofPrompt = (tokens: number) => told?.cached ?? Math.min(tokens, promptTokens);
-  return {
-    ...(isObject(details) &&
-      typeof cached === 'number' && {
-        prompt_tokens_details: { ...details, cached_tokens: ofPrompt(cached) },
-      }),
-    // DeepSeek's names, which make up the prompt together.
-    ...(typeof hit === 'number' && {
-      prompt_cache_hit_tokens: ofPrompt(hit),
-      prompt_cache_miss_tokens: promptTokens - ofPrompt(hit),
-    }),
-  };
+  const prompt_tokens = Math.max(0, prompt - held);
+  const completion_tokens = completion + sent;
+  const total_tokens = prompt_tokens + completion_tokens;
+  const counted = { ...usage, prompt_tokens, completion_tokens, total_tokens };
+  const { prompt_tokens_details: details } = usage;
+  const cached = memberOf(details, 'cached_tokens');
+  if (!isObject(details) || typeof cached !== 'number') return counted;
+  // A cache holds the beginning of a prompt, so what it held beyond the caller's prompt is of the text.
+  const cached_tokens = Math.min(cached, prompt_tokens);
+  return { ...counted, prompt_tokens_details: { ...details, cached_tokens } };
 }

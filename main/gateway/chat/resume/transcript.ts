@@ -1,13 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
-import { callPieceOf } from '../../protocols/chat/calls.ts';
+import { isObject, listOf, parseJson } from '../../../platform/json.ts';
 import { endOf } from '../../protocols/chat/content.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
 import {
   type BegunBlocks,
-  createMessageChunks,
-  type MessageChunks,
-} from '../../protocols/messages/chunks.ts';
+  type BegunMessage,
+  createBegunMessage,
+} from '../../protocols/messages/begun.ts';
 import { createFramer, dataOf, eventsOf } from '../../protocols/sse.ts';
 
 export interface Transcript {
@@ -18,27 +17,12 @@ export interface Transcript {
   /** The text of the first event with any. */
   readonly firstContent: string;
   readonly reasoning: string;
-  readonly calls: readonly SentCall[];
   /** What it was at when it broke off. */
-  readonly at: 'reasoning' | 'text' | 'calls';
+  readonly at: 'reasoning' | 'text';
   readonly hasRole: boolean;
   readonly tokens: SentTokens;
-  /** What the stream itself has told of its prompt; null for nothing. */
-  readonly prompt: ToldPrompt | null;
   /** Of an answer that began as a message of the Messages API; null for others. */
   readonly blocks: BegunBlocks | null;
-}
-
-export interface SentCall {
-  /** Null if it came without one, in one piece. */
-  readonly index: number | string | null;
-  readonly name: string;
-  readonly arguments: string;
-}
-
-export interface ToldPrompt {
-  readonly tokens: number;
-  readonly cached: number;
 }
 
 /**
@@ -55,7 +39,7 @@ interface NotResumable {
   readonly kind: 'not_resumable';
   readonly reason:
     | BeyondText
-    /** No text or call was sent. */
+    /** No text was sent. */
     | 'nothing'
     | 'unreadable'
     | 'several_choices'
@@ -78,25 +62,18 @@ const IDENTITY_FIELDS = [
   'provider',
 ];
 
-interface DraftCall extends SentCall {
-  arguments: string;
-}
-
 interface Draft {
   head: Record<string, unknown> | null;
   content: string;
   firstContent: string;
   reasoning: string;
-  /** By index; one without is its own key. */
-  readonly calls: Map<unknown, DraftCall>;
   at: Transcript['at'];
   hasRole: boolean;
   contentEvents: number;
   reasoningEvents: number;
   /** Number of last events with white space only. */
   blankEvents: number;
-  prompt: ToldPrompt | null;
-  readonly message: MessageChunks;
+  readonly message: BegunMessage;
 }
 
 /**
@@ -105,77 +82,64 @@ interface Draft {
  */
 const THOUGHT_TAGS = 4;
 
+/** Small events of this size take about 10 ms. */
+const BYTES_AT_ONCE = 128 * 1024;
+
 /**
  * Reads the events that were sent, by the first upstream and by those that resumed: chunks of a chat completion, or the
- * events of a message.
+ * events of a message. Gives way to the event loop.
  */
-export function readTranscript(sent: readonly Buffer[]): Transcript | NotResumable {
-  const reading = readParts(sent);
-  for (;;) {
-    const part = reading.next();
-    if (part.done === true) return part.value;
-  }
-}
-
-/** As `readTranscript`, giving way to the event loop after each part. */
-export async function readTranscriptInTurns(
-  sent: readonly Buffer[],
-): Promise<Transcript | NotResumable> {
-  const reading = readParts(sent);
-  for (;;) {
-    const part = reading.next();
-    if (part.done === true) return part.value;
-    await setImmediate();
-  }
-}
-
-/** Small events of this size take about 10 ms. */
-const PART_BYTES = 128 * 1024;
-
-function* readParts(sent: readonly Buffer[]): Generator<void, Transcript | NotResumable> {
+export async function readTranscript(sent: readonly Buffer[]): Promise<Transcript | NotResumable> {
   const framer = createFramer();
   const frames = framer.push(Buffer.concat(sent));
-  if (framer.pendingBytes > 0) return notResumable('unreadable');
+  if (framer.pendingBytes > 0) return { kind: 'not_resumable', reason: 'unreadable' };
   const draft: Draft = {
     head: null,
     content: '',
     firstContent: '',
     reasoning: '',
-    calls: new Map(),
     at: 'text',
     hasRole: false,
     contentEvents: 0,
     reasoningEvents: 0,
     blankEvents: 0,
-    prompt: null,
-    message: createMessageChunks(),
+    message: createBegunMessage(),
   };
   let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
     bytes += event.length;
-    if (bytes > PART_BYTES) {
-      yield;
+    if (bytes > BYTES_AT_ONCE) {
+      await setImmediate();
       bytes = event.length;
     }
-    const obstacle = addEvent(draft, event);
-    if (obstacle !== null) return notResumable(obstacle);
+    const reason = addEvent(draft, event);
+    if (reason !== null) return { kind: 'not_resumable', reason };
   }
   return transcriptOf(draft);
 }
 
 function transcriptOf(draft: Draft): Transcript | NotResumable {
-  const { head, content, firstContent, reasoning, at, hasRole, prompt, message } = draft;
-  const calls = [...draft.calls.values()];
-  const isEmpty = content === '' && reasoning === '' && calls.length === 0;
-  if (head === null || isEmpty) return notResumable('nothing');
+  const { head, content, firstContent, reasoning, at, hasRole, message } = draft;
+  if (head === null || content + reasoning === '')
+    return { kind: 'not_resumable', reason: 'nothing' };
   const isOpen = at === 'reasoning' && content === '';
   const tags = isOpen ? THOUGHT_TAGS / 2 : THOUGHT_TAGS;
   const tokens = {
     content: draft.contentEvents,
     reasoning: reasoning === '' ? 0 : draft.reasoningEvents + tags,
   };
-  const said = { content, firstContent, reasoning, calls, at, hasRole, tokens };
-  return { kind: 'transcript', head, ...said, prompt, blocks: message.blocks() };
+  const blocks = message.blocks();
+  return {
+    kind: 'transcript',
+    head,
+    content,
+    firstContent,
+    reasoning,
+    at,
+    hasRole,
+    tokens,
+    blocks,
+  };
 }
 
 export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -188,37 +152,27 @@ function identityOf(chunk: Readonly<Record<string, unknown>>): Record<string, un
   return Object.fromEntries(Object.entries(chunk).filter(([key]) => IDENTITY_FIELDS.includes(key)));
 }
 
-function notResumable(reason: Obstacle): NotResumable {
-  return { kind: 'not_resumable', reason };
-}
-
 function addEvent(draft: Draft, event: Buffer): Obstacle | null {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '') return null;
   if (data === '[DONE]') return 'finished';
   const value = parseJson(data);
   if (!isObject(value) || errorIn(value) !== null) return 'unreadable';
-  const chunk = typeof value['type'] === 'string' ? draft.message.read(value) : value;
-  if (chunk === 'end') return 'finished';
-  return chunk === null ? null : addChunk(draft, chunk);
+  if (typeof value['type'] !== 'string') return addChunk(draft, value);
+  const delta = draft.message.read(value);
+  if (delta === 'end') return 'finished';
+  draft.head ??= {};
+  return delta === null ? null : addDelta(draft, delta);
 }
 
 function addChunk(draft: Draft, chunk: Readonly<Record<string, unknown>>): Obstacle | null {
-  const { choices, usage } = chunk;
-  draft.prompt ??= promptOf(usage);
+  const { choices } = chunk;
   if (!Array.isArray(choices) || choices.length === 0) return null;
   if (choices.length > 1) return 'several_choices';
   // Not before: Azure begins with a chunk without choices, and with an empty id.
   draft.head ??= identityOf(chunk);
   const [choice] = choices as readonly unknown[];
   return isObject(choice) ? addChoice(draft, choice) : 'unreadable';
-}
-
-function promptOf(usage: unknown): ToldPrompt | null {
-  const tokens = memberOf(usage, 'prompt_tokens');
-  const cached = memberOf(usage, 'prompt_tokens_details', 'cached_tokens');
-  if (typeof tokens !== 'number' || tokens === 0) return null;
-  return { tokens, cached: typeof cached === 'number' ? cached : 0 };
 }
 
 function addChoice(draft: Draft, choice: Readonly<Record<string, unknown>>): Obstacle | null {
@@ -243,26 +197,17 @@ function addDelta(draft: Draft, delta: Delta): Obstacle | null {
     else draft.contentEvents += draft.blankEvents;
     draft.blankEvents = 0;
   }
-  for (const piece of callsOf(delta)) addCall(draft, piece);
   if (draft.content === '') draft.firstContent = content;
   draft.content += content;
   draft.reasoning += reasoning;
   return null;
 }
 
-function addCall(draft: Draft, piece: Delta): void {
-  draft.at = 'calls';
-  const { index, name, arguments: json } = callPieceOf(piece);
-  const known = draft.calls.get(index ?? piece);
-  if (known === undefined) draft.calls.set(index ?? piece, { index, name, arguments: json });
-  else known.arguments += json;
-}
-
 /** The `delta` of a chunk's choice. */
 export type Delta = Readonly<Record<string, unknown>>;
 
-/** Content of a delta that is neither text nor a call of a tool, and cannot be resumed from its middle. */
-type BeyondText = 'function_call' | 'refusal' | 'audio' | 'content_parts';
+/** Content of a delta that is no text, and cannot be resumed from its middle. */
+type BeyondText = 'tool_calls' | 'function_call' | 'refusal' | 'audio' | 'content_parts';
 
 /** The text of a delta; empty without one. */
 export function contentOf(delta: Delta): string {
@@ -280,13 +225,10 @@ export function reasoningOf(delta: Delta): string {
   return typeof told === 'string' ? told : '';
 }
 
-export function callsOf(delta: Delta): readonly Delta[] {
-  return listOf(delta['tool_calls']).filter((piece) => isObject(piece));
-}
-
-/** Null if a delta has text and calls only. */
+/** Null if a delta has text only. */
 export function beyondText(delta: Delta): BeyondText | null {
-  const { function_call: call, refusal, audio, content } = delta;
+  const { tool_calls: calls, function_call: call, refusal, audio, content } = delta;
+  if (listOf(calls).length > 0) return 'tool_calls';
   if (isObject(call)) return 'function_call';
   if (typeof refusal === 'string' && refusal !== '') return 'refusal';
   if (isObject(audio)) return 'audio';
@@ -296,22 +238,19 @@ export function beyondText(delta: Delta): BeyondText | null {
 interface Kept {
   readonly content: string;
   readonly reasoning: string;
-  readonly calls: readonly Delta[];
   readonly isRoleNew: boolean;
 }
 
-/** A delta with only those texts, calls and role, and its other fields. Null if it is empty. */
+/** A delta with only those texts and the role, and its other fields. Null if it is empty. */
 export function keptOf(delta: Delta, kept: Kept): Delta | null {
-  const { role, content: _, tool_calls, reasoning_details, ...others } = delta;
-  const hasReasoning = kept.reasoning !== '';
+  const { role, content: _, reasoning_details, ...others } = delta;
   const thoughts = REASONING.filter((name) => typeof delta[name] === 'string');
   const fields = {
     ...others,
     role: kept.isRoleNew ? role : undefined,
     content: kept.content === '' ? undefined : kept.content,
     ...Object.fromEntries(thoughts.map((name) => [name, kept.reasoning || undefined])),
-    reasoning_details: hasReasoning ? reasoning_details : undefined,
-    tool_calls: tool_calls === undefined ? undefined : kept.calls,
+    reasoning_details: kept.reasoning === '' ? undefined : reasoning_details,
   };
   return Object.values(fields).every(isBlank) ? null : fields;
 }

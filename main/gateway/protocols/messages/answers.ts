@@ -12,7 +12,7 @@ import {
   anthropicError,
   NO_FINISH,
 } from '../translation/translation.ts';
-import { type BegunBlocks, NO_BLOCKS, type OpenBlock } from './chunks.ts';
+import { type BegunBlocks, NO_BLOCKS, type OpenBlock } from './begun.ts';
 import type { CallPiece } from '../chat/calls.ts';
 import {
   argumentsObject,
@@ -139,14 +139,8 @@ class MessageBlocks {
     this.#emit = emit;
     this.#calls = createPartialCalls(exchangeId);
     this.#unended = isGoingOn ? begun.open.slice(0, -1) : begun.open;
-    this.#open = isGoingOn && last.kind !== 'call' ? { kind: last.kind } : null;
+    this.#open = isGoingOn ? { kind: last.kind } : null;
     this.#index = isGoingOn ? last.index : begun.next;
-    for (const { block, ...piece } of begun.calls) {
-      const added = this.#calls.add(piece);
-      if (added.kind === 'problem') this.#problem = added.problem;
-      else if (isGoingOn && block === last.index) this.#open = { kind: 'call', call: added.call };
-      else added.call.isClosed = true;
-    }
   }
 
   /** Ends the blocks of a begun message before the last one. */
@@ -260,7 +254,7 @@ class MessageBlocks {
     this.#index += 1;
   }
 
-  #end(index: number, kind: OpenBlock['kind']): void {
+  #end(index: number, kind: OpenBlock['kind'] | 'call'): void {
     const delta = { type: 'signature_delta', signature: SIGNATURE } as const;
     if (kind === 'thinking') this.#emit({ type: 'content_block_delta', index, delta });
     this.#emit({ type: 'content_block_stop', index });

@@ -2,7 +2,7 @@ import { anthropicErrorType } from '#shared/errors.ts';
 import { type HttpError, errorBodyFrom } from '../../../platform/http/responses.ts';
 import type { ChatBody } from './conversation.ts';
 import type { ItemMemory, ItemSource } from '../responses/history.ts';
-import type { BegunBlocks } from '../messages/chunks.ts';
+import type { BegunBlocks } from '../messages/begun.ts';
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type Translated =

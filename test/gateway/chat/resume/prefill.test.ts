@@ -3,11 +3,9 @@ import { isDeterministic } from '../../../../main/gateway/chat/resume/continuati
 import { topLevelMembers } from '../../../../main/gateway/protocols/json-members.ts';
 import {
   type Continuing,
-  continuingMessage,
   continuingOf,
   type Echo,
   type Prefill,
-  type PrefillFacts,
   prefillOf,
 } from '../../../../main/gateway/upstream/upstreams.ts';
 
@@ -74,34 +72,6 @@ test.each<[prefill: Prefill, ownedBy: string | null, takes: boolean, continues: 
   (setting, ownedBy, takesThought, continuesThought) => {
     const continuing = continuingOf({ setting, address: '', ownedBy });
     expect(continuing).toMatchObject({ takesThought, continuesThought });
-  },
-);
-
-const CLAUDE = 'api.anthropic.com/v1/';
-
-test.each<[model: string, facts: Partial<PrefillFacts>, echo: Echo | null]>([
-  ['m', { ownedBy: 'llamacpp' }, 'never'],
-  ['m', { ownedBy: 'llamacpp', setting: 'none' }, null],
-  ['m', { ownedBy: 'vllm' }, null],
-  ['m', { ownedBy: 'vllm', setting: 'continue_final_message' }, null],
-  ['m', { ownedBy: null }, null],
-  ['m', { ownedBy: null, setting: 'last-message' }, 'maybe'],
-  ['claude-3-5-sonnet-20241022', { address: CLAUDE }, 'never'],
-  ['claude-3-7-sonnet-latest', { address: CLAUDE }, 'never'],
-  ['claude-sonnet-4-20250514', { address: CLAUDE }, 'never'],
-  ['claude-opus-4-5-20251101', { address: CLAUDE }, 'never'],
-  ['claude-haiku-4-5', { address: CLAUDE }, 'never'],
-  ['claude-opus-4-6', { address: CLAUDE }, null],
-  ['claude-sonnet-5', { address: CLAUDE }, null],
-  ['claude-haiku-4-5', { address: 'claude.example.com/v1/' }, null],
-])(
-  'a continuation of a message of %s, where %j is known, is expected to echo: %s',
-  (model, facts, echo) => {
-    const continuing = continuingMessage(
-      { setting: 'auto', address: '', ownedBy: null, ...facts },
-      model,
-    );
-    expect(howOf(continuing)).toEqual(echo === null ? null : { prefill: 'last-message', echo });
   },
 );
 
