@@ -7,7 +7,7 @@ const PREFILL = oneOf({
   auto: 'Inglenook detects it from the address or the model list. An unknown engine is treated as none.',
   none: 'A dropped stream continues here only if the answer can be repeated (temperature 0 or a seed).',
   'last-message':
-    'For llama.cpp, Ollama, LMDeploy, Groq, Claude up to 4.5 and some models of OpenRouter.',
+    'For llama.cpp, Ollama, LMDeploy, Groq and some models of OpenRouter.',
   continue_final_message: 'For vLLM, SGLang and recent versions of llama.cpp.',
   prefix: 'For Mistral, and for DeepSeek at its address ending in /beta.',
 });
