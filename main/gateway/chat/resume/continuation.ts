@@ -55,16 +55,12 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   const own = last === null ? undefined : ownPrefill(bytes.subarray(last.start, last.end));
   if (messages === undefined || last === null || own === undefined) return null;
 
-  const isThought = transcript.at === 'reasoning';
-  // The thought would have to come before the caller's own beginning.
-  if (isThought && own !== null) return null;
-  const begun = isThought ? transcript.reasoning : joined(own ?? '', request, transcript);
-  const { partial, blanks } = withoutBlanks(begun);
-  // Templates break the line behind a thought that is over.
-  const before = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
-  const thought = isThought ? partial : before;
+  const begun = begunOf(own, request, plan);
+  if (begun === null) return null;
+  const { thought, ...continuation } = begun;
   const { tokens } = transcript;
-  const fields = partialFields(continuing.prefill, { text: isThought ? '' : partial, thought });
+  const text = begun.part === 'text' ? begun.partial : '';
+  const fields = partialFields(continuing.prefill, { text, thought });
   const values: Record<string, string> = {
     messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
     ...tokenLimits(request, tokens.content + tokens.reasoning),
@@ -73,13 +69,26 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
-  return {
-    bytes: withMembers(bytes, members, values),
-    part: isThought ? 'thought' : 'text',
-    partial,
-    blanks,
-    heldTokens: tokens.content + (thought === '' ? 0 : tokens.reasoning),
-  };
+  const heldTokens = tokens.content + (thought === '' ? 0 : tokens.reasoning);
+  return { bytes: withMembers(bytes, members, values), ...continuation, heldTokens };
+}
+
+type Begun = Pick<ContinuedBody, 'part' | 'partial' | 'blanks'> & { readonly thought: string };
+
+/** Null for a thought behind a beginning of the caller's own, which it would have to come before. */
+function begunOf(
+  own: string | null,
+  request: ChatRequest,
+  { continuing, transcript }: ContinuedPlan,
+): Begun | null {
+  if (transcript.at === 'reasoning') {
+    if (own !== null) return null;
+    const thought = withoutBlanks(transcript.reasoning);
+    return { part: 'thought', ...thought, thought: thought.partial };
+  }
+  // Templates break the line behind it.
+  const thought = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
+  return { part: 'text', ...withoutBlanks(joined(own ?? '', request, transcript)), thought };
 }
 
 const CONTINUE_FLAGS = { continue_final_message: 'true', add_generation_prompt: 'false' };
