@@ -14,7 +14,6 @@ export default {
     'main/inglenook.cjs',
     'main/electron.ts',
     'main/registry/store/store-worker.ts',
-    'main/pool/pool-worker.ts',
     'main/gateway/usage/usage-worker.ts',
     '{main,main/desktop,renderer}/vite.config.ts',
   ],

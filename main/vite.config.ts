@@ -65,7 +65,6 @@ export function nodeBundle(
           ...input,
           'store-worker': 'main/registry/store/store-worker.ts',
           'usage-worker': 'main/gateway/usage/usage-worker.ts',
-          'pool-worker': 'main/pool/pool-worker.ts',
           'systeminformation-helper': 'main/agent/telemetry/systeminformation-helper.ts',
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },

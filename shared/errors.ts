@@ -34,7 +34,6 @@ export type RegistryErrorCode =
   | 'invalid_signature'
   | 'clock_skew'
   | 'unknown_provider'
-  | 'other_pool'
   | 'sequence_reused'
   | 'provider_not_found'
   | 'own_provider'

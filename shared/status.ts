@@ -98,46 +98,10 @@ export const WARMUP_STATES = ['idle', 'warming', 'ready', 'failed'] as const;
 
 const warmupStateSchema = z.enum(WARMUP_STATES);
 
-/** What a gateway, or a whole pool, has counted since its data directory was created. */
-const totals = {
-  requests: count,
-  /** Requests that were answered completely. */
-  answers: count,
-  fallbacks: count,
-  /** In prompts and answers. */
-  tokens: count,
-};
-
-/** The gateways that share a database, as this one knows them (docs/guides/pool.md). */
+/** The database that several gateways share (docs/guides/pool.md). */
 const poolSchema = z.strictObject({
-  /** This gateway. */
-  gateway: z.string(),
-  database: z.enum(['connected', 'away']),
-  /** For people; null while it is connected. */
+  /** Why it does not answer, for people; null while it does. */
   problem: z.string().nullable(),
-  /** Of all gateways that have ever been in the pool. */
-  totals: z.strictObject(totals),
-  gateways: z.array(
-    z.strictObject({
-      id: z.string(),
-      host: z.string(),
-      version: z.string(),
-      started_at: timestamp,
-      /** Since it last reported to the database. */
-      seen_ms: count,
-      /** Commits that it had not read at that time. */
-      behind: count,
-      /** The leases that it holds now, for verifications and the sweep. */
-      leases: count,
-      /** Machines whose last heartbeat came to it. */
-      machines: count,
-      /** Machines that are verified by a verdict that it has made since it started. */
-      verified: count,
-      /** Chat requests in progress. */
-      in_flight: count,
-      ...totals,
-    }),
-  ),
 });
 
 /** The status report (docs/reference/http-api.md#status-report), strict: no field may be missing or added. */

@@ -144,8 +144,8 @@ const enrollmentSchema = z.object({
   gatewayToken: z.string().refine(isSecretShaped),
   /** SHA-256 of the enrolment token, in hex: a token that stays in the environment is not used twice. */
   tokenDigest: z.string(),
-  /** As that gateway last announced it; left out if it is in no pool. */
-  pool: z.object({ id: z.string(), registries: z.array(z.string()).readonly() }).optional(),
+  /** The other addresses of the join command. */
+  others: z.array(z.string()).readonly(),
 });
 const fileSchema = enrollmentSchema.extend({ version: z.literal(1) });
 

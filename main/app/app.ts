@@ -17,7 +17,6 @@ import type { Config } from '../config/schema.ts';
 import { type SecretBox, controlToken } from '../platform/secrets.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
-import { NO_OTHERS } from '../gateway/other-gateways.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
@@ -34,7 +33,7 @@ import { createStateFile } from '../platform/files.ts';
 import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
 import { createOwnPackage } from './own-package.ts';
 import { ownCommand, PACKAGE_ROOT, VERSION } from '../platform/process.ts';
-import { gatewaySecret, type OpenedRegistryStore, openRegistryStore } from './registry-store.ts';
+import { openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 
 interface HostOptions {
@@ -78,7 +77,7 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges) {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const [{ opened, attach, usage }] = await Promise.all([
+  const [{ opened, usage }] = await Promise.all([
     openStores(loaded.config, dataDirectory, edges),
     hashIsReady,
   ]);
@@ -118,21 +117,11 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     changed,
     saveHost: (host) => void config.patch({ agent: { host } }),
   });
-  const pool =
-    attach?.({
-      ...common,
-      changed,
-      addresses: () => config.current().gateway.poolAddresses,
-      gatewaySecret: gatewaySecret(loaded.config, dataDirectory),
-      load: () => gateway.load(),
-      isKnown: (id) => providers.forGateway.isKnown(id),
-    }) ?? null;
   const providers: Providers = createProviders({
     ...common,
     opened,
     ownPorts: () => machine.agent?.ports() ?? [],
     traffic: (id) => gateway.traffic(id),
-    pool,
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     recovered: (id) => gateway.providerRecovered(id),
@@ -146,7 +135,6 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     settings: config,
     ...localOf(engine, () => providers.pick(), machine),
     providers: providers.forGateway,
-    others: pool?.others ?? NO_OTHERS,
     gpus,
     ...gatewayFiles(dataDirectory, { clock, log }),
     usage,
@@ -350,13 +338,13 @@ async function openStores(
   config: Config,
   dataDirectory: string,
   edges: HostEdges,
-): Promise<OpenedRegistryStore & { readonly usage: UsageStore }> {
+): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
   const { openUsage, clock, log } = edges;
-  const [registry, usage] = await Promise.all([
+  const [opened, usage] = await Promise.all([
     openRegistryStore(config, dataDirectory, edges),
     openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
   ]);
-  return { ...registry, usage };
+  return { opened, usage };
 }
 
 const NO_HISTORY = forgetfulStore('This program keeps no history.');

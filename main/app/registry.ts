@@ -15,7 +15,6 @@ import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { registryRoutes } from '../registry/routes.ts';
 import { createMemoryStore, type OpenedStore } from '../registry/store/open-store.ts';
-import type { AttachedPool } from '../pool/pool.ts';
 import type { Store } from '../registry/store/store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
@@ -25,8 +24,6 @@ export interface ProvidersDeps {
   readonly config: () => Config;
   readonly dataDirectory: string;
   readonly opened: OpenedStore;
-  /** Null if this gateway is not in a pool. */
-  readonly pool: AttachedPool | null;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
@@ -53,9 +50,10 @@ export type Providers = ReturnType<typeof createProviders>;
 const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
 
 export function createProviders(deps: ProvidersDeps) {
-  const { config, opened, pool, clock, random, log } = deps;
+  const { config, opened, clock, random, log } = deps;
+  const store = storeOf(opened);
   const registry = createRegistry({
-    store: pool?.store ?? storeOf(opened),
+    store,
     state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
     clock,
     log,
@@ -74,7 +72,7 @@ export function createProviders(deps: ProvidersDeps) {
         verifier.removed(id);
       },
     },
-    ...(pool === null ? {} : { sharing: pool.sharing }),
+    addresses: () => config().gateway.poolAddresses,
     traffic: deps.traffic,
     changed: deps.changed,
     proved: deps.proved,
@@ -105,7 +103,7 @@ export function createProviders(deps: ProvidersDeps) {
           const shown = id ?? registry.freshest();
           return shown === null ? null : registry.excerpt(shown);
         },
-        pool: pool?.report() ?? null,
+        pool: store.shared === undefined ? null : { problem: store.shared.problem() },
       }),
       summary: (): ProvidersSummary => ({
         revision: registry.revision(),

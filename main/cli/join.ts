@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
-import { createPoolLink, linkProblemOf } from '../agent/registration/link.ts';
+import { createHttpLink, linkProblemOf } from '../agent/registration/link.ts';
 import { enrollAt, keepEnrollment } from '../agent/registration/registration.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from '../agent/storage.ts';
 import { type LoadedConfig, loadSavedConfig } from '../config/load.ts';
@@ -169,11 +169,9 @@ async function joinStandalone(request: JoinRequest, directory: string): Promise<
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
   const http = createHttpClient();
-  const link = createPoolLink({
+  const link = createHttpLink({
     home: origin,
     others,
-    pool: null,
-    onPool() {},
     identity,
     sequence: createSequence(directory, silentLog),
     http,
@@ -187,7 +185,12 @@ async function joinStandalone(request: JoinRequest, directory: string): Promise<
   }
   const file = createEnrollmentFile(directory, systemClock, process.platform);
   const joinedAt = link.url;
-  const failure = await keepEnrollment(file, joinedAt, token, outcome);
+  const failure = await keepEnrollment(
+    file,
+    { origin: joinedAt, others: [origin, ...others] },
+    token,
+    outcome,
+  );
   if (failure !== null) {
     return failed(
       `The enrolment could not be written to ${directory} (${failure}), so it is lost.\nFix that, then join again with a new join command.`,

@@ -92,14 +92,6 @@ export const COMMANDS: readonly Command[] = [
     run: keys,
   },
   {
-    name: 'pool',
-    summary: 'Show the gateways that share a database, or import the machines of a local file.',
-    details:
-      '"status" exits with code 1 while the database does not answer. "import" adds the machines that the pool does not have yet; stop this gateway first.',
-    arguments: [{ name: 'action', choices: ['status', 'import'] }],
-    run: async (input) => (await import('../pool/commands.ts')).pool(input),
-  },
-  {
     name: 'reset',
     summary: 'Close the circuit of an upstream or a machine, so that it is called again.',
     arguments: [{ name: 'id' }],

@@ -23,7 +23,6 @@ import {
   type Started,
 } from './api/lifecycle.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
-import type { OtherGateways } from './other-gateways.ts';
 import { joulesPerTokenIn } from './usage/recorder.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
@@ -37,7 +36,7 @@ import { type Browsers, createBrowsers, createSessions, type Sessions } from './
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
-import { providerTraffic, type ProviderTraffic, type StatsView } from './monitoring/counters.ts';
+import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
 import {
   createChecks,
   createMonitor,
@@ -66,7 +65,6 @@ export interface GatewayDeps
   readonly settings: SettingsApi;
   readonly keys: NamedKeys;
   readonly providers: GatewayProviders;
-  readonly others: OtherGateways;
   readonly gpus: () => readonly GpuFigures[];
   /** As `keep`, for the sessions and the remembered browsers. */
   readonly keepSessions: MonitorDeps['keep'];
@@ -97,15 +95,6 @@ export interface GatewayProviders extends Pick<
   readonly energyOf: (id: string) => ProviderEnergy | null;
 }
 
-/** Chat requests in progress, and totals since the data directory was created. */
-interface GatewayLoad {
-  readonly in_flight: number;
-  readonly requests: number;
-  readonly answers: number;
-  readonly fallbacks: number;
-  readonly tokens: number;
-}
-
 export type Gateway = ReturnType<typeof createGateway>;
 
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
@@ -113,7 +102,7 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
-  const { clock, config, log, others } = deps;
+  const { clock, config, log } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
@@ -121,8 +110,6 @@ export function createGateway(deps: GatewayDeps) {
 
   const monitor = createMonitor({
     ...deps,
-    share: (own) => others.share(own),
-    sharePrefixes: (own) => others.sharePrefixes(own),
     ...deps.providers,
     providers: deps.providers.known,
     joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
@@ -173,7 +160,7 @@ export function createGateway(deps: GatewayDeps) {
     catalogue,
     noteDropped: logDroppedFields(log),
     observe: (asked) => logs.begin(asked),
-    inFlightAt: others.inFlightBeside(stats),
+    inFlightAt: stats.inFlightAt,
     isRunning: stats.isRunning,
     remotesIn,
   };
@@ -201,7 +188,6 @@ export function createGateway(deps: GatewayDeps) {
     snapshot: (): LiveSnapshot => feed.snapshot(),
     /** Models whose engine was caught cutting prompts. */
     cuts: (): readonly CutWindow[] => learnt.windows.cuts(),
-    load: (): GatewayLoad => loadOf(limits.admission.view().running, stats.view()),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
     ports: (): readonly number[] =>
@@ -211,7 +197,6 @@ export function createGateway(deps: GatewayDeps) {
     ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks, remotes }),
     start(): Promise<Started> {
       healthChecks.start();
-      others.start(stats);
       return lifecycle.start(config());
     },
     /** Running requests may finish within `graceMs`, then they are aborted. */
@@ -219,7 +204,6 @@ export function createGateway(deps: GatewayDeps) {
       warmup.stop();
       preference.stop();
       stopChecks();
-      others.stop();
       await lifecycle.stop(graceMs);
       await Promise.all([monitor.flush(), deps.keys.flush()]);
     },
@@ -244,13 +228,6 @@ function accessOf(deps: Parameters<typeof createIdentify>[0] & GatewayDeps) {
   const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   return { sessions, browsers, identify: createIdentify(deps, isSession) };
-}
-
-function loadOf(
-  running: number,
-  { totalRequests: requests, fallbackCount: fallbacks, answers, tokens }: StatsView,
-): GatewayLoad {
-  return { in_flight: running, requests, answers, fallbacks, tokens };
 }
 
 interface RouteParts extends Pick<Learnt, 'adjustments' | 'windows'> {
@@ -326,7 +303,7 @@ function changeHandlers(
     resetCircuit: (id: UpstreamId) => circuits.reset(id),
     /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
     upstreamChanged(id: UpstreamId) {
-      circuits.replaced(id);
+      circuits.reset(id);
       forgetUpstream(id);
       sightings.changed(id);
       if (id === 'ondemand') warmup.forget();

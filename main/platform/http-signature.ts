@@ -3,8 +3,6 @@ import { parseSignature } from './agent-identity.ts';
 
 /** Agents use one fixed profile of HTTP Message Signatures (RFC 9421; docs/reference/agent-protocol.md). */
 const COMPONENTS = '("@method" "@path" "content-digest" "x-gateway-sequence")';
-/** For a message that any gateway of one pool may accept. */
-const POOL_COMPONENTS = COMPONENTS.replace(')', ' "x-gateway-pool")');
 const TAG = 'inglenook-agent';
 
 interface Content {
@@ -26,21 +24,17 @@ interface Signer {
   readonly sequence: number;
   /** Seconds since the epoch. */
   readonly createdS: number;
-  /** The pool whose gateways may accept the message; left out where none was announced. */
-  readonly pool?: string | undefined;
 }
 
 export function signatureHeaders(content: Content, signer: Signer): Record<string, string> {
-  const { privateKey, keyId, createdS, pool } = signer;
+  const { privateKey, keyId, createdS } = signer;
   const sequence = String(signer.sequence);
   const digest = digestOf(content.body);
-  const components = pool === undefined ? COMPONENTS : POOL_COMPONENTS;
-  const params = `${components};created=${createdS};keyid="${keyId}";alg="ed25519";tag="${TAG}"`;
-  const base = signatureBase(content, { digest, sequence, pool, params });
+  const params = `${COMPONENTS};created=${createdS};keyid="${keyId}";alg="ed25519";tag="${TAG}"`;
+  const base = signatureBase(content, { digest, sequence, params });
   return {
     'content-digest': digest,
     'x-gateway-sequence': sequence,
-    ...(pool === undefined ? {} : { 'x-gateway-pool': pool }),
     'signature-input': `inglenook=${params}`,
     signature: `inglenook=:${sign(null, base, privateKey).toString('base64')}:`,
   };
@@ -52,8 +46,6 @@ export type SignatureCheck =
       readonly keyId: string;
       readonly sequence: number;
       readonly createdS: number;
-      /** The pool that the message is meant for; undefined if it is for the gateway it was sent to. */
-      readonly pool: string | undefined;
     }
   /** A header is missing or does not follow the profile; `detail` is for people. */
   | { readonly kind: 'malformed'; readonly detail: string }
@@ -73,8 +65,8 @@ export function checkSignature(
   if (read.digest !== digestOf(message.body)) return { kind: 'digest_mismatch' };
   const base = signatureBase(message, { ...read, sequence: String(read.sequence) });
   if (!verify(null, base, key, read.signature)) return { kind: 'forged' };
-  const { keyId, sequence, createdS, pool } = read;
-  return { kind: 'valid', keyId, sequence, createdS, pool };
+  const { keyId, sequence, createdS } = read;
+  return { kind: 'valid', keyId, sequence, createdS };
 }
 
 interface ReadHeaders {
@@ -85,7 +77,6 @@ interface ReadHeaders {
   readonly params: string;
   readonly keyId: string;
   readonly createdS: number;
-  readonly pool: string | undefined;
   readonly signature: Buffer;
 }
 
@@ -113,12 +104,10 @@ function readHeaders(
       `Signature-Input must be inglenook=${COMPONENTS} with the parameters created, keyid, alg="ed25519" and tag="${TAG}"`,
     );
   }
-  const pool = input.isForPool ? poolIn(headers) : undefined;
-  if (pool === null) return malformed('X-Gateway-Pool must be the name of one pool');
   const wrapped = /^inglenook=:([A-Za-z0-9+/=]{88}):$/.exec(values.get('Signature') ?? '');
   const signature = parseSignature(wrapped?.[1] ?? '');
   if (signature === null) return malformed('Signature must be inglenook=:<64 bytes in base64>:');
-  return { kind: 'read', digest, sequence, ...input, pool, signature };
+  return { kind: 'read', digest, sequence, ...input, signature };
 }
 
 function sequenceIn(text: string): number | null {
@@ -126,25 +115,17 @@ function sequenceIn(text: string): number | null {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(sequence) ? sequence : null;
 }
 
-function poolIn(headers: SignedMessage['headers']): string | null {
-  const pool = headers['x-gateway-pool'];
-  return typeof pool === 'string' && /^[\w-]{1,64}$/.test(pool) ? pool : null;
-}
-
 /** One parameter of the inner list: an integer or a quoted string of plain characters. */
 const PARAMETER = /;([a-z]+)=(?:(\d{1,12})|"([\w./-]{1,64})")/y;
 
-interface ReadInput extends Pick<ReadHeaders, 'params' | 'keyId' | 'createdS'> {
-  readonly isForPool: boolean;
-}
+type ReadInput = Pick<ReadHeaders, 'params' | 'keyId' | 'createdS'>;
 
 function readInput(value: string): ReadInput | null {
   const label = 'inglenook=';
-  const components = [COMPONENTS, POOL_COMPONENTS].find((each) => value.startsWith(label + each));
-  if (components === undefined || value.length > 512) return null;
+  if (!value.startsWith(label + COMPONENTS) || value.length > 512) return null;
   const params = value.slice(label.length);
   const seen = new Map<string, string>();
-  for (let at = components.length; at < params.length; at = PARAMETER.lastIndex) {
+  for (let at = COMPONENTS.length; at < params.length; at = PARAMETER.lastIndex) {
     PARAMETER.lastIndex = at;
     const [, name = '', integer, text] = PARAMETER.exec(params) ?? [];
     const isInteger = name === 'created';
@@ -155,8 +136,7 @@ function readInput(value: string): ReadInput | null {
   const [keyId, created] = [seen.get('keyid'), seen.get('created')];
   const isOurs = seen.size === 4 && seen.get('alg') === 'ed25519' && seen.get('tag') === TAG;
   if (!isOurs || keyId === undefined || created === undefined) return null;
-  const isForPool = components === POOL_COMPONENTS;
-  return { params, keyId, createdS: Number(created), isForPool };
+  return { params, keyId, createdS: Number(created) };
 }
 
 function digestOf(body: Buffer): string {
@@ -165,16 +145,15 @@ function digestOf(body: Buffer): string {
 
 function signatureBase(
   { method, path }: Pick<Content, 'method' | 'path'>,
-  signed: Readonly<Record<'digest' | 'sequence' | 'params', string>> & Pick<Signer, 'pool'>,
+  signed: Readonly<Record<'digest' | 'sequence' | 'params', string>>,
 ): Buffer {
-  const { digest, sequence, params, pool } = signed;
+  const { digest, sequence, params } = signed;
   return Buffer.from(
     [
       `"@method": ${method}`,
       `"@path": ${path}`,
       `"content-digest": ${digest}`,
       `"x-gateway-sequence": ${sequence}`,
-      ...(pool === undefined ? [] : [`"x-gateway-pool": ${pool}`]),
       `"@signature-params": ${params}`,
     ].join('\n'),
   );

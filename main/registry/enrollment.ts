@@ -33,15 +33,17 @@ const BAD_TOKEN: Refusal = {
 export async function enroll(message: AgentMessage, open: OpenEnrollments, parts: RegistryContext) {
   const asked = readEnrollment(message, parts);
   if ('kind' in asked) return asked;
-  const enrollment = open.take(asked.token) ?? (await takeElsewhere(asked.token, open, parts));
-  if ('kind' in enrollment) return enrollment;
+  const digest = digestOf(asked.token);
+  const enrollment = open.take(digest);
+  // Another gateway may have issued it: a store that they share knows.
+  if (enrollment === null && parts.store.shared === undefined) return BAD_TOKEN;
   const { entry, undo } = admit(asked.publicKey, asked.sequence, parts);
   // Read now: another enrolment may replace it before the answer.
   const { gatewayToken } = entry;
   const written = await write(
     [
+      { kind: 'enrollment_removed', digest, isUsed: true },
       providerChange(entry, 'enrolled'),
-      { kind: 'enrollment_removed', digest: enrollment.digest, isUsed: true },
       eventChange(entry, entry.stored.enrolledAt, ['enrolled', `from ${plainIp(message.ip)}`]),
     ],
     parts,
@@ -52,7 +54,7 @@ export async function enroll(message: AgentMessage, open: OpenEnrollments, parts
   }
   if (written.kind === 'unwritten') {
     undo();
-    open.putBack(enrollment);
+    if (enrollment !== null) open.putBack(enrollment);
     return unwritten(written.message);
   }
   parts.verifier.providerChanged(entry.id, ['enrolled']);
@@ -60,18 +62,7 @@ export async function enroll(message: AgentMessage, open: OpenEnrollments, parts
     id: entry.id,
     gateway_token: gatewayToken,
     heartbeat_ms: parts.heartbeatMs(),
-    ...parts.sharing.announced(),
   });
-}
-
-/** Takes a token that another gateway may just have issued. */
-async function takeElsewhere(
-  token: string,
-  open: OpenEnrollments,
-  parts: RegistryContext,
-): Promise<StoredEnrollment | Refusal> {
-  const unavailable = await parts.sharing.catchUp();
-  return open.take(token) ?? unavailable ?? BAD_TOKEN;
 }
 
 function readEnrollment(message: AgentMessage, parts: RegistryContext) {
@@ -207,16 +198,14 @@ export function createOpenEnrollments(
       return answered({ token, expires_at, join }, 201);
     },
     /** Takes a token, so that nobody else can use it; null if it is unknown or expired. */
-    take(token: string): StoredEnrollment | null {
-      const enrollment = open.get(digestOf(token));
+    take(digest: string): StoredEnrollment | null {
+      const enrollment = open.get(digest);
       if (enrollment === undefined || enrollment.expiresAt <= clock.now()) return null;
-      open.delete(enrollment.digest);
+      open.delete(digest);
       return enrollment;
     },
-    /** Returns a token after an enrolment that failed, or adds one that another gateway issued. */
+    /** Returns a token after an enrolment that failed. */
     putBack: (enrollment: StoredEnrollment) => void open.set(enrollment.digest, enrollment),
-    /** Drops a token that another gateway has taken. */
-    drop: (digest: string) => void open.delete(digest),
   };
 }
 

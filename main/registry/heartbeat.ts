@@ -11,7 +11,12 @@ import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './listing.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, checkMessage, plainIp, readBody, unwritten } from './responses.ts';
-import { type StoreChange, type StoreRefusal, UNVERIFIED } from './store/store.ts';
+import {
+  type StoreChange,
+  type StoreRefusal,
+  UNVERIFIED,
+  type WriteResult,
+} from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',
@@ -23,28 +28,25 @@ const UNKNOWN_PROVIDER: Refusal = {
 
 /** Checks and applies a heartbeat; resolves once it is on disk. */
 export async function takeHeartbeat(message: AgentMessage, parts: RegistryContext) {
-  let read = readHeartbeat(message, parts);
-  if (read === UNKNOWN_PROVIDER) {
-    const unavailable = await parts.sharing.catchUp();
-    read = readHeartbeat(message, parts);
-    if (read === UNKNOWN_PROVIDER && unavailable !== null) return unavailable;
+  const { table, store } = parts;
+  const checked = () => checkMessage(message, (keyId) => table.get(keyId)?.key ?? null, parts);
+  let check = checked();
+  if (check.kind === 'unknown_key' && store.shared !== undefined) {
+    // It may just have joined at another gateway.
+    await store.shared.refresh(check.keyId);
+    check = checked();
+    const problem = store.shared.problem();
+    if (check.kind === 'unknown_key' && problem !== null) return unwritten(problem);
   }
   // There is no await between checking and using the sequence, or two copies could both pass.
-  if ('kind' in read) return read;
-  const { entry, record, sequence } = read;
-  return applyHeartbeat(entry, { record, sequence, ip: plainIp(message.ip) }, parts);
-}
-
-function readHeartbeat(message: AgentMessage, parts: RegistryContext) {
-  const { table } = parts;
-  const check = checkMessage(message, (keyId) => table.get(keyId)?.key ?? null, parts);
   if (check.kind === 'refused') return check;
   const entry = check.kind === 'unknown_key' ? undefined : table.get(check.keyId);
   if (entry === undefined || check.kind === 'unknown_key') return UNKNOWN_PROVIDER;
   const { sequence } = check;
   if (sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
   const body = readBody(message.body, agentRecordSchema);
-  return body.kind === 'refused' ? body : { entry, record: body.value, sequence };
+  if (body.kind === 'refused') return body;
+  return applyHeartbeat(entry, { record: body.value, sequence, ip: plainIp(message.ip) }, parts);
 }
 
 function sequenceReused(last: number): Refusal {
@@ -99,14 +101,11 @@ export async function applyHeartbeat(
   entry.hasHadGpu ||= kept.gpu.count > 0;
   if (isMaterial) entry.materialChanges += 1;
   table.touch(entry);
-  const changes: StoreChange[] = [
-    providerChange(entry, isMaterial ? 'changed' : 'heartbeat'),
-    ...statusEvents(entry, parts),
-  ];
+  const events = statusEvents(entry, parts);
   if (stored.verification.state !== entry.stored.verification.state) {
-    changes.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
+    events.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
   }
-  const written = await write(changes, parts);
+  const written = await writeHeartbeat(entry, isMaterial, events, parts);
   if (written.kind === 'refused') return superseded(written);
   const news = hasReturned ? [...changed, 'returned' as const] : changed;
   if (news.length > 0) verifier.providerChanged(entry.id, news);
@@ -117,11 +116,26 @@ export async function applyHeartbeat(
     status: table.status(entry) ?? record.status,
     verification: { status, failure_reason },
     heartbeat_ms: heartbeatMs(),
-    ...parts.sharing.announced(),
   });
 }
 
-/** Another gateway has newer data of the machine, which will be read from the database. */
+/** A change that needs a new verification is written with the next heartbeat if it could not be written. */
+async function writeHeartbeat(
+  entry: TableEntry,
+  isMaterial: boolean,
+  events: readonly StoreChange[],
+  parts: RegistryContext,
+): Promise<WriteResult> {
+  // Until it is written, what is read of it is older.
+  entry.isChangeUnwritten ||= isMaterial;
+  const part = entry.isChangeUnwritten ? 'changed' : 'heartbeat';
+  const written = await write([providerChange(entry, part), ...events], parts);
+  if (part === 'changed') entry.isChangeUnwritten = written.kind === 'unwritten';
+  if (written.kind === 'refused') void parts.store.shared?.refresh(entry.id);
+  return written;
+}
+
+/** Another gateway has newer data of the machine. */
 function superseded(written: StoreRefusal): Refusal {
   return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
 }

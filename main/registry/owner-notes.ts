@@ -22,6 +22,8 @@ export const noteBodySchema = z
   .object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) })
   .meta({ id: 'MachineNote' });
 
+export type OwnerNotes = ReturnType<typeof createOwnerNotes>;
+
 /**
  * The owner's names for machines and notes about them. They are not part of a record, because no agent sends them.
  */
@@ -29,13 +31,14 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
   const { table } = parts;
   const notes = notesIn(state.documents);
 
-  const keep = (id: string, note: ProviderNote | undefined): void => {
-    if (note === undefined || (note.name === '' && note.note === '')) notes.delete(id);
+  const keep = (id: string, note: ProviderNote | null): void => {
+    if (note === null || (note.name === '' && note.note === '')) notes.delete(id);
     else notes.set(id, note);
   };
 
-  function take(id: string, note: ProviderNote | undefined): void {
-    if (isDeepStrictEqual(notes.get(id), note)) return;
+  /** Null: it has none. */
+  function take(id: string, note: ProviderNote | null): void {
+    if (isDeepStrictEqual(notes.get(id) ?? null, note)) return;
     keep(id, note);
     const entry = table.get(id);
     if (entry !== undefined) table.touch(entry);
@@ -57,7 +60,7 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
       if (entry === undefined) return providerNotFound(id);
       const { data: note, error } = noteBodySchema.safeParse(body);
       if (note === undefined) return refusal(error);
-      const before = notes.get(id);
+      const before = notes.get(id) ?? null;
       keep(id, note);
       const name = noteDocument(id);
       const change = notes.has(id)
@@ -76,10 +79,14 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
         void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
       }
     },
-    /** Takes documents as written by others; `isRemoved` tells by name which are gone. */
-    absorb(documents: StoredState['documents'], isRemoved: (name: string) => boolean): void {
-      for (const id of notes.keys()) if (isRemoved(noteDocument(id))) take(id, undefined);
-      for (const [id, note] of notesIn(documents)) take(id, note);
+    /** Of the machines that have a note. */
+    ids: (): readonly string[] => [...notes.keys()],
+    take,
+    /** Takes a document as it is stored; null: it was removed. Others than notes are ignored. */
+    read(name: string, json: string | null): void {
+      if (!name.startsWith(PREFIX)) return;
+      if (json === null) take(name.slice(PREFIX.length), null);
+      else for (const [id, note] of notesIn({ [name]: json })) take(id, note);
     },
   };
 }

@@ -28,6 +28,8 @@ export interface TableEntry {
   hasHadGpu: boolean;
   /** Enrolments after the first, and changes after which it must be verified again. */
   materialChanges: number;
+  /** A heartbeat that needs a new verification could not be written to a store that other gateways share. */
+  isChangeUnwritten: boolean;
   /** The last status in the history; null before the first. */
   notedStatus: ProviderStatus | null;
   /** The registry's revision at the provider's last change. */
@@ -53,6 +55,7 @@ export function entryOf(
     isOwn: false,
     hasHadGpu: (stored.record?.gpu.count ?? 0) > 0,
     materialChanges: 0,
+    isChangeUnwritten: false,
     notedStatus: null,
     version: 0,
   };

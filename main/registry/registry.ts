@@ -1,15 +1,9 @@
 import type { AgentRecord, LocalProvider, Provider } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
-import {
-  ALONE,
-  eventChange,
-  providerChange,
-  type RegistryContext,
-  type RegistrySharing,
-  write,
-} from './context.ts';
+import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { admit, createOpenEnrollments, enroll } from './enrollment.ts';
+import { createFollower } from './follower.ts';
 import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
 import {
   createListing,
@@ -31,15 +25,16 @@ import { silenceAtStart, STALE_MS } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
-import { type AgentMessage, poolIdOf, providerNotFound, unwritten } from './responses.ts';
+import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
 import { absenceIn, causesIn, createCapacity, proofOf, servingState } from './serving.ts';
 import type { StoredProvider, StoredState, StoredVerification } from './store/store.ts';
 import type { RecordResult, VerificationSubject, VerifierHost } from './verifier-port.ts';
 import { failureReason } from '#shared/checks.ts';
 
-export interface RegistryDeps extends Omit<RegistryContext, 'table' | 'poolId' | 'sharing'> {
+export interface RegistryDeps extends Omit<RegistryContext, 'table'> {
   readonly state: StoredState;
-  readonly sharing?: RegistrySharing;
+  /** Of all gateways that share the store, as machines reach them; left out if there are none. */
+  readonly addresses?: () => readonly string[];
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
   /** Called with the id of each provider that was added, changed or removed. */
@@ -58,8 +53,7 @@ export function createRegistry(deps: RegistryDeps) {
     sweep.wake();
     changed(id);
   });
-  const { sharing = ALONE } = deps;
-  const parts: RegistryContext = { ...deps, poolId: poolIdOf(deps.gatewaySecret), table, sharing };
+  const parts: RegistryContext = { ...deps, table };
   load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
@@ -71,13 +65,6 @@ export function createRegistry(deps: RegistryDeps) {
     notes.forget(id);
   };
   const sweep = createSweeper(parts, gone);
-  // The gateway that removes a machine from the pool also removes its note.
-  sharing.begin({
-    ...parts,
-    tokens: open,
-    absorbNotes: (documents, isRemoved) => notes.absorb(documents, isRemoved),
-    gone: (id) => listing.forget(id),
-  });
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
@@ -89,21 +76,20 @@ export function createRegistry(deps: RegistryDeps) {
     /** Starts watching for silence. */
     start(): void {
       sweep.start();
-      sharing.start();
+      // The gateway that removes a machine also removes its note.
+      store.shared?.follow(createFollower(parts, notes, (id) => listing.forget(id)));
     },
     /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
     resumed: () => table.resumed(),
-    async stop(): Promise<void> {
-      sharing.stop();
-      await sweep.stop();
-    },
+    stop: () => sweep.stop(),
     handleEnroll: (message: AgentMessage) => enroll(message, open, parts),
     async handleHeartbeat(message: AgentMessage) {
       const answer = await takeHeartbeat(message, parts);
       if (answer.kind === 'answered') listing.renew(answer.body.id);
       return answer;
     },
-    newEnrollment: (baseUrl: string) => open.create(sharing.joinAddresses(baseUrl)),
+    newEnrollment: (baseUrl: string) =>
+      open.create(joinAddresses(baseUrl, deps.addresses?.() ?? [])),
     list: (query: RawQuery) => listing.list(query),
     /** Null if it is unknown or has not sent a heartbeat yet. */
     get(id: string): Provider | null {
@@ -136,6 +122,12 @@ export function createRegistry(deps: RegistryDeps) {
     revision: () => table.revision(),
     verifierHost: createVerifierHost(parts, deps.proved),
   };
+}
+
+/** In a join command; the gateway's own comes first. */
+function joinAddresses(own: string, all: readonly string[]): readonly string[] {
+  if (all.length === 0) return [own];
+  return all.toSorted((a, b) => Number(b === own) - Number(a === own));
 }
 
 function load({ state, clock, gatewaySecret }: RegistryDeps, table: ProviderTable): void {
@@ -207,12 +199,11 @@ const OWN_PROVIDER: Refusal = {
 
 /** The owner's actions on providers; `gone` is called for one that was removed. */
 function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
-  const { table, store, verifier, sharing } = parts;
+  const { table, store, verifier } = parts;
   return {
     async remove(id: string) {
-      const unavailable = table.get(id) === undefined ? await sharing.catchUp() : null;
       const entry = table.get(id);
-      if (entry === undefined) return unavailable ?? providerNotFound(id);
+      if (entry === undefined) return providerNotFound(id);
       if (entry.isOwn) return OWN_PROVIDER;
       // Removed from memory first, so that a heartbeat that arrives meanwhile does not write it again.
       table.remove(id);
@@ -247,8 +238,8 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
 }
 
 function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved']): VerifierHost {
-  const { table, clock, sharing } = parts;
-  const { turn } = sharing;
+  const { table, clock } = parts;
+  const { shared } = parts.store;
 
   function subjectOf(entry: TableEntry): VerificationSubject | null {
     const { id, stored, shown, gatewayToken, isOwn, materialChanges } = entry;
@@ -261,7 +252,6 @@ function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved
       lastHeartbeatIp: stored.lastHeartbeatIp,
       isOwn,
       isReachable: isReachable(entry),
-      isHeardElsewhere: sharing.isHeardElsewhere(entry),
       verification: stored.verification,
       materialChanges,
     };
@@ -288,19 +278,19 @@ function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved
       const entry = table.get(id);
       if (entry !== undefined) setVerifying(entry, running);
     },
-    ...(turn === undefined
+    ...(shared === undefined
       ? {}
       : {
-          async turn(id) {
-            const entry = table.get(id);
-            return entry === undefined ? null : turn(entry);
+          async lease(id) {
+            // No other gateway sees the own machine.
+            if (table.get(id)?.isOwn === true) return () => {};
+            return (await shared.lease(id)) ? () => void shared.release(id) : null;
           },
         }),
-    async verificationDone(id, materialChanges, verification, done): Promise<RecordResult> {
+    async verificationDone(id, materialChanges, verification): Promise<RecordResult> {
       const entry = table.get(id);
       if (entry === undefined) return { kind: 'outdated' };
-      const isSame = entry.materialChanges === materialChanges;
-      if (!isSame || (done !== undefined && !sharing.conclude(entry, done))) {
+      if (entry.materialChanges !== materialChanges) {
         setVerifying(entry, false);
         return { kind: 'outdated' };
       }
@@ -312,7 +302,10 @@ function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved
       const events =
         text === verdictOf(before) ? [] : [eventChange(entry, clock.now(), ['verification', text])];
       const written = await write([providerChange(entry, 'verification'), ...events], parts);
-      if (written.kind === 'refused') return { kind: 'outdated' };
+      if (written.kind === 'refused') {
+        void shared?.refresh(id);
+        return { kind: 'outdated' };
+      }
       const { state, lastCheckAt, lastInferenceAt } = verification;
       if (state === 'verified' && lastInferenceAt === lastCheckAt) proved(id);
       return written.kind === 'unwritten' ? written : { kind: 'recorded' };

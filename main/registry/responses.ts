@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createHmac, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
@@ -23,7 +23,7 @@ export function unwritten(message: string): Refusal {
 export function checkMessage(
   message: AgentMessage,
   keyOf: (keyId: string) => KeyObject | null,
-  { clock, poolId }: { readonly clock: Clock; readonly poolId: string },
+  { clock }: { readonly clock: Clock },
 ) {
   const check = checkSignature(message, keyOf);
   if (check.kind === 'unknown_key') return check;
@@ -31,7 +31,7 @@ export function checkMessage(
     const words = SIGNATURE_WORDS[check.kind];
     return invalidSignature(words(check.kind === 'malformed' ? check.detail : ''));
   }
-  return clockSkew(check.createdS, clock.now()) ?? otherPool(check.pool, poolId) ?? check;
+  return clockSkew(check.createdS, clock.now()) ?? check;
 }
 
 const SIGNATURE_WORDS = {
@@ -54,22 +54,6 @@ function clockSkew(createdS: number, nowMs: number): Refusal | null {
   const way = skewS > 0 ? 'ahead of' : 'behind';
   const message = `This machine's clock is ${Math.abs(skewS)} s ${way} the registry's; at most ${MAX_SKEW_S} s is allowed. The Date header has the registry's time.`;
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
-}
-
-/**
- * The name of the pool that the gateways with this secret are in, or could be in. It is the same even while their
- * database does not answer.
- */
-export function poolIdOf(gatewaySecret: string): string {
-  const digest = createHmac('sha256', gatewaySecret).update('name of the pool').digest('hex');
-  return `pool_${digest.slice(0, 32)}`;
-}
-
-/** Null if a message is meant for this gateway, because it names no pool or this one. */
-function otherPool(pool: string | undefined, own: string): Refusal | null {
-  if (pool === undefined || pool === own) return null;
-  const message = `The message is for a different pool than the one of this gateway (${own}).`;
-  return { kind: 'refused', status: 403, code: 'other_pool', message };
 }
 
 export interface AgentMessage extends SignedMessage {

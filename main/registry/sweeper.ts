@@ -12,7 +12,7 @@ const DOCUMENT = 'registry';
 
 /** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
 export function createSweeper(parts: RegistryContext, gone: (id: string) => void) {
-  const { table, clock, verifier, log, sharing } = parts;
+  const { table, clock, verifier, log } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
   let aliveTicks = -Infinity;
@@ -35,15 +35,15 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
   function sweep(): void {
     const changes: StoreChange[] = [];
     for (const entry of table.all()) {
-      if (isTooLongSilent(entry) && !entry.isOwn && sharing.isSweeper()) {
+      if (isTooLongSilent(entry) && !entry.isOwn) {
         changes.push(forget(entry.id));
         continue;
       }
       const events = statusEvents(entry, parts);
       if (events.length > 0) table.touch(entry);
-      if (sharing.isSweeper() || entry.isOwn) changes.push(...events);
+      changes.push(...events);
     }
-    if (clock.ticks() - aliveTicks >= ALIVE_MS && sharing.isSweeper()) changes.push(alive());
+    if (clock.ticks() - aliveTicks >= ALIVE_MS) changes.push(alive());
     if (changes.length > 0) void write(changes, parts);
   }
 

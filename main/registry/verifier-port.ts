@@ -22,6 +22,7 @@ export type VerifierNews =
 export interface VerifierPort {
   /** Called after the change is on disk. */
   providerChanged(id: string, news: readonly VerifierNews[]): void;
+  /** Another gateway has written a result, or a machine that is new here. */
   verifiedElsewhere(id: string): void;
   /** The provider was removed, so its run is aborted. */
   removed(id: string): void;
@@ -41,8 +42,6 @@ export interface VerificationSubject {
   readonly isOwn: boolean;
   /** False while it is `stale`, `offline` or `paused`, when a run would be wasted. */
   readonly isReachable: boolean;
-  /** Its heartbeats go to another gateway of the pool, which should verify it. */
-  readonly isHeardElsewhere: boolean;
   readonly verification: StoredVerification;
   /** Of the provider so far; `verificationDone` compares it. */
   readonly materialChanges: number;
@@ -54,15 +53,6 @@ export type RecordResult =
   | { readonly kind: 'outdated' }
   | { readonly kind: 'unwritten'; readonly message: string };
 
-/** The right to verify a provider, which one gateway has at a time where several share a store. */
-export interface VerificationTurn {
-  /** Aborts when the right is lost. */
-  readonly lost: AbortSignal;
-  /** For the log line of what was done in it. */
-  readonly fields: Readonly<Record<string, number>>;
-  release(): void;
-}
-
 /** The registry as the verifier sees it. */
 export interface VerifierHost {
   /** Every provider that has sent a heartbeat. */
@@ -71,13 +61,15 @@ export interface VerifierHost {
   subject(id: string): VerificationSubject | null;
   /** A run started or ended; shown as `verifying` unless the provider is `verified`. */
   verifying(id: string, running: boolean): void;
-  /** Null if another gateway has the turn. Left out where no other one shares the store. */
-  readonly turn?: (id: string) => Promise<VerificationTurn | null>;
+  /**
+   * Takes the right to verify a provider, which one gateway has at a time; the returned function gives it back. Null if
+   * another one has it. Left out where no other one shares the store.
+   */
+  readonly lease?: (id: string) => Promise<(() => void) | null>;
   /** Stores the result of a run; resolves once it is on disk. Also ends `verifying`. */
   verificationDone(
     id: string,
     materialChanges: number,
     verification: StoredVerification,
-    turn?: VerificationTurn,
   ): Promise<RecordResult>;
 }

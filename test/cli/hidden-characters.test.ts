@@ -74,7 +74,6 @@ test('no command prints a hidden character of a name from outside', async () => 
   await note('status', '--json');
   await note('reset', 'hosted_a');
   await note('models');
-  await note('pool', 'status');
   await note('reset', NAME);
   await soon(async () =>
     expect(readFileSync(join(DATA_DIR, 'logs', 'inglenook.log'), 'utf8')).toContain('gnp.exe'),

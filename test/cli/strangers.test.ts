@@ -19,7 +19,6 @@ const COMMANDS = [
   'set hosted_a.apiKey sk-the-key-of-the-owner',
   'leave',
   'doctor',
-  'pool status',
 ] as const;
 
 /** A program on the port of a gateway; `heard` is all that came to it. */

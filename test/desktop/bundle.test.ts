@@ -76,7 +76,6 @@ describe('the bundle', () => {
   test.each([
     ['store-worker', 'better-sqlite3'],
     ['usage-worker', 'better-sqlite3'],
-    ['pool-worker', 'pg'],
     ['systeminformation-helper', 'systeminformation'],
   ])('the bundle has %s alongside it, which knows nothing of Electron', (thread, its) => {
     const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');

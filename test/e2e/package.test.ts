@@ -216,7 +216,6 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       'dist/node/licenses.md',
       'dist/node/store-worker.js',
       'dist/node/usage-worker.js',
-      'dist/node/pool-worker.js',
       'dist/node/systeminformation-helper.js',
       'dist/window/index.html',
       'dist/window/licenses.md',

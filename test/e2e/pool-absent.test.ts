@@ -43,5 +43,5 @@ test('the code of the pool is not loaded without a shared database', () => {
   const loaded = JSON.parse(stdout) as string[];
   // What would load it.
   expect(loaded.join()).toContain('main/app/registry-store.ts');
-  expect(loaded.filter((url) => /node_modules\/pg|main\/pool\//.test(url))).toEqual([]);
+  expect(loaded.filter((url) => /node_modules\/pg|store\/postgres\//.test(url))).toEqual([]);
 });

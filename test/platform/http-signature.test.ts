@@ -82,7 +82,7 @@ describe('changes of a signed message', () => {
         ),
       'forged',
     ],
-    ['signature', () => withHeader('signature', (v) => v.replace(':g', ':h')), 'forged'],
+    ['signature', () => withHeader('signature', (v) => v.replace(':x', ':y')), 'forged'],
   ])('a message whose %s was changed after signing is refused', (_what, message, kind) => {
     expect(check(message())).toMatchObject({ kind });
   });
@@ -251,26 +251,4 @@ test('every signed body, sequence and time is valid', () => {
     }),
     { numRuns: 50 },
   );
-});
-
-test('a message for a pool names it, and nobody can name another one or none', () => {
-  const headers = signatureHeaders(CONTENT, { ...SIGNER, pool: 'pool_a' });
-  expect(headers['x-gateway-pool']).toBe('pool_a');
-  expect(check({ ...CONTENT, headers })).toMatchObject({ kind: 'valid', pool: 'pool_a' });
-  const { 'x-gateway-pool': _, ...without } = headers;
-  const input = (headers['signature-input'] ?? '').replace(' "x-gateway-pool"', '');
-  const others = [
-    { ...headers, 'x-gateway-pool': 'pool_b' },
-    { ...headers, 'x-gateway-pool': '' },
-    { ...headers, 'x-gateway-pool': ['pool_a', 'pool_a'] },
-    without,
-    { ...without, 'signature-input': input },
-  ];
-  const kinds = others.map((each) => check({ ...CONTENT, headers: each }).kind);
-  expect(kinds).toEqual(['forged', 'malformed', 'malformed', 'malformed', 'forged']);
-});
-
-test('a pool named in a message for no particular pool is ignored', () => {
-  const headers = { ...signed().headers, 'x-gateway-pool': 'pool_a' };
-  expect(check({ ...CONTENT, headers })).toMatchObject({ kind: 'valid', pool: undefined });
 });

@@ -176,7 +176,6 @@ export function subjectOf(
     lastHeartbeatIp: '127.0.0.1',
     isOwn: false,
     isReachable: true,
-    isHeardElsewhere: false,
     verification: UNTESTED,
     materialChanges: 1,
     ...changes,

@@ -142,7 +142,6 @@ describe('machines to verify', () => {
       lastHeartbeatIp: '192.168.1.20',
       isOwn: false,
       isReachable: true,
-      isHeardElsewhere: false,
       verification: { state: 'verified' },
     });
   });

@@ -118,7 +118,6 @@ interface SignedAs {
   readonly createdS: number;
   readonly keyId: string;
   readonly privateKey: KeyObject;
-  readonly pool: string;
 }
 
 /** The paths of the protocol. */

@@ -9,7 +9,7 @@ const PROTOCOLS = [...GROUND, 'main/gateway/http', 'main/gateway/protocols'];
 const UPSTREAM = [...PROTOCOLS, 'main/config', 'main/engines', 'main/gateway/upstream'];
 const ROUTING = [...UPSTREAM, 'main/gateway/circuits', 'main/gateway/routing'];
 const SIBLINGS = ['main/registry', 'main/agent', 'main/gateway'];
-const APP = [...GROUND, 'main/config', 'main/engines', ...SIBLINGS, 'main/pool', 'main/app'];
+const APP = [...GROUND, 'main/config', 'main/engines', ...SIBLINGS, 'main/app'];
 
 /** What the files of a folder may import beside each other. A file belongs to the longest row that its path begins with. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +31,6 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'main/gateway/chat/resume': ROUTING,
   'main/gateway/chat': [...ROUTING, 'main/gateway/auth', 'main/gateway/chat/resume'],
   'main/gateway': [...GROUND, 'main/config', 'main/engines', 'main/gateway'],
-  'main/pool': [...GROUND, 'main/config', ...SIBLINGS, 'main/app', 'main/cli'],
   'main/app': APP,
   'main/cli': APP,
   'main/demo': APP,

@@ -1,6 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { PoolAnnouncement } from '#shared/pool.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
@@ -47,8 +45,6 @@ export type BeatOutcome =
       readonly kind: 'accepted';
       readonly standing: RegistryView;
       readonly heartbeatMs: number;
-      /** Null if the gateway is in no pool. */
-      readonly pool: PoolAnnouncement | null;
     }
   | LinkFailure;
 
@@ -57,7 +53,6 @@ export type EnrollOutcome =
       readonly kind: 'enrolled';
       readonly id: string;
       readonly gatewayToken: string;
-      readonly pool: PoolAnnouncement | null;
     }
   | LinkFailure;
 
@@ -103,28 +98,24 @@ export function createOwnLink(own: OwnRegistry, id: string): RegistryLink {
         return { kind: 'refused', status, code, message };
       }
       const { heartbeat_ms: heartbeatMs, status, verification } = answer.body;
-      return { kind: 'accepted', standing: { status, verification }, heartbeatMs, pool: null };
+      return { kind: 'accepted', standing: { status, verification }, heartbeatMs };
     },
   };
 }
 
 /** A link over HTTP, with which a machine can also enrol. */
-export interface PoolLink extends RegistryLink {
+export interface HttpLink extends RegistryLink {
   readonly url: string;
   enroll(token: string, limits: SendLimits): Promise<EnrollOutcome>;
 }
 
-interface PoolLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
+interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
   /** The gateway that this machine joined, as in `http://192.168.1.10:47900`. */
   readonly home: string;
-  /** Other addresses, from the settings and the join command. */
+  /** Addresses of other gateways of its pool, from the settings and the join command. */
   readonly others: readonly string[];
-  /** As last announced; null if the gateway is in no pool. */
-  readonly pool: PoolAnnouncement | null;
-  /** Called when the announcement changes. */
-  readonly onPool: (pool: PoolAnnouncement) => void;
 }
 
 /** Answers are a few hundred bytes. */
@@ -138,17 +129,17 @@ const RETURN_MS = 60_000;
  * Sends signed messages, one at a time (docs/reference/agent-protocol.md), to any gateway of a pool: the home gateway,
  * or the next one while that is silent.
  */
-export function createPoolLink(deps: PoolLinkDeps): PoolLink {
+export function createHttpLink(deps: HttpLinkDeps): HttpLink {
   const { home, identity, sequence, http, clock } = deps;
-  let { pool } = deps;
   let current = home;
   let homeTicks = -Infinity;
   let clockOffsetMs = 0;
 
-  /** All addresses, in the order in which they are tried now. */
+  const named = deps.others.map(registryOrigin).filter((each) => each !== null);
+  const all = [...new Set([home, ...named])];
+
+  /** In the order in which they are tried now. */
   function addresses(): readonly string[] {
-    const named = [...deps.others, ...(pool?.registries ?? [])].map(registryOrigin);
-    const all = [...new Set([home, ...named.filter((each) => each !== null)])];
     if (all.length === 1 || clock.ticks() - homeTicks >= RETURN_MS) return all;
     const at = Math.max(0, all.indexOf(current));
     return [...all.slice(at), ...all.slice(0, at)];
@@ -162,7 +153,6 @@ export function createPoolLink(deps: PoolLinkDeps): PoolLink {
         keyId: identity.id,
         sequence: await sequence.next(),
         createdS: Math.floor((clock.now() + clockOffsetMs) / 1000),
-        pool: pool?.id,
       },
     );
     const headers = Object.entries(signed).flat();
@@ -219,8 +209,8 @@ export function createPoolLink(deps: PoolLinkDeps): PoolLink {
       return current;
     },
     clockOffsetMs: () => clockOffsetMs,
-    async enroll(token, limits) {
-      const outcome = await send<EnrollOutcome>({
+    enroll(token, limits) {
+      return send<EnrollOutcome>({
         path: '/api/v1/providers/enroll',
         body: jsonOf({ token, public_key: identity.publicKey }),
         limits,
@@ -228,24 +218,15 @@ export function createPoolLink(deps: PoolLinkDeps): PoolLink {
         // Another gateway would accept or refuse the machine as this one does.
         stands: (answer) => !isTemporary(answer),
       });
-      // The caller saves the pool with the rest of the enrolment.
-      if (outcome.kind === 'enrolled') ({ pool } = outcome);
-      return outcome;
     },
-    async beat(record, limits) {
-      const outcome = await send<BeatOutcome>({
+    beat(record, limits) {
+      return send<BeatOutcome>({
         path: '/api/v1/providers/heartbeat',
         body: jsonOf(record),
         limits,
         read: readAccepted,
         stands: ({ kind }) => kind === 'accepted',
       });
-      const announced = outcome.kind === 'accepted' ? outcome.pool : null;
-      if (announced !== null && !isDeepStrictEqual(announced, pool)) {
-        pool = announced;
-        deps.onPool(announced);
-      }
-      return outcome;
     },
   };
 }
@@ -274,24 +255,15 @@ export function isTemporary({ kind }: Outcome): boolean {
 
 const text = z.string().max(4096);
 
-/** An unusable pool counts as none. */
-const poolSchema = z
-  .object({ id: z.string().regex(/^[\w-]{1,64}$/), registries: z.array(text).max(16) })
-  .nullish()
-  .transform((pool) => pool ?? null)
-  .catch(null);
-
 const enrolledSchema = z.object({
   id: z.string().refine(isProviderId),
   gateway_token: z.string().refine(isSecretShaped),
-  pool: poolSchema,
 });
 
 const acceptedSchema = z.object({
   status: text,
   verification: z.object({ status: text, failure_reason: text }),
   heartbeat_ms: z.number().positive(),
-  pool: poolSchema,
 });
 
 const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.string() }) });
@@ -299,14 +271,14 @@ const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.st
 function readEnrolled(json: unknown): EnrollOutcome | null {
   const { data } = enrolledSchema.safeParse(json);
   if (data === undefined) return null;
-  return { kind: 'enrolled', id: data.id, gatewayToken: data.gateway_token, pool: data.pool };
+  return { kind: 'enrolled', id: data.id, gatewayToken: data.gateway_token };
 }
 
 function readAccepted(json: unknown): BeatOutcome | null {
   const { data } = acceptedSchema.safeParse(json);
   if (data === undefined) return null;
-  const { status, verification, heartbeat_ms: heartbeatMs, pool } = data;
-  return { kind: 'accepted', standing: { status, verification }, heartbeatMs, pool };
+  const { status, verification, heartbeat_ms: heartbeatMs } = data;
+  return { kind: 'accepted', standing: { status, verification }, heartbeatMs };
 }
 
 function readAnswer<T>(
@@ -390,8 +362,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
   invalid_token:
     'Ask the owner of the gateway for a new join command: each works once, for an hour.',
   invalid_signature: 'Delete the file agent-key.pem in the data directory and join again.',
-  other_pool:
-    'Join this machine again with a new join command from a gateway of the pool it should belong to.',
   host_not_allowed:
     'Add the name in the address to INGLENOOK_ALLOWED_HOSTS on the gateway, or join it by its IP address.',
   body_too_large: 'The record of this machine is too large; please report this.',

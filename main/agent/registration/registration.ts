@@ -12,19 +12,18 @@ import {
   type AgentIdentity,
   type Sequence,
 } from '../storage.ts';
-import type { PoolAnnouncement } from '#shared/pool.ts';
 import { type Heartbeats, pauseAfter, startHeartbeats } from './heartbeats.ts';
 import {
   type BeatOutcome,
   createOwnLink,
-  createPoolLink,
+  createHttpLink,
   type EnrollOutcome,
   isTemporary,
   type LinkFailure,
   type LinkProblem,
   linkProblemOf,
   type OwnRegistry,
-  type PoolLink,
+  type HttpLink,
   type RegistryLink,
   type RegistryView,
 } from './link.ts';
@@ -126,26 +125,20 @@ export function createRegistration(deps: RegistrationDeps) {
     if (!signal.aborted) connect(createOwnLink(own, identity.id), gatewayToken);
   }
 
-  function linkTo(
-    home: string,
-    pool: PoolAnnouncement | null,
-    named: readonly string[] = [],
-  ): PoolLink {
-    const others = [...named, ...settings().otherRegistryUrls];
-    const onPool = (announced: PoolAnnouncement) => keepPool(home, announced, deps);
-    return createPoolLink({ ...deps, home, others, pool, onPool });
+  function linkTo(home: string, named: readonly string[] = []): HttpLink {
+    return createHttpLink({ ...deps, home, others: [...named, ...settings().otherRegistryUrls] });
   }
 
   /** Enrols with the token in the settings and retries until there is an answer; a refusal is final. */
   async function enroll({ origin, token: given, fallback }: EnrollChoice): Promise<void> {
     const { signal } = lifetime;
-    const link = linkTo(origin, null);
+    const link = linkTo(origin);
     show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
     for (let failures = 1; !signal.aborted; failures += 1) {
       const outcome = await enrollAt(link, given, identity.id, signal);
       if (signal.aborted) return;
       if (outcome.kind === 'enrolled') {
-        const failure = await keepEnrollment(deps.file, origin, given, outcome);
+        const failure = await keepEnrollment(deps.file, { origin, others: [] }, given, outcome);
         if (signal.aborted) return;
         connect(link, outcome.gatewayToken);
         return show({ problem: failure === null ? null : notSaved(failure) });
@@ -162,9 +155,9 @@ export function createRegistration(deps: RegistrationDeps) {
     const choice = chooseRegistry(settings(), saved, identity.id);
     switch (choice.kind) {
       case 'saved': {
-        const { registryUrl: url, gatewayToken, pool = null } = choice.enrolment;
+        const { registryUrl: url, gatewayToken, others } = choice.enrolment;
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        connect(linkTo(url, pool), gatewayToken);
+        connect(linkTo(url, others), gatewayToken);
         break;
       }
       case 'enroll':
@@ -192,17 +185,23 @@ export function createRegistration(deps: RegistrationDeps) {
       const { registryUrl } = settings();
       const url = homeOf([first, ...others].map(registryOrigin), registryUrl);
       if (typeof url !== 'string') return { kind: 'failed', ...url };
-      const link = linkTo(url, null, [first, ...others]);
+      const named = [first, ...others];
+      const link = linkTo(url, named);
       const { signal: never } = new AbortController();
       const outcome = await enrollAt(link, given, identity.id, never);
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       // The gateway that the settings name stays first, whichever answered.
       const home = registryUrl === null ? link.url : url;
-      const failure = await keepEnrollment(deps.file, home, given, outcome);
+      const failure = await keepEnrollment(
+        deps.file,
+        { origin: home, others: named },
+        given,
+        outcome,
+      );
       const signal = await disconnect();
       if (!signal.aborted) {
         show({ ...NOWHERE, kind: 'joined', url: home, state: 'starting' });
-        connect(linkTo(home, outcome.pool, [first, ...others]), outcome.gatewayToken);
+        connect(linkTo(home, named), outcome.gatewayToken);
       }
       return {
         kind: 'joined',
@@ -259,7 +258,7 @@ function homeOf(origins: readonly (string | null)[], fixed: string | null): stri
 
 /** Enrols the machine `id`. */
 export async function enrollAt(
-  link: PoolLink,
+  link: HttpLink,
   token: string,
   id: string,
   signal: AbortSignal,
@@ -271,21 +270,14 @@ export async function enrollAt(
 /** Saves an enrolment; returns the error code, or null once it is on disk. */
 export function keepEnrollment(
   file: EnrollmentFile,
-  registryUrl: string,
+  { origin: registryUrl, others }: { readonly origin: string; readonly others: readonly string[] },
   token: string,
-  { id, gatewayToken, pool }: EnrolledOutcome,
+  { id, gatewayToken }: EnrolledOutcome,
 ): Promise<string | null> {
-  const digest = tokenDigest(token);
-  return file.save({ registryUrl, id, gatewayToken, tokenDigest: digest, pool: pool ?? undefined });
+  return file.save({ registryUrl, others, id, gatewayToken, tokenDigest: tokenDigest(token) });
 }
 
 type EnrolledOutcome = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
-
-/** So that the other gateways are known at the next start, even if this one does not answer then. */
-function keepPool(registryUrl: string, pool: PoolAnnouncement, { file }: RegistrationDeps): void {
-  const { enrolment } = file.load();
-  if (enrolment?.registryUrl === registryUrl) void file.save({ ...enrolment, pool });
-}
 
 const OTHER_ID: EnrollOutcome & LinkFailure = {
   kind: 'garbage',

@@ -113,12 +113,8 @@ export interface Circuits {
   /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
   reset(id: string): void;
-  /** Resets, because the id stands for another upstream from now on. */
-  replaced(id: string): void;
   /** Two ids stand for each other's upstream from now on: each takes the circuit and exclusions of the other. */
   swap(a: string, b: string): void;
-  /** Replaces what is known here with what was learnt elsewhere. */
-  put(id: string, known: CircuitRecord): void;
   forget(id: string): void;
   ids(): Iterable<string>;
   at(id: string): Circuit;
@@ -285,16 +281,11 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset: resetNow,
-    replaced: resetNow,
     swap(a, b) {
       const [was, is] = [at(a), at(b)];
       epoch += 1;
       circuits.set(a, { ...is, breaker: moved(is.breaker, was.breaker), epoch });
       circuits.set(b, { ...was, breaker: moved(was.breaker, is.breaker), epoch });
-      notice.changed();
-    },
-    put(id, known) {
-      circuits.set(id, { ...at(id), ...known });
       notice.changed();
     },
     forget(id) {

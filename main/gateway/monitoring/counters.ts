@@ -75,7 +75,6 @@ export function createStats() {
     leftModel: (id: string, model: string) => add(runningModels, modelAt(id, model), -1),
     inFlightAt,
     isRunning: (id: string, model: string) => runningModels.has(modelAt(id, model)),
-    running: () => running,
     view: () => ({ ...totals, inFlight: mapUpstreams(inFlightAt) }),
     /** Sets the totals to those of an earlier run's view; ignores invalid ones. */
     restore(saved: unknown) {

@@ -101,12 +101,7 @@ function poolFamilies({ pool }: StatusReport): string[] {
     gauge(
       'inglenook_pool_database_up',
       "Whether the pool's database answers.",
-      Number(pool.database === 'connected'),
-    ),
-    gauge(
-      'inglenook_pool_gateways',
-      "Gateways that reported to the pool's database in the last day.",
-      pool.gateways.length,
+      Number(pool.problem === null),
     ),
   ];
 }

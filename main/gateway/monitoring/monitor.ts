@@ -21,7 +21,7 @@ import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
 import { createPreference } from '../routing/preference.ts';
-import { createPrefixes, type Prefixes } from '../routing/prefixes.ts';
+import { createPrefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import {
@@ -72,10 +72,6 @@ export interface MonitorDeps {
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
-  /** Shares what circuits learn with other gateways of the pool; left out if there are none. */
-  readonly share?: (own: Circuits) => Circuits;
-  /** The same for what machines have read. */
-  readonly sharePrefixes?: (own: Prefixes) => Prefixes;
 }
 
 /** State about upstreams and requests: circuits, counters, logs, and the feed that reports their changes. */
@@ -91,8 +87,7 @@ export function createMonitor(deps: MonitorDeps) {
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
   const predictions = createPredictions(clock);
-  const ownPrefixes = createPrefixes(clock);
-  const prefixes = deps.sharePrefixes?.(ownPrefixes) ?? ownPrefixes;
+  const prefixes = createPrefixes(clock);
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
@@ -111,7 +106,7 @@ export function createMonitor(deps: MonitorDeps) {
     outcomes: () => outcomes.view(),
     app,
   });
-  const own = createCircuits({
+  const circuits = createCircuits({
     clock,
     random: deps.random,
     config,
@@ -120,7 +115,6 @@ export function createMonitor(deps: MonitorDeps) {
     excluded: (id, reason) => deps.sightings().excluded(id, reason),
     opened: deps.opened,
   });
-  const circuits = deps.share?.(own) ?? own;
   const warmup = createWarmup({ http, clock }, () => {
     state.changed();
     feed.changed();

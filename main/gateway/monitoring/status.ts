@@ -33,7 +33,7 @@ export interface ProvidersKnown {
   readonly excerpt: (id: string | null) => LocalProvider | null;
   /** The machines of the default list, in its order; at most `limit`. */
   readonly ids: (limit: number) => readonly string[];
-  /** Null if the gateway is not in a pool. */
+  /** Null if no other gateways share the registry. */
   readonly pool: PoolReport | null;
 }
 

@@ -2,16 +2,13 @@ import type { Tokens } from '#shared/usage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 
-/** A prompt by its prefixes, or in short: by the first, the longest that the machine had, and all of it. */
-export type ReadPrompt = Pick<PromptChain, 'keys' | 'session'>;
-
 /** Which machine has which prompts in its cache, as far as the gateway knows from what it sent there. */
 export interface Prefixes {
   at(id: string, chain: PromptChain): CachedPrefix;
   countAt(id: string): number;
   holders(chain: PromptChain): string[];
-  /** The machine has read the whole prompt. Gives it in short, by which another gateway knows it as well. */
-  read(id: string, prompt: ReadPrompt): ReadPrompt;
+  /** The machine has read the whole prompt. */
+  read(id: string, prompt: Pick<PromptChain, 'keys' | 'session'>): void;
   /**
    * Takes what the machine reports of a prompt: if it had far less than is known here, what it read even earlier is gone as
    * well. Gives the share that it had; null if it does not report it.
@@ -119,8 +116,6 @@ export function createPrefixes(clock: Clock): Prefixes {
       all.delete(now);
       all.add(now);
       dropOld();
-      const inShort = [0, at, given.length - 1].flatMap((index) => given[index] ?? []);
-      return { keys: [...new Set(inShort)], session };
     },
     told(id, { chain, bytes, readAt }, { input, cached, estimated }) {
       if (cached > 0) tellers.add(id);

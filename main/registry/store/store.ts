@@ -101,6 +101,40 @@ export interface Store {
   events(providerId: string, limit: number): Promise<readonly StoredEvent[]>;
   /** Writes what is queued and closes the file. */
   close(): Promise<void>;
+  /** Left out where no other gateway writes the store. */
+  readonly shared?: SharedStore;
+}
+
+/** What a store that several gateways write does beside. */
+export interface SharedStore {
+  /** Why the database cannot be used now, for people; null if it can. */
+  problem(): string | null;
+  /** Tells `follower` everything, then what other gateways change, and everything again after a gap. */
+  follow(follower: StoreFollower): void;
+  /** Tells the follower of one provider; resolves once that was tried. */
+  refresh(id: string): Promise<void>;
+  /** Whether this gateway may now verify a provider; no other one may until the release, or for the time of a run. */
+  lease(id: string): Promise<boolean>;
+  release(id: string): Promise<void>;
+}
+
+export interface StoreFollower {
+  /** What exists: all else was removed. */
+  all(names: StoredNames): void;
+  /** Null: it was removed. */
+  provider(id: string, stored: SharedProvider | null): void;
+  document(name: string, json: string | null): void;
+}
+
+export interface StoredNames {
+  readonly providers: readonly string[];
+  readonly documents: readonly string[];
+}
+
+export interface SharedProvider {
+  readonly provider: StoredProvider;
+  /** Since its last heartbeat, by the clock of the database; 0 before the first. */
+  readonly ageMs: number;
 }
 
 /**

@@ -1,11 +1,6 @@
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
-import type {
-  VerificationTurn,
-  VerificationSubject,
-  VerifierPort,
-  VerifierHost,
-} from '../verifier-port.ts';
+import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunRequest } from './checks.ts';
 import {
   planOf,
@@ -41,11 +36,8 @@ interface VerifierDeps extends RunEdges {
 const MAX_RUNS = 4;
 /** When a machine that was silent or paused at its deadline is checked again. */
 const RECHECK_MS = 30_000;
-/**
- * How long a gateway of a pool leaves a machine to the others: the one that receives its heartbeats, or one that is
- * verifying it.
- */
-const OTHERS_FIRST_MS = 2000;
+/** When a machine that another gateway is verifying is looked at again. */
+const LEASED_MS = 5000;
 
 /** Nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
@@ -90,13 +82,13 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 
   /** Sets a machine's next turn; during a run, its end does this. */
   function arm(subject: VerificationSubject): void {
-    const { id, isHeardElsewhere } = subject;
+    const { id } = subject;
     if (runs.has(id) || !isStarted) return;
     if (memoryOf(subject).requested) {
       drop(id);
       due = new Set([id, ...due]);
       timers.set(id, clock.after(0, fill));
-    } else checkIn(id, planFor(subject).dueInMs + (isHeardElsewhere ? OTHERS_FIRST_MS : 0));
+    } else checkIn(id, planFor(subject).dueInMs);
   }
 
   function fill(): void {
@@ -117,27 +109,23 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     runs.set(id, { controller, ended: run(id, controller) });
   }
 
-  /** Waits for the turn to verify a machine, which one gateway has at a time where several share a store. */
+  /** Takes the lease of a machine where several gateways share a store. */
   async function run(id: string, controller: AbortController): Promise<void> {
     const { signal } = controller;
-    const turn = host.turn === undefined ? undefined : await host.turn(id);
-    turn?.lost.addEventListener('abort', () => controller.abort());
-    const isElsewhere = turn === null || turn?.lost.aborted === true || signal.aborted;
-    if (!isElsewhere) await verifyIfDue(id, { signal, turn });
-    turn?.release();
+    const release = host.lease === undefined ? undefined : await host.lease(id);
+    const isElsewhere = release === null;
+    if (!isElsewhere && !signal.aborted) await verifyIfDue(id, signal);
+    release?.();
     runs.delete(id);
     const now = host.subject(id);
     if (now === null) forget(id);
-    else if (isElsewhere) checkIn(id, OTHERS_FIRST_MS);
+    else if (isElsewhere) checkIn(id, LEASED_MS);
     else arm(now);
     fill();
   }
 
   /** Makes a run, unless another gateway has verified the machine in the meantime. */
-  async function verifyIfDue(
-    id: string,
-    of: Pick<VerificationRequest, 'signal' | 'turn'>,
-  ): Promise<void> {
+  async function verifyIfDue(id: string, signal: AbortSignal): Promise<void> {
     const subject = host.subject(id);
     if (subject === null) return;
     const { dueInMs, inference } = planFor(subject);
@@ -147,7 +135,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     const firstInference =
       verification.state === 'pending' && memory.testedChanges !== materialChanges;
     memories.set(id, withStart(memory, clock.ticks()));
-    const request = { subject, inference, firstInference, ...of };
+    const request = { subject, inference, firstInference, signal };
     const ending = await verifySafely(request, deps);
     const at = { nowTicks: clock.ticks(), random: deps.random };
     if (ending !== null) memories.set(id, withEnd(memoryOf(subject), ending, at));
@@ -197,8 +185,6 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 
 interface VerificationRequest extends RunRequest {
   readonly firstInference: boolean;
-  /** Left out where no other gateway shares the store. */
-  readonly turn: VerificationTurn | undefined;
 }
 
 /** Null if the run was aborted. */
@@ -227,7 +213,7 @@ async function verifyOnce(
   deps: VerifierDeps,
 ): Promise<RunEnding | null> {
   const { host, clock, log } = deps;
-  const { subject, inference, turn } = request;
+  const { subject, inference } = request;
   const { id, materialChanges, verification } = subject;
   const startedTicks = clock.ticks();
   const findings = await runChecks(request, deps);
@@ -235,7 +221,7 @@ async function verifyOnce(
   const tested = inferenceEnding(findings);
   const outcome = verdictOf(findings, request.firstInference);
   const after = settled(verification, outcome, { findings, wallMs: clock.now() });
-  const recorded = await host.verificationDone(id, materialChanges, after, turn);
+  const recorded = await host.verificationDone(id, materialChanges, after);
   log(recorded.kind === 'unwritten' ? 'warn' : 'info', 'verification_run', {
     provider: id,
     outcome: outcome.kind,
@@ -243,7 +229,6 @@ async function verifyOnce(
     inference,
     recorded: recorded.kind,
     ms: Math.round(clock.ticks() - startedTicks),
-    ...turn?.fields,
   });
   return {
     deferred: outcome.kind === 'loading' || outcome.kind === 'busy',

@@ -10,7 +10,6 @@ import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
 import { FirstRun } from '../setup/first-run.tsx';
 import { Headline, type HeadlineText } from './headline.tsx';
-import { Pool } from './pool.tsx';
 import { isUnconfigured, type UpstreamList } from './upstream-list.ts';
 import { UpstreamTrack } from './upstream-track.tsx';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
@@ -35,15 +34,20 @@ export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
   // The first-run card stays after the set-up, until the first request or until the page is left.
   const [wasUnconfigured, setWasUnconfigured] = useState(bare);
   if (bare && !wasUnconfigured) setWasUnconfigured(true);
+  const problem = data.status.pool?.problem ?? null;
   const leads = bare || (wasUnconfigured && data.requests.length === 0);
   return (
     <>
       <Headline headline={headline} list={list}>
         <Counters isFirstRun={leads} />
       </Headline>
+      {problem !== null && (
+        <p className="notice">
+          {problem} {t.overview.poolAway}
+        </p>
+      )}
       {leads && <FirstRun />}
       <UpstreamTrack list={list} />
-      {data.status.pool !== undefined && <Pool pool={data.status.pool} />}
       {!leads && <Today />}
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">

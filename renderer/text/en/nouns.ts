@@ -1,6 +1,5 @@
 export const ADDRESSES = { one: 'more address', other: 'more addresses' };
 export const CHECKS = { one: 'more check', other: 'more checks' };
-export const COMMITS = { one: 'commit', other: 'commits' };
 export const FAILURES = { one: 'failure', other: 'failures' };
 export const KEYS = { one: 'key', other: 'keys' };
 export const MACHINES = { one: 'machine', other: 'machines' };

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { DemoFault, LoadRange, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount, formatList } from '../format.ts';
-import { COMMITS, MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
+import { MACHINES, MODELS, POLLS, RETRIES, TIMES } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 
@@ -83,38 +83,7 @@ export const overview = {
     preferred: (minutes: number) => `First for ${minutes} min`,
     done: (label: string, done: string) => `${label}: ${done}`,
   },
-  pool: {
-    title: 'Gateways of this pool',
-    isAway:
-      'The database cannot be reached. All gateways continue with what they know; this is the last known state.',
-    gateways: 'gateways',
-    verified: 'machines verified',
-    inFlight: 'in flight',
-    requests: 'requests',
-    answers: 'answered',
-    tokens: 'tokens',
-    verifiedHere: 'verified by it',
-    verifiedOf: (verified: string, all: string) => `${verified} of ${all}`,
-    own: (count: string) => `${count} here`,
-    this: 'this one',
-    version: (version: string) => `version ${version}`,
-    since: 'since',
-    lag: 'lag',
-    upToDate: 'none',
-    behind: (count: number) => counted(count, COMMITS),
-    machines: 'machines',
-    leases: 'leases',
-    here: {
-      word: 'here',
-      means: 'It reports to the database.',
-    },
-    silent: {
-      word: 'silent',
-      means:
-        'It has stopped, or cannot reach the database. The others take over its work after 10 s.',
-    },
-    seen: (age: string) => `last seen ${age}`,
-  },
+  poolAway: 'Machines cannot join now, and what other gateways learn is not known here.',
   rules: {
     forceZero: 'Local only',
     onlyLocal: (local: string) =>

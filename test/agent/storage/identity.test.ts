@@ -73,6 +73,7 @@ test('an enrolment is kept as a secret, and a damaged one is set aside', async (
     id: 'prv_1',
     gatewayToken: 'a'.repeat(64),
     tokenDigest: 'd',
+    others: ['http://cellar:47900'],
   };
   expect(await file.save(enrolment)).toBeNull();
   expect(modeOf(join(directory, 'agent.json'))).toBe(0o600);
@@ -91,7 +92,7 @@ test('an enrolment is kept as a secret, and a damaged one is set aside', async (
 test('an enrolment that is removed while it is being saved stays removed', async () => {
   const file = createEnrollmentFile(temporaryDirectory(), clock, 'linux');
   const secret = 'a'.repeat(64);
-  const enrolment = { registryUrl: 'http://gateway:47900', id: 'prv_1', gatewayToken: secret };
+  const enrolment = { registryUrl: 'http://gateway:47900', others: [], id: 'prv_1', gatewayToken: secret };
   const saved = file.save({ ...enrolment, tokenDigest: 'd' });
   await file.remove();
   await saved;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryStore } from '../../../main/registry/store/open-store.ts';
 import type { StoreChange, Store, StoredState } from '../../../main/registry/store/store.ts';
-import { openShared } from '../../support/pool.ts';
+import { openShared } from '../../support/pooled.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
 import {
   document,
@@ -112,7 +112,9 @@ describe.each(those(STORES))('%s', (name, open) => {
     );
     const { providers, enrollments, documents } = await reopened();
     expect(new Set(providers)).toEqual(new Set([storedProvider(), fresh]));
-    expect(enrollments).toEqual([{ digest: 'ab'.repeat(32), expiresAt: Date.UTC(2040, 0, 1) }]);
+    // Who takes a token is decided in a shared database alone.
+    const tokens = [{ digest: 'ab'.repeat(32), expiresAt: Date.UTC(2040, 0, 1) }];
+    expect(enrollments).toEqual(name === 'SQLite' ? tokens : []);
     expect(new Map(Object.entries(documents))).toEqual(
       new Map([
         ['circuits', '{"version":1}'],
@@ -141,17 +143,18 @@ describe.each(those(STORES))('%s', (name, open) => {
 
   test(`writes to ${name} keep the order in which they were sent, however many go together`, async () => {
     const { store, reopened } = await open();
+    // SQLite takes many together, PostgreSQL each on its own.
+    const count = name === 'SQLite' ? 1500 : 150;
     const results = await Promise.all(
-      Array.from({ length: 1500 }, (_, n) =>
+      Array.from({ length: count }, (_, n) =>
         store.write([put({ sequence: n }), document(`${n % 7}`, `${n}`)]),
       ),
     );
     expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['written']));
     const { providers, documents } = await reopened();
-    expect(providers).toMatchObject([{ sequence: 1499 }]);
-    expect(documents).toEqual(
-      Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`${(1493 + i) % 7}`, `${1493 + i}`])),
-    );
+    expect(providers).toMatchObject([{ sequence: count - 1 }]);
+    const last = Array.from({ length: 7 }, (_, i) => count - 7 + i);
+    expect(documents).toEqual(Object.fromEntries(last.map((n) => [`${n % 7}`, `${n}`])));
   });
 
   test(`the changes of one write to ${name} apply together or not at all, and hold no other write back`, async () => {

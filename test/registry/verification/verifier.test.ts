@@ -234,20 +234,6 @@ test('a silent or paused machine is not verified, and has its turn when it is ba
   await world.result(provider.id, 2);
 });
 
-test('a machine that another gateway hears is left to it for 2 s, unless its owner asks here', async () => {
-  const provider = await startFakeProvider();
-  const world = startWorld([provider]);
-  world.change(provider.id, { isHeardElsewhere: true });
-  world.start();
-  world.clock.advance(1999);
-  expect(world.running().size).toBe(0);
-  world.clock.advance(1);
-  expect(await world.result(provider.id)).toMatchObject({ state: 'verified' });
-  world.providerChanged(provider.id, ['requested']);
-  world.clock.advance(0);
-  await world.result(provider.id, 2);
-});
-
 test('real traffic stands in for the test inference', async () => {
   const { world, provider } = await startOne();
   await world.result(provider.id);

@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PoolAnnouncement } from '#shared/pool.ts';
-import { createPoolLink } from '../../../main/agent/registration/link.ts';
+import { createHttpLink } from '../../../main/agent/registration/link.ts';
 import { openIdentity, createSequence } from '../../../main/agent/storage.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { silentLog } from '../../../main/platform/log.ts';
@@ -27,9 +26,8 @@ interface TestGateway {
   readonly url: string;
   /** `silent`: it takes the message and says nothing; `away`: it ends the connection. */
   mode: 'up' | 'silent' | 'away' | 'unwritten' | 'refusing';
-  pool: PoolAnnouncement | null;
-  /** For which pool each message was signed, in order. */
-  readonly signedFor: (string | undefined)[];
+  /** Messages that it was sent. */
+  messages: number;
   /** Called with each message. */
   heard: () => void;
 }
@@ -37,16 +35,15 @@ interface TestGateway {
 async function gateway(): Promise<TestGateway> {
   const server = createServer((request: IncomingMessage, response) => {
     request.resume();
-    self.signedFor.push(request.headers['x-gateway-pool']?.toString());
+    self.messages += 1;
     self.heard();
     if (self.mode === 'away') request.socket.destroy();
-    if (self.mode === 'up')
-      response.end(JSON.stringify({ ...ACCEPTED, pool: self.pool ?? undefined }));
+    if (self.mode === 'up') response.end(JSON.stringify(ACCEPTED));
     if (self.mode === 'refusing') response.writeHead(401).end(JSON.stringify(REFUSED));
     if (self.mode === 'unwritten') response.writeHead(503).end(JSON.stringify(UNWRITTEN));
   });
   const url = `http://127.0.0.1:${await listening(server)}`;
-  const self: TestGateway = { url, mode: 'up', pool: null, signedFor: [], heard() {} };
+  const self: TestGateway = { url, mode: 'up', messages: 0, heard() {} };
   return self;
 }
 
@@ -58,12 +55,9 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
     http.close();
     rmSync(directory, { recursive: true, force: true });
   });
-  const announced: PoolAnnouncement[] = [];
-  const link = createPoolLink({
+  const link = createHttpLink({
     home: home.url,
     others,
-    pool: null,
-    onPool: (pool) => void announced.push(pool),
     identity: openIdentity(directory, clock, process.platform).identity,
     sequence: createSequence(directory, silentLog),
     http,
@@ -71,7 +65,7 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
   });
   const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
   const enroll = () => link.enroll(TOKEN, limits);
-  return { link, clock, announced, enroll, beat: () => link.beat(agentRecord(), limits) };
+  return { link, clock, enroll, beat: () => link.beat(agentRecord(), limits) };
 }
 
 test('heartbeats go to the next gateway while their own does not answer, and come back a minute later', async () => {
@@ -111,21 +105,7 @@ test('a gateway without its database is skipped, and its answer stands if no oth
   expect(await beat()).toMatchObject({ kind: 'unwritten' });
 });
 
-test('the pool’s announced addresses are kept and used, and its name is in each signature', async () => {
-  const [a, b] = [await gateway(), await gateway()];
-  a.pool = { id: 'pool_a', registries: [a.url, `${b.url}/`, 'no address'] };
-  const { beat, link, announced } = await agentOf(a);
-  await beat();
-  await beat();
-  expect(announced).toEqual([a.pool]);
-  a.mode = 'away';
-  await beat();
-  expect(link.url).toBe(b.url);
-  expect([...new Set(a.signedFor)]).toEqual([undefined, 'pool_a']);
-  expect(b.signedFor).toEqual(['pool_a']);
-});
-
-test('a gateway outside any pool is asked once, for the whole timeout, by messages that name no pool', async () => {
+test('a gateway that is the only one is asked once, for the whole timeout', async () => {
   const a = await gateway();
   const { clock, beat } = await agentOf(a);
   a.mode = 'silent';
@@ -136,7 +116,7 @@ test('a gateway outside any pool is asked once, for the whole timeout, by messag
   a.mode = 'away';
   clock.advance(1);
   expect(await outcome).toMatchObject({ kind: 'unreachable' });
-  expect(a.signedFor).toEqual([undefined]);
+  expect(a.messages).toBe(1);
 });
 
 test('a joining machine asks the next gateway where one is silent or has no database, and reports there', async () => {
@@ -147,7 +127,7 @@ test('a joining machine asks the next gateway where one is silent or has no data
   expect(await enroll()).toMatchObject({ kind: 'enrolled' });
   expect(link.url).toBe(c.url);
   await beat();
-  expect([a, b, c].map(({ signedFor }) => signedFor.length)).toEqual([1, 1, 2]);
+  expect([a, b, c].map(({ messages }) => messages)).toEqual([1, 1, 2]);
 });
 
 test('a token that one gateway of the pool refuses is shown to no other', async () => {
@@ -155,18 +135,5 @@ test('a token that one gateway of the pool refuses is shown to no other', async 
   const { enroll } = await agentOf(a, [b.url]);
   a.mode = 'refusing';
   expect(await enroll()).toMatchObject({ kind: 'refused', code: 'invalid_token' });
-  expect(b.signedFor).toEqual([]);
-});
-
-test('what a pool announces at enrolment is known to the first heartbeat, whichever gateway takes it', async () => {
-  const [a, b] = [await gateway(), await gateway()];
-  a.pool = { id: 'pool_a', registries: [a.url, b.url] };
-  const { enroll, beat, link, announced } = await agentOf(a);
-  expect(await enroll()).toMatchObject({ kind: 'enrolled', pool: a.pool });
-  a.mode = 'away';
-  expect(await beat()).toMatchObject({ kind: 'accepted' });
-  expect(link.url).toBe(b.url);
-  expect(b.signedFor).toEqual(['pool_a']);
-  // It is kept with the enrolment.
-  expect(announced).toEqual([]);
+  expect(b.messages).toBe(0);
 });

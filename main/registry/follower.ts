@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util';
+import { clamped, newsOf } from './change-detection.ts';
+import type { RegistryContext } from './context.ts';
+import { noteDocument, type OwnerNotes } from './owner-notes.ts';
+import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
+import type { SharedProvider, StoredProvider, StoreFollower } from './store/store.ts';
+import type { VerifierNews } from './verifier-port.ts';
+
+/** Keeps the memory of a registry as a store has it that other gateways write too. */
+export function createFollower(
+  parts: RegistryContext,
+  notes: OwnerNotes,
+  gone: (id: string) => void,
+): StoreFollower {
+  const { table, clock, verifier, gatewaySecret } = parts;
+
+  function remove(entry: TableEntry): void {
+    table.remove(entry.id);
+    gone(entry.id);
+    verifier.removed(entry.id);
+  }
+
+  function add({ provider, ageMs }: SharedProvider): void {
+    const lastHeartbeatTicks = clock.ticks() - ageMs;
+    const entry = entryOf(provider, { lastHeartbeatTicks, gatewaySecret });
+    table.add(entry);
+    entry.notedStatus = table.status(entry);
+    verifier.verifiedElsewhere(entry.id);
+  }
+
+  function update(entry: TableEntry, { provider, ageMs }: SharedProvider): void {
+    const before = entry.stored;
+    entry.stored = merged(entry, provider);
+    if (provider.sequence >= before.sequence) entry.isChangeUnwritten = false;
+    if (isDeepStrictEqual(entry.stored, before)) return;
+    const isEnrolledAgain = before.tokenSalt !== provider.tokenSalt;
+    if (isEnrolledAgain) entry.gatewayToken = gatewayTokenOf(gatewaySecret, provider);
+    const isHeard = provider.sequence > before.sequence && provider.record !== null;
+    const news: VerifierNews[] = isHeard ? hear(entry, before, ageMs) : [];
+    if (isEnrolledAgain) news.push('enrolled');
+    if (isEnrolledAgain || news.includes('material')) entry.materialChanges += 1;
+    table.touch(entry);
+    if (!isDeepStrictEqual(entry.stored.verification, before.verification))
+      verifier.verifiedElsewhere(entry.id);
+    if (news.length > 0) verifier.providerChanged(entry.id, news);
+  }
+
+  /** A heartbeat that another gateway has taken, and whose status it has noted. */
+  function hear(entry: TableEntry, before: StoredProvider, ageMs: number): VerifierNews[] {
+    const hasReturned = table.noteHeartbeat(entry) && before.record !== null;
+    entry.lastHeartbeatTicks = clock.ticks() - ageMs;
+    const { record, lastHeartbeatIp: ip } = entry.stored;
+    if (record === null) return [];
+    entry.shown = clamped(record);
+    entry.hasHadGpu ||= record.gpu.count > 0;
+    entry.notedStatus = table.status(entry);
+    const last =
+      before.record === null ? null : { record: before.record, ip: before.lastHeartbeatIp };
+    return [...newsOf(last, { record, ip }), ...(hasReturned ? (['returned'] as const) : [])];
+  }
+
+  return {
+    all({ providers, documents }) {
+      const ids = new Set(providers);
+      for (const entry of table.all()) if (!entry.isOwn && !ids.has(entry.id)) remove(entry);
+      const names = new Set(documents);
+      for (const id of notes.ids()) if (!names.has(noteDocument(id))) notes.take(id, null);
+    },
+    provider(id, stored) {
+      const entry = table.get(id);
+      // No other gateway writes the machine that this one runs on.
+      if (entry?.isOwn === true) return;
+      if (entry === undefined) {
+        if (stored !== null) add(stored);
+      } else if (stored === null) remove(entry);
+      else update(entry, stored);
+    },
+    document: (name, json) => notes.read(name, json),
+  };
+}
+
+/** What is stored, except for what this gateway has heard and could not write. */
+function merged(
+  { stored: mine, isChangeUnwritten }: TableEntry,
+  theirs: StoredProvider,
+): StoredProvider {
+  if (theirs.sequence >= mine.sequence) return theirs;
+  const verification = isChangeUnwritten ? mine.verification : theirs.verification;
+  const { sequence, record, lastHeartbeatAt, lastHeartbeatIp, heartbeatCount } = mine;
+  const heard = { sequence, record, lastHeartbeatAt, lastHeartbeatIp, heartbeatCount };
+  return { ...theirs, ...heard, verification };
+}

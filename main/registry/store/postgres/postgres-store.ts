@@ -1,0 +1,193 @@
+import { Pool } from 'pg';
+import { createTurns } from '../../../platform/async.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Log } from '../../../platform/log.ts';
+import { newSecret } from '../../../platform/secrets.ts';
+import type { Unusable } from '../errors.ts';
+import type { OpenedStore } from '../open-store.ts';
+import type { Store, StoredProvider, StoreFollower, StoreRefusal, WriteResult } from '../store.ts';
+import { clientConfig, DATABASE_TIMES, type DatabaseTimes, explainDatabase } from './connection.ts';
+import { createReader, type Reader } from './reader.ts';
+import {
+  endLease,
+  readEvents,
+  runAll,
+  type Statement,
+  statementsOf,
+  takeLease,
+  type WritingGateway,
+} from './statements.ts';
+
+interface PostgresOptions {
+  readonly url: string;
+  /** The address without its secrets. */
+  readonly shown: string;
+  /** This gateway, the same across restarts. */
+  readonly home: string;
+  /** Reveals gateways that have another secret, but not the secret. */
+  readonly secretDigest: string;
+  readonly times?: DatabaseTimes;
+}
+
+/** Longer than a run of a verification and what it writes, so that no lease has to be renewed. */
+const LEASE_MS = 75_000;
+
+/**
+ * Opens a PostgreSQL that several gateways share. If it does not answer, it is waited for in the background; `unusable`
+ * means that a person has to act.
+ */
+export async function openPostgresStore(
+  { url, shown, home, secretDigest, times = DATABASE_TIMES }: PostgresOptions,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<OpenedStore> {
+  const run = `inglenook_${newSecret().slice(0, 16)}`;
+  const opening = Promise.withResolvers<Unusable | null>();
+  const reader = createReader({
+    url,
+    shown,
+    secretDigest,
+    run,
+    home,
+    clock,
+    answerMs: times.answerMs,
+    onProblem(problem) {
+      if (problem !== null) return log('error', 'pool_away', { error: problem });
+      log('info', 'pool_connected');
+      opening.resolve(null);
+    },
+    onUnusable: opening.resolve,
+  });
+  const collected = createCollection();
+  reader.follow(collected.follower);
+  const cancel = clock.after(times.startMs, () => opening.resolve(null));
+  const unusable = await opening.promise;
+  cancel();
+  if (unusable !== null) {
+    await reader.stop();
+    return unusable;
+  }
+  // One connection, which is opened again after a failure: writes keep the order in which they were sent.
+  const pool = new Pool({
+    ...clientConfig(url, run, times.answerMs),
+    max: 1,
+    idleTimeoutMillis: 0,
+  });
+  // Without a listener an error of the connection would end the process; the query that fails with it is answered.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('error', () => {});
+  const store = storeOn(pool, reader, { writer: { run, home }, shown, log });
+  return { kind: 'open', store, state: collected.state(), warning: reader.problem() };
+}
+
+/** What is read before the registry exists. */
+function createCollection() {
+  const providers = new Map<string, StoredProvider>();
+  const documents = new Map<string, string>();
+  const follower: StoreFollower = {
+    all() {},
+    provider(id, stored) {
+      if (stored === null) providers.delete(id);
+      else providers.set(id, stored.provider);
+    },
+    document(name, json) {
+      if (json === null) documents.delete(name);
+      else documents.set(name, json);
+    },
+  };
+  return {
+    follower,
+    /** Tokens stay in the database, which decides who takes one. */
+    state: () => ({
+      providers: [...providers.values()],
+      enrollments: [],
+      documents: Object.fromEntries(documents),
+    }),
+  };
+}
+
+interface StoreParts {
+  readonly writer: WritingGateway;
+  readonly shown: string;
+  readonly log: Log;
+}
+
+function storeOn(pool: Pool, reader: Reader, { writer, shown, log }: StoreParts): Store {
+  const inTurn = createTurns();
+  let closed: Promise<unknown> | null = null;
+
+  /** Calls keep their order, and none waits for a database that is known to be away. */
+  function attempt<T>(work: () => Promise<T>, otherwise: (problem: string) => T): Promise<T> {
+    if (closed !== null)
+      return Promise.resolve(otherwise(`The pool's database ${shown} is closed.`));
+    return inTurn(async () => {
+      const problem = reader.problem();
+      if (problem !== null) return otherwise(problem);
+      try {
+        return await work();
+      } catch (error) {
+        return otherwise(explainDatabase(error, shown));
+      }
+    });
+  }
+
+  return {
+    write(changes) {
+      const statements = changes.flatMap((change) => statementsOf(change, writer));
+      return attempt<WriteResult>(
+        async () => (await runTogether(pool, statements)) ?? { kind: 'written' },
+        (message) => ({ kind: 'unwritten', message }),
+      );
+    },
+    events(providerId, limit) {
+      return attempt(
+        () => readEvents(pool, providerId, limit),
+        (error) => {
+          log('warn', 'store_unread', { error });
+          return [];
+        },
+      );
+    },
+    async close() {
+      closed ??= inTurn(() => Promise.all([reader.stop(), pool.end()]));
+      await closed;
+    },
+    shared: {
+      problem: () => reader.problem(),
+      follow: (follower) => reader.follow(follower),
+      refresh: (id) => reader.refresh(id),
+      async lease(id) {
+        const isTaken = await attempt(
+          () => takeLease(pool, id, { run: writer.run, ms: LEASE_MS }),
+          () => false,
+        );
+        // What the last holder has found out comes first.
+        if (isTaken) await reader.refresh(id);
+        return isTaken;
+      },
+      release: (id) =>
+        attempt(
+          () => endLease(pool, id, writer.run),
+          () => {},
+        ),
+    },
+  };
+}
+
+/** Null if all statements were run; all are undone if one is refused. */
+async function runTogether(
+  pool: Pool,
+  statements: readonly Statement[],
+): Promise<StoreRefusal | null> {
+  if (statements.length === 1) return runAll(pool, statements);
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const refusal = await runAll(client, statements);
+    await client.query(refusal === null ? 'COMMIT' : 'ROLLBACK');
+    client.release();
+    return refusal;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}

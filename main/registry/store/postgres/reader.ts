@@ -1,0 +1,157 @@
+import { Client } from 'pg';
+import { createRounds } from '../../../platform/async.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Unusable } from '../errors.ts';
+import type { StoreFollower } from '../store.ts';
+import { clientConfig, explainDatabase } from './connection.ts';
+import { DOCUMENTS_CHANNEL, migrate, PROVIDERS_CHANNEL } from './migrations.ts';
+import { readDocuments, readNames, readProviders } from './statements.ts';
+
+/** Keeps a connection to the database, and reads what it announces. */
+export type Reader = ReturnType<typeof createReader>;
+
+interface ReaderDeps {
+  readonly url: string;
+  /** The address without its secrets. */
+  readonly shown: string;
+  readonly secretDigest: string;
+  readonly run: string;
+  readonly home: string;
+  readonly answerMs: number;
+  readonly clock: Clock;
+  /** Called when the database starts to answer (null) and when it stops. */
+  readonly onProblem: (problem: string | null) => void;
+  readonly onUnusable: (unusable: Unusable) => void;
+}
+
+/** Announcements within this time are read together. */
+const BATCH_MS = 100;
+/** How often the database has to answer, whether or not it announces anything. */
+const CHECK_MS = 5000;
+const RETRY_MS = 1000;
+/** How often everything is read, whatever was announced. */
+const ALL_MS = 600_000;
+/** Rows are parsed in this thread, in about 5 ms; then requests have their turn. */
+const ROWS_AT_ONCE = 50;
+
+export function createReader(deps: ReaderDeps) {
+  const { shown, run, home, clock, onProblem } = deps;
+  let follower: StoreFollower | null = null;
+  let client: Client | null = null;
+  let problem: string | null = `The pool's database ${shown} has not answered yet.`;
+  let due = { providers: new Set<string>(), documents: new Set<string>() };
+  let allDueTicks = -Infinity;
+  let nextRead = Promise.withResolvers<void>();
+  const rounds = createRounds(round, { clock, minGapMs: BATCH_MS });
+
+  /** Reads what is due, over a new connection if there is none; returns the pause after it. */
+  async function round(): Promise<number> {
+    const read = nextRead;
+    nextRead = Promise.withResolvers();
+    try {
+      client ??= await connected();
+      if (client === null) return RETRY_MS;
+      await readDue(client);
+      note(null);
+      return CHECK_MS;
+    } catch (error) {
+      disconnect();
+      note(explainDatabase(error, shown));
+      return RETRY_MS;
+    } finally {
+      read.resolve();
+    }
+  }
+
+  /** Null if this gateway must not use the database. */
+  async function connected(): Promise<Client | null> {
+    const made = new Client(clientConfig(deps.url, run, deps.answerMs));
+    // Without a listener it would end the process. The next query fails with it.
+    made.on('error', () => rounds.runNow());
+    made.on('notification', ({ channel, payload = '' }) => onAnnounced(channel, payload));
+    try {
+      await made.connect();
+      const unusable = await migrate(made, deps);
+      if (unusable === null) {
+        await made.query(`LISTEN ${PROVIDERS_CHANNEL}; LISTEN ${DOCUMENTS_CHANNEL}`);
+        allDueTicks = -Infinity;
+        return made;
+      }
+      note(unusable.message);
+      deps.onUnusable(unusable);
+      await made.end();
+      return null;
+    } catch (error) {
+      void made.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  function onAnnounced(channel: string, payload: string): void {
+    const [name = '', writer] = channel === PROVIDERS_CHANNEL ? payload.split(' ') : [payload];
+    if (writer === run) return;
+    (channel === PROVIDERS_CHANNEL ? due.providers : due.documents).add(name);
+    rounds.runNow();
+  }
+
+  async function readDue(database: Client): Promise<void> {
+    if (follower === null) return;
+    if (clock.ticks() >= allDueTicks) await noteAll(database, follower);
+    const { providers, documents } = due;
+    due = { providers: new Set(), documents: new Set() };
+    const pieces = [...piecesOf([...providers])];
+    for (const ids of pieces) {
+      const found = await readProviders(database, home, ids);
+      for (const id of ids) follower.provider(id, found.get(id) ?? null);
+    }
+    // Something is asked in any case, to see whether the database answers.
+    if (documents.size === 0 && pieces.length > 0) return;
+    const found = await readDocuments(database, [...documents]);
+    for (const name of documents) follower.document(name, found.get(name) ?? null);
+  }
+
+  async function noteAll(database: Client, told: StoreFollower): Promise<void> {
+    allDueTicks = clock.ticks() + ALL_MS;
+    const names = await readNames(database, home);
+    told.all(names);
+    due = { providers: new Set(names.providers), documents: new Set(names.documents) };
+  }
+
+  function disconnect(): void {
+    void client?.end().catch(() => {});
+    client = null;
+  }
+
+  function note(now: string | null): void {
+    if (now === problem) return;
+    problem = now;
+    onProblem(now);
+  }
+
+  return {
+    /** Why the database cannot be used now, for people; null if it can. */
+    problem: (): string | null => problem,
+    /** Tells `next` everything, and then what changes. */
+    follow(next: StoreFollower): void {
+      follower = next;
+      allDueTicks = -Infinity;
+      rounds.start();
+      rounds.runNow();
+    },
+    /** Reads a provider now; resolves once that was tried. */
+    async refresh(id: string): Promise<void> {
+      if (problem !== null) return;
+      due.providers.add(id);
+      rounds.runNow();
+      await nextRead.promise;
+    },
+    async stop(): Promise<void> {
+      await rounds.stop();
+      disconnect();
+    },
+  };
+}
+
+function* piecesOf(ids: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < ids.length; at += ROWS_AT_ONCE) yield ids.slice(at, at + ROWS_AT_ONCE);
+}

@@ -1,0 +1,241 @@
+import type { QueryResult, QueryResultRow } from 'pg';
+import {
+  documentRowSchema,
+  eventsIn,
+  providerOf,
+  providerRow,
+  providerRowSchema,
+} from '../rows.ts';
+import {
+  EVENTS_KEPT,
+  type ProviderPart,
+  type SharedProvider,
+  type StoreChange,
+  type StoredEvent,
+  type StoredNames,
+  type StoreRefusal,
+} from '../store.ts';
+
+/* What is sent to the database: a statement for each kind of change, and what is read. */
+
+/** The gateway that writes: `run` is this run of it, `home` the same across runs. */
+export interface WritingGateway {
+  readonly run: string;
+  readonly home: string;
+}
+
+/** A connection to the database, or several. */
+export interface Queryable {
+  query<Row extends QueryResultRow>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>>;
+}
+
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Why the write is refused if this changes no row; left out if that is no conflict. */
+  readonly refusal?: StoreRefusal['reason'];
+}
+
+const GIVEN = 'json_populate_record(NULL::inglenook.providers, $1::json)';
+
+const HEARD = `sequence = r.sequence, last_heartbeat_at = r.last_heartbeat_at, last_heartbeat_ip = r.last_heartbeat_ip,
+  heartbeat_count = greatest(p.heartbeat_count + 1, r.heartbeat_count), record = r.record, heard_at = clock_timestamp()`;
+
+/** A heartbeat is compared in the statement that writes it, so that no two gateways take the same one. */
+const HEARTBEAT = (more: string) =>
+  `UPDATE inglenook.providers p SET ${HEARD} ${more} FROM ${GIVEN} r WHERE p.id = r.id AND p.sequence < r.sequence`;
+
+/** A change that needs a new verification outdates the one in progress, at whichever gateway. */
+const RESET = 'verification = excluded.verification, has_changed = true';
+
+const PROVIDER: Readonly<Record<ProviderPart | 'whole', string>> = {
+  heartbeat: HEARTBEAT(''),
+  changed: HEARTBEAT(', verification = r.verification, has_changed = true'),
+  verification: `UPDATE inglenook.providers p SET verification = r.verification, verifier = NULL FROM ${GIVEN} r
+    WHERE p.id = r.id AND p.verifier = $2 AND p.verifier_until > clock_timestamp() AND NOT p.has_changed`,
+  enrolled: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
+    ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt,
+      sequence = greatest(p.sequence, excluded.sequence), ${RESET}`,
+  whole: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
+    ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt, sequence = excluded.sequence,
+      last_heartbeat_at = excluded.last_heartbeat_at, last_heartbeat_ip = excluded.last_heartbeat_ip,
+      heartbeat_count = excluded.heartbeat_count, record = excluded.record, home = excluded.home, ${RESET}`,
+};
+
+const REFUSALS: Readonly<Partial<Record<ProviderPart | 'whole', StoreRefusal['reason']>>> = {
+  heartbeat: 'sequence',
+  changed: 'sequence',
+  verification: 'outdated',
+};
+
+function providerStatement(
+  { provider, part, isOwn }: Extract<StoreChange, { kind: 'provider' }>,
+  { run, home }: WritingGateway,
+): Statement {
+  // No other gateway writes the own machine.
+  const written = isOwn === true || part === undefined ? 'whole' : part;
+  const row = JSON.stringify({ ...providerRow(provider), home: isOwn === true ? home : null });
+  const refusal = REFUSALS[written];
+  return {
+    text: PROVIDER[written],
+    values: written === 'verification' ? [row, run] : [row],
+    ...(refusal === undefined ? {} : { refusal }),
+  };
+}
+
+/** Several gateways notice the silence of a machine: a status that repeats the last one is left out. */
+const PUT_EVENT = `
+INSERT INTO inglenook.events (provider_id, at, kind, text)
+SELECT id, $2::bigint, $3::text, $4::text FROM inglenook.providers WHERE id = $1 AND ($3 <> 'status' OR $4 IS DISTINCT FROM
+  (SELECT text FROM inglenook.events WHERE provider_id = $1 AND kind = 'status' ORDER BY id DESC LIMIT 1))`;
+
+const DROP_OLD_EVENTS = `
+DELETE FROM inglenook.events WHERE provider_id = $1 AND id <= (SELECT id FROM inglenook.events
+  WHERE provider_id = $1 ORDER BY id DESC LIMIT 1 OFFSET ${EVENTS_KEPT})`;
+
+/** Of an enrolment token. */
+const IS_OPEN = '(expires_at > extract(epoch FROM clock_timestamp()) * 1000)';
+
+export function statementsOf(change: StoreChange, writer: WritingGateway): readonly Statement[] {
+  switch (change.kind) {
+    case 'provider':
+      return [providerStatement(change, writer)];
+    case 'provider_removed':
+      return [{ text: 'DELETE FROM inglenook.providers WHERE id = $1', values: [change.id] }];
+    case 'enrollment': {
+      const { digest, expiresAt } = change.enrollment;
+      const text = 'INSERT INTO inglenook.enrollments VALUES ($1, $2)';
+      return [
+        { text: `DELETE FROM inglenook.enrollments WHERE NOT ${IS_OPEN}`, values: [] },
+        { text, values: [digest, expiresAt] },
+      ];
+    }
+    case 'enrollment_removed': {
+      const { digest, isUsed = false } = change;
+      const text = 'DELETE FROM inglenook.enrollments WHERE digest = $1';
+      if (!isUsed) return [{ text, values: [digest] }];
+      return [{ text: `${text} AND ${IS_OPEN}`, values: [digest], refusal: 'token' }];
+    }
+    case 'event': {
+      const { providerId, at, kind, text } = change.event;
+      // PostgreSQL accepts no NUL in a text.
+      const values = [providerId, at, kind, text.replaceAll('\0', '\uFFFD')];
+      return [
+        { text: PUT_EVENT, values },
+        { text: DROP_OLD_EVENTS, values: [providerId] },
+      ];
+    }
+    case 'document': {
+      const text = `INSERT INTO inglenook.documents VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET json = excluded.json`;
+      return [{ text, values: [change.name, change.json] }];
+    }
+    case 'document_removed':
+      return [{ text: 'DELETE FROM inglenook.documents WHERE name = $1', values: [change.name] }];
+  }
+}
+
+/** Runs statements until one conflicts with what another gateway has written; null if none does. */
+export async function runAll(
+  database: Queryable,
+  statements: readonly Statement[],
+): Promise<StoreRefusal | null> {
+  for (const { text, values, refusal } of statements) {
+    const { rowCount } = await database.query(text, values);
+    if (rowCount !== 0 || refusal === undefined) continue;
+    if (refusal !== 'sequence') return { kind: 'refused', reason: refusal };
+    const { rows } = await database.query<{ readonly last: number }>(
+      "SELECT sequence::float8 AS last FROM inglenook.providers WHERE id = $1::json->>'id'",
+      [values[0]],
+    );
+    const [known] = rows;
+    return known === undefined
+      ? { kind: 'refused', reason: 'removed' }
+      : { kind: 'refused', reason: 'sequence', last: known.last };
+  }
+  return null;
+}
+
+/** Of the machines that a gateway sees: all but those that other gateways run on. */
+const SEEN = '(home IS NULL OR home = $1)';
+
+const PROVIDERS = `
+SELECT id, public_key, token_salt, enrolled_at::float8, sequence::float8, last_heartbeat_at::float8, last_heartbeat_ip,
+  heartbeat_count::float8, record, verification,
+  greatest(0, extract(epoch FROM clock_timestamp() - heard_at)::float8 * 1000) AS age_ms
+FROM inglenook.providers WHERE ${SEEN} AND id = ANY($2)`;
+
+/** A row that cannot be read counts as missing. */
+export async function readProviders(
+  database: Queryable,
+  home: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, SharedProvider>> {
+  const { rows } = await database.query<{ readonly age_ms: number | null }>(PROVIDERS, [home, ids]);
+  const found = new Map<string, SharedProvider>();
+  for (const row of rows) {
+    const { data } = providerRowSchema.safeParse(row);
+    if (data !== undefined)
+      found.set(data.id, { provider: providerOf(data).provider, ageMs: row.age_ms ?? 0 });
+  }
+  return found;
+}
+
+export async function readDocuments(
+  database: Queryable,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await database.query(
+    'SELECT name, json FROM inglenook.documents WHERE name = ANY($1)',
+    [names],
+  );
+  const read = rows.flatMap((row) => documentRowSchema.safeParse(row).data ?? []);
+  return new Map(read.map(({ name, json }) => [name, json]));
+}
+
+export async function readNames(database: Queryable, home: string): Promise<StoredNames> {
+  const { rows } = await database.query<StoredNames>(
+    `SELECT ARRAY(SELECT id FROM inglenook.providers WHERE ${SEEN}) AS providers,
+       ARRAY(SELECT name FROM inglenook.documents) AS documents`,
+    [home],
+  );
+  return rows[0] ?? { providers: [], documents: [] };
+}
+
+export async function readEvents(
+  database: Queryable,
+  providerId: string,
+  limit: number,
+): Promise<readonly StoredEvent[]> {
+  const { rows } = await database.query(
+    `SELECT provider_id, at::float8, kind, text FROM inglenook.events WHERE provider_id = $1
+     ORDER BY id DESC LIMIT $2`,
+    [providerId, Math.max(0, Math.min(limit, EVENTS_KEPT))],
+  );
+  return eventsIn(rows);
+}
+
+/** Whether the machine may be verified by `run` alone for `ms`. */
+export async function takeLease(
+  database: Queryable,
+  id: string,
+  { run, ms }: { readonly run: string; readonly ms: number },
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `UPDATE inglenook.providers SET verifier = $2, verifier_until = clock_timestamp() + $3 * interval '1 ms',
+       has_changed = false
+     WHERE id = $1 AND (verifier IS NULL OR verifier_until < clock_timestamp())`,
+    [id, run, ms],
+  );
+  return rowCount === 1;
+}
+
+export async function endLease(database: Queryable, id: string, run: string): Promise<void> {
+  await database.query(
+    'UPDATE inglenook.providers SET verifier = NULL WHERE id = $1 AND verifier = $2',
+    [id, run],
+  );
+}

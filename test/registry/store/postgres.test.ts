@@ -1,0 +1,107 @@
+import { Client } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { migrate, MIGRATIONS } from '../../../main/registry/store/postgres/migrations.ts';
+import { IMPATIENT, openingShared, openShared } from '../../support/pooled.ts';
+import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
+import { keep, put } from '../../support/store.ts';
+
+const postgres = usePostgres();
+
+async function connection(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+const OURS = { secretDigest: 'digest', shown: 'postgres://db/pool' };
+
+const versionIn = (url: string) =>
+  postgres.query<object>(url, 'SELECT version, secret_digest FROM inglenook.pool');
+
+const CURRENT = [{ version: MIGRATIONS.length, secret_digest: 'digest' }];
+
+async function refusal(url: string, secretDigest = 'digest') {
+  const { opened, lines } = await openingShared(url, 'gw_a', { secretDigest });
+  if (opened.kind === 'open') throw new Error('it opened');
+  return { ...opened, lines };
+}
+
+describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
+  test('gateways that start at the same moment on an empty database set it up once', async () => {
+    const url = await postgres.database();
+    const all = await Promise.all(
+      Array.from({ length: 4 }, async (_, n) => openingShared(url, `gw_${n}`)),
+    );
+    expect(all.map(({ opened }) => opened.kind)).toEqual(['open', 'open', 'open', 'open']);
+    expect(await versionIn(url)).toEqual(CURRENT);
+  });
+
+  test('a database keeps its machines over a schema step of a newer gateway', async () => {
+    const url = await postgres.database();
+    const { store } = await openShared(url);
+    await keep(store, put());
+    const newer = [...MIGRATIONS, 'ALTER TABLE inglenook.providers ADD COLUMN mood text'];
+    expect(await migrate(await connection(url), OURS, newer)).toBeNull();
+    expect(await versionIn(url)).toEqual([{ ...CURRENT[0], version: MIGRATIONS.length + 1 }]);
+    // A gateway that is connected goes on; it refuses the schema when it connects again.
+    await keep(store, put({ id: 'prv_later' }));
+    expect(
+      await postgres.query(url, 'SELECT id FROM inglenook.providers WHERE mood IS NULL'),
+    ).toHaveLength(2);
+  });
+
+  test('a database that a newer version has set up is refused and left unchanged', async () => {
+    const url = await postgres.database();
+    await (await openShared(url)).store.close();
+    const known = MIGRATIONS.length;
+    await postgres.query(url, `UPDATE inglenook.pool SET version = ${known + 7}`);
+    const { reason, message } = await refusal(url);
+    expect(reason).toBe('newer_schema');
+    expect(message).toMatch(`(schema ${known + 7}, this one knows ${known})`);
+    expect(await versionIn(url)).toEqual([{ ...CURRENT[0], version: known + 7 }]);
+  });
+
+  test('a schema step that fails leaves the schema as it was', async () => {
+    const url = await postgres.database();
+    const bad = 'CREATE TABLE inglenook.half (id text); SELECT nothing';
+    await expect(migrate(await connection(url), OURS, [...MIGRATIONS, bad])).rejects.toThrow(
+      /nothing/,
+    );
+    expect(await postgres.query(url, `SELECT to_regnamespace('inglenook') AS schema`)).toEqual([
+      { schema: null },
+    ]);
+  });
+
+  test('a gateway with another secret is refused, and the message says which file to copy', async () => {
+    const url = await postgres.database();
+    await openShared(url);
+    const { message } = await refusal(url, 'another digest');
+    expect(message).toMatch(/copy the file gateway-secret from the data directory/);
+  });
+
+  test('a wrong database password is a warning that says what to do, and no text holds a password', async () => {
+    const url = (await postgres.database()).replace(PASSWORD, 'wr0ng-w0rd');
+    const { opened, lines } = await openingShared(url, 'gw_a', { times: IMPATIENT });
+    expect(opened).toMatchObject({
+      kind: 'open',
+      warning: expect.stringMatching(/refuses access.*\(28P01\)/),
+      state: { providers: [] },
+    });
+    const said = JSON.stringify([opened, lines]);
+    for (const secret of [PASSWORD, 'wr0ng-w0rd']) expect(said).not.toContain(secret);
+    const written = opened.kind === 'open' ? await opened.store.write([put()]) : null;
+    expect(written).toMatchObject({ message: expect.stringContaining('28P01') });
+  });
+
+  test('a history leaves out a status that repeats the last one, and shows NUL as a replacement', async () => {
+    const { store } = await openShared(await postgres.database());
+    const tell = (text: string) => {
+      const event = { providerId: 'prv_x', at: 1, kind: 'status', text } as const;
+      return { kind: 'event', event } as const;
+    };
+    await keep(store, put({ id: 'prv_x' }), tell('stale'), tell('stale'), tell('a\0b'));
+    const texts = (await store.events('prv_x', 9)).map(({ text }) => text);
+    expect(texts).toEqual(['a\uFFFDb', 'stale']);
+  });
+});

@@ -1,0 +1,104 @@
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../main/platform/clock.ts';
+import { type Log, silentLog } from '../../main/platform/log.ts';
+import { createRegistry, type Registry } from '../../main/registry/registry.ts';
+import type { DatabaseTimes } from '../../main/registry/store/postgres/connection.ts';
+import { openPostgresStore } from '../../main/registry/store/postgres/postgres-store.ts';
+import type { SharedStore, Store, StoredState } from '../../main/registry/store/store.ts';
+import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
+import { NO_TRAFFIC } from '../registry/world.ts';
+
+/** For tests that take the database away: nobody has to wait for it as long as a gateway does. */
+export const IMPATIENT: DatabaseTimes = { answerMs: 1000, startMs: 1500 };
+
+/** A busy machine is no database that is away. */
+const PATIENT: DatabaseTimes = { answerMs: 30_000, startMs: 60_000 };
+
+interface OpeningOptions {
+  readonly secretDigest?: string;
+  readonly times?: DatabaseTimes;
+}
+
+/** Opens the database as a gateway does; `home` is the gateway's over all its runs. It is closed with the test. */
+export async function openingShared(
+  url: string,
+  home = 'gw_a',
+  { secretDigest = 'digest', times = PATIENT }: OpeningOptions = {},
+) {
+  const lines: string[] = [];
+  const log: Log = (_level, event, fields) =>
+    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  const shown = url.replace(/\/\/.*@/, '//…@');
+  const options = { url, shown, home, secretDigest, times };
+  const opened = await openPostgresStore(options, { clock: systemClock, log });
+  if (opened.kind === 'open') onTestFinished(() => opened.store.close());
+  return { opened, lines };
+}
+
+/** A gateway's side of a shared database. */
+interface OpenedShared {
+  readonly store: Store;
+  readonly shared: SharedStore;
+  readonly state: StoredState;
+}
+
+export async function openShared(
+  url: string,
+  home?: string,
+  options?: OpeningOptions,
+): Promise<OpenedShared> {
+  const { opened } = await openingShared(url, home, options);
+  if (opened.kind !== 'open' || opened.store.shared === undefined) throw new Error('not shared');
+  return { store: opened.store, shared: opened.store.shared, state: opened.state };
+}
+
+/** A registry of a pool, and what its verifier was told. */
+export interface PooledRegistry extends OpenedShared {
+  readonly registry: Registry;
+  readonly news: readonly (readonly [id: string, news: readonly VerifierNews[]])[];
+}
+
+interface PooledOptions extends OpeningOptions {
+  readonly addresses?: readonly string[];
+  readonly verifier?: VerifierPort;
+}
+
+/** Starts a gateway's registry on the database; all of a pool have the same secret. */
+export async function startPooledRegistry(
+  url: string,
+  home: string,
+  { addresses = [], verifier, ...opening }: PooledOptions = {},
+): Promise<PooledRegistry> {
+  const opened = await openShared(url, home, opening);
+  const news: [string, readonly VerifierNews[]][] = [];
+  const registry = createRegistry({
+    store: opened.store,
+    state: opened.state,
+    addresses: () => addresses,
+    clock: systemClock,
+    log: silentLog,
+    gatewaySecret: 'the gateways keep this to themselves',
+    heartbeatMs: () => 15_000,
+    verifier: verifier ?? {
+      providerChanged: (machine, what) => void news.push([machine, what]),
+      verifiedElsewhere() {},
+      removed() {},
+    },
+    traffic: () => NO_TRAFFIC,
+    proved() {},
+    changed() {},
+  });
+  registry.start();
+  onTestFinished(() => registry.stop());
+  return { ...opened, registry, news };
+}
+
+export async function startTwo(
+  url: string,
+  options: PooledOptions = {},
+): Promise<readonly [PooledRegistry, PooledRegistry]> {
+  return Promise.all([
+    startPooledRegistry(url, 'gw_a', options),
+    startPooledRegistry(url, 'gw_b', options),
+  ]);
+}
