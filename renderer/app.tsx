@@ -6,7 +6,6 @@ import { formatClock } from './text/format.ts';
 import * as t from './text/t.ts';
 import { Button, CodeLine } from './ui/buttons.tsx';
 import { Header, Logo } from './ui/header.tsx';
-import { Shortcuts, usePaletteKey } from './ui/shortcuts.tsx';
 import { useScroll } from './ui/use-scroll.ts';
 import { ErrorText, Form, TextField } from './ui/fields.tsx';
 
@@ -15,8 +14,6 @@ export function App({ inglenook }: { readonly inglenook: Inglenook }) {
   const { connection, control, notice, data, settings } = useSyncExternalStore(subscribe, getState);
   const route = useRoute();
   useScroll(route.page === 'provider' ? hashOf(route) : route.page);
-  const [isSearching, setSearching] = useState(false);
-  usePaletteKey(() => setSearching((is) => !is));
 
   if (connection.kind === 'locked') return <Locked notice={notice} onUnlock={inglenook.unlock} />;
   const lostSince = connection.kind === 'lost' ? connection.since : null;
@@ -25,12 +22,7 @@ export function App({ inglenook }: { readonly inglenook: Inglenook }) {
       <a className="skip-link" href="#content" onClick={skipToContent}>
         {t.shell.skip}
       </a>
-      <Shortcuts />
-      <Header
-        route={route}
-        baseUrl={data?.app.baseUrl ?? null}
-        onSearch={() => setSearching(true)}
-      />
+      <Header route={route} baseUrl={data?.app.baseUrl ?? null} />
       <main
         className="page"
         id="content"
@@ -43,11 +35,7 @@ export function App({ inglenook }: { readonly inglenook: Inglenook }) {
           </p>
         )}
         {data ? (
-          <Live
-            {...{ inglenook, data, route, control, settings, isSearching }}
-            frozenAt={lostSince}
-            onSearched={() => setSearching(false)}
-          />
+          <Live {...{ inglenook, data, route, control, settings }} frozenAt={lostSince} />
         ) : (
           <p className="connecting">
             {lostSince === null ? t.shell.connecting : t.shell.noConnection}

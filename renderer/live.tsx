@@ -3,14 +3,11 @@ import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from './api/window-state.ts';
 import type { Inglenook } from './api/inglenook.ts';
 import { About } from './features/about/about.tsx';
-import { Chat } from './features/chat/chat.tsx';
-import { useConversation } from './features/chat/conversation.ts';
 import { History } from './features/history/history.tsx';
 import { Models } from './features/models/models.tsx';
 import { headlineOf, type HeadlineText, UNREACHABLE } from './features/overview/headline.tsx';
 import { Overview } from './features/overview/overview.tsx';
 import { upstreamList } from './features/overview/upstream-list.ts';
-import { Palette } from './features/palette/palette.tsx';
 import { Provider } from './features/providers/provider.tsx';
 import { Providers, type ProvidersView } from './features/providers/providers.tsx';
 import { feedLabels } from './features/requests/request-text.ts';
@@ -26,13 +23,10 @@ import { type WindowContent, WindowContext } from './window-context.ts';
 interface LiveProps extends Pick<WindowContent, 'data' | 'frozenAt' | 'control' | 'settings'> {
   readonly inglenook: Inglenook;
   readonly route: Route;
-  readonly isSearching: boolean;
-  readonly onSearched: () => void;
 }
 
 export function Live(props: LiveProps) {
   const { inglenook, route: address, data, frozenAt, control, settings } = props;
-  const { isSearching, onSearched } = props;
   const details = useOpenRequest(address);
   const { page: route, open } = details;
   usePageFocus(route.page === 'provider' ? hashOf(route) : route.page);
@@ -43,7 +37,6 @@ export function Live(props: LiveProps) {
   const [opened, setOpened] = useState<string | null>(null);
   const looked = openedBy(route, opened);
   if (looked !== opened) setOpened(looked);
-  const conversation = useConversation(inglenook.sendChat);
   const now = useNow(data, frozenAt);
   const list = upstreamList(data, now);
   const isDemo = data.app.demo !== undefined;
@@ -52,9 +45,13 @@ export function Live(props: LiveProps) {
   return (
     <WindowContext value={{ ...inglenook, data, now, frozenAt, control, settings }}>
       {route.page === 'overview' && (
-        <Overview {...{ list, headline }} isHeld={details.id !== null} onSelect={select} />
+        <Overview
+          {...{ list, headline }}
+          isTrying={route.isTrying === true}
+          isHeld={details.id !== null}
+          onSelect={select}
+        />
       )}
-      {route.page === 'chat' && <Chat conversation={conversation} />}
       {route.page === 'providers' && (
         <Providers
           filter={route.filter}
@@ -81,7 +78,6 @@ export function Live(props: LiveProps) {
           {control && <About opened={route.section} />}
         </>
       )}
-      {isSearching && <Palette list={list} onNewChat={conversation.clear} onClose={onSearched} />}
       {route.page !== 'requests' && (
         <OpenRequest details={details} labels={feedLabels(data)} rows={data.requests} />
       )}

@@ -10,8 +10,8 @@ import type { Stack } from './features/history/history-model.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-standing.ts';
 
 export type Route =
-  | { readonly page: 'overview' }
-  | { readonly page: 'chat' }
+  /** `isTrying`: the prompt of "Try it" gets the focus. */
+  | { readonly page: 'overview'; readonly isTrying?: boolean }
   /** `dialog`: the one to open: adds a machine to this gateway, or joins this machine to another. */
   | {
       readonly page: 'providers';
@@ -40,7 +40,8 @@ export function routeOf(hash: string): Route {
   }
   if (page === 'add' || page === 'join') return { page: 'providers', filter: 'all', dialog: page };
   if (page === 'providers') return providersRoute(detail ?? '');
-  if (page === 'chat' || page === 'models') return { page };
+  if (page === 'models') return { page };
+  if (page === 'try') return { page: 'overview', isTrying: true };
   if (page === 'history') {
     const range = HISTORY_RANGES.find((each) => each === detail) ?? null;
     return query === STACKED_BY_MODEL ? { page, range, stack: 'model' } : { page, range };
@@ -96,9 +97,7 @@ function historyHash(range: HistoryRange | null, stack: Stack = 'upstream'): str
 export function hashOf(route: Route): string {
   switch (route.page) {
     case 'overview':
-      return '#/';
-    case 'chat':
-      return '#/chat';
+      return route.isTrying === true ? '#/try' : '#/';
     case 'settings':
       return ['#/settings', route.section, route.field].filter(Boolean).join('/');
     case 'providers':
@@ -117,10 +116,12 @@ export function hashOf(route: Route): string {
   }
 }
 
-/** The pages in the order of their tabs; the number of each is its key. */
+/** Where a first prompt is tried. */
+export const TRY_IT = hashOf({ page: 'overview', isTrying: true });
+
+/** The pages in the order of their tabs. */
 export const TABS = [
   { page: 'overview', hash: hashOf({ page: 'overview' }) },
-  { page: 'chat', hash: hashOf({ page: 'chat' }) },
   { page: 'providers', hash: hashOf({ page: 'providers', filter: 'all' }) },
   { page: 'requests', hash: hashOf({ page: 'requests', filter: 'all' }) },
   { page: 'models', hash: hashOf({ page: 'models' }) },

@@ -2,7 +2,7 @@ import type { AskedModels } from '#shared/models.ts';
 import type { HistoryRange, HistoryReport } from '#shared/usage.ts';
 import { createAccess } from './access.ts';
 import { createAgent } from './agent.ts';
-import { createChat } from './chat.ts';
+import { createAsk } from './ask.ts';
 import { createCaller, createClient } from './client.ts';
 import { createControl } from './control.ts';
 import { followFeed } from './feed.ts';
@@ -59,7 +59,7 @@ export function connectInglenook(page: Window) {
     store,
     retryNow: pause.skip,
     actions,
-    sendChat: createChat(client),
+    ask: createAsk(client),
     registry: createProviders(caller),
     agent,
     access: createAccess(client, caller, noteSession),

@@ -2,7 +2,6 @@ const LANGUAGE = 'en-GB';
 const COUNT = new Intl.NumberFormat(LANGUAGE);
 const COMPACT = new Intl.NumberFormat(LANGUAGE, { notation: 'compact', maximumFractionDigits: 1 });
 const DAY = new Intl.DateTimeFormat(LANGUAGE, { day: 'numeric', month: 'short' });
-const DATE = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium', timeZone: 'UTC' });
 const CLOCK = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' });
 const PLURAL = new Intl.PluralRules(LANGUAGE);
 const LIST = new Intl.ListFormat(LANGUAGE);
@@ -58,9 +57,6 @@ export function formatMemoryOf(usedBytes: number, totalBytes: number): string {
 
 /** Wall-clock time of day, `14:31:07`. */
 export const formatClock = (epochMs: number): string => CLOCK.format(epochMs);
-
-/** A day without a time, from ISO 8601: `2 Jul 2026`. */
-export const formatDate = (isoDay: string): string => DATE.format(Date.parse(isoDay));
 
 /** Time of day, with the date if it is not today: `18 Nov, 14:31:07`. */
 export function formatMoment(epochMs: number, nowMs: number): string {

@@ -3,12 +3,10 @@
  * directory with the same shape, chosen here.
  */
 export * from './en/about.tsx';
-export * from './en/chat.ts';
 export * from './en/history.tsx';
 export * from './en/joining.tsx';
 export * from './en/models.ts';
 export * from './en/overview.tsx';
-export * from './en/palette.ts';
 export * from './en/providers.tsx';
 export * from './en/reasons.ts';
 export * from './en/requests.tsx';

@@ -2,15 +2,12 @@ import { type Route, TABS } from '../route.ts';
 import * as t from '../text/t.ts';
 import { CopyButton } from './buttons.tsx';
 
-const IS_MAC = /Mac OS X/.test(navigator.userAgent);
-
 interface HeaderProps {
   readonly route: Route;
   readonly baseUrl: string | null;
-  readonly onSearch: () => void;
 }
 
-export function Header({ route, baseUrl, onSearch }: HeaderProps) {
+export function Header({ route, baseUrl }: HeaderProps) {
   const current = route.page === 'provider' ? 'providers' : route.page;
   return (
     <header className="header">
@@ -25,9 +22,6 @@ export function Header({ route, baseUrl, onSearch }: HeaderProps) {
           </a>
         ))}
       </nav>
-      <button type="button" className="button search-button" onClick={onSearch}>
-        {t.palette.open} <kbd>{t.palette.keys[IS_MAC ? 'mac' : 'other']}</kbd>
-      </button>
       {baseUrl !== null && (
         <div className="base-url">
           <span className="quiet base-url-label">{t.shell.baseUrl}</span>

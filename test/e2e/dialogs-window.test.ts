@@ -83,13 +83,6 @@ interface View {
 
 /** Those that follow another one may use what that has made. */
 const VIEWS: readonly View[] = [
-  {
-    name: 'the keys of the window',
-    async open(page) {
-      await page.locator('.upstream-card').first().waitFor();
-      await page.keyboard.press('?');
-    },
-  },
   { name: 'the set-up of an upstream', open: (page) => button(page, 'Set up Hosted B').click() },
   {
     name: 'a machine added',
@@ -143,14 +136,6 @@ const VIEWS: readonly View[] = [
     async open(page) {
       await at(page, `#/requests?model=${MODEL}&machine=${ID}&key=${KEY}`);
       await page.locator('.request-why', { hasText: 'Local · ' }).waitFor();
-    },
-  },
-  {
-    name: 'the model of the chat',
-    part: '.chat-head',
-    async open(page) {
-      await at(page, '#/chat');
-      await page.getByRole('combobox', { name: 'Model' }).fill(MODEL);
     },
   },
 ];

@@ -10,6 +10,8 @@ const focused = (page: Page) =>
     return `${at?.tagName.toLowerCase()} ${at?.textContent.trim()}`;
   });
 
+const go = (page: Page, hash: string) => page.evaluate((to) => void (location.hash = to), hash);
+
 async function openOverview() {
   const demo = await startDemo();
   const page = await openPage(demo.link);
@@ -23,15 +25,13 @@ test('the focus goes to the heading of a new page, however it was opened', async
   await page.getByRole('link', { name: 'Requests', exact: true }).focus();
   await page.keyboard.press('Enter');
   await expect.poll(() => focused(page)).toBe('h1 Requests');
-  await page.keyboard.press('6');
+  await go(page, '#/history');
   await expect.poll(() => focused(page)).toBe('h1 History');
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('models');
-  await page.keyboard.press('Enter');
+  await go(page, '#/models');
   await expect.poll(() => focused(page)).toBe('h1 Models');
   await page.goBack();
   await expect.poll(() => focused(page)).toBe('h1 History');
-  await page.keyboard.press('1');
+  await go(page, '#/');
   await page.getByRole('link', { name: 'All requests' }).first().focus();
   await page.keyboard.press('Enter');
   await expect.poll(() => focused(page)).toBe('h1 Requests');
@@ -39,14 +39,14 @@ test('the focus goes to the heading of a new page, however it was opened', async
   expect(await heading.evaluate((it) => getComputedStyle(it).outlineStyle)).toBe('none');
 });
 
-test('the Tab key goes from the heading into the page, and a page with a field of its own focuses that', async () => {
+test('the Tab key goes from the heading into the page, and the address of “Try it” focuses its prompt', async () => {
   const { page } = await openOverview();
-  await page.keyboard.press('4');
+  await go(page, '#/requests');
   await expect.poll(() => focused(page)).toBe('h1 Requests');
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.closest('main') !== null)).toBe(true);
-  await page.evaluate(() => void (location.hash = '#/chat'));
-  await page.waitForFunction(() => document.activeElement?.matches('textarea'));
+  await go(page, '#/try');
+  await page.waitForFunction(() => document.activeElement?.matches('.try-it input'));
 });
 
 test('a filter keeps the focus, and so does the row whose details are closed', async () => {
@@ -54,12 +54,12 @@ test('a filter keeps the focus, and so does the row whose details are closed', a
   const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
   const headers = { 'content-type': 'application/json' };
   await (await fetch(`${demo.baseUrl}/chat/completions`, { method: 'POST', headers, body })).text();
-  await page.keyboard.press('4');
+  await go(page, '#/requests');
   const filter = page.getByRole('link', { name: /^Failed/ }).first();
   await filter.focus();
   await page.keyboard.press('Enter');
   expect(await filter.evaluate((it) => it === document.activeElement)).toBe(true);
-  await page.keyboard.press('1');
+  await go(page, '#/');
   const row = page.locator('.request').first();
   await row.focus();
   const id = await row.getAttribute('data-id');

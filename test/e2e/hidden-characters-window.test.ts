@@ -60,7 +60,6 @@ test('no page of the dashboard shows a hidden character of a name from outside',
     ['requests', 'Hosted A'],
     [`requests/${requestId}`, 'gnp.exe'],
     ['history', 'History'],
-    ['chat', 'Chat'],
     ['settings/about', 'Inglenook'],
   ] as const) {
     await page.goto(`${origin}/#/${path}`);

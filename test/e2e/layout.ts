@@ -71,8 +71,7 @@ function textBoxes(): TextBox[] {
     return box;
   };
   const root = document.querySelector('dialog:modal') ?? document.body;
-  const over =
-    'option, .waterfall, [role="tooltip"], .header, .banner, .composer, .unseen, .skip-link';
+  const over = 'option, .waterfall, [role="tooltip"], .header, .banner, .unseen, .skip-link';
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   const boxes: TextBox[] = [];

@@ -39,26 +39,3 @@ test('a hosted upstream is put first for an hour, stays so over a reload, and is
   expect((await chat(new URL(host.controlLink()).origin)).upstream).toBe('local');
   await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();
 });
-
-test('the palette puts a hosted upstream first and back, and not while no money may be spent', async () => {
-  const { host, page } = await started();
-  await page.getByRole('heading', { name: 'Latest requests' }).waitFor();
-  const run = async (text: string) => {
-    await page.keyboard.press('Control+k');
-    const dialog = page.getByRole('dialog', { name: 'Search' });
-    await dialog.getByRole('textbox').fill(text);
-    await dialog.getByRole('button', { name: text }).waitFor();
-    await page.keyboard.press('Enter');
-    await dialog.getByText('Done.').waitFor();
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-  };
-  await run('Try Acme first for an hour');
-  expect((await chat(new URL(host.controlLink()).origin)).upstream).toBe('hosted_b');
-  await run('Turn on Local only');
-  expect((await chat(new URL(host.controlLink()).origin)).upstream).toBe('local');
-  await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();
-  await run('End “Acme first”');
-  await page.getByText(/^First for/).waitFor({ state: 'detached' });
-  expect(await page.getByRole('button', { name: /Try first/ }).count()).toBe(0);
-});

@@ -23,7 +23,6 @@ const WIDTHS = [1280, 1024, 768, 390, 320];
 /** Each page, and what it shows once all it reads is there. */
 const PAGES = [
   ['#/', '.upstream-card'],
-  ['#/chat', 'textarea'],
   ['#/providers', '.provider'],
   [`#/providers/prv_${'7'.padStart(32, '0')}`, 'h2'],
   ['#/requests', '.request >> nth=5'],

@@ -41,37 +41,6 @@ async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
   onTestFinished(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 }
 
-test('the palette pauses and resumes this machine, and leads to joining a gateway, by keys alone', async () => {
-  const { host } = await startMachine();
-  const page = await openPage(host.controlLink());
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  const first = page.locator('.palette button').first();
-  const saying = page.locator('.palette-said');
-  const close = async () => {
-    await page.keyboard.press('Escape');
-    // Until it is closed, Ctrl+K closes it too.
-    await page.locator('.palette').waitFor({ state: 'detached' });
-  };
-  const choose = async (query: string, entry: string) => {
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type(query);
-    await expect.poll(() => first.innerText()).toContain(entry);
-    await page.keyboard.press('Enter');
-  };
-  await choose('pause this', 'Pause this machine');
-  await saying.getByText('This machine is paused.').waitFor();
-  await close();
-  await choose('resume', 'Resume this machine');
-  await saying.getByText('This machine takes requests.').waitFor();
-  await close();
-  await choose('add a m', 'Add a machine');
-  await page.getByRole('dialog', { name: 'Add a machine' }).waitFor();
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await choose('join a', 'Join a gateway…');
-  await page.getByLabel(/^Paste the join command/).waitFor();
-});
-
 test('the owner pauses and resumes this machine, and the focus stays with the button', async () => {
   const { host } = await startMachine();
   const page = await openProviders(host);

@@ -14,10 +14,9 @@ import {
   whoOf,
   whyOf,
 } from '../../renderer/features/requests/request-text.ts';
-import { servedModel } from '../../renderer/features/requests/code-sample.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
-import { attempt, missing, request, upstream } from './builders.ts';
+import { attempt, request, upstream } from './builders.ts';
 import { handedOver, hedgeWon } from './request-builders.ts';
 
 const upstreams = [upstream('local'), upstream('hosted_a')];
@@ -166,11 +165,6 @@ describe('addresses of the pages on requests', () => {
     expect(routeOf('#/settings/no-such')).toEqual({ page: 'settings', section: null });
     expect(routeOf('#/requests?odd=1')).toEqual({ page: 'requests', filter: 'all' });
   });
-});
-
-test('the first request names a model that is there, or none where none is known', () => {
-  expect(servedModel([missing('local'), upstream('hosted_a')])).toBe('hosted_a-model');
-  expect(servedModel([missing('local')])).toBe(null);
 });
 
 describe('the app of a request', () => {

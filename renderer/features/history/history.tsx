@@ -7,7 +7,7 @@ import {
 } from '#shared/usage.ts';
 import { firstTokenMsOfRequest } from '#shared/live.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
-import { hashOf } from '../../route.ts';
+import { hashOf, TRY_IT } from '../../route.ts';
 import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Fact, type FactText, Unreadable } from '../../ui/facts.tsx';
@@ -125,9 +125,8 @@ function Sums({ report }: { readonly report: HistoryReport }) {
         <div className="history-empty">
           <h2>{words.nothing(range)}</h2>
           <p className="quiet">
-            {words.nothingText((text) => (
-              <a href={hashOf({ page: 'chat' })}>{text}</a>
-            ))}
+            Requests, tokens and cost appear here minute by minute once an app sends one.{' '}
+            <a href={TRY_IT}>Try a prompt</a>
           </p>
         </div>
       )}

@@ -5,12 +5,13 @@ import { formatCompact } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { feedLabels } from '../requests/request-text.ts';
-import { FirstRequest } from '../requests/code-sample.tsx';
+import { FirstRequest } from '../requests/first-request.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
 import { FirstRun } from '../setup/first-run.tsx';
 import { Headline, type HeadlineText } from './headline.tsx';
 import { isUnconfigured, type UpstreamList } from './upstream-list.ts';
+import { TryIt } from './try-it.tsx';
 import { UpstreamTrack } from './upstream-track.tsx';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { Fact } from '../../ui/facts.tsx';
@@ -21,6 +22,7 @@ import { barsOf, moneyText, netSavedNano } from '../history/history-model.ts';
 interface OverviewProps {
   readonly list: UpstreamList;
   readonly headline: HeadlineText;
+  readonly isTrying: boolean;
   /** True while details are open: the list behind them does not move. */
   readonly isHeld: boolean;
   readonly onSelect: (row: RequestRow) => void;
@@ -28,7 +30,7 @@ interface OverviewProps {
 
 const SHOWN_ROWS = 8;
 
-export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
+export function Overview({ list, headline, isTrying, isHeld, onSelect }: OverviewProps) {
   const { data } = useWindow();
   const bare = isUnconfigured(list) && data.requests.length === 0;
   // The first-run card stays after the set-up, until the first request or until the page is left.
@@ -48,6 +50,7 @@ export function Overview({ list, headline, isHeld, onSelect }: OverviewProps) {
       )}
       {leads && <FirstRun />}
       <UpstreamTrack list={list} />
+      {!bare && <TryIt isAimedAt={isTrying} />}
       {!leads && <Today />}
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">

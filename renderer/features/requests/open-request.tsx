@@ -4,7 +4,7 @@ import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
-import { Button, CodeLine, CopyButton } from '../../ui/buttons.tsx';
+import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { Fact } from '../../ui/facts.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
@@ -22,9 +22,6 @@ import {
   wholeNameOf,
   whoOf,
 } from './request-text.ts';
-import { bugReportOf } from './bug-report.ts';
-import { CodeSample } from './code-sample.tsx';
-import { codeSamples } from './code-samples.ts';
 import { elapsedOf, isSkip } from './waterfall.tsx';
 import { reasonText } from '../../text/reason-text.ts';
 
@@ -42,7 +39,6 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
   const isOpen = (row: RequestRow) => row.id === id;
   const inList = rows.find(isOpen);
   const { row, note } = useOneRequest(requests, id, inList ?? data.requests.find(isOpen));
-  const names = labelsWith(row, labels);
 
   // Its neighbours are known once the list reaches back to it.
   const isAtEnd = id !== null && (inList === undefined || inList === rows.at(-1));
@@ -77,20 +73,10 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
       {row === null ? (
         <p className="story">{note ?? words.reading}</p>
       ) : (
-        <Details row={row} labels={names} elapsedMs={elapsedOf(row, serverNow)} />
+        <Details row={row} labels={labelsWith(row, labels)} elapsedMs={elapsedOf(row, serverNow)} />
       )}
       <h3>{words.id}</h3>
       <CodeLine text={id} what={words.theId} />
-      {row !== null && (
-        <p className="row bug-report">
-          <CopyButton
-            text={bugReportOf(row, names, data.app.version)}
-            what={words.report}
-            isNamed
-          />{' '}
-          <span className="quiet">{words.reportNote}</span>
-        </p>
-      )}
     </Modal>
   );
 }
@@ -165,7 +151,6 @@ function Title({ row, serverNow }: { readonly row: RequestRow; readonly serverNo
 }
 
 function Details({ row, labels, elapsedMs }: DetailsProps) {
-  const { baseUrl } = useWindow().data.app;
   const { endpoint, model, stream, caller, key: name, tokens, status, state } = row;
   const amount = tokens === null ? amountOf(row) : t.usage.tokens(tokens);
   const answer = [stream ? words.streamed : '', amount].filter(Boolean).join(', ');
@@ -185,8 +170,6 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
     { label: words.from, value: address },
     { label: words.app, value: userAgent, isWide: true },
   ];
-  // As it came, but for its prompt.
-  const request = { baseUrl, endpoint, model, stream, needsKey: key !== null };
   return (
     <>
       <p className="story">{t.story.whole(storyOf(row, labels))}</p>
@@ -197,8 +180,6 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
       <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
       <h3>{words.reason}</h3>
       <CodeLine text={row.fallbackReason} what={words.theReason} />
-      {codeSamples(request) !== null && <h3>{words.code}</h3>}
-      <CodeSample request={request} />
     </>
   );
 }

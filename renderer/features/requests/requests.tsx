@@ -17,10 +17,9 @@ import { COLLATOR } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { Filters, Select } from '../../ui/fields.tsx';
-import { SEARCH_KEY, useShortcuts } from '../../ui/shortcuts.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type Labels, labelsOf, machineName } from './request-text.ts';
-import { FirstRequest } from './code-sample.tsx';
+import { FirstRequest } from './first-request.tsx';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
 import { RequestList } from './request-list.tsx';
@@ -109,7 +108,6 @@ interface RequestNarrowingProps {
 
 function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProps) {
   const search = useRef<HTMLInputElement>(null);
-  useShortcuts({ [SEARCH_KEY]: () => search.current?.focus() });
   useEffect(() => {
     // The address can change without the field, as with the Back button.
     if (search.current && search.current.value !== (by.text ?? '')) {

@@ -5,7 +5,6 @@ import { formatSpan } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Switch } from '../../ui/fields.tsx';
 import { chosenOf, type Draft, isHidden, isOn, textOf, valueOf } from './draft.ts';
-import type { ListPrice } from '../setup/list-prices.ts';
 import type { Field, Section } from './settings-table.ts';
 
 interface SettingFieldProps {
@@ -13,8 +12,6 @@ interface SettingFieldProps {
   readonly draft: Draft | undefined;
   readonly error: string | null;
   readonly disabled: boolean;
-  /** Of the upstream's service and model; null if it is not known. */
-  readonly listed: ListPrice | null;
   readonly onDraft: (draft: Draft) => void;
 }
 
@@ -142,11 +139,9 @@ const INPUT_MODES: Readonly<Partial<Record<Field['kind'], 'url' | 'numeric' | 'd
   celsius: 'numeric',
 };
 
-function Note({ field, draft, error, listed, held }: PartProps) {
+function Note({ field, draft, error, held }: PartProps) {
   if (error !== null) return error;
   if (held) return words.held(<code>{field.env}</code>);
-  const price = draft === undefined ? listedWords(field, listed) : null;
-  if (price !== null) return price;
   const isLeft = draft === null && field.kind !== 'choice';
   const later = field.restart ? words.afterRestart : '';
   const hidden = isHidden(field) && isSaved(field);
@@ -176,19 +171,6 @@ export function sourceWords(field: Pick<Field, 'value' | 'source' | 'kind'>): st
       return assertNever(source, 'source');
   }
 }
-
-/** Where and when the saved price stood; null for other values. */
-function listedWords({ key, value, source }: Field, listed: ListPrice | null): string | null {
-  const price = PRICES[key];
-  if (listed === null || price === undefined || source !== 'file') return null;
-  return value === listed[price] ? words.sources.listed(listed.readOn, listed.source) : null;
-}
-
-const PRICES: Readonly<Record<string, 'input' | 'output' | 'cached'>> = {
-  priceInput: 'input',
-  priceOutput: 'output',
-  priceCached: 'cached',
-};
 
 const isSaved = ({ source }: Pick<Field, 'source'>): boolean =>
   source === 'file' || source === 'keychain';

@@ -9,7 +9,6 @@ import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { Form } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
-import { savedListPrice } from '../setup/hosted-form.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
 import {
@@ -150,7 +149,7 @@ interface SectionFieldsProps {
 /** The essentials, and what few people set behind "More", in groups. */
 function SectionFields(props: SectionFieldsProps) {
   const { section, found, aimedField, isMoreOpen, drafts, outcome, onDraft } = props;
-  const { control, settings } = useWindow();
+  const { control } = useWindow();
   const details = useRef<HTMLDetailsElement>(null);
   const { essential, more } = arrangedFields({ ...section, fields: found });
   const refused = outcome?.kind === 'refused' ? outcome : null;
@@ -176,7 +175,6 @@ function SectionFields(props: SectionFieldsProps) {
               : null
           }
           disabled={!control}
-          listed={savedListPrice(settings, section.id)}
           onDraft={(draft) => onDraft(field, draft)}
         />
       ))}

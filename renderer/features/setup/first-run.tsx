@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { hashOf } from '../../route.ts';
+import { TRY_IT } from '../../route.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { EngineChoice } from './engine-choice.tsx';
@@ -36,14 +36,14 @@ export function FirstRun() {
   );
 }
 
-/** The link to the chat after the set-up; focused after a click, so that Enter continues. */
+/** The link to a first prompt after the set-up; focused after a click, so that Enter continues. */
 function FirstMessage({ isFocused }: { readonly isFocused: boolean }) {
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => {
     if (isFocused) link.current?.focus();
   }, [isFocused]);
   return (
-    <a ref={link} className="button" data-primary href={hashOf({ page: 'chat' })}>
+    <a ref={link} className="button" data-primary href={TRY_IT}>
       {words.message}
     </a>
   );

@@ -1,14 +1,12 @@
 import { useEffect, useId, useState } from 'react';
 import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
-import type { SettingsState } from '../../api/window-state.ts';
 import { baseUrlsFor, completeBaseUrl } from '../../text/address.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import * as t from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText, Form, Select, TextField } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
-import { type ListPrice, listPriceOf } from './list-prices.ts';
 import { costHint, TestResult, useTest } from './upstream-test.tsx';
 
 /** Debounce, so that a typed key does not trigger a request per letter. */
@@ -74,7 +72,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
   // The address to which the key is sent; empty while unknown.
   const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
-  const price = usePrice(preset, chosen);
+  const [price, setPrice] = useState<Price>({ input: '', output: '' });
 
   const tested = async (): Promise<void> => {
     if (await test.run()) onWorks?.();
@@ -119,7 +117,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
         placeholder={labelFor(preset, baseUrl)}
         onChange={setGivenName}
       />
-      {isPaid(preset) && <PriceFields {...price} />}
+      {isPaid(preset) && <PriceFields price={price} onType={setPrice} />}
       <div className="row">
         <ControlButton type="submit" data-primary disabled={!control || !isAsking || chosen === ''}>
           {words.save}
@@ -138,62 +136,35 @@ const onlyIn = (list: ModelList | null): string =>
 
 type Price = Readonly<Record<'input' | 'output', string>>;
 
-/** What a million tokens cost, as the owner typed it, or else as the service lists it. */
-function usePrice({ name }: Preset, model: string) {
-  const { settings } = useWindow();
-  const [typed, type] = useState<Price | null>(null);
-  const listed = typed === null && isInDollars(settings) ? listPriceOf(name, model) : null;
-  const { input = '', output = '' } = listed ?? {};
-  return { text: typed ?? { input: String(input), output: String(output) }, listed, type };
-}
-
-type EnteredPrice = ReturnType<typeof usePrice>;
-
-function priceSettings({ text, listed }: Pick<EnteredPrice, 'text' | 'listed'>) {
-  return {
-    ...(text.input.trim() !== '' && { priceInput: amountOf(text.input) }),
-    ...(text.output.trim() !== '' && { priceOutput: amountOf(text.output) }),
-    ...(listed !== null && { priceCached: listed.cached }),
-  };
-}
-
 /** What a million tokens cost; without it, nothing is counted as spent. */
-function PriceFields({ text, listed, type }: EnteredPrice) {
-  const note = useId();
+const priceSettings = ({ input, output }: Price) => ({
+  ...(input.trim() !== '' && { priceInput: amountOf(input) }),
+  ...(output.trim() !== '' && { priceOutput: amountOf(output) }),
+});
+
+interface PriceFieldsProps {
+  readonly price: Price;
+  readonly onType: (price: Price) => void;
+}
+
+function PriceFields({ price, onType }: PriceFieldsProps) {
   const field = (label: string, key: keyof Price) => (
     <TextField
       label={label}
-      value={text[key]}
+      value={price[key]}
       placeholder={words.priceExamples[key]}
       inputMode="decimal"
-      onChange={(typed) => type({ ...text, [key]: typed })}
+      onChange={(typed) => onType({ ...price, [key]: typed })}
     />
   );
   return (
-    <fieldset className="setup-price" aria-describedby={note}>
+    <fieldset className="setup-price">
       <legend>{words.price}</legend>
       {field(words.priceInput, 'input')}
       {field(words.priceOutput, 'output')}
-      <p className="quiet" id={note}>
-        {listed !== null &&
-          words.listed(listed.readOn, listed.source, listed.cached?.toString() ?? null)}
-      </p>
     </fieldset>
   );
 }
-
-/** The list price of the saved model; null if it is not known, or not in the owner's currency. */
-export function savedListPrice(settings: SettingsState, id: string): ListPrice | null {
-  if (settings.kind !== 'read' || !isInDollars(settings)) return null;
-  const { baseUrl, model } = settings.view[id] ?? {};
-  const preset = PRESETS.find((each) => each.baseUrl !== null && each.baseUrl === baseUrl?.value);
-  const name = model?.value;
-  return preset === undefined || typeof name !== 'string' ? null : listPriceOf(preset.name, name);
-}
-
-/** List prices are in dollars; the owner may count in another currency. */
-const isInDollars = (settings: SettingsState): boolean =>
-  settings.kind === 'read' && settings.view['gateway']?.['currency']?.value === 'USD';
 
 /** Text that is no number is sent as it is, and the gateway says what is allowed. */
 function amountOf(text: string): number | string {

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react';
 import type { HistoryRange } from '#shared/usage.ts';
 import { counted, type Forms } from '../format.ts';
 
@@ -11,12 +10,6 @@ export const history = {
   range: 'Range',
   ranges: { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
   nothing: (range: HistoryRange) => `No requests in the last ${range}`,
-  nothingText: (chat: (text: string) => ReactNode) => (
-    <>
-      Requests, tokens, speed and cost appear here minute by minute once an app sends one. Try one
-      in {chat('Chat')}.
-    </>
-  ),
   answers: 'Answers',
   stackedBy: 'Stacked by',
   stacks: { upstream: 'By upstream', model: 'By model' },

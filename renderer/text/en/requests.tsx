@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react';
 import { counted, formatCount, formatList } from '../format.ts';
 import { TIMES, TOKENS } from './nouns.ts';
 
@@ -22,7 +21,7 @@ export const requests = {
   kept: 'Inglenook keeps the last 1,000 answered requests and the last 1,000 that failed or were cancelled. It never stores prompts or answers.',
   showAll: 'Show all',
   search: 'Search requests',
-  searchHint: 'Id, model, app, error ( / )',
+  searchHint: 'Id, model, app, error',
   facets: {
     upstream: { label: 'Upstream', all: 'All upstreams' },
     machine: { label: 'Machine', all: 'All machines' },
@@ -32,20 +31,6 @@ export const requests = {
   },
   newRows: (count: number) => `${formatCount(count)} new · Show`,
   noModel: 'no model named',
-  first: {
-    title: 'No requests yet',
-    text: (chat: (text: string) => ReactNode) => (
-      <>
-        Point a client at the base URL, send a message in {chat('Chat')}, or try one from a
-        terminal.
-      </>
-    ),
-  },
-  samples: {
-    language: 'Language',
-    languages: { curl: 'curl', python: 'Python', typescript: 'TypeScript' },
-    what: (language: string) => `${language} code`,
-  },
   axis: { ticks: ['0', '1 s', '5 s', '30 s', '2 min'] },
   legend: {
     label: 'What the bars mean',
@@ -126,9 +111,6 @@ export const requestDetails = {
   reading: 'Loading…',
   id: 'Request id',
   theId: 'request id',
-  report: 'as bug report',
-  reportNote: 'No prompt, no answer, no key.',
-  code: 'Send one like it',
   answeredBy: 'Answered by',
   endpoint: 'Endpoint',
   model: 'Requested model',

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { counted, formatCount, formatDate } from '../format.ts';
+import { counted, formatCount } from '../format.ts';
 import { FAILURES, MACHINES, KEYS } from './nouns.ts';
 
 export const settings = {
@@ -17,8 +17,6 @@ export const settings = {
     file: 'set here',
     secretFile: 'in a file',
     keychain: 'in the keychain',
-    listed: (day: string, source: string) =>
-      `As listed on ${formatDate(day)} (${source}), per million tokens.`,
     notSet: 'not set',
     default: 'default',
   },

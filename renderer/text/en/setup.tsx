@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { counted, formatCount, formatDate } from '../format.ts';
+import { counted, formatCount } from '../format.ts';
 import { TOKENS } from './nouns.ts';
 
 export const setup = {
@@ -52,8 +52,6 @@ export const setup = {
     priceInput: 'Input price',
     priceOutput: 'Output price',
     priceExamples: { input: '0.15', output: '0.60' },
-    listed: (day: string, source: string, cached: string | null) =>
-      `As listed on ${formatDate(day)} (${source})${cached === null ? '' : `; cached input ${cached}`}. Change it if you pay another.`,
     key: 'API key',
     optionalKey: 'API key (if required)',
     keysAt: (place: ReactNode) => <>Create one at {place}. </>,

@@ -10,7 +10,6 @@ export const shell = {
   tabs: {
     label: 'Pages',
     overview: 'Overview',
-    chat: 'Chat',
     providers: 'Machines',
     requests: 'Requests',
     models: 'Models',
@@ -64,22 +63,6 @@ export const shell = {
       'To change settings too, run this on the gateway’s machine. It opens the dashboard, signed in:',
     command: 'command',
     waits: 'Checks again every few seconds.',
-  },
-  keyboard: {
-    title: 'Keyboard',
-    keys: {
-      moves: ['↑', '↓', 'Page Up', 'Page Down', 'Home', 'End'],
-      open: ['Enter'],
-      turn: ['←', '→'],
-      close: ['Esc'],
-    },
-    palette: 'Search pages, upstreams, machines, settings and actions',
-    search: 'Search requests',
-    moves: 'Move in the list of requests',
-    open: 'Open the request',
-    turn: 'Newer or older request, while one is open',
-    close: 'Close what is open',
-    help: 'This list',
   },
   errors: {
     brokenAnswer: 'The gateway’s answer was cut off.',

@@ -1,0 +1,54 @@
+import { visible } from '#shared/visible.ts';
+import { type Client, jsonBody, NO_ANSWER, refusalOf } from './client.ts';
+import { readEvents } from './sse.ts';
+
+interface AskListener {
+  readonly onHeaders: (headers: Headers) => void;
+  /** `isThought` for the reasoning that some models stream before their answer. */
+  readonly onText: (text: string, isThought: boolean) => void;
+}
+
+/** Asks as any app would. Resolves with an error message; with null once the answer is complete, or was stopped. */
+export type Ask = (
+  prompt: string,
+  listener: AskListener,
+  signal: AbortSignal,
+) => Promise<string | null>;
+
+const CUT_OFF = 'The answer was cut off.';
+
+export function createAsk({ request }: Pick<Client, 'request'>): Ask {
+  return async (prompt, { onHeaders, onText }, signal) => {
+    const body = { messages: [{ role: 'user', content: prompt }], stream: true };
+    try {
+      const response = await request('/v1/chat/completions', { ...jsonBody('POST', body), signal });
+      onHeaders(response.headers);
+      if (!response.ok) return (await refusalOf(response)).message;
+      let problem: string | null = CUT_OFF;
+      if (response.body === null) return problem;
+      await readEvents(response.body, (data) => {
+        if (data === '[DONE]') {
+          if (problem === CUT_OFF) problem = null;
+          return;
+        }
+        const { error, choices } = JSON.parse(data) as Chunk;
+        if (error) problem = typeof error.message === 'string' ? visible(error.message) : CUT_OFF;
+        const { content, reasoning_content, reasoning } = choices?.[0]?.delta ?? {};
+        if (content) onText(content, false);
+        else if (reasoning_content || reasoning) onText('', true);
+      });
+      return problem;
+    } catch {
+      return signal.aborted ? null : NO_ANSWER.message;
+    }
+  };
+}
+
+interface Chunk {
+  readonly error?: { readonly message?: unknown } | null;
+  readonly choices?: readonly {
+    readonly delta?: Readonly<
+      Partial<Record<'content' | 'reasoning_content' | 'reasoning', string | null>>
+    >;
+  }[];
+}

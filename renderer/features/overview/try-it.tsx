@@ -1,0 +1,119 @@
+import { useEffect, useRef, useState } from 'react';
+import { withMachineNames } from '#shared/machine-names.ts';
+import { parseFallbackReason } from '#shared/reasons.ts';
+import { hashOf } from '../../route.ts';
+import { predicateText } from '../../text/reason-text.ts';
+import { Button } from '../../ui/buttons.tsx';
+import { ErrorText, Form } from '../../ui/fields.tsx';
+import { useWindow } from '../../window-context.ts';
+import { feedLabels, type Labels, placeName } from '../requests/request-text.ts';
+
+/** One prompt and its answer, gone with the page. `isAimedAt`: the address leads here. */
+export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
+  const { data, ask } = useWindow();
+  const [prompt, setPrompt] = useState('');
+  const [trial, setTrial] = useState<Trial | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const running = useRef<AbortController | null>(null);
+  const isRunning = trial?.state === 'waiting' || trial?.state === 'thinking';
+  useEffect(() => {
+    if (isAimedAt) field.current?.focus();
+  }, [isAimedAt]);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const send = async (): Promise<void> => {
+    const abort = new AbortController();
+    running.current = abort;
+    const change = (part: Partial<Trial>) => setTrial((now) => ({ ...(now ?? ASKED), ...part }));
+    setTrial(ASKED);
+    const listener = {
+      onHeaders: (headers: Headers) => change({ headers }),
+      onText: (text: string, isThought: boolean) =>
+        isThought
+          ? change({ state: 'thinking' })
+          : setTrial((now) => now && { ...now, text: now.text + text }),
+    };
+    const error = await ask(prompt, listener, abort.signal);
+    change({ state: abort.signal.aborted ? 'stopped' : 'ended', error });
+  };
+  const press = () => {
+    if (isRunning) running.current?.abort();
+    else if (prompt.trim() !== '') void send();
+  };
+
+  return (
+    <section className="panel try-it" aria-labelledby="try-it-title">
+      <Form onSend={press} className="row">
+        <h2 id="try-it-title">Try it</h2>
+        <input
+          ref={field}
+          aria-label="Prompt"
+          placeholder="Ask something, for example: Why is the sky blue?"
+          autoComplete="off"
+          value={prompt}
+          onChange={({ target }) => setPrompt(target.value)}
+        />
+        <Button type="submit" data-primary={!isRunning || undefined}>
+          {isRunning ? 'Stop' : 'Send'}
+        </Button>
+      </Form>
+      {trial !== null && <Answer {...{ trial }} labels={feedLabels(data)} />}
+    </section>
+  );
+}
+
+interface Trial {
+  readonly state: 'waiting' | 'thinking' | 'stopped' | 'ended';
+  readonly text: string;
+  /** Null until the upstream has begun to answer. */
+  readonly headers: Headers | null;
+  readonly error: string | null;
+}
+
+const ASKED: Trial = { state: 'waiting', text: '', headers: null, error: null };
+
+const SILENT: Readonly<Record<Trial['state'], string>> = {
+  waiting: 'Waiting for the first token…',
+  thinking: 'The model is thinking…',
+  stopped: 'Stopped.',
+  ended: 'The answer was empty.',
+};
+
+function Answer({ trial, labels }: { readonly trial: Trial; readonly labels: Labels }) {
+  const { state, text, headers, error } = trial;
+  const id = headers?.get('x-gateway-request-id') ?? null;
+  return (
+    <div className="try-it-answer" role="log" aria-label="Answer" aria-busy={state === 'waiting'}>
+      {text !== '' && <p>{text}</p>}
+      {text === '' && error === null && <p className="quiet">{SILENT[state]}</p>}
+      <ErrorText text={error === null ? null : withMachineNames(error, labels)} />
+      {headers !== null && (
+        <p className="quiet">
+          <strong>{answeredBy(headers, labels)}</strong> {passedBy(headers, labels)}{' '}
+          {id !== null && (
+            <a href={hashOf({ page: 'requests', filter: 'all', request: id })}>See the request</a>
+          )}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Who answered, from the headers that every app gets. */
+export function answeredBy(headers: Headers, labels: Labels): string {
+  const upstream = headers.get('x-gateway-upstream') ?? 'none';
+  return upstream === 'none'
+    ? 'No upstream answered.'
+    : `Answered by ${labels.get(upstream) ?? upstream}.`;
+}
+
+/** Why the upstreams before it did not. */
+export function passedBy(headers: Headers, labels: Labels): string {
+  return parseFallbackReason(headers.get('x-gateway-fallback-reason') ?? 'none')
+    .filter(({ reason }) => reason !== 'not_configured')
+    .map(
+      ({ upstream, provider, reason }) =>
+        `${placeName(upstream, provider, labels)} ${predicateText(reason)}.`,
+    )
+    .join(' ');
+}
