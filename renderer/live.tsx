@@ -66,7 +66,7 @@ export function Live(props: LiveProps) {
         <Requests details={details} filter={route.filter} by={route.by} onSelect={select} />
       )}
       {route.page === 'models' && <Models />}
-      {route.page === 'history' && <History range={route.range} stack={route.stack} />}
+      {route.page === 'history' && <History range={route.range} />}
       {route.page === 'settings' && (
         <>
           <Settings

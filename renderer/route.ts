@@ -6,7 +6,6 @@ import {
   type RequestFilter,
 } from '#shared/request-filter.ts';
 import { HISTORY_RANGES, type HistoryRange } from '#shared/usage.ts';
-import type { Stack } from './features/history/history-model.ts';
 import { PROVIDER_FILTERS, type ProviderFilter } from './features/providers/provider-standing.ts';
 
 export type Route =
@@ -26,8 +25,8 @@ export type Route =
       readonly request?: string;
     }
   | { readonly page: 'models' }
-  /** `range`: null for the one that shows most. `stack`: by what answers are stacked; without it, by upstream. */
-  | { readonly page: 'history'; readonly range: HistoryRange | null; readonly stack?: Stack }
+  /** `range`: null for the one that shows most. */
+  | { readonly page: 'history'; readonly range: HistoryRange | null }
   /** `section`: the one to open; null for none. `field`: the setting in it to go to. */
   | { readonly page: 'settings'; readonly section: string | null; readonly field?: string };
 
@@ -43,8 +42,7 @@ export function routeOf(hash: string): Route {
   if (page === 'models') return { page };
   if (page === 'try') return { page: 'overview', isTrying: true };
   if (page === 'history') {
-    const range = HISTORY_RANGES.find((each) => each === detail) ?? null;
-    return query === STACKED_BY_MODEL ? { page, range, stack: 'model' } : { page, range };
+    return { page, range: HISTORY_RANGES.find((each) => each === detail) ?? null };
   }
   if (page !== 'requests') return { page: 'overview' };
   return requestsRoute(detail ?? '', new URLSearchParams(query));
@@ -87,13 +85,6 @@ function providersRoute(detail: string): Route {
   return { page: 'provider', id: detail };
 }
 
-const STACKED_BY_MODEL = 'by=model';
-
-function historyHash(range: HistoryRange | null, stack: Stack = 'upstream'): string {
-  const path = range === null ? '#/history' : `#/history/${range}`;
-  return stack === 'model' ? `${path}?${STACKED_BY_MODEL}` : path;
-}
-
 export function hashOf(route: Route): string {
   switch (route.page) {
     case 'overview':
@@ -110,7 +101,7 @@ export function hashOf(route: Route): string {
     case 'models':
       return '#/models';
     case 'history':
-      return historyHash(route.range, route.stack);
+      return route.range === null ? '#/history' : `#/history/${route.range}`;
     default:
       return assertNever(route, 'route');
   }

@@ -13,8 +13,6 @@ export interface Sharing {
   readonly isShared: boolean;
   /** Addresses that other machines can reach. */
   readonly addresses: readonly InterfaceAddress[];
-  /** Of the gateway's machine, as Node names it: `linux`, `darwin`, `win32`. */
-  readonly platform: string;
 }
 
 /** The answer to `PUT /api/v1/sharing`. */

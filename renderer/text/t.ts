@@ -3,7 +3,6 @@
  * directory with the same shape, chosen here.
  */
 export * from './en/about.tsx';
-export * from './en/history.tsx';
 export * from './en/joining.tsx';
 export * from './en/models.ts';
 export * from './en/overview.tsx';
@@ -13,7 +12,6 @@ export * from './en/requests.tsx';
 export * from './en/setting-names.ts';
 export * from './en/settings.tsx';
 export * from './en/setup.tsx';
-export * from './en/sharing.tsx';
 export * from './en/shell.tsx';
 export * from './en/states.ts';
 export * from './en/this-machine.tsx';

@@ -23,7 +23,7 @@ test('the addresses of the machine are listed with their interfaces, for control
   const { url, call } = await started();
   const { text } = await call('GET', '/api/v1/sharing');
   const { addresses, ...rest } = JSON.parse(text) as Record<string, unknown>;
-  expect(rest).toEqual({ host: '127.0.0.1', url, isShared: false, platform: process.platform });
+  expect(rest).toEqual({ host: '127.0.0.1', url, isShared: false });
   const listed = (addresses as readonly { address: string; interfaceName: string }[]).filter(
     ({ interfaceName }) => interfaceName !== '',
   );

@@ -1,10 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
-import { controlOf } from '../support/tier.ts';
 import { answers, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
@@ -81,74 +79,6 @@ describe('hosted upstreams in the settings', () => {
   });
 });
 
-describe('hosted upstreams that are dragged', () => {
-  const names = (page: Page) => page.locator('[id^="section-hosted_"] summary h2').allInnerTexts();
-
-  async function started(saved: object, environment: Readonly<Record<string, string>> = {}) {
-    const dataDirectory = temporaryDirectory();
-    const host = await startWindowHost({ ...NO_AGENT, ...environment }, {}, dataDirectory);
-    const link = host.controlLink();
-    const { patch } = controlOf({ url: new URL(link).origin, dataDirectory, host });
-    expect((await patch(saved)).status).toBe(200);
-    const page = await openPage(link, { viewport: { width: 1280, height: 1000 } });
-    await openSettings(page);
-    return page;
-  }
-
-  const at = (label: string) => ({ baseUrl: REFUSED_URL, label });
-
-  /** Takes hold of one and moves the pointer below the other, or above it; it is not let go. */
-  async function drag(page: Page, name: string, side: 'above' | 'below', other: string) {
-    await section(page, name).locator('.drag-handle').hover();
-    await page.mouse.down();
-    const box = await section(page, other).boundingBox();
-    if (box === null) throw new Error(other);
-    const y = side === 'above' ? box.y + 4 : box.y + box.height - 4;
-    await page.mouse.move(box.x + 300, y, { steps: 4 });
-  }
-
-  test('a dragged upstream is dropped at another place, and those between move up or down by one', async () => {
-    const page = await started({ hosted_a: at('One'), hosted_b: at('Two'), hosted_c: at('Three') });
-    await drag(page, 'One', 'below', 'Three');
-    await section(page, 'Three').and(page.locator('[data-drop=below]')).waitFor();
-    await page.mouse.up();
-    await expect.poll(() => names(page)).toEqual(['Two', 'Three', 'One']);
-    expect(await page.locator('[data-dragged], [data-drop]').count()).toBe(0);
-    await drag(page, 'One', 'above', 'Three');
-    await page.mouse.up();
-    await expect.poll(() => names(page)).toEqual(['Two', 'One', 'Three']);
-    await page.reload();
-    await expect.poll(() => names(page)).toEqual(['Two', 'One', 'Three']);
-    // A click on the handle opens nothing.
-    await section(page, 'One').locator('.drag-handle').click();
-    expect(await section(page, 'One').getAttribute('open')).toBeNull();
-    expect(await faultsOf(page)).toEqual([]);
-  });
-
-  test('a dragged upstream stays where it was after Escape', async () => {
-    const page = await started({ hosted_a: at('One'), hosted_b: at('Two') });
-    await drag(page, 'One', 'below', 'Two');
-    await page.locator('[data-dragged]').waitFor();
-    await page.keyboard.press('Escape');
-    await page.locator('[data-dragged]').waitFor({ state: 'detached' });
-    await page.mouse.up();
-    expect(await names(page)).toEqual(['One', 'Two', 'Hosted C']);
-  });
-
-  test('a dragged upstream moves to an empty place, and not past one that the environment sets up', async () => {
-    const page = await started(
-      { hosted_a: at('One') },
-      { INGLENOOK_HOSTED_C_BASE_URL: REFUSED_URL, INGLENOOK_HOSTED_C_LABEL: 'Fixed' },
-    );
-    // An empty place and one of the environment have nothing to take hold of.
-    expect(await page.locator('.drag-handle').count()).toBe(1);
-    await drag(page, 'One', 'below', 'Fixed');
-    await section(page, 'Hosted B').and(page.locator('[data-drop=below]')).waitFor();
-    await page.mouse.up();
-    await expect.poll(() => names(page)).toEqual(['Hosted A', 'One', 'Fixed']);
-  });
-});
-
 describe('the form of a hosted upstream', () => {
   test('the form of a hosted upstream names it by host and port, and saves a price', async () => {
     const service = await startService();
@@ -177,58 +107,6 @@ describe('the form of a hosted upstream', () => {
       .toBe('0.6');
   });
 
-  test('the form of a hosted upstream fills in what a known service lists for a model, says so, and leaves the price to the owner', async () => {
-    const host = await startWindowHost(NO_AGENT);
-    const page = await openPage(host.controlLink());
-    // No test may call the service, so its list of models and the test of the key are answered here.
-    const models = ['gpt-4o-mini-2024-07-18', 'gpt-5.4-mini', 'gpt-unheard-of'];
-    await page.route('**/upstreams/hosted_a/models', (route) =>
-      route.fulfill({ json: { models } }),
-    );
-    const works = { ok: true, model: 'm', provider: null, ttftMs: 9, totalMs: 9 };
-    const tokens = { promptTokens: null, completionTokens: null };
-    await page.route('**/upstreams/hosted_a/test', (route) =>
-      route.fulfill({ json: { ...works, ...tokens } }),
-    );
-    await page.getByLabel('Service').selectOption('OpenAI');
-    await page.getByLabel('API key').fill('sk-pasted');
-    const model = page.getByRole('combobox', { name: 'Model' });
-    const prices = () =>
-      Promise.all(
-        ['Input price', 'Output price'].map((name) => page.getByLabel(name).inputValue()),
-      );
-    await model.selectOption('gpt-5.4-mini');
-    expect(await prices()).toEqual(['0.75', '4.5']);
-    const note = page.getByText('As listed on 2 Jul 2026 (models.dev); cached input 0.075.');
-    await note.waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-    await model.selectOption('gpt-unheard-of');
-    expect(await prices()).toEqual(['', '']);
-    expect(await note.count()).toBe(0);
-    await model.selectOption('gpt-4o-mini-2024-07-18');
-    expect(await prices()).toEqual(['0.15', '0.6']);
-    await page.getByRole('button', { name: 'Save and test' }).click();
-    await page.getByRole('heading', { name: 'Your first model works' }).waitFor();
-    await openSettings(page, '/hosted_a');
-    const saved = section(page, 'OpenAI');
-    await saved.getByText('More', { exact: false }).first().click();
-    await expect.poll(() => saved.getByLabel('Cached input price').inputValue()).toBe('0.075');
-    expect(await saved.getByLabel('Input price', { exact: true }).inputValue()).toBe('0.15');
-    await saved.getByRole('button', { name: /^Choose a service…/ }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Service').selectOption('OpenAI');
-    await dialog.getByLabel('API key').fill('sk-pasted');
-    await dialog.getByRole('combobox', { name: 'Model' }).selectOption('gpt-5.4-mini');
-    await dialog.getByLabel('Output price').fill('3');
-    await dialog.getByText(/As listed/).waitFor({ state: 'detached' });
-    await dialog.getByRole('button', { name: 'Save and test' }).click();
-    await dialog.getByText(/Works\./).waitFor();
-    await dialog.getByRole('button', { name: 'Close' }).click();
-    await expect
-      .poll(() => saved.getByLabel('Output price', { exact: true }).inputValue())
-      .toBe('3');
-  });
-
   test('a key that was typed for one service is not sent to another that is chosen after it', async () => {
     const host = await startWindowHost(NO_AGENT);
     const page = await openPage(host.controlLink());
@@ -237,19 +115,6 @@ describe('the form of a hosted upstream', () => {
     await page.getByLabel('Service').selectOption('Groq');
     await page.getByText('sent only to https://api.groq.com/openai/v1').waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
-  });
-
-  test('the form of a hosted upstream offers no list price where the owner counts in another currency', async () => {
-    const host = await startWindowHost({ ...NO_AGENT, INGLENOOK_CURRENCY: 'EUR' });
-    const page = await openPage(host.controlLink());
-    await page.route('**/upstreams/hosted_a/models', (route) =>
-      route.fulfill({ json: { models: ['gpt-5.4', 'gpt-5.4-mini'] } }),
-    );
-    await page.getByLabel('Service').selectOption('OpenAI');
-    await page.getByLabel('API key').fill('sk-pasted');
-    await page.getByRole('combobox', { name: 'Model' }).selectOption('gpt-5.4');
-    expect(await page.getByLabel('Input price').inputValue()).toBe('');
-    expect(await page.getByText(/As listed/).count()).toBe(0);
   });
 
   test('the form of a hosted upstream says in its own words what is wrong, and tries again', async () => {

@@ -1,4 +1,3 @@
-import { platform } from 'node:os';
 import { z } from 'zod';
 import {
   HOSTED_IDS,
@@ -309,7 +308,6 @@ export function sharingRoutes(deps: SharingDeps): readonly Route[] {
         url: lifecycle.outsideUrl(),
         isShared: lifecycle.isShared(),
         addresses: outsideAddresses(),
-        platform: platform(),
       }),
     ),
     route('PUT', ['/api/v1/sharing'], 'control', ({ json }) => {

@@ -1,13 +1,9 @@
 import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration } from '../../text/format.ts';
-import type * as t from '../../text/t.ts';
-
-export const STACKS = ['upstream', 'model'] as const;
-
-export type Stack = (typeof STACKS)[number];
 
 export interface Measure {
-  readonly id: keyof typeof t.history.measures;
+  readonly id: string;
+  readonly label: string;
   /** Null if a step has no value. */
   readonly of: (figures: UsageFigures) => number | null;
   readonly text: (value: number) => string;
@@ -17,23 +13,40 @@ export interface Measure {
 export const firstTokenMs = (of: Pick<UsageFigures, 'firstTokenMs' | 'firstTokens'>) =>
   of.firstTokens === 0 ? null : of.firstTokenMs / of.firstTokens;
 
-export const tokensPerSecond = ({ timedTokens, outputMs }: UsageFigures): number | null =>
-  outputMs === 0 ? null : (1000 * timedTokens) / outputMs;
+/** What is drawn and listed by time. Without a price, money is unknown and not zero. */
+export function measuresOf(report: HistoryReport): readonly Measure[] {
+  const money = (nano: number) => moneyText(nano, report.currency);
+  return [
+    { id: 'requests', label: 'Requests', of: ({ calls }) => calls, text: formatCompact },
+    { id: 'fallbacks', label: 'Fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
+    { id: 'failed', label: 'Failed', of: ({ failures }) => failures, text: formatCompact },
+    { id: 'input', label: 'Tokens in', of: ({ inputTokens }) => inputTokens, text: formatCompact },
+    {
+      id: 'output',
+      label: 'Tokens out',
+      of: ({ outputTokens }) => outputTokens,
+      text: formatCompact,
+    },
+    { id: 'first', label: 'Time to first token', of: firstTokenMs, text: formatDuration },
+    ...(hasPrices(report)
+      ? [
+          {
+            id: 'spent',
+            label: 'Spent',
+            of: ({ spentNano }: UsageFigures) => spentNano,
+            text: money,
+          },
+          { id: 'saved', label: 'Saved', of: netSavedNano, text: money },
+        ]
+      : []),
+  ];
+}
 
-/** Tokens per second: `8.4`, `228`. */
-export const rateText = (value: number): string =>
-  value > 0 && value < 10 ? value.toFixed(1) : formatCompact(Math.round(value));
-
-export const MEASURES: readonly Measure[] = [
-  { id: 'requests', of: ({ calls }) => calls, text: formatCompact },
-  { id: 'fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
-  { id: 'failures', of: ({ failures }) => failures, text: formatCompact },
-  { id: 'first', of: firstTokenMs, text: formatDuration },
-  { id: 'input', of: ({ inputTokens }) => inputTokens, text: formatCompact },
-  { id: 'reused', of: ({ cachedTokens }) => cachedTokens, text: formatCompact },
-  { id: 'output', of: ({ outputTokens }) => outputTokens, text: formatCompact },
-  { id: 'speed', of: tokensPerSecond, text: rateText },
-];
+/** Whether anything has a price: without one, costs are unknown and not zero. */
+export function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
+  const all = [thisMonth, ...parts.map(({ figures }) => figures)];
+  return all.some(({ spentNano, savedNano }) => spentNano + savedNano > 0);
+}
 
 /** Of a graph, in shares of its width and height. */
 export interface Bar {
@@ -52,7 +65,7 @@ export interface Bar {
 
 /** Steps without a value have no bar. */
 export function barsOf(report: HistoryReport, of: Measure['of']): readonly Bar[] {
-  const values = valuesOf(report.points, of);
+  const values = valuesOf(report, of);
   return barsUpTo(report, values, peakOf(values));
 }
 
@@ -64,30 +77,24 @@ interface ValueAt {
   readonly value: number;
 }
 
-export function valuesOf<F>(
-  points: readonly { readonly at: number; readonly figures: F }[],
-  of: (figures: F) => number | null,
-): readonly ValueAt[] {
+export function valuesOf({ points }: HistoryReport, of: Measure['of']): readonly ValueAt[] {
   return points.flatMap(({ at, figures }) => {
     const value = of(figures);
-    return value === null || value === 0 ? [] : [{ at, value }];
+    return value === null || value <= 0 ? [] : [{ at, value }];
   });
 }
 
-type Steps = Pick<HistoryReport, 'from' | 'to' | 'stepMs'>;
-
-export const stepCount = ({ from, to, stepMs }: Steps) =>
-  Math.max(1, Math.ceil((to - from) / stepMs));
-
-/** Rounded, because days with a clock change have another length. */
-export const stepOf = ({ from, stepMs }: Steps, at: number) => Math.round((at - from) / stepMs);
-
-export function barsUpTo(report: Steps, values: readonly ValueAt[], max: number): readonly Bar[] {
-  const steps = stepCount(report);
+export function barsUpTo(
+  { from, to, stepMs }: HistoryReport,
+  values: readonly ValueAt[],
+  max: number,
+): readonly Bar[] {
+  const steps = Math.max(1, Math.ceil((to - from) / stepMs));
   return values.map(({ at, value }) => ({
     at,
     value,
-    x: stepOf(report, at) / steps,
+    // Rounded, because days with a clock change have another length.
+    x: Math.round((at - from) / stepMs) / steps,
     width: 1 / steps,
     height: value / max,
   }));
@@ -115,14 +122,6 @@ export function bestRange(day: Pick<HistoryReport, 'points' | 'to'>): HistoryRan
 
 const HOUR_MS = 3_600_000;
 
-/** The half and the 95th in a hundred of the values; null without any. */
-export function percentiles(values: readonly number[]) {
-  if (values.length === 0) return null;
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
-  return { p50: at(0.5), p95: at(0.95) };
-}
-
 /** Start of a step: `14:30`, `Mon 14:30`, `Mon, 23 Nov, 14:00`, `Mon, 23 Nov`. */
 export function stepText({ range }: Pick<HistoryReport, 'range'>, at: number): string {
   if (range === 'month') return DAY.format(at);
@@ -144,7 +143,3 @@ const LEAST_SHOWN = 0.0001;
 /** What local answers saved, less their electricity as far as it is known; negative if they cost more. */
 export const netSavedNano = ({ savedNano, energyNano }: UsageFigures): number =>
   savedNano - energyNano;
-
-const MJ_PER_KWH = 3_600_000_000;
-
-export const kwhOf = ({ energyMj }: UsageFigures): number => energyMj / MJ_PER_KWH;

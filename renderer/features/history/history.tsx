@@ -1,43 +1,37 @@
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useState } from 'react';
+import { distinctNames, unknownMachine } from '#shared/machine-names.ts';
+import type { RequestFilter } from '#shared/request-filter.ts';
 import {
   HISTORY_RANGES,
   type HistoryRange,
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
-import { firstTokenMsOfRequest } from '#shared/live.ts';
-import type { RequestFilter } from '#shared/request-filter.ts';
 import { hashOf, TRY_IT } from '../../route.ts';
-import { formatCompact, formatCount, formatDuration } from '../../text/format.ts';
+import { formatCount, formatDuration } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Fact, type FactText, Unreadable } from '../../ui/facts.tsx';
 import { Filters } from '../../ui/fields.tsx';
-import { useInUse } from '../../ui/use-in-use.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
 import {
   barsUpTo,
   bestRange,
   firstTokenMs,
+  hasPrices,
   type Measure,
-  MEASURES,
+  measuresOf,
   moneyText,
+  netSavedNano,
   niceMax,
   peakOf,
-  percentiles,
-  rateText,
-  type Stack,
   stepText,
-  tokensPerSecond,
-  kwhOf,
-  netSavedNano,
   valuesOf,
 } from './history-model.ts';
 import { Plot } from './plot.tsx';
-import { machineNames, machineSeries, SeriesCharts, upstreamSeries } from './series-charts.tsx';
 import { StackedChart } from './stacked-chart.tsx';
 
-const words = t.history;
+const RANGE_WORDS = { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' };
 
 const READING_OPTIONS = { longestMs: 10_000 };
 
@@ -55,33 +49,26 @@ function useReport(asked: HistoryRange | null) {
   return { range, report: isLate && failure !== null ? null : value, isLate, failure, again };
 }
 
-interface HistoryProps {
-  readonly range: HistoryRange | null;
-  readonly stack?: Stack | undefined;
-}
-
 /** Usage over time; without a range, over the one that shows most. */
-export function History({ range: asked, stack = 'upstream' }: HistoryProps) {
+export function History({ range: asked }: { readonly range: HistoryRange | null }) {
   const { data, frozenAt } = useWindow();
   const { range, report, isLate, failure, again } = useReport(asked);
-  const charts = useRef<HTMLDivElement>(null);
-  const drawn = useHeld(report, report?.range ?? range, useInUse(charts));
   const nameOf = (id: string) => data.status.upstreams.find((each) => each.id === id)?.label ?? id;
   const isUnreadable = report === null && failure !== null && frozenAt === null;
   return (
     <>
       <div className="row page-head">
-        <h1 id="history-title">{words.title}</h1>
+        <h1 id="history-title">History</h1>
         <Filters
-          label={words.range}
+          label="Range"
           choices={HISTORY_RANGES}
           chosen={range}
-          words={words.ranges}
-          hash={(each) => hashOf({ page: 'history', range: each, stack })}
+          words={RANGE_WORDS}
+          hash={(each) => hashOf({ page: 'history', range: each })}
         />
       </div>
       {isUnreadable && (
-        <Unreadable what={words.subject} message={failure.refusal.message} onRetry={again} />
+        <Unreadable what="The history" message={failure.refusal.message} onRetry={again} />
       )}
       <section
         className="panel usage-history"
@@ -92,179 +79,126 @@ export function History({ range: asked, stack = 'upstream' }: HistoryProps) {
         {report !== null && failure !== null && (
           <p className="panel-text">{failure.refusal.message}</p>
         )}
-        {report !== null && <Sums report={report} />}
-        <div ref={charts} hidden={isEmpty(drawn)}>
-          {drawn !== null && <Charts report={drawn} stack={stack} nameOf={nameOf} />}
-        </div>
-        {report !== null && !isEmpty(report) && <Tables report={report} nameOf={nameOf} />}
+        {report !== null && <Report {...{ report, nameOf }} />}
       </section>
     </>
   );
 }
 
-const isEmpty = (report: HistoryReport | null): boolean => (report?.points.length ?? 0) === 0;
+interface ReportProps {
+  readonly report: HistoryReport;
+  readonly nameOf: (upstream: string) => string;
+}
 
-/** The sums of today and this month; if the range has nothing, what will be here. */
-function Sums({ report }: { readonly report: HistoryReport }) {
-  const { problem, today, range } = report;
-  const facts = [
-    { label: words.sums.requests, value: formatCount(today.calls) },
-    { label: words.sums.tokens, value: formatCount(today.inputTokens + today.outputTokens) },
-    ...cacheSums(report),
-    ...moneySums(report),
-  ];
+/** The sums of today and this month, and the range by time, by upstream and by key. */
+function Report({ report, nameOf }: ReportProps) {
+  const { problem, range, points } = report;
   return (
     <>
       {problem !== null && <p className="panel-text">{problem}</p>}
       <dl className="sums">
-        {facts.map((fact) => (
+        {sumsOf(report).map((fact) => (
           <Fact key={fact.label} {...fact} />
         ))}
       </dl>
-      {isEmpty(report) && (
+      {points.length === 0 ? (
         <div className="history-empty">
-          <h2>{words.nothing(range)}</h2>
+          <h2>No requests in the last {range}</h2>
           <p className="quiet">
             Requests, tokens and cost appear here minute by minute once an app sends one.{' '}
             <a href={TRY_IT}>Try a prompt</a>
           </p>
         </div>
+      ) : (
+        <>
+          <StackedChart {...{ report, nameOf }} />
+          <div className="charts">
+            {measuresOf(report)
+              .filter(({ id, of }) => DRAWN.has(id) && valuesOf(report, of).length > 0)
+              .map((measure) => (
+                <Chart key={measure.id} {...{ report, measure }} />
+              ))}
+          </div>
+          <Tables {...{ report, nameOf }} />
+        </>
       )}
     </>
   );
 }
 
-/** What caches have saved, where any reports it. */
-function cacheSums({ thisMonth }: HistoryReport): readonly FactText[] {
-  const { cachedTokens, inputTokens, readingSavedMs } = thisMonth;
-  const reused = words.reusedOf(formatCompact(cachedTokens), formatCompact(inputTokens));
-  const saved = words.about(formatDuration(readingSavedMs));
-  return [
-    ...(cachedTokens > 0 ? [{ label: words.sums.reused, value: reused }] : []),
-    ...(readingSavedMs > 0 ? [{ label: words.sums.readingSaved, value: saved }] : []),
-  ];
-}
+/** Requests and failures are in the chart above. */
+const DRAWN: ReadonlySet<string> = new Set(['fallbacks', 'output', 'first', 'spent', 'saved']);
 
 /** What nobody has set a price for is left out: it is unknown, and not zero. */
-function moneySums(report: HistoryReport): readonly FactText[] {
+function sumsOf(report: HistoryReport): readonly FactText[] {
   const { today, thisMonth, currency } = report;
   const money = (nano: number) => moneyText(nano, currency);
-  const { energyNano, energyMj } = thisMonth;
-  const kwh = words.kwh(kwhOf(thisMonth));
-  // Without an amount while no price is set.
-  const electricity = energyNano === 0 ? kwh : `${kwh}, ${money(energyNano)}`;
   return [
+    { label: 'Requests today', value: formatCount(today.calls) },
+    { label: 'Tokens today', value: formatCount(today.inputTokens + today.outputTokens) },
     ...(hasPrices(report)
       ? [
-          { label: words.sums.spent, value: money(today.spentNano) },
-          { label: words.sums.spentThisMonth, value: money(thisMonth.spentNano) },
-          { label: words.sums.savedThisMonth, value: money(netSavedNano(thisMonth)) },
+          { label: 'Spent today', value: money(today.spentNano) },
+          { label: 'Spent this month', value: money(thisMonth.spentNano) },
+          { label: 'Saved by Local this month', value: money(netSavedNano(thisMonth)) },
         ]
       : []),
-    ...(energyMj > 0 ? [{ label: words.sums.electricity, value: electricity }] : []),
+    ...(thisMonth.energyMj > 0
+      ? [{ label: 'Electricity of answers this month', value: electricityText(report) }]
+      : []),
   ];
 }
 
-interface TablesProps {
-  readonly report: HistoryReport;
-  readonly nameOf: (upstream: string) => string;
-}
+const MJ_PER_KWH = 3_600_000_000;
 
-function Charts({ report, stack, nameOf }: TablesProps & { readonly stack: Stack }) {
-  return (
-    <>
-      <StackedChart report={report} stack={stack} nameOf={nameOf} />
-      <FirstTokens />
-      <div className="charts">
-        {MEASURES.filter((each) => isDrawn(each, report)).map((measure) => (
-          <Chart key={measure.id} report={report} measure={measure} />
-        ))}
-      </div>
-      <SeriesCharts
-        title={words.overTime.upstreams}
-        report={report}
-        series={upstreamSeries(report, nameOf)}
-      />
-      <SeriesCharts
-        title={words.overTime.machines}
-        report={report}
-        series={machineSeries(report)}
-      />
-    </>
-  );
+/** Without an amount while no price of electricity is set. */
+function electricityText({ thisMonth, currency }: HistoryReport): string {
+  const kwh = thisMonth.energyMj / MJ_PER_KWH;
+  const text = `${kwh < 1 ? kwh.toFixed(3) : kwh.toFixed(1)} kWh`;
+  return thisMonth.energyNano === 0
+    ? text
+    : `${text}, ${moneyText(thisMonth.energyNano, currency)}`;
 }
-
-/** Half of the answers, and nineteen of twenty, began within these times; of the requests that this page has. */
-function FirstTokens() {
-  const { data } = useWindow();
-  const values = data.requests.flatMap((row) => firstTokenMsOfRequest(row) ?? []);
-  const found = percentiles(values);
-  if (found === null) return null;
-  return (
-    <p className="panel-text quiet">
-      {words.percentiles(formatDuration(found.p50), formatDuration(found.p95), values.length)}
-    </p>
-  );
-}
-
-/** The requests have a chart of their own; what has no values, such as speeds of whole answers, has none. */
-const isDrawn = ({ id, of }: Measure, { points }: HistoryReport): boolean =>
-  id !== 'requests' && valuesOf(points, of).length > 0;
 
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
-  const values = valuesOf(report.points, measure.of);
+  const { id, label, of, text } = measure;
+  const values = valuesOf(report, of);
   const peak = peakOf(values);
   const max = niceMax(peak);
   const bars = barsUpTo(report, values, max).map((bar) => ({
     ...bar,
-    title: `${stepText(report, bar.at)}: ${measure.text(bar.value)}`,
+    title: `${stepText(report, bar.at)}: ${text(bar.value)}`,
   }));
-  const filter = LEADS_TO[measure.id];
+  const filter: RequestFilter | null = id === 'fallbacks' ? 'fell-back' : null;
   return (
-    <figure className="chart" data-layer={measure.id === 'failures' ? 'failed' : undefined}>
+    <figure className="chart">
       <figcaption>
-        {filter === undefined ? (
-          words.measures[measure.id]
-        ) : (
-          <a href={hashOf({ page: 'requests', filter })}>{words.measures[measure.id]}</a>
-        )}
-        <span className="chart-max">{words.peak(measure.text(peak))}</span>
+        {filter === null ? label : <a href={hashOf({ page: 'requests', filter })}>{label}</a>}
+        <span className="chart-max">peak {text(peak)}</span>
       </figcaption>
-      <Plot {...{ report, bars, max }} text={measure.text} />
+      <Plot {...{ report, bars, max, text }} />
     </figure>
   );
 }
 
-const LEADS_TO: Readonly<Partial<Record<Measure['id'], RequestFilter>>> = {
-  fallbacks: 'fell-back',
-  failures: 'failed',
-};
-
-/** The newest value, or the previous one while held. Null and values of another `of` are never held. */
-function useHeld<T>(value: T | null, of: string, isHeld: boolean): T | null {
-  const [kept, setKept] = useState({ of, value });
-  if (isHeld && kept.of === of && kept.value !== null) return kept.value;
-  if (kept.of !== of || !Object.is(kept.value, value)) setKept({ of, value });
-  return value;
-}
-
-function Tables({ report, nameOf }: TablesProps) {
-  const { parts, keys, points } = report;
-  const stepColumns = Object.fromEntries(MEASURES.map(({ id }) => [id, words.measures[id]]));
+function Tables({ report, nameOf }: ReportProps) {
+  const { keys, parts, points } = report;
+  const measures = measuresOf(report);
+  const money = hasPrices(report) ? ['Spent', 'Saved'] : [];
   return (
     <>
       {parts.length > 0 && (
         <FigureTable
-          label={words.byUpstream}
-          columns={priced(words.columns, report)}
+          label="By upstream and model"
+          columns={['Upstream', 'Model', ...COUNTS, 'First token', ...money]}
           rows={partRows(report, nameOf)}
           isTitled
         />
       )}
       {keys.length > 0 && (
         <FigureTable
-          label={words.byKey}
-          columns={priced(words.keyColumns, report)}
+          label="By key"
+          columns={['Key', ...COUNTS, ...money]}
           rows={keys.map(({ key, figures }) => ({
             key,
             hash: hashOf({ page: 'requests', filter: 'all', by: { key } }),
@@ -274,15 +208,15 @@ function Tables({ report, nameOf }: TablesProps) {
         />
       )}
       <details className="history-steps">
-        <summary>{words.asTable}</summary>
+        <summary>Show as a table</summary>
         <FigureTable
-          label={words.stepByStep}
-          columns={{ from: words.from, ...stepColumns }}
+          label="By time"
+          columns={['From', ...measures.map(({ label }) => label)]}
           rows={points.toReversed().map(({ at, figures }) => ({
             key: String(at),
             cells: [
               stepText(report, at),
-              ...MEASURES.map(({ of, text }) => orNoValue(of(figures), text)),
+              ...measures.map(({ of, text }) => orDash(of(figures), text)),
             ],
           }))}
         />
@@ -291,8 +225,8 @@ function Tables({ report, nameOf }: TablesProps) {
   );
 }
 
-function partRows(report: HistoryReport, nameOf: TablesProps['nameOf']): readonly FigureRow[] {
-  const machineOf = machineNames(report);
+function partRows(report: HistoryReport, nameOf: ReportProps['nameOf']): readonly FigureRow[] {
+  const machines = distinctNames(report.names);
   return report.parts.map(({ upstream, provider, model, figures }) => {
     const name = nameOf(upstream);
     const by = {
@@ -304,45 +238,35 @@ function partRows(report: HistoryReport, nameOf: TablesProps['nameOf']): readonl
       hash: hashOf({ page: 'requests', filter: 'all', by }),
       key: `${upstream} ${provider} ${model}`,
       cells: [
-        provider === null ? name : t.usage.machineOf(name, machineOf(provider)),
-        model ?? words.noValue,
+        provider === null
+          ? name
+          : t.usage.machineOf(name, machines.get(provider) ?? unknownMachine(provider)),
+        model ?? NONE,
         ...countCells(figures),
-        orNoValue(firstTokenMs(figures), formatDuration),
-        orNoValue(tokensPerSecond(figures), rateText),
+        orDash(firstTokenMs(figures), formatDuration),
         ...moneyCells(figures, report),
       ],
     };
   });
 }
 
-const countCells = ({ calls, failures, inputTokens, cachedTokens, outputTokens }: UsageFigures) =>
-  [calls, failures, inputTokens, cachedTokens, outputTokens].map(formatCount);
+const COUNTS = ['Calls', 'Failed', 'Tokens in', 'Tokens out'];
 
-/** Whether anything has a price: without one, costs are unknown and not zero. */
-function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
-  const all = [thisMonth, ...parts.map(({ figures }) => figures)];
-  return all.some(({ spentNano, savedNano }) => spentNano + savedNano > 0);
-}
+const countCells = ({ calls, failures, inputTokens, outputTokens }: UsageFigures) =>
+  [calls, failures, inputTokens, outputTokens].map(formatCount);
 
-/** The columns of a table, without those of money where nothing has a price. */
-function priced(columns: Readonly<Record<string, string>>, report: HistoryReport) {
-  if (hasPrices(report)) return columns;
-  const { spent: _, saved: __, ...others } = columns;
-  return others;
-}
+const moneyCells = (figures: UsageFigures, report: HistoryReport): readonly string[] =>
+  hasPrices(report)
+    ? [figures.spentNano, netSavedNano(figures)].map((nano) => moneyText(nano, report.currency))
+    : [];
 
-function moneyCells(figures: UsageFigures, report: HistoryReport) {
-  const { currency } = report;
-  if (!hasPrices(report)) return [];
-  return [moneyText(figures.spentNano, currency), moneyText(netSavedNano(figures), currency)];
-}
+const NONE = '–';
 
-const orNoValue = (value: number | null, text: (value: number) => string): string =>
-  value === null ? words.noValue : text(value);
-
+const orDash = (value: number | null, text: (value: number) => string): string =>
+  value === null ? NONE : text(value);
 interface FigureTableProps {
   readonly label: string;
-  readonly columns: Readonly<Record<string, string>>;
+  readonly columns: readonly string[];
   /** The first cell is the head of its row. */
   readonly rows: readonly FigureRow[];
   readonly isTitled?: boolean;
@@ -355,19 +279,18 @@ interface FigureRow {
 }
 
 function FigureTable({ label, columns, rows, isTitled = false }: FigureTableProps) {
-  const ids = Object.keys(columns);
-  const classOf = (id: string | undefined) => (id === 'model' ? 'history-name' : undefined);
+  const classOf = (at: number) => (columns[at] === 'Model' ? 'history-name' : undefined);
   return (
     <>
-      {isTitled && <h2 className="series-title">{label}</h2>}
+      {isTitled && <h2 className="history-title">{label}</h2>}
       {/* A scrolling region without controls is reachable by keyboard (axe: scrollable-region-focusable). */}
       <section className="history-scroll" {...FOCUSABLE} aria-label={label}>
         <table>
           <thead>
             <tr>
-              {ids.map((id) => (
-                <th key={id} scope="col" className={classOf(id)}>
-                  {columns[id]}
+              {columns.map((column, at) => (
+                <th key={column} scope="col" className={classOf(at)}>
+                  {column}
                 </th>
               ))}
             </tr>
@@ -379,11 +302,7 @@ function FigureTable({ label, columns, rows, isTitled = false }: FigureTableProp
                   {hash === undefined ? head : <a href={hash}>{head}</a>}
                 </th>
                 {cells.map((cell, at) => (
-                  <td
-                    key={ids[at + 1]}
-                    className={classOf(ids[at + 1])}
-                    title={classOf(ids[at + 1]) && cell}
-                  >
+                  <td key={columns[at + 1]} className={classOf(at + 1)} title={cell}>
                     {cell}
                   </td>
                 ))}

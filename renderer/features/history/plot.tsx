@@ -1,5 +1,4 @@
 import type { HistoryReport } from '#shared/usage.ts';
-import * as t from '../../text/t.ts';
 import { type Bar, stepText } from './history-model.ts';
 
 const WIDTH = 1000;
@@ -30,7 +29,7 @@ export function Plot({ report, bars, max, text }: PlotProps) {
       </svg>
       <div className="chart-ends">
         <span>{stepText(report, report.from)}</span>
-        <span>{t.history.now}</span>
+        <span>now</span>
       </div>
     </div>
   );
@@ -38,18 +37,17 @@ export function Plot({ report, bars, max, text }: PlotProps) {
 
 interface BarGraphProps {
   readonly bars: readonly Bar[];
-  readonly label?: string;
-  readonly className?: string;
+  readonly className: string;
 }
 
-/** The bars alone, stretched over the box from CSS; without a label their figures are given elsewhere. */
-export function BarGraph({ bars, label, className }: BarGraphProps) {
+/** The bars alone, stretched over the box from CSS; their figures are given elsewhere. */
+export function BarGraph({ bars, className }: BarGraphProps) {
   return (
     <svg
       className={className}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
-      {...(label === undefined ? { 'aria-hidden': true } : { role: 'img', 'aria-label': label })}
+      aria-hidden="true"
     >
       <Bars bars={bars} />
     </svg>

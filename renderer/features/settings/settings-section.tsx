@@ -21,7 +21,7 @@ import {
   withoutSection,
 } from './draft.ts';
 import { sectionSummary, sectionTitle, SettingField } from './setting-field.tsx';
-import { PlaceHandle, UpstreamPlace } from './upstream-place.tsx';
+import { UpstreamPlace } from './upstream-place.tsx';
 import { type Field, type Section, arrangedFields, matchingFields } from './settings-table.ts';
 
 interface SettingsSectionProps {
@@ -87,12 +87,11 @@ export function SettingsSection(props: SettingsSectionProps) {
           {sectionSummary(section, view, data.providers.serving)}
         </span>
         {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
-        {!isSearched && <PlaceHandle upstream={section.upstream} {...{ view, drafts }} />}
       </summary>
       {hosted !== undefined && (
         <div className="row upstream-place">
           <ServiceChoice id={hosted} label={title} />
-          <UpstreamPlace id={hosted} label={title} {...{ view, drafts }} />
+          <UpstreamPlace id={hosted} label={title} view={view} isDirty={dirty} />
         </div>
       )}
       <Form

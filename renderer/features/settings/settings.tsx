@@ -3,7 +3,7 @@ import * as t from '../../text/t.ts';
 import { CodeLine } from '../../ui/buttons.tsx';
 import { Unreadable } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
-import { SharingSection } from '../sharing/sharing.tsx';
+import { SHARING, SharingSection } from '../sharing/sharing.tsx';
 import type { Drafts } from './draft.ts';
 import { KeysSection } from './keys-section.tsx';
 import { sectionTitle } from './setting-field.tsx';
@@ -43,7 +43,7 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
   const isFound = (section: Section) =>
     matchingFields(section, sectionTitle(section, data.status.upstreams), query).length > 0;
   const isNothingFound =
-    isSearched && ![t.sharing.title, t.keys.title].some(titleHas) && !sections.some(isFound);
+    isSearched && ![SHARING, t.keys.title].some(titleHas) && !sections.some(isFound);
   const aimedAt = sections.find(({ id }) => id === opened);
   return (
     <>
@@ -90,9 +90,9 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
           ))}
           {control && (
             <>
-              <div hidden={isSearched && !titleHas(t.sharing.title)}>
+              <div hidden={isSearched && !titleHas(SHARING)}>
                 <SharingSection
-                  view={settings.view}
+                  host={settings.view['gateway']?.['host']}
                   {...{ revision, onChanged }}
                   aimedAt={opened === 'sharing'}
                 />

@@ -73,18 +73,6 @@ export const settings = {
   nothingFound: (query: string) => `No setting matches “${query}”.`,
   more: 'More',
   groups: { connection: 'Connection', price: 'Price and budget', advanced: 'Advanced' },
-  place: {
-    drag: 'Drag to another place',
-    up: 'Move up',
-    down: 'Move down',
-    saveFirst: 'Save or discard the changes first.',
-    held: (variable: string) => `Set by ${variable}, so it cannot be moved or removed here.`,
-    remove: 'Remove…',
-    removeTitle: (label: string) => `Remove ${label}?`,
-    removeNow: (label: string) => `Remove ${label}`,
-    removeText:
-      'Its key is deleted and all its settings return to their defaults. The History keeps what it has done.',
-  },
   test: 'Test',
 };
 
