@@ -82,7 +82,7 @@ function SharingForm({
   ]);
   return (
     <Form className="sharing" onSend={async () => setError(await apply())}>
-      <label className="setup-field">
+      <label className="setup-field" htmlFor="sharing-host">
         <span>Address at which others connect</span>
         <Select value={host} disabled={isHeld} options={[...places]} onChoose={setHost} />
       </label>
