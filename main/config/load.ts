@@ -61,8 +61,7 @@ export function loadConfig(
     problems.push(...openToTheNetwork(config, namedKeys.length > 0), ...own);
   }
   if (problems.length > 0) return { kind: 'refused', problems };
-  const warnings = [...unknownVariables(env), ...unusedProxy(env, config)];
-  return { kind: 'loaded', config, sources, namedKeys, warnings };
+  return { kind: 'loaded', config, sources, namedKeys, warnings: unknownVariables(env) };
 }
 
 /** The same from the files of a data directory; `lost`: paths of the secrets that `box` does not open. */
@@ -107,19 +106,6 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
     .map((name) => name.slice(ENV_PREFIX.length))
     .filter((name) => !known.has(name) && !SECRET_FILES.has(name) && !OTHER_VARIABLES.has(name))
     .map((name) => `${ENV_PREFIX}${name} is not a setting of this version and is ignored`);
-}
-
-/** Other programs take the proxy from these, so an API may answer everywhere but here (ollama/ollama#729). */
-const PROXY_VARIABLES = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
-
-function unusedProxy(
-  env: Readonly<Record<string, string | undefined>>,
-  { hosted_a, hosted_b, hosted_c, ondemand }: Config,
-): string[] {
-  const name = PROXY_VARIABLES.find((each) => (env[each] ?? '') !== '');
-  const isUnset = [hosted_a, hosted_b, hosted_c, ondemand].every(({ baseUrl }) => baseUrl === null);
-  if (name === undefined || isUnset) return [];
-  return [`${name} is set, but Inglenook uses no proxy: it connects to upstreams directly`];
 }
 
 /** Why this configuration would be open to other machines without a key, one line each. */

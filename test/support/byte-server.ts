@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createServer as createTlsServer } from 'node:tls';
+import {
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+} from 'node:tls';
+import { afterAll, beforeAll } from 'vitest';
 import { listening } from './listening.ts';
 
 /** What a byte server does with the n-th whole request head of a connection, from 1. */
@@ -16,7 +21,14 @@ interface ByteServer {
   rest(socket: Socket): Buffer;
 }
 
-const tlsFile = (name: string) => readFileSync(join(import.meta.dirname, 'tls', name));
+export const tlsFile = (name: string) => readFileSync(join(import.meta.dirname, 'tls', name));
+
+/** Makes the tests of a file trust the servers' certificate. */
+export function trustOwnCertificate(): void {
+  const before = getCACertificates('default');
+  beforeAll(() => setDefaultCACertificates([...before, tlsFile('agent.cert.pem').toString()]));
+  afterAll(() => setDefaultCACertificates(before));
+}
 
 /** Starts one; it goes with the test. */
 export async function startByteServer(

@@ -218,7 +218,7 @@ function isStopNamed({ translator, members }: ChatRequest): boolean {
 
 function requestTo(
   id: UpstreamId,
-  { origin, basePath, query }: BaseAddress,
+  { origin, basePath, query, proxied }: BaseAddress,
   model: string | null,
   {
     call: { headers },
@@ -241,6 +241,7 @@ function requestTo(
   return {
     method: 'POST',
     origin,
+    proxied,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
     headers: upstreamHeaders(headers, { ...own, vendor: request.endpoint.vendor }),
     body: adjustedBody(body, made),

@@ -15,8 +15,8 @@ export function getFrom(
   limits: Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>,
   { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
 ): Promise<FetchResult> {
-  const { origin, basePath, query } = source.baseAddress;
-  const request = { origin, path: basePath + path + query, headers: listHeaders(source) };
+  const { origin, basePath, query, proxied } = source.baseAddress;
+  const request = { origin, path: basePath + path + query, headers: listHeaders(source), proxied };
   return fetchBody({ ...request, ...limits }, { http, clock });
 }
 

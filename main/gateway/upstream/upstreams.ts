@@ -15,6 +15,8 @@ export interface BaseAddress {
   readonly query: string;
   /** `Basic` credentials from the address's userinfo, or null. */
   readonly basicAuth: string | null;
+  /** Reached through a proxy, if the environment names one. One's own machines are not. */
+  readonly proxied: boolean;
 }
 
 export type Protocols = 'auto' | 'native' | 'chat';
@@ -80,6 +82,7 @@ export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
     basePath: isEngineAddress(id) ? path.replace(/\/v1$/, '') : path,
     query: url.search,
     basicAuth: userinfo.kind === 'credentials' ? userinfo.authorization : null,
+    proxied: id !== 'local',
   };
 }
 

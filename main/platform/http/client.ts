@@ -1,11 +1,9 @@
 import { type Clock, systemClock } from '../clock.ts';
-import { bareHost, portOf } from '../network-guard.ts';
-import { createDistrust, type Distrust } from './distrust.ts';
-import { closeAll, HttpConnection, type OriginPool } from './http1-connection.ts';
-import type { HttpClient } from './types.ts';
-
-/** For a connection attempt: a machine that is switched off does not even refuse it. */
-const CONNECT_TIMEOUT_MS = 10_000;
+import { messageOf } from '../errors.ts';
+import { Call, Connection, type Origin, type Proxies } from './connection.ts';
+import { createDistrust } from './distrust.ts';
+import { isLoopbackHost } from './server.ts';
+import type { HttpClient, HttpRequest } from './types.ts';
 
 /** With this many, those without a connection are forgotten: machines change their addresses. */
 const MAX_ORIGINS = 1000;
@@ -17,42 +15,63 @@ interface ClientEdges {
 }
 
 /**
- * Keeps any number of connections, with one request at a time on each. Our own, because a general client costs more time
- * per request and does not show what comes unasked; docs/contributing/decisions/own-http-client.md has the figures and
- * when to drop it. Connections to an origin that has sent bytes nobody asked for are not kept for ten minutes.
+ * Keeps any number of connections, with one request at a time on each, and each is a client of undici: its own pool hands
+ * a connection on without a sign of what has come on it. Connections to an origin that has sent bytes nobody asked for
+ * are not kept for ten minutes.
  */
 export function createHttpClient({
   clock = systemClock,
   onUnasked = () => {},
 }: Partial<ClientEdges> = {}): HttpClient {
   const distrust = createDistrust(clock, onUnasked);
-  const origins = new Map<string, OriginPool>();
+  const origins = new Map<string, Origin>();
+  let isClosed = false;
 
-  function originAt(url: string): OriginPool {
-    let origin = origins.get(url);
+  function originOf({ origin: url, proxied = false }: HttpRequest): Origin {
+    const isProxied = proxied && !isLoopbackHost(new URL(url).hostname);
+    const proxies = isProxied ? environmentProxies() : null;
+    const key = proxies === null ? url : `${url} through a proxy`;
+    let origin = origins.get(key);
     if (origin === undefined) {
       if (origins.size >= MAX_ORIGINS) forgetUnconnected();
-      origin = parseOrigin(url, distrust);
-      origins.set(url, origin);
+      origin = { url, proxies, idle: [], open: new Set(), distrust, session: undefined };
+      origins.set(key, origin);
     }
     return origin;
   }
 
   function forgetUnconnected(): void {
-    for (const [url, { open }] of origins) if (open.size === 0) origins.delete(url);
+    for (const [key, { open }] of origins) if (open.size === 0) origins.delete(key);
+  }
+
+  function start(request: HttpRequest, call: Call): void {
+    if (call.isOver()) return;
+    const origin = originOf(request);
+    const kept = request.fresh ? undefined : origin.idle.pop();
+    try {
+      const connection = kept ?? new Connection(origin);
+      call.start(connection, request);
+      if (isClosed) connection.destroy();
+    } catch (error) {
+      // undici throws for an address of a proxy that it cannot use.
+      call.fail({ kind: 'unreachable', stale: false, detail: messageOf(error) });
+    }
   }
 
   return {
     send(request, listener) {
-      const origin = originAt(request.origin);
-      const kept = request.fresh ? undefined : origin.idle.pop();
-      const connection = kept ?? new HttpConnection(origin, CONNECT_TIMEOUT_MS);
-      return connection.send(request, listener);
+      const call = new Call(listener, clock);
+      // In the next turn: a caller has what is returned before it hears of a failure.
+      setImmediate(start, request, call);
+      return call;
     },
     dropIdle() {
-      for (const { idle } of origins.values()) closeAll(idle);
+      for (const { idle } of origins.values()) {
+        for (const connection of idle.splice(0)) connection.destroy();
+      }
     },
     close() {
+      isClosed = true;
       for (const { open } of origins.values()) {
         for (const connection of open) connection.destroy();
       }
@@ -60,17 +79,16 @@ export function createHttpClient({
   };
 }
 
-function parseOrigin(url: string, distrust: Distrust): OriginPool {
-  const at = new URL(url);
-  return {
-    url,
-    isTls: at.protocol === 'https:',
-    host: bareHost(at.hostname),
-    port: portOf(at),
-    authority: at.host,
-    idle: [],
-    open: new Set(),
-    distrust,
-    session: undefined,
-  };
+/** What other programs take them from, so an API may answer everywhere but here (ollama/ollama#729); null if none is set. */
+function environmentProxies(): Proxies | null {
+  const httpProxy = proxyIn('http_proxy') ?? proxyIn('HTTP_PROXY') ?? '';
+  const httpsProxy = proxyIn('https_proxy') ?? proxyIn('HTTPS_PROXY') ?? httpProxy;
+  return httpsProxy === '' ? null : { httpProxy, httpsProxy };
+}
+
+/** As curl does, one without a scheme is taken for `http:`. */
+function proxyIn(name: string): string | null {
+  const address = process.env[name] ?? '';
+  if (address === '') return null;
+  return address.includes('://') ? address : `http://${address}`;
 }

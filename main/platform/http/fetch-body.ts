@@ -15,6 +15,8 @@ export interface BodyRequest {
   /** For the whole exchange, a second try on a fresh connection included. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** As of an `HttpRequest`. */
+  readonly proxied?: boolean;
 }
 
 export interface FetchEdges {
@@ -53,7 +55,7 @@ const TIMED_OUT: FetchResult = { kind: 'timed_out', detail: 'no answer in time' 
 const ABORTED: FetchResult = { kind: 'aborted', detail: 'it was stopped' };
 
 function start(request: BodyRequest, http: HttpClient) {
-  const { origin, path, maxBytes, json = null } = request;
+  const { origin, path, maxBytes, json = null, proxied = false } = request;
   const method = json === null ? 'GET' : 'POST';
   const ownHeaders = json === null ? [] : ['content-type', 'application/json'];
   const headers = [...ownHeaders, ...request.headers];
@@ -64,7 +66,7 @@ function start(request: BodyRequest, http: HttpClient) {
     const body = new ByteBuffer();
     let head: { status: number; headers: ResponseHeaders } = { status: 0, headers: {} };
     return http.send(
-      { method, origin, path, headers, body: json, fresh },
+      { method, origin, path, headers, body: json, fresh, proxied },
       {
         onHead: (status, seen) => void (head = { status, headers: seen }),
         onData(chunk) {

@@ -6,10 +6,16 @@ import type { TransportFailure } from './types.ts';
  * told by Node's own code.
  */
 
-/** Codes for a response that is not HTTP. */
-const MALFORMED = new Set(['MALFORMED', 'HEAD_TOO_LARGE']);
-/** Codes for a connection that was made and then lost. */
-const BROKEN = new Set(['CLOSED', 'ECONNRESET', 'EPIPE']);
+/** A connection that was made and then lost. */
+const BROKEN = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/** The messages of undici for a response that comes unasked, and for one that changes the protocol unasked. */
+const BAD_ANSWERS = new Set(['bad response', 'bad upgrade']);
+
+/** Whether undici refused bytes of a response. On a connection that nobody has asked anything they came unasked. */
+export function isUnaskedAnswer(error: Error): boolean {
+  return BAD_ANSWERS.has(error.message) || error.name === 'HTTPParserError';
+}
 
 /** Classifies an error of a client or of its socket by its code. */
 export function transportFailure(
@@ -20,27 +26,24 @@ export function transportFailure(
   const detail = describe(error, code);
   if (seen.headSeen) return { kind: 'cut', stale: false, detail };
   if (isExhausted(error)) return { kind: 'exhausted', stale: false, detail: code };
-  if (MALFORMED.has(code)) return { kind: 'malformed', stale: false, detail };
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'malformed', stale: false, detail };
+  if (isUnaskedAnswer(error))
+    return { kind: 'malformed', stale: false, detail: 'the response is not HTTP' };
   return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
 }
 
-/** An error of our own, with a code of those above. */
-export function errorOf(code: string): Error {
-  return Object.assign(new Error(code), { code });
-}
-
 const UNTRUSTED =
-  'this machine does not trust its certificate; NODE_USE_SYSTEM_CA=1 uses what the system trusts, NODE_EXTRA_CA_CERTS names a file';
+  'this machine does not trust its certificate; add its authority to those of the system, or name its file in NODE_EXTRA_CA_CERTS';
 const OUTDATED = 'its certificate has expired, or the clock of this machine is wrong';
 
 /** For codes that users cannot be expected to know. */
 const TEXTS: Readonly<Record<string, string>> = {
-  CLOSED: 'the connection was closed',
+  UND_ERR_SOCKET: 'the connection was closed',
+  UND_ERR_DESTROYED: 'the connection was closed',
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was closed',
-  CONNECT_TIMEOUT: 'no connection in time',
-  HEAD_TOO_LARGE: 'the response head is too large',
-  MALFORMED: 'the response is not HTTP',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_HEADERS_OVERFLOW: 'the response head is too large',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS; its address may have to begin with http://',
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
@@ -55,6 +58,8 @@ const TEXTS: Readonly<Record<string, string>> = {
 function describe(error: Error, code: string): string {
   const text = TEXTS[code];
   if (text !== undefined) return text;
+  // Such as what a proxy answered.
+  if (code.startsWith('UND_ERR_')) return error.message;
   // For a name with several addresses Node reports one error that holds an error per address.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const cause = first instanceof Error ? first : error;

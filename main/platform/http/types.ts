@@ -7,7 +7,7 @@
  *                  └─────────────┴────────────────────┴──onFailure──> over
  *
  * A caller may send the request again after a failure with `stale`: no byte of a response had come on a kept
- * connection. Two implementations: that of http1-connection.ts, and decoded() of decoding.ts, which wraps one from
+ * connection. Two implementations: that of connection.ts, and decoded() of decoding.ts, which wraps one from
  * `onHead` on and decodes its body.
  *
  * `listener` is looked up for each event, and is replaced in this order:
@@ -21,7 +21,7 @@
  */
 export interface Exchange {
   listener: ResponseListener;
-  /** Stops reading from the socket; what the kernel holds stays there. */
+  /** Stops the reading. What has been read already may still come. */
   pause(): void;
   resume(): void;
   /** Closes the connection at once. */
@@ -41,6 +41,8 @@ export interface HttpRequest {
   readonly body: Buffer | null;
   /** Use a new connection instead of a kept one. */
   readonly fresh: boolean;
+  /** Through the proxy that the environment names, if it does for this origin. Never to one's own machines. */
+  readonly proxied?: boolean;
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;

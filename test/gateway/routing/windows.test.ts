@@ -6,7 +6,7 @@ import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { type CutPrompt, createWindows } from '../../../main/gateway/routing/windows.ts';
-import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
+import { type LocalTarget, parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 function requestOf(body: object, endpoint?: Parameters<typeof parseChatRequest>[1]) {
@@ -21,7 +21,7 @@ const saying = (content: unknown, more: object = {}) =>
 const words = (count: number) => 'bakery '.repeat(count);
 
 function targetOf(facts: Partial<ModelFacts> = {}): LocalTarget {
-  const baseAddress = { origin: 'http://e.test', basePath: '', query: '', basicAuth: null };
+  const baseAddress = parseBaseAddress('http://e.test', 'local');
   const model = modelFacts('m', { loaded: true, context_length: 2048, ...facts });
   return {
     provider: null,
