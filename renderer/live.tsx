@@ -115,7 +115,6 @@ function useNow(data: LiveData, frozenAt: number | null): number {
 function countsTime({ requests, status }: LiveData): boolean {
   return (
     requests.some(({ state }) => state === 'running') ||
-    status.preferred !== undefined ||
     status.upstreams.some(({ circuit, skips }) => circuit.open || skips.length > 0)
   );
 }

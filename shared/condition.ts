@@ -1,4 +1,4 @@
-import { mapUpstreams, type UpstreamId, walkOrder, UPSTREAM_IDS } from './ids.ts';
+import { mapUpstreams, type UpstreamId, UPSTREAM_IDS } from './ids.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from './status.ts';
 
 /** What a request would meet at an upstream in its turn. */
@@ -91,7 +91,7 @@ interface Evidence {
 }
 
 export function judge(evidence: Evidence): Judgement {
-  const found = walkedReports(evidence.status).map(
+  const found = evidence.status.upstreams.map(
     (report) => [report.id, conditionOf(report, evidence)] as const,
   );
   const conditions = {
@@ -99,12 +99,6 @@ export function judge(evidence: Evidence): Judgement {
     ...Object.fromEntries(found),
   };
   return { conditions, verdict: verdictOf(found, evidence.status) };
-}
-
-/** The upstreams in the order in which a request asks them; the report lists them in routing order. */
-export function walkedReports({ upstreams, preferred }: StatusReport): readonly UpstreamReport[] {
-  const order = walkOrder(preferred?.id ?? null);
-  return upstreams.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
 }
 
 /** In the order in which a request asks them. */

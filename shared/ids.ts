@@ -11,12 +11,6 @@ export function isUpstreamId(id: string): id is UpstreamId {
   return (UPSTREAM_IDS as readonly string[]).includes(id);
 }
 
-/** The order in which a request asks them: the one that its owner prefers for now comes before the others. */
-export function walkOrder(preferred: HostedId | null): readonly UpstreamId[] {
-  if (preferred === null) return UPSTREAM_IDS;
-  return [preferred, ...UPSTREAM_IDS.filter((id) => id !== preferred)];
-}
-
 export function isHostedId(id: unknown): id is HostedId {
   return HOSTED_IDS.some((each) => each === id);
 }

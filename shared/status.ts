@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HOSTED_IDS, UPSTREAM_IDS } from './ids.ts';
+import { UPSTREAM_IDS } from './ids.ts';
 import { localProviderSchema } from './provider.ts';
 
 const timestamp = z.iso.datetime();
@@ -144,7 +144,6 @@ export const statusReportSchema = z
     }),
     hint: z.string(),
     /** The hosted upstream that requests try before the others until then; left out if there is none. */
-    preferred: z.strictObject({ id: z.enum(HOSTED_IDS), until: timestamp }).optional(),
     /** Left out if the gateway is not in a pool. */
     pool: poolSchema.optional(),
   })

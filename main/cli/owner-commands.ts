@@ -1,6 +1,5 @@
 import type { AgentView, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import type { StatusReport } from '#shared/status.ts';
 import { createEnrollmentFile } from '../agent/storage.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
@@ -133,21 +132,4 @@ export function changeModel(
   const json = { model, action };
   const call = { method: 'POST', path: 'agent/models', json, timeoutMs: TIMEOUT_MS } as const;
   return askThen(dataDirectory, call, () => answer(json, `${model}: ${action}ed.`));
-}
-
-interface Preferred {
-  readonly preferred: NonNullable<StatusReport['preferred']> | null;
-}
-
-/** Has requests try a hosted upstream before the others for an hour; `none` ends that. */
-export function prefer({ dataDirectory, words: [id] }: Input): Promise<CommandOutcome> {
-  const json = { id: id === 'none' ? null : id };
-  const call = { method: 'PUT', path: 'preference', json } as const;
-  return askThen(dataDirectory, call, ({ preferred }: Preferred) => {
-    const said =
-      preferred === null
-        ? 'Local is tried first again.'
-        : `${preferred.id} is tried first for an hour, then Local again.`;
-    return answer({ preferred }, said);
-  });
 }

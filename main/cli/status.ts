@@ -49,7 +49,6 @@ function statusText(shown: Status, color: Paint): string {
     `${color(isServing(judgement) ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
     `Dashboard: ${url}`,
     `Base URL for your apps: ${baseUrl}`,
-    ...preferredLines(report, nameOf),
     '',
     ...rows,
     '',
@@ -57,15 +56,6 @@ function statusText(shown: Status, color: Paint): string {
     `Requests: ${totalRequests} (${fellBack} fell back, ${failed} failed).`,
     ...(report.forceZero ? ['Local only: nothing that costs money is called.'] : []),
   ].join('\n');
-}
-
-function preferredLines(
-  { preferred, timestamp }: StatusReport,
-  nameOf: (id: UpstreamId) => string,
-): readonly string[] {
-  if (preferred === undefined) return [];
-  const left = inWords(Date.parse(preferred.until) - Date.parse(timestamp));
-  return [`${nameOf(preferred.id)} is tried first for another ${left}.`];
 }
 
 interface StatusLine {

@@ -1,4 +1,3 @@
-import { HOSTED_IDS } from '#shared/ids.ts';
 import { VERSION } from '../platform/process.ts';
 import { createSettingsHelp } from '../config/load.ts';
 import { models } from './models.ts';
@@ -14,7 +13,7 @@ import {
   optionText,
   synopsis,
 } from './command.ts';
-import { changeModel, free, leave, prefer, reset, setMode } from './owner-commands.ts';
+import { changeModel, free, leave, reset, setMode } from './owner-commands.ts';
 import { doctor } from './doctor.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
 import { logs } from './logs.ts';
@@ -96,13 +95,6 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Close the circuit of an upstream or a machine, so that it is called again.',
     arguments: [{ name: 'id' }],
     run: reset,
-  },
-  {
-    name: 'prefer',
-    summary: 'Try a hosted upstream first for an hour, even before Local; "none" ends it.',
-    details: 'Circuits, budgets and “Local only” still apply. A restart ends it.',
-    arguments: [{ name: 'id', choices: [...HOSTED_IDS, 'none'] }],
-    run: prefer,
   },
   {
     name: 'join',

@@ -118,7 +118,7 @@ export function createGateway(deps: GatewayDeps) {
     admission: () => limits.admission.view(),
     sightings: () => sightings,
   });
-  const { logs, stats, warmup, preference, feed } = monitor;
+  const { logs, stats, warmup, feed } = monitor;
   const limits = limitsOf(deps, () => feed.changed());
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
@@ -194,7 +194,7 @@ export function createGateway(deps: GatewayDeps) {
       lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
     /** The window's address with a new one-time code for a control session. */
     controlLink,
-    ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks, remotes }),
+    ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks }),
     start(): Promise<Started> {
       healthChecks.start();
       return lifecycle.start(config());
@@ -202,7 +202,6 @@ export function createGateway(deps: GatewayDeps) {
     /** Running requests may finish within `graceMs`, then they are aborted. */
     async stop(graceMs: number) {
       warmup.stop();
-      preference.stop();
       stopChecks();
       await lifecycle.stop(graceMs);
       await Promise.all([monitor.flush(), deps.keys.flush()]);
@@ -261,17 +260,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 }
 
 function changeHandlers(
-  {
-    circuits,
-    latencies,
-    outcomes,
-    predictions,
-    preference,
-    prefixes,
-    stats,
-    usage,
-    warmup,
-  }: Monitor,
+  { circuits, latencies, outcomes, predictions, prefixes, stats, usage, warmup }: Monitor,
   {
     support,
     adjustments,
@@ -279,12 +268,10 @@ function changeHandlers(
     catalogue,
     sightings,
     healthChecks,
-    remotes,
   }: Pick<Learnt, 'support' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: SightingsMonitor;
     readonly healthChecks: HealthChecks;
-    readonly remotes: () => readonly RemoteUpstream[];
   },
 ) {
   function forgetSupport(id: string): void {
@@ -307,8 +294,6 @@ function changeHandlers(
       forgetUpstream(id);
       sightings.changed(id);
       if (id === 'ondemand') warmup.forget();
-      const isSetUp = remotes().some((remote) => remote.id === id);
-      if (!isSetUp && preference.id() === id) preference.end();
     },
     /** Two upstreams have changed places: what is known about each goes with it. */
     upstreamsSwapped(a: HostedId, b: HostedId) {
@@ -317,7 +302,6 @@ function changeHandlers(
       outcomes.swap(a, b);
       usage.swap(a, b);
       sightings.swapped(a, b);
-      preference.swapped(a, b);
     },
     traffic: (id: string): ProviderTraffic => providerTraffic(id, { circuits, latencies, stats }),
     /** A provider has a new token, so its circuit and exclusions no longer apply. */

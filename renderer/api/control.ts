@@ -42,7 +42,6 @@ export function createControl(
         await call<SettingsView>(`/api/v1/upstreams/${id}/swap`, jsonBody('POST', { with: other })),
       ),
     /** A hosted upstream is tried before the others for an hour; null ends it. */
-    prefer: (id: HostedId | null) => act('/api/v1/preference', jsonBody('PUT', { id })),
     warmUp: () => act('/api/v1/warmup', { method: 'POST' }),
     /** One real call to an upstream; at a paid one it may cost a fraction of a cent. */
     testUpstream: (id: UpstreamId) =>

@@ -124,34 +124,6 @@ test('reset closes a circuit, and an unknown id is refused with the nearest one'
   expect([code, stderr]).toEqual([1, expect.stringContaining('Did you mean "hosted_a"?')]);
 });
 
-test('prefer puts a hosted upstream before the others until told otherwise, and status says so', async () => {
-  const [local, hosted] = [
-    await startUpstream(answers('own')),
-    await startUpstream(answers('paid')),
-  ];
-  const { run, url } = await startInProcess({
-    LOCAL_ENGINE_URL: local.url,
-    HOSTED_A_BASE_URL: hosted.url,
-    HOSTED_A_LABEL: 'Acme',
-  });
-  expect(await run('prefer', 'hosted_a')).toMatchObject({
-    code: 0,
-    stdout: 'hosted_a is tried first for an hour, then Local again.\n',
-  });
-  expect((await run('status')).stdout).toContain('Acme is tried first for another 1 h 0 min.');
-  expect((await say(url)).text).toContain('paid');
-  expect(await run('prefer', 'none')).toMatchObject({
-    code: 0,
-    stdout: 'Local is tried first again.\n',
-  });
-  expect((await run('status')).stdout).not.toContain('tried first');
-  expect((await say(url)).text).toContain('own');
-  expect(await run('prefer', 'hosted_b')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("'hosted_b.baseUrl' is not set") as string,
-  });
-});
-
 test('settings are JSON on request, and a mistyped one is answered with the nearest', async () => {
   const { run } = await startInProcess();
   const set = await run('set', '--json', 'routing.forceZero', 'true');
@@ -196,7 +168,7 @@ test('every command with --json prints JSON and nothing else on standard output'
   const { run } = await startRunning({ HOSTED_A_BASE_URL: upstream.url, ...AGENT });
   const lines =
     `status, open, models, get, get agent.host, set routing.forceZero false, keys add laptop,
-    keys limit laptop --tokens-day 5, keys list, keys revoke laptop, reset local, prefer none, pause, drain, resume, leave,
+    keys limit laptop --tokens-day 5, keys list, keys revoke laptop, reset local, pause, drain, resume, leave,
     doctor, logs -n 1, service status, service install --print`.split(/,\s+/);
   const wrong: string[] = [];
   for (const line of lines) {

@@ -42,7 +42,6 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/upstreams/local/test', 'POST'],
   ['/api/v1/upstreams/local/models', 'POST'],
   ['/api/v1/upstreams/hosted_a/swap', 'POST'],
-  ['/api/v1/preference', 'PUT'],
   ['/api/v1/providers', 'GET', 'HEAD'],
   ['/api/v1/providers/enrollments', 'POST'],
   ['/api/v1/providers/prv_unknown', 'GET', 'HEAD', 'DELETE'],

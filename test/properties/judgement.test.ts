@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isAdmitted, type Verdict } from '#shared/condition.ts';
-import { type HostedId, isHostedId, type UpstreamId } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import { chat } from '../support/client.ts';
 import { readFeed } from '../support/feed.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { postJson, send } from '../support/http.ts';
+import { postJson } from '../support/http.ts';
 import { turns } from '../support/report.ts';
 import { controlOf, startMachine, startTier } from '../support/tier.ts';
 import { answers, error, type Script, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -127,32 +127,6 @@ interface World {
   readonly gateway: TestGateway;
   readonly clock: HastyClock;
   readonly spots: readonly Spot[];
-  readonly wish: Wish;
-}
-
-/** The upstream that the owner wants to be asked before the others, for an hour. */
-class Wish {
-  readonly #clock: HastyClock;
-  #wanted: { readonly id: HostedId; readonly at: number } | null = null;
-
-  constructor(clock: HastyClock) {
-    this.#clock = clock;
-  }
-
-  want(id: HostedId | null): void {
-    this.#wanted = id === null ? null : { id, at: this.#clock.ticks() };
-  }
-
-  id(): HostedId | null {
-    const isOver = this.#clock.ticks() - (this.#wanted?.at ?? 0) >= 3_600_000;
-    return isOver ? null : (this.#wanted?.id ?? null);
-  }
-
-  /** The ids in the order in which they are asked. */
-  order(ids: readonly UpstreamId[]): readonly UpstreamId[] {
-    const wanted = ids.filter((id) => id === this.id());
-    return [...new Set([...wanted, ...ids])];
-  }
 }
 
 const SETTINGS = { HEDGE: 'off', RESUME: 'off', RETRY_AFTER_MAX_MS: '1' };
@@ -169,7 +143,7 @@ async function fixedWorld(): Promise<StartWorld> {
     const clock = createHastyClock();
     const spots = servers.map(({ id, server }) => new Spot(id, server, clock));
     const gateway = await startGateway({ ...SETTINGS, ...at(addresses) }, clock);
-    return { gateway, clock, spots, wish: new Wish(clock) };
+    return { gateway, clock, spots };
   };
 }
 
@@ -185,7 +159,7 @@ async function pooledWorld(): Promise<StartWorld> {
     ];
     const settings = { ...SETTINGS, ...at({ hosted_a: hosted.url }) };
     const gateway = await startTier(machines, settings, clock);
-    return { gateway, clock, spots, wish: new Wish(clock) };
+    return { gateway, clock, spots };
   };
 }
 
@@ -193,7 +167,7 @@ type Event =
   | { readonly kind: 'mood'; readonly spot: number; readonly mood: Mood }
   | { readonly kind: 'request' }
   | { readonly kind: 'pass'; readonly ms: number }
-  | { readonly kind: 'test' | 'reset' | 'save' | 'prefer' | 'end'; readonly spot: number };
+  | { readonly kind: 'test' | 'reset' | 'save'; readonly spot: number };
 
 const spotIndex = fc.nat(2);
 const event: fc.Arbitrary<Event> = fc.oneof(
@@ -220,13 +194,6 @@ const event: fc.Arbitrary<Event> = fc.oneof(
       spot: spotIndex,
     }),
   },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('prefer' as const, 'prefer' as const, 'end' as const),
-      spot: spotIndex,
-    }),
-  },
 );
 
 async function play(happened: Event, world: World): Promise<void> {
@@ -248,8 +215,6 @@ async function play(happened: Event, world: World): Promise<void> {
       happened.kind === 'mood' &&
       (happened.mood === '401' || happened.mood === '402');
     if (happened.kind === 'mood') spot.mood = isOwnKey ? '500' : happened.mood;
-    else if (happened.kind === 'prefer' || happened.kind === 'end')
-      await prefer(happened.kind, spot, world);
     else await order(happened.kind, spot, world);
   }
   await settled(world);
@@ -258,18 +223,6 @@ async function play(happened: Event, world: World): Promise<void> {
 
 /** Shorter than a check may take. */
 const STEP_MS = 3000;
-
-/** Local comes first without being preferred. */
-async function prefer(kind: 'prefer' | 'end', spot: Spot, { gateway, wish }: World): Promise<void> {
-  if (!isHostedId(spot.id)) return;
-  const id = kind === 'prefer' ? spot.id : null;
-  const { control } = controlOf(gateway);
-  const headers = { 'content-type': 'application/json', ...control };
-  const url = `${gateway.url}/api/v1/preference`;
-  const answer = await send(url, { method: 'PUT', headers, body: JSON.stringify({ id }) });
-  expect(answer.status).toBe(200);
-  wish.want(id);
-}
 
 /** What the owner does about an upstream. */
 async function order(kind: 'test' | 'reset' | 'save', { id }: Spot, world: World): Promise<void> {
@@ -297,7 +250,7 @@ async function settled({ gateway, spots }: World): Promise<void> {
 }
 
 /** Asks once more, with every upstream as it was last seen: what was claimed, and what came of it, where they differ. */
-async function contradictions({ gateway, spots, wish }: World): Promise<readonly string[]> {
+async function contradictions({ gateway, spots }: World): Promise<readonly string[]> {
   const { verdict, conditions } = gateway.host.snapshot().judgement;
   for (const spot of spots) spot.mood = spot.seen() ?? 'well';
   const before = spots.map(({ server }) => server.calls.length);
@@ -306,7 +259,7 @@ async function contradictions({ gateway, spots, wish }: World): Promise<readonly
   const called = new Set(spots.filter(isCalled).map(({ id }) => id));
   const came = `${status} from ${upstream}, after calls to ${[...called].join(', ') || 'nobody'}`;
   // Those before the one that answers were called exactly if their stations said so.
-  const ids = wish.order([...new Set(spots.map(({ id }) => id))]);
+  const ids = [...new Set(spots.map(({ id }) => id))];
   const end = status === 200 ? ids.findIndex((id) => id === upstream) : 0;
   const stations = ids
     .slice(0, Math.max(0, end))

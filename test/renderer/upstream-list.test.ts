@@ -7,7 +7,6 @@ import { headlineOf } from '../../renderer/features/overview/headline.tsx';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
 import {
   firstBack,
-  isPreferable,
   isUnconfigured,
   upstreamList,
 } from '../../renderer/features/overview/upstream-list.ts';
@@ -43,39 +42,6 @@ describe('the upstreams in order', () => {
   test('the line goes round an open circuit and past an upstream that is not set up', () => {
     const { upstreams } = line([tripped('local', 9_000), upstream('hosted_b')]);
     expect(upstreams.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
-  });
-
-  test('the preferred upstream comes first with what is left of its time, and the current ends there', () => {
-    const preferred = { id: 'hosted_b', until: new Date(NOW + 90_000).toISOString() } as const;
-    const given = [upstream('local'), upstream('hosted_a'), upstream('hosted_b')];
-    const { upstreams, server } = line(given, { preferred }, 30_000);
-    expect(
-      upstreams.map(({ report, flow, preferredMs }) => [report.id, flow, preferredMs]),
-    ).toEqual([
-      ['hosted_b', 'ends', 60_000],
-      ['local', 'none', null],
-      ['hosted_a', 'none', null],
-      ['hosted_c', 'none', null],
-      ['ondemand', 'none', null],
-    ]);
-    expect(server?.report.id).toBe('hosted_b');
-    expect(sentence(given, { preferred })).toBe('Serving from Together');
-  });
-
-  test('a hosted upstream can be preferred where it is set up, may cost money, and is not first', () => {
-    const offered = (...args: Parameters<typeof line>) => {
-      const list = line(...args);
-      return list.upstreams
-        .filter((view) => isPreferable(view, list))
-        .map(({ report }) => report.id);
-    };
-    const [local, a, b] = [upstream('local'), upstream('hosted_a'), upstream('hosted_b')];
-    expect(offered([local, a, b, upstream('ondemand')])).toEqual(['hosted_a', 'hosted_b']);
-    expect(offered([a, b])).toEqual(['hosted_b']);
-    expect(offered([tripped('local', 9_000), a])).toEqual(['hosted_a']);
-    expect(offered([local, a], { zero: true })).toEqual([]);
-    const preferred = { id: 'hosted_b', until: new Date(NOW + 90_000).toISOString() } as const;
-    expect(offered([local, a, b], { preferred })).toEqual(['hosted_a']);
   });
 
   test('a failing upstream is still called, but a healthy one serves', () => {

@@ -26,7 +26,6 @@ import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
-import { type Preference, preferredReport } from '../routing/preference.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/budgets.ts';
@@ -40,7 +39,6 @@ interface ControlDeps {
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly warmup: WarmupRunner;
-  readonly preference: Preference;
   readonly circuits: Circuits;
   readonly sightings: Pick<SightingsMonitor, 'view' | 'changed'>;
   readonly isProvider: (id: string) => boolean;
@@ -62,7 +60,7 @@ const NO_WARMUP = {
 } as const satisfies Record<string, GatewayError>;
 
 export function controlRoutes(deps: ControlDeps): readonly Route[] {
-  const { settings, circuits, sightings, isProvider, preference } = deps;
+  const { settings, circuits, sightings, isProvider } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings.view()[id].kind === 'failed';
     circuits.reset(id);
@@ -97,15 +95,6 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
       return state === 'not_configured' || state === 'zero_spend'
         ? refused(NO_WARMUP[state])
         : answered({ state }, 202);
-    }),
-    route('PUT', ['/api/v1/preference'], 'control', ({ json }) => {
-      const id = memberOf(json, 'id');
-      const problem = id === null ? null : notPreferable(id, deps);
-      if (problem !== null) return refused(problem);
-      if (isHostedId(id)) preference.begin(id);
-      else preference.end();
-      const preferred = preference.view();
-      return answered({ preferred: preferred === null ? null : preferredReport(preferred) });
     }),
     route('POST', ['/api/v1/circuits/:id/reset'], 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
@@ -178,16 +167,6 @@ function startWarmup({
   if (config().routing.forceZero) return 'zero_spend';
   warmup.start(upstream);
   return warmup.view().state;
-}
-
-function notPreferable(id: unknown, { config, remotes }: ControlDeps): GatewayError | null {
-  if (!isHostedId(id))
-    return invalidParam('id', `must be one of ${HOSTED_IDS.join(', ')}, or null`);
-  if (!remotes().some((remote) => remote.id === id)) {
-    const message = `'${id}.baseUrl' is not set.`;
-    return { status: 409, code: 'not_configured', message };
-  }
-  return config().routing.forceZero ? NO_MONEY : null;
 }
 
 function noCircuit(id: string): GatewayError {

@@ -11,7 +11,6 @@ import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
-import type { Preference } from '../routing/preference.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemory } from '../protocols/responses/history.ts';
 import type { ChatCall } from '../upstream/call.ts';
@@ -43,7 +42,6 @@ export interface ChatDeps extends RouterDeps {
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
-  readonly preference: Pick<Preference, 'id'>;
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (asked: Asked) => RequestObserver;
 }
@@ -121,7 +119,6 @@ async function answer(
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
   const remotes = deps.remotesIn(config);
-  const preferred = deps.preference.id();
   const epoch = deps.circuits.epoch();
   const request = withoutAlias(read, config.routing.modelAliases, (name) =>
     isOwnModel(name, remotes, deps.pickLocal()),
@@ -157,7 +154,6 @@ async function answer(
     call,
     config,
     remotes,
-    preferred,
     epoch,
     signal: gone,
     reserveCopy,

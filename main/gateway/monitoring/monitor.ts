@@ -20,7 +20,6 @@ import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createWedgeWatch } from '../routing/hung-engines.ts';
 import { createPredictions } from '../routing/predictions.ts';
-import { createPreference } from '../routing/preference.ts';
 import { createPrefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
@@ -119,7 +118,6 @@ export function createMonitor(deps: MonitorDeps) {
     state.changed();
     feed.changed();
   });
-  const preference = createPreference(clock, () => feed.changed());
   const counting = createCounting(deps, () => feed.changed());
   const { budgets, usage } = counting;
   const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
@@ -145,7 +143,6 @@ export function createMonitor(deps: MonitorDeps) {
       forceZeroHeader,
       admission: deps.admission(),
       budgetAt: (id) => budgets.at(id),
-      preferred: preference.view(),
     });
   };
   const traffic = createTraffic();
@@ -170,7 +167,6 @@ export function createMonitor(deps: MonitorDeps) {
     prefixes,
     stats,
     warmup,
-    preference,
     feed,
     ...counting,
     /** Counts since the start. */

@@ -14,7 +14,6 @@ import { waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
 import { activeExclusions, type Exclusions } from '../circuits/exclusions.ts';
-import { type Preferred, preferredReport } from '../routing/preference.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
@@ -54,12 +53,10 @@ interface StatusParts {
   readonly forceZeroHeader: string;
   readonly admission: StatusReport['admission'];
   readonly budgetAt: (id: UpstreamId) => BudgetAt | null;
-  readonly preferred: Preferred | null;
 }
 
 export function statusReport(parts: StatusParts): StatusReport {
-  const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader, preferred } =
-    parts;
+  const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
   const zero = forceZero || forceZeroHeader === '1';
   const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
@@ -114,7 +111,6 @@ export function statusReport(parts: StatusParts): StatusReport {
       env_hint: ENV_HINTS,
     },
     hint: 'Each chat response says in X-Gateway-Upstream which upstream served it and in X-Gateway-Fallback-Reason why others did not.',
-    ...(preferred === null ? {} : { preferred: preferredReport(preferred) }),
     ...(providers.pool === null ? {} : { pool: providers.pool }),
   };
 }

@@ -1,4 +1,4 @@
-import { type HostedId, mapUpstreams, type UpstreamId, walkOrder } from '#shared/ids.ts';
+import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
 import {
@@ -34,8 +34,6 @@ export interface RoutedRequest {
   readonly call: ChatCall;
   readonly config: Config;
   readonly remotes: readonly RemoteUpstream[];
-  /** The upstream that its owner wants to be asked before the others; null: none. */
-  readonly preferred: HostedId | null;
   /** The circuits' epoch at the moment when `config` and `remotes` were read. */
   readonly epoch: number;
   /** Aborted when the caller leaves. */
@@ -46,7 +44,7 @@ export interface RoutedRequest {
 }
 
 /** What decides where a request may go. */
-type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes' | 'preferred'>;
+type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
 
 export interface CandidateDeps extends BalancingDeps {
   readonly pickLocal: () => LocalChoice;
@@ -212,24 +210,22 @@ export function keepsModel({ call, config }: Pick<RequestFacts, 'call' | 'config
 /**
  * The upstreams in the order in which they are asked. A name that the owner gave a meaning, as the model of an alias
  * or in an upstream's list of models, chooses: those that have it come first. Any other name is what an app was
- * made with, and must not lead past `local` to an upstream that is paid. What the owner prefers for now comes before the
- * others of its kind: those that have a chosen model, or all.
+ * made with, and must not lead past `local` to an upstream that is paid.
  */
 export function orderFor(
-  { call, config, remotes, preferred }: RequestFacts,
+  { call, config, remotes }: RequestFacts,
   pickLocal: () => LocalChoice,
 ): readonly UpstreamId[] {
   const { model } = call.request;
-  const order = walkOrder(preferred);
-  if (model === null || !isChosen(model, config, remotes)) return order;
+  if (model === null || !isChosen(model, config, remotes)) return UPSTREAM_IDS;
   const local = pickLocal();
   const has = (id: UpstreamId) => {
     if (id === 'local') return hasLocally(local, model);
     const upstream = remotes.find((remote) => remote.id === id);
     return upstream !== undefined && servesModel(upstream, model);
   };
-  const first = order.filter(has);
-  return [...first, ...order.filter((id) => !first.includes(id))];
+  const first = UPSTREAM_IDS.filter(has);
+  return [...first, ...UPSTREAM_IDS.filter((id) => !first.includes(id))];
 }
 
 /** Whether the owner has a model of that name: in an engine, or in an upstream's list. */

@@ -100,10 +100,7 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
     ? found.map(({ what }) => ({ what, todo: words.demoTodo, remedy: null }))
     : found;
   const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
-  const sentence = sentenceFor(list);
-  const isPreferred = list.server !== null && list.server.preferredMs !== null;
-  const details = isPreferred ? [words.preferred, ...sentence.details] : sentence.details;
-  return { ...sentence, details, problems, isStuck };
+  return { ...sentenceFor(list), problems, isStuck };
 }
 
 /** A problem that says so if upstreams could answer with zero-spend off. */

@@ -37,7 +37,6 @@ export function UpstreamCard({ upstream, onSetUp, children }: UpstreamCardProps)
       data-tone={tone}
       data-flow={flow}
       data-missing={missing || undefined}
-      data-preferred={upstream.preferredMs !== null || undefined}
       data-off={condition.kind === 'zero-spend' || undefined}
     >
       <div className="track">

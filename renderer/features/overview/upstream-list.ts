@@ -4,10 +4,8 @@ import {
   isAdmitted,
   isSound,
   type Verdict,
-  walkedReports,
 } from '#shared/condition.ts';
-import { isHostedId } from '#shared/ids.ts';
-import type { StatusReport, UpstreamReport } from '#shared/status.ts';
+import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/window-state.ts';
 
 export type Flow = 'ends' | 'round' | 'through' | 'none';
@@ -17,8 +15,6 @@ export interface UpstreamView {
   readonly condition: Condition;
   readonly inFlight: number;
   readonly flow: Flow;
-  /** How long requests still try it before the others; null: it is in its usual place. */
-  readonly preferredMs: number | null;
 }
 
 /** The five upstreams in the order in which requests try them. */
@@ -35,9 +31,8 @@ export function upstreamList(data: LiveData, now: number): UpstreamList {
   const { status, inFlight, judgement } = data;
   const { conditions, verdict } = judgement;
   const elapsedMs = Math.max(0, now - data.statusAt);
-  const known = walkedReports(status).map((report) => ({
+  const known = status.upstreams.map((report) => ({
     report,
-    preferredMs: preferredMsOf(report, status, elapsedMs),
     condition: conditionAfter(conditions[report.id], elapsedMs),
     inFlight: inFlight[report.id],
   }));
@@ -53,23 +48,6 @@ export function upstreamList(data: LiveData, now: number): UpstreamList {
     server: upstreams[end] ?? null,
     totalInFlight: known.reduce((sum, upstream) => sum + upstream.inFlight, 0),
   };
-}
-
-function preferredMsOf(
-  { id }: UpstreamReport,
-  { preferred, timestamp }: StatusReport,
-  elapsedMs: number,
-): number | null {
-  if (preferred?.id !== id) return null;
-  return Math.max(0, Date.parse(preferred.until) - Date.parse(timestamp) - elapsedMs);
-}
-
-/** True if there is an upstream before it that it could be put before, and money may be spent. */
-export function isPreferable({ report, condition }: UpstreamView, list: UpstreamList): boolean {
-  if (!isHostedId(report.id) || condition.kind === 'missing' || condition.kind === 'zero-spend')
-    return false;
-  const [first] = list.upstreams.filter((each) => each.condition.kind !== 'missing');
-  return first !== undefined && first.report.id !== report.id;
 }
 
 function serverOf(verdict: Verdict) {

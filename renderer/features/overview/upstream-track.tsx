@@ -1,5 +1,5 @@
 import { useId, useState } from 'react';
-import { isHostedId, type UpstreamId } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
@@ -12,13 +12,7 @@ import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/upstream-test.tsx';
 import { DemoTour } from './demo-tour.tsx';
 import { UpstreamCard } from './upstream-card.tsx';
-import {
-  isPreferable,
-  isSure,
-  isUnconfigured,
-  type UpstreamList,
-  type UpstreamView,
-} from './upstream-list.ts';
+import { isSure, isUnconfigured, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
 export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   const { data, control } = useWindow();
@@ -47,7 +41,7 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
             const { id, label } = upstream.report;
             return (
               <UpstreamCard key={id} upstream={upstream} onSetUp={control ? () => setUp(id) : null}>
-                <UpstreamActions {...{ upstream, list }} />
+                <UpstreamActions upstream={upstream} />
                 {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
               </UpstreamCard>
             );
@@ -68,17 +62,12 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   );
 }
 
-interface UpstreamActionsProps {
-  readonly upstream: UpstreamView;
-  readonly list: UpstreamList;
-}
-
-const { reset, warmUp, prefer, endPreference, preferred, done } = t.overview.track;
+const { reset, warmUp, done } = t.overview.track;
 
 /** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
-function UpstreamActions({ upstream, list }: UpstreamActionsProps) {
+function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
   const { data, actions } = useWindow();
-  const { report, condition, preferredMs } = upstream;
+  const { report, condition } = upstream;
   const { id, label } = report;
   const [said, setSaid] = useState('');
   const { error, attempt } = useAttempt();
@@ -103,15 +92,6 @@ function UpstreamActions({ upstream, list }: UpstreamActionsProps) {
       {isResettable(report) && button(reset, () => actions.resetCircuit(id))}
       {isWarmable(upstream, data.status) && button(warmUp, actions.warmUp)}
       {condition.kind !== 'missing' && <TestButton id={id}>{t.setup.test.test(label)}</TestButton>}
-      {preferredMs !== null && (
-        <p className="order-action">
-          <span className="preferred">{preferred(Math.ceil(preferredMs / 60_000))}</span>
-          {button(endPreference, () => actions.prefer(null))}
-        </p>
-      )}
-      {preferredMs === null && isHostedId(id) && isPreferable(upstream, list) && (
-        <p className="order-action">{button(prefer, () => actions.prefer(id))}</p>
-      )}
       <output className="unseen">{said}</output>
       <ErrorText text={error} />
     </div>

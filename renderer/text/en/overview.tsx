@@ -68,19 +68,6 @@ export const overview = {
       title: 'Starts it now, so that it is ready as a fallback',
       done: 'warming up',
     },
-    prefer: {
-      word: 'Try first',
-      more: ' for an hour',
-      title: 'For one hour requests try it before all others, also before Local; it may cost money',
-      done: 'tried first for an hour',
-    },
-    endPreference: {
-      word: 'End',
-      more: '',
-      title: 'Local is tried first again',
-      done: 'no longer tried first',
-    },
-    preferred: (minutes: number) => `First for ${minutes} min`,
     done: (label: string, done: string) => `${label}: ${done}`,
   },
   poolAway: 'Machines cannot join now, and what other gateways learn is not known here.',
@@ -154,7 +141,6 @@ export const overview = {
     untested: ' is next, but untested.',
     untestedTodo: 'Test it below, or send the first request.',
     retried: ' is retried with the next request.',
-    preferred: 'Tried first for an hour, as you asked.',
     serving: 'Serving from ',
     servingRest: (absent: readonly Absence[]) => {
       const down = absent.filter(({ because }) => because === null).map(({ label }) => label);

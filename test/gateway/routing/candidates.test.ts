@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { HOSTED_IDS, type HostedId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import { orderFor } from '../../../main/gateway/routing/candidates.ts';
 import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
@@ -32,9 +32,9 @@ function world(models: readonly string[] | null, settings: Readonly<Record<strin
   const local: LocalChoice =
     models === null ? { kind: 'none', reason: 'no_provider' } : { kind: 'target', target };
   const remotes = remoteUpstreams(config);
-  const order = (model: string | null, preferred: HostedId | null = null) => {
+  const order = (model: string | null) => {
     const call = chatCall({ ...formRequest(Buffer.alloc(0), CHAT_COMPLETIONS, ''), model });
-    return orderFor({ call, config, remotes, preferred }, () => local);
+    return orderFor({ call, config, remotes }, () => local);
   };
   return { order, remotes };
 }
@@ -100,15 +100,14 @@ test.each<[name: string, string[] | null, Record<string, string>, string | null,
 const model = fc.constantFrom('x', 'y', 'z');
 const models = fc.uniqueArray(model, { maxLength: 3 });
 
-test('every upstream is called once: those that have the model first, among them the preferred one, then routing order', () => {
+test('every upstream is called once: those that have the model first, then routing order', () => {
   const listing = fc.record({ a: models, b: models, c: models, d: models });
   const property = fc.property(
     fc.option(models),
     listing,
     fc.option(model),
     fc.boolean(),
-    fc.option(fc.constantFrom(...HOSTED_IDS)),
-    (local, lists, asked, hasAlias, preferred) => {
+    (local, lists, asked, hasAlias) => {
       const env = Object.entries(lists).map(([key, list]) => [
         `${NAMES[key as keyof typeof NAMES].toUpperCase()}_MODELS`,
         list.join(','),
@@ -116,7 +115,7 @@ test('every upstream is called once: those that have the model first, among them
       const alias = hasAlias ? { MODEL_ALIASES: 'smart=x' } : {};
       const given = { ...ofAll('other'), ...(Object.fromEntries(env) as object), ...alias };
       const { order, remotes } = world(local, given);
-      const got = order(asked, preferred);
+      const got = order(asked);
       const has = (id: UpstreamId) => {
         if (id === 'local')
           return (
@@ -124,11 +123,10 @@ test('every upstream is called once: those that have the model first, among them
           );
         return remotes.some((each) => each.id === id && servesModel(each, asked));
       };
-      const all = preferred === null ? ALL : [preferred, ...ALL.filter((id) => id !== preferred)];
-      const expected = [...all.filter(has), ...all.filter((id) => !has(id))];
+      const expected = [...ALL.filter(has), ...ALL.filter((id) => !has(id))];
       const named = Object.values(lists).some((list) => asked !== null && list.includes(asked));
       const isChosen = asked !== null && (named || (hasAlias && asked === 'x'));
-      expect(got).toEqual(isChosen ? expected : all);
+      expect(got).toEqual(isChosen ? expected : ALL);
     },
   );
   fc.assert(property);
