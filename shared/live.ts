@@ -22,8 +22,6 @@ export interface AttemptRow {
   readonly machine: string | null;
   readonly cause: AttemptCause;
   readonly startMs: number;
-  /** Predicted time of the first content; null if there were too few samples. */
-  readonly predictedMs: number | null;
   /** Further calls while it was starting; not counted as requests. */
   readonly polls: number;
   /** First content; null before it. */

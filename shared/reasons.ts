@@ -8,8 +8,6 @@ export const SKIP_REASONS = [
   'budget',
   'paused',
   'disabled',
-  /** Its first token was predicted to come too late, and another upstream could serve. */
-  'predicted_slow',
   /** It is set to another model, and embeddings of different models cannot be compared. */
   'model_mismatch',
 ] as const;

@@ -16,7 +16,6 @@ export type SettingKind =
   | 'milliseconds'
   | 'bytes'
   | 'count'
-  | 'percent'
   | 'amount'
   | 'celsius'
   | 'port'

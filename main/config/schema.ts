@@ -215,18 +215,7 @@ export const SETTINGS = {
         off: 'Inglenook waits for a slow upstream until its timeout.',
       }),
       'own',
-      'Which upstreams may get a second call while the first has no token yet.',
-    ),
-    hedgeMs: optional(
-      'HEDGE_MS',
-      kinds.milliseconds,
-      'How long to wait for a first token before the second call. Leave empty to use the slow threshold.',
-    ),
-    hedgeBudget: setting(
-      'HEDGE_BUDGET',
-      kinds.percent,
-      5,
-      'How many of the last 200 requests may be hedged, in percent. At least as many as “Slow answers in a row” always may. 0 turns hedging off.',
+      'Which upstreams may get a second call if the first has no token at the slow threshold. At most one request in 20 is hedged, and your machines never read a long prompt twice.',
     ),
     resume: setting(
       'RESUME',

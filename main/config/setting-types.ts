@@ -84,13 +84,6 @@ export const celsius = wholeNumber('celsius', 30, 120, ' (°C)');
 export const byteCount = wholeNumber('bytes', 1, 1_073_741_824, ' (bytes)');
 export const memoryBytes = wholeNumber('bytes', 1, 1_099_511_627_776, ' (bytes)');
 
-export const percent: Kind<number> = {
-  name: 'percent',
-  schema: z.number().min(0).max(100),
-  fromText: (text) => asNumber(text.replace(/\s*%$/, '')),
-  allowed: 'a percentage from 0 to 100',
-};
-
 export const amount: Kind<number> = {
   name: 'amount',
   schema: z.number().min(0).max(1_000_000),

@@ -97,9 +97,7 @@ function demoEnvironment(
     ...Object.fromEntries(HOSTED_IDS.flatMap((id) => Object.entries(remote(id, '/v1')))),
     ...remote('ondemand', ''),
     INGLENOOK_IDLE_TIMEOUT_MS: `${pace.idleTimeoutMs}`,
-    // No hedge budget, so that a hedge can be tried repeatedly.
-    INGLENOOK_HEDGE_MS: `${pace.hedgeMs}`,
-    INGLENOOK_HEDGE_BUDGET: '100',
+    INGLENOOK_TTFT_THRESHOLD_MS: `${pace.slowAfterMs}`,
   };
 }
 

@@ -43,7 +43,6 @@ import {
   type Monitor,
   type MonitorDeps,
 } from './monitoring/monitor.ts';
-import { createEngineActivity } from './routing/hung-engines.ts';
 import type { HealthChecks } from './circuits/health-checks.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
@@ -102,7 +101,7 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
-  const { clock, config, log } = deps;
+  const { config, log } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
@@ -122,7 +121,7 @@ export function createGateway(deps: GatewayDeps) {
   const limits = limitsOf(deps, () => feed.changed());
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
-  const { sightings, healthChecks, wedges, stopChecks } = createChecks(
+  const { sightings, healthChecks, hung, stopChecks } = createChecks(
     { ...deps, proof: deps.providers.proof },
     monitor,
     remotes,
@@ -153,8 +152,7 @@ export function createGateway(deps: GatewayDeps) {
     ...deps,
     ...monitor,
     budget: createHedgeBudget(),
-    engines: createEngineActivity(clock),
-    wedges,
+    hung,
     ...limits,
     ...learnt,
     catalogue,
@@ -260,7 +258,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 }
 
 function changeHandlers(
-  { circuits, latencies, outcomes, predictions, prefixes, stats, usage, warmup }: Monitor,
+  { circuits, latencies, outcomes, prefixes, rates, stats, usage, warmup }: Monitor,
   {
     support,
     adjustments,
@@ -281,7 +279,7 @@ function changeHandlers(
   }
 
   function forgetUpstream(id: UpstreamId): void {
-    predictions.forget(id);
+    rates.forget(id);
     prefixes.forget(id);
     forgetSupport(id);
     catalogue.forget(id);
@@ -325,7 +323,7 @@ function changeHandlers(
       sightings.forget(id);
       circuits.forget(id);
       latencies.forget(id);
-      predictions.forget(id);
+      rates.forget(id);
       prefixes.forget(id);
       forgetSupport(id);
     },

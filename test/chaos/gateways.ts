@@ -23,8 +23,7 @@ const COMMON: Settings = {
   HOSTED_A_TIMEOUT_MS: '2500',
   HOSTED_B_TIMEOUT_MS: '2500',
   IDLE_TIMEOUT_MS: '1000',
-  HEDGE_MS: '200',
-  HEDGE_BUDGET: '100',
+  TTFT_THRESHOLD_MS: '200',
   // Every request is to meet what its upstreams do.
   FAIL_THRESHOLD: '1000000',
   TTFT_SLOW_THRESHOLD: '1000000',

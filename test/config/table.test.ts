@@ -51,8 +51,6 @@ const TABLE: Readonly<Record<string, unknown>> = {
   AFFINITY: 'auto',
   HEDGE: 'own',
   // The TTFT threshold, where it is not set.
-  HEDGE_MS: null,
-  HEDGE_BUDGET: 5,
   RESUME: 'same-model',
   HEALTH_CHECKS: true,
   RETRY_AFTER_MAX_MS: 2000,

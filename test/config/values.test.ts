@@ -52,7 +52,6 @@ const KINDS: {
       'TTFT_THRESHOLD_MS',
       'IDLE_TIMEOUT_MS',
       'RETRY_AFTER_MAX_MS',
-      'HEDGE_MS',
       'HEARTBEAT_MS',
     ],
     good: [
@@ -85,18 +84,6 @@ const KINDS: {
     good: [['1', 1]],
     bad: ['0', '32M', '-1'],
     allowed: /whole number from 1 to \d+ \(bytes\)/,
-  },
-  {
-    names: ['HEDGE_BUDGET'],
-    good: [
-      ['0', 0],
-      ['100', 100],
-      ['2.5', 2.5],
-      ['5 %', 5],
-      ['5%', 5],
-    ],
-    bad: ['101', '-1', 'half', '%'],
-    allowed: /percentage from 0 to 100/,
   },
   {
     names: [

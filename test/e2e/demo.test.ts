@@ -67,7 +67,7 @@ test('an answer that is cut off is continued by another upstream, word for word'
 });
 
 test('an upstream after a slow hosted one is called within seconds, time after time', async () => {
-  const demo = await startDemo({ ...PACE, wordMs: 4, hedgeMs: 200 });
+  const demo = await startDemo({ ...PACE, wordMs: 4, slowAfterMs: 200 });
   await demo.type('break local refuse');
   await demo.type('break hosted_a slow');
   for (const _ of [1, 2]) {

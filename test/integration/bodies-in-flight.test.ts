@@ -5,7 +5,6 @@ import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { chatHead, openWire } from '../support/wire.ts';
-import { at } from '../support/words.ts';
 
 /** Room for bodies of 10,000 bytes, each counted twice: as it came and as it is written. */
 const BUDGET = 20_000;
@@ -193,28 +192,3 @@ test('a body of a byte now and then gets a 408 after 20 s, and one of 256 bytes 
   steady.send(body);
   await expect(steady.received('chat.completion')).resolves.toBeUndefined();
 });
-
-test.each([
-  [6000, 1],
-  [8000, 0],
-])(
-  'a hedged call of %i bytes is made only if there is room for its copy',
-  async (bytes, hedged) => {
-    const [a, b] = [await startUpstream(() => {}), await startUpstream(answers('from b'))];
-    const clock = createManualClock();
-    const gateway = await startGateway(
-      {
-        ...at({ hosted_a: a.url, hosted_b: b.url }),
-        MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET),
-        HEDGE_MS: '1000',
-      },
-      clock,
-    );
-    const caller = startChat(gateway.url, bodyOf(bytes));
-    await a.call(1);
-    clock.advance(1000);
-    await turns(gateway, 20);
-    expect(b.calls).toHaveLength(hedged);
-    caller.leave();
-  },
-);

@@ -6,7 +6,6 @@ import {
   attemptsOf,
   callsOf,
   expectAtRest,
-  grantHedges,
   LINE_MS,
   pass,
   PLAIN,
@@ -24,7 +23,6 @@ describe('two calls at the same time', () => {
   test('a hedged call that fails makes room for a third call, which starts at once', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: hang });
     const { up, clock } = scene;
-    await grantHedges(scene, 1);
     const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
     await turns(scene);
     clock.advance(0);
@@ -45,7 +43,6 @@ describe('two calls at the same time', () => {
   test('a slow call that fails leaves the hedged call a hedge delay of its own', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
     const { up, clock } = scene;
-    await grantHedges(scene, 1);
     const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
     clock.advance(1000);
     await DEAD(slow);

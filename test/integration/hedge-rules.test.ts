@@ -7,10 +7,10 @@ import {
   attemptsOf,
   callsOf,
   expectAtRest,
-  grantHedges,
   LINE_MS,
   pass,
   startScene,
+  startTierScene,
   STREAM,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
@@ -87,6 +87,34 @@ describe('the setting HEDGE', () => {
       expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
     },
   );
+});
+
+describe('long prompts', () => {
+  const LONG = { ...STREAM, messages: [{ role: 'user', content: 'x'.repeat(8192) }] };
+
+  test('own machines never read a prompt of more than 8 KiB twice', async () => {
+    const tier = await startTierScene({ first: hang, second: answers('never asked') });
+    const { pending, call } = await ask(tier, tier.own.first, LONG);
+    await pass(tier, 3 * LINE_MS);
+    expect(tier.own.second.calls).toHaveLength(0);
+    await answers('from the first')(call);
+    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+  });
+
+  test('HEDGE=all calls no paid upstream alongside a local that reads a long prompt', async () => {
+    const scene = await startScene({ local: hang, hosted_a: answers('no') }, { HEDGE: 'all' });
+    const { pending, call } = await ask(scene, scene.up.local, LONG);
+    await pass(scene, 3 * LINE_MS);
+    expect(scene.up.hosted_a.calls).toHaveLength(0);
+    await answers('from local')(call);
+    expect(await pending.answer).toMatchObject({ upstream: 'local' });
+  });
+
+  test('paid upstreams are hedged for prompts of any length', async () => {
+    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
+    const { pending } = await askSlow(scene, scene.up.hosted_a, LONG);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
+  });
 });
 
 /** Three upstreams of which the second has failed once, and so is out. */
@@ -209,7 +237,6 @@ describe('the circuits of a hedged request', () => {
 test('the counters count each call that was sent, and each hedge', async () => {
   const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: answers('from c') });
   const { up, clock, url } = scene;
-  await grantHedges(scene, 1);
   const { pending } = await askHedged(scene, up.hosted_a, up.hosted_b);
   await turns(scene);
   clock.advance(0);

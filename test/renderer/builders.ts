@@ -181,7 +181,6 @@ export function attempt(over: Partial<AttemptRow> = {}): AttemptRow {
     machine: null,
     cause: 'turn',
     startMs: 0,
-    predictedMs: null,
     polls: 0,
     firstContentMs: null,
     lastContentMs: null,

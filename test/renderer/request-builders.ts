@@ -87,13 +87,12 @@ export function hedgedAndHandedOver(): RequestRow {
   });
 }
 
-/** Two machines of the local tier; the first token of each was predicted. */
-export function predicted(): RequestRow {
+/** Two machines of the local tier, of which the second was called beside the first. */
+export function hedgedMachine(): RequestRow {
   const attempts = [
     attempt({
       provider: 'prv_aaaa1111',
       machine: 'tower',
-      predictedMs: 1_400,
       endMs: 5_600,
       reason: 'outrun',
     }),
@@ -102,13 +101,12 @@ export function predicted(): RequestRow {
       machine: 'attic',
       cause: 'hedge',
       startMs: 5_000,
-      predictedMs: 6_100,
       firstContentMs: 5_600,
       lastContentMs: 8_000,
       endMs: 8_000,
     }),
   ];
-  return row('predicted', attempts, { fallbackReason: 'local/prv_aaaa1111=outrun' });
+  return row('hedged', attempts, { fallbackReason: 'local/prv_aaaa1111=outrun' });
 }
 
 /** As many attempts as are kept, each refused at once but the last. */

@@ -18,7 +18,7 @@ import { segmentsOf } from '../../renderer/features/requests/waterfall.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { rowAfterKey } from '../../renderer/ui/use-rows.ts';
 import { attempt, NOW, request } from './builders.ts';
-import { handedOver, predicted, sixteen } from './request-builders.ts';
+import { handedOver, hedgedMachine, sixteen } from './request-builders.ts';
 
 const at = (id: string, seconds: number) => request(id, { startedAt: NOW + seconds * 1_000 });
 
@@ -48,9 +48,9 @@ test('each ended request is under one filter besides All, and a continued one un
 });
 
 test('requests are found by upstream, machine, model, reason and words', () => {
-  const row = predicted();
+  const row = hedgedMachine();
   expect(matchesFilter(row, 'all', { machine: 'prv_aaaa1111', reason: 'outrun' })).toBe(true);
-  expect(matchesFilter(row, 'all', { upstream: 'local', model: 'qwen3', text: 'PREDICT' })).toBe(
+  expect(matchesFilter(row, 'all', { upstream: 'local', model: 'qwen3', text: 'HEDGED' })).toBe(
     true,
   );
   expect(matchesFilter(row, 'all', { upstream: 'hosted_a' })).toBe(false);

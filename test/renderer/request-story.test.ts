@@ -34,7 +34,7 @@ describe('the story of a request', () => {
     ],
     [
       'Local · machine aaaa1111 was slow; Local · machine bbbb2222 answered first',
-      rows.predicted(),
+      rows.hedgedMachine(),
     ],
     [
       'Groq answered HTTP 500; Together answered HTTP 500; Hosted C answered HTTP 500; ondemand answered HTTP 500; no upstream answered',
@@ -71,10 +71,10 @@ describe('the story of a request', () => {
   test('the story of a request says which upstreams were skipped, and why', () => {
     const row = request('a', {
       upstream: 'hosted_a',
-      fallbackReason: 'local=predicted_slow',
+      fallbackReason: 'local=busy',
       attempts: [answered({ upstream: 'hosted_a' })],
     });
-    expect(story(row)).toBe('Local was predicted to be slow; Groq answered');
+    expect(story(row)).toBe('Local was busy; Groq answered');
   });
 
   test('the story of a running request says which upstream is being called, and why', () => {

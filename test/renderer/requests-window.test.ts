@@ -13,7 +13,7 @@ const ALL = [
   rows.hedgeLost(),
   rows.handedOver(),
   rows.hedgedAndHandedOver(),
-  rows.predicted(),
+  rows.hedgedMachine(),
   rows.sixteen(),
   rows.crowded(),
 ];
@@ -126,8 +126,8 @@ test('a row of the list is read out with its story', async () => {
   expect(await continued.count()).toBe(1);
 });
 
-test('the details tell the story of a request, why each call was made and what was predicted of it', async () => {
-  const page = await open([rows.predicted()]);
+test('the details tell the story of a request, and why each call was made', async () => {
+  const page = await open([rows.hedgedMachine()]);
   await page.locator('.request').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Local · tower was slow; Local · attic answered first.').waitFor();
@@ -136,7 +136,7 @@ test('the details tell the story of a request, why each call was made and what w
     'hedge: Local · tower was slow',
     'answered',
     '+5.0 s',
-    '600 ms predicted 1.1 s',
+    '600 ms',
     '3.0 s',
   ]);
 });

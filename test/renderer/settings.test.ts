@@ -104,12 +104,6 @@ describe('drafts of settings', () => {
     );
   });
 
-  test('a draft of a percentage is a number, with or without its sign', () => {
-    const budget = fieldAt('routing.hedgeBudget');
-    for (const typed of ['2.5', '2.5%', '2.5 %']) expect(valueOf(budget, typed)).toBe(2.5);
-    expect(valueOf(budget, 'few')).toBe('few');
-  });
-
   test('a draft of a choice shows the words for its effect, like the default does', () => {
     const resume = fieldAt('routing.resume');
     const hint = (draft: string | null | undefined) => hintOf(saved(resume, 'off'), draft);

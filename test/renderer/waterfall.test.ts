@@ -263,15 +263,6 @@ describe('the marks of a waterfall', () => {
     expect(notes(nobody)).toEqual([]);
   });
 
-  test('a predicted first token is marked where it was expected, whether or not it came', () => {
-    const row = rows.predicted();
-    const ticks = marks(row).filter(({ kind }) => kind === 'predicted');
-    expect(ticks.map(({ lane }) => lane)).toEqual([0, 1]);
-    const [first] = ticks;
-    expect(first?.at).toBeGreaterThan(0);
-    expect(first?.at).toBeLessThan(startOf(row, 1) ?? 0);
-  });
-
   test('the notes of a waterfall stand where their line is empty', () => {
     fc.assert(
       fc.property(history, (row) => {

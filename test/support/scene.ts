@@ -22,7 +22,6 @@ export interface Scene<Id extends UpstreamId> extends Controlled {
   readonly up: Readonly<Record<Id, Upstream>>;
 }
 
-/** Starts one; each request may be hedged once unless a test has hedges rationed. */
 export async function startScene<Id extends UpstreamId>(
   scripts: Scripts<Id>,
   settings: Readonly<Record<string, string>> = {},
@@ -30,13 +29,11 @@ export async function startScene<Id extends UpstreamId>(
   const clock = createManualClock();
   const up = await startUpstreams(scripts);
   const controlled = await startControlled(
-    { ...at(urlsOf(up)), ...HEDGED_ONCE, ONDEMAND_WARMUP: 'false', ...settings },
+    { ...at(urlsOf(up)), ONDEMAND_WARMUP: 'false', ...settings },
     clock,
   );
   return { ...controlled, clock, up };
 }
-
-const HEDGED_ONCE = { HEDGE_BUDGET: '100' };
 
 type Scripts<Name extends string> = Readonly<Record<Name, Script | readonly Script[]>>;
 
@@ -70,7 +67,6 @@ export async function startTierScene<Own extends string, Id extends UpstreamId =
   const up = await startUpstreams(paid);
   const tier = await startTier(Object.values<Machine>(own), {
     ...at(urlsOf(up)),
-    ...HEDGED_ONCE,
     ...settings,
   });
   return { ...tier, own, up };
@@ -124,8 +120,8 @@ export async function pass(stage: Stage, ms: number): Promise<void> {
   await turns(stage);
 }
 
-/** Lets the next request be hedged so many times more: requests that ask nobody count in the budget too. */
-export async function grantHedges({ url }: TestGateway, count: number): Promise<void> {
+/** So many requests that ask nobody, which count in the hedge budget all the same. */
+export async function askNobody({ url }: TestGateway, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await chat(url, HELLO, { 'x-gateway-force-zero': '1' });
 }
 

@@ -171,7 +171,6 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   budget: 'skipped because its budget is spent',
   paused: 'paused by its owner',
   disabled: 'switched off',
-  predicted_slow: 'skipped because it would be slow',
   model_mismatch: 'set to another model',
   unreachable: 'unreachable',
   timeout: 'timed out',

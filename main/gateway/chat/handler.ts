@@ -156,10 +156,8 @@ async function answer(
     remotes,
     epoch,
     signal: gone,
-    reserveCopy,
     observer,
   };
-  deps.budget.requested();
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, res, { base, context, deps });

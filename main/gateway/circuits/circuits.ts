@@ -91,7 +91,7 @@ export interface Circuits {
   /** What excludes a request for `model` now, without admitting one; null: nothing. */
   exclusionOf(id: string, model: string): Excluded | null;
   sent(id: string): void;
-  /** `slowMs`: the part of `ttftMs` that counts as slow, without the predicted prefill. */
+  /** `slowMs`: the part of `ttftMs` that counts as slow, without the time for reading the prompt. */
   firstContent(
     id: string,
     permit: Permit,

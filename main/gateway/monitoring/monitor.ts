@@ -18,9 +18,9 @@ import {
 } from '../circuits/circuits.ts';
 import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
-import { createWedgeWatch } from '../routing/hung-engines.ts';
-import { createPredictions } from '../routing/predictions.ts';
+import { createHungEngines } from '../routing/hung-engines.ts';
 import { createPrefixes } from '../routing/prefixes.ts';
+import { createReadingRates } from '../routing/reading-rates.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import {
@@ -85,7 +85,7 @@ export function createMonitor(deps: MonitorDeps) {
   const stats = createStats();
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
-  const predictions = createPredictions(clock);
+  const rates = createReadingRates();
   const prefixes = createPrefixes(clock);
   const feed = createLiveFeed({
     clock,
@@ -120,7 +120,7 @@ export function createMonitor(deps: MonitorDeps) {
   });
   const counting = createCounting(deps, () => feed.changed());
   const { budgets, usage } = counting;
-  const saved = { stats, outcomes, circuits, latencies, predictions, warmup };
+  const saved = { stats, outcomes, circuits, latencies, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
   function providerIds(scope: StatusScope, { ids }: ProvidersKnown): readonly string[] {
@@ -163,7 +163,7 @@ export function createMonitor(deps: MonitorDeps) {
     circuits,
     latencies,
     outcomes,
-    predictions,
+    rates,
     prefixes,
     stats,
     warmup,
@@ -231,7 +231,13 @@ export function createChecks(
   return {
     sightings,
     healthChecks,
-    wedges: createWedgeWatch({ clock, isOn, check: () => checkHealth('local') }),
+    hung: createHungEngines({
+      clock,
+      isOn,
+      checkAfterMs: () => config().circuit.ttftThresholdMs,
+      check: checkHealth,
+      inFlightAt: (id) => stats.inFlightAt(id),
+    }),
     stopChecks: () => {
       healthChecks.stop();
       sightings.watched(false);

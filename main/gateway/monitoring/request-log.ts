@@ -186,7 +186,7 @@ class OpenAttempt implements AttemptObserver {
   readonly #row: Mutable<AttemptRow>;
 
   constructor(start: AttemptStart, request: OpenRequest) {
-    const { target, cause, predictedTtftMs, startedAt } = start;
+    const { target, cause, startedAt } = start;
     this.#request = request;
     this.#start = start;
     const { stats, nameOf } = request.deps;
@@ -197,7 +197,6 @@ class OpenAttempt implements AttemptObserver {
       machine: target.provider === null ? null : nameOf(target.provider),
       cause,
       startMs,
-      predictedMs: predictedTtftMs === null ? null : startMs + Math.round(predictedTtftMs),
       polls: 0,
       firstContentMs: null,
       lastContentMs: null,

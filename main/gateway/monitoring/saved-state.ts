@@ -4,7 +4,6 @@ import type { Config } from '../../config/schema.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
-import type { Predictions } from '../routing/predictions.ts';
 import type { Latencies, Stats, Outcomes } from './counters.ts';
 
 const VERSION = 1;
@@ -14,7 +13,6 @@ export interface SavedParts {
   readonly outcomes: Pick<Outcomes, 'save' | 'restore'>;
   readonly circuits: Circuits;
   readonly latencies: Latencies;
-  readonly predictions: Predictions;
   readonly warmup: Pick<WarmupRunner, 'save' | 'restore'>;
 }
 
@@ -27,7 +25,6 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
     identities: Object.fromEntries(UPSTREAM_IDS.map((id) => [id, identityOf(config, id)])),
     circuits: parts.circuits.save(),
     latencies: parts.latencies.save(),
-    predictions: parts.predictions.save(),
     coldStartsMs: parts.warmup.save(),
   };
 }
@@ -46,7 +43,6 @@ export function restoreState(saved: unknown, parts: SavedParts, config: Config):
   // A provider's id is derived from its key, so it is always the same machine.
   const isSame = (id: string) => same.has(id) || id.startsWith(PROVIDER_PREFIX);
   parts.circuits.restore(pick(saved['circuits'], isSame));
-  parts.predictions.restore(pick(saved['predictions'], isSame));
   if (isSame('ondemand')) parts.warmup.restore(saved['coldStartsMs']);
 }
 

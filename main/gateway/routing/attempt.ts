@@ -9,10 +9,9 @@ import type { PendingCall } from '../upstream/exchange.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
-import type { EngineCall } from './hung-engines.ts';
 import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
-import { type Predictions, type Prediction, slowTtftMs } from './predictions.ts';
 import type { Prefixes } from './prefixes.ts';
+import type { ReadingRates } from './reading-rates.ts';
 import type { Cut, Windows } from './windows.ts';
 
 export interface Permits {
@@ -25,7 +24,7 @@ export interface Permits {
 export interface AttemptDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
-  readonly predictions: Predictions;
+  readonly rates: ReadingRates;
   readonly prefixes: Prefixes;
   readonly windows: Windows;
 }
@@ -59,19 +58,16 @@ type Judged = Pick<AttemptEnd, 'reason'> &
 type Pending = Pick<PendingCall, 'sentAt' | 'hasLeft'>;
 
 /**
- * A call from its sending to its one end, which is recorded in the circuits and the predictions first; then the
+ * A call from its sending to its one end, which is recorded in the circuits first; then the
  * observer is notified. Later ends are ignored.
  */
 export class Attempt {
   readonly target: UpstreamCall;
   readonly observer: AttemptObserver;
-  /** Null if no engine's silence is watched. */
-  readonly engineCall: EngineCall | null;
   readonly #permits: Permits;
-  readonly #cause: AttemptCause;
   readonly #deps: AttemptDeps;
-  /** For all of the prompt, as its cache may be gone; null for hosted upstreams, and below the samples that it needs. */
-  readonly #prediction: Prediction | null;
+  /** Measured before this call, which would otherwise excuse itself; null while unknown, and of hosted upstreams. */
+  readonly #tokensPerSecond: number | null;
   /** When the last call was sent, in clock ticks. */
   #calledAt: number;
   #wasSentAgain = false;
@@ -79,7 +75,6 @@ export class Attempt {
   #pending: Pending | null;
   #hasEnded = false;
   #tokens: Tokens | null = null;
-  /** Not sampled yet, until the answer tells how much of the prompt was read. */
   #ttftMs: number | null = null;
   #cut: Cut | null = null;
 
@@ -88,33 +83,27 @@ export class Attempt {
       readonly target: UpstreamCall;
       readonly permits: Permits;
       readonly cause: AttemptCause;
-      readonly engineCall: EngineCall | null;
       readonly pending: Pending;
     },
     observer: RequestObserver,
     deps: AttemptDeps,
   ) {
-    const { target, permits, cause, engineCall, pending } = start;
+    const { target, permits, cause, pending } = start;
     const { sentAt } = pending;
     const { own, pool } = permits;
     this.target = target;
     this.#permits = permits;
-    this.#cause = cause;
-    this.engineCall = engineCall;
     this.#pending = pending;
     this.#calledAt = sentAt;
     this.#deps = deps;
-    const predicted = (bytes: number) =>
-      target.upstream === 'local' ? deps.predictions.at(own.id, bytes) : null;
-    this.#prediction = predicted(target.promptBytes);
-    const now = target.prefix === null ? this.#prediction : predicted(newBytesOf(target));
+    this.#tokensPerSecond =
+      target.upstream === 'local' ? deps.rates.tokensPerSecond(own.id, target.model) : null;
     const ids = pool === null ? [own.id] : [own.id, pool.id];
     this.observer = observer.attemptStarted({
       target,
       cause,
       startedAt: sentAt,
       ids,
-      predictedTtftMs: now?.ttftMs ?? null,
       circuit: deps.circuits.at(own.id).breaker.state.kind,
     });
     for (const id of ids) deps.circuits.sent(id);
@@ -137,7 +126,6 @@ export class Attempt {
 
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
-    this.engineCall?.content();
     // The request must not stay in memory for as long as the answer goes on.
     this.#pending = null;
     this.observer.answering(contentAt);
@@ -170,7 +158,6 @@ export class Attempt {
     if (this.#hasEnded) return;
     const { result, isPools, ...judged } = this.#judge(end);
     this.#hasEnded = true;
-    this.engineCall?.ended();
     const { circuits, clock } = this.#deps;
     const { own, pool } = this.#permits;
     const endedAt = judged.endedAt ?? dualTimeOf(clock);
@@ -197,22 +184,27 @@ export class Attempt {
 
   /** How long the machine took for what it had to read, and what it had in its cache. */
   #learn(): void {
-    const { predictions, prefixes } = this.#deps;
-    const { promptBytes, prefix } = this.target;
-    if (prefix === null) return;
-    const reusedShare = this.#tokens === null ? null : prefixes.told(this.id, prefix, this.#tokens);
-    const newBytes =
-      reusedShare === null ? newBytesOf(this.target) : promptBytes * (1 - reusedShare);
-    if (this.#ttftMs !== null) predictions.sample(this.id, newBytes, this.#ttftMs);
+    const { rates, prefixes } = this.#deps;
+    const { upstream, model, promptBytes, prefix } = this.target;
+    const tokens = this.#tokens ?? estimatedTokens(promptBytes, 0);
+    const reusedShare = prefix === null ? null : prefixes.told(this.id, prefix, tokens);
+    const newShare = reusedShare === null ? newBytesOf(this.target) / promptBytes : 1 - reusedShare;
+    if (upstream === 'local' && this.#ttftMs !== null)
+      rates.record(this.id, model, tokens.input * newShare, this.#ttftMs);
   }
 
   #readingSavedMs(): number | null {
     const tokens = this.#tokens;
-    const allMs = this.#prediction?.prefillMs ?? 0;
-    // Without the prefix, warm and cold prompts are one in its predictions.
-    if (this.target.prefix === null || allMs === 0) return null;
-    if (tokens === null || tokens.estimated || tokens.input === 0) return null;
-    return (allMs * tokens.cached) / tokens.input;
+    if (this.#tokensPerSecond === null || tokens === null || tokens.estimated) return null;
+    return (1000 * tokens.cached) / this.#tokensPerSecond;
+  }
+
+  /** The part of a silence that counts as slow: a machine is not slow because a prompt is long. */
+  #slowMs(silentMs: number): number {
+    if (this.#tokensPerSecond === null) return silentMs;
+    // All of it, as its cache may be gone.
+    const { input } = estimatedTokens(this.target.promptBytes, 0);
+    return Math.max(0, silentMs - (1000 * input) / this.#tokensPerSecond);
   }
 
   #judge(end: CallEnd): Judged {
@@ -252,7 +244,7 @@ export class Attempt {
     const ms = endedAt.ticks - this.#calledAt;
     // The time to first token of an answer that comes as a whole is unknown.
     const isSlow = wasSilent && this.target.mode !== 'whole';
-    const silentMs = isSlow ? slowTtftMs(ms, this.#prediction) : 0;
+    const silentMs = isSlow ? this.#slowMs(ms) : 0;
     const result = circuitResultOf(failure, { ms, silentMs });
     // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
     const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
@@ -261,17 +253,14 @@ export class Attempt {
 
   /** Counts as slow and as nothing else: how the call would have ended is unknown. */
   #outrun(isRecalled: boolean): void {
-    const { clock, circuits, predictions } = this.#deps;
+    const { clock, circuits } = this.#deps;
     const { own } = this.#permits;
     // Its prompt was read, and is paid for, although nothing of the answer came.
     if (!isRecalled) this.#tokens ??= estimatedTokens(this.target.promptBytes, 0);
     // The time to first token of an answer that comes as a whole is unknown.
     if (this.target.mode === 'whole' || isRemoved(own.id, circuits)) return;
     const silentMs = clock.ticks() - this.#calledAt;
-    const slowMs = slowTtftMs(silentMs, this.#prediction);
-    circuits.hedgeLost(own.id, own.permit, { silentMs, slowMs });
-    // Only a first call has had all of the hedge delay.
-    if (this.#cause === 'turn') predictions.confirm(own.id);
+    circuits.hedgeLost(own.id, own.permit, { silentMs, slowMs: this.#slowMs(silentMs) });
   }
 
   #isRecalled(): boolean {
@@ -279,15 +268,11 @@ export class Attempt {
   }
 
   #firstContent(ttftMs: number): void {
-    const { circuits, predictions } = this.#deps;
+    const { circuits } = this.#deps;
     const { own, pool } = this.#permits;
-    const { upstream, promptBytes, prefix } = this.target;
-    if (!isRemoved(own.id, circuits)) {
-      const slowMs = slowTtftMs(ttftMs, this.#prediction);
-      circuits.firstContent(own.id, own.permit, { ttftMs, slowMs });
-      if (upstream === 'local' && prefix === null) predictions.sample(own.id, promptBytes, ttftMs);
-      else this.#ttftMs = ttftMs;
-    }
+    this.#ttftMs = ttftMs;
+    if (!isRemoved(own.id, circuits))
+      circuits.firstContent(own.id, own.permit, { ttftMs, slowMs: this.#slowMs(ttftMs) });
     if (pool === null) return;
     circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });
   }

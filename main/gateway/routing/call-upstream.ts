@@ -1,7 +1,6 @@
 import type { AttemptCause } from '#shared/live.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Tokens } from '#shared/usage.ts';
-import type { Config } from '../../config/schema.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
@@ -21,9 +20,9 @@ import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { EndpointSupport } from './endpoint-support.ts';
-import { bothOf, type EngineActivity, type EngineCall, type WedgeWatch } from './hung-engines.ts';
-import { hedgeDelayMs, hungAfterMs, type Predictions } from './predictions.ts';
+import type { HungEngines } from './hung-engines.ts';
 import type { Prefixes } from './prefixes.ts';
+import type { ReadingRates } from './reading-rates.ts';
 import type { Windows } from './windows.ts';
 import type { Turn } from './walk.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
@@ -35,11 +34,10 @@ export interface CallDeps {
   readonly random: () => number;
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
-  readonly predictions: Predictions;
+  readonly rates: ReadingRates;
   readonly prefixes: Prefixes;
   readonly windows: Windows;
-  readonly engines: EngineActivity;
-  readonly wedges: WedgeWatch;
+  readonly hung: HungEngines;
   readonly support: EndpointSupport;
   readonly adjustments: Adjustments;
 }
@@ -48,8 +46,8 @@ export interface CallOptions {
   /** In place of the turn's own call, such as a request for the rest of an answer. */
   readonly call?: UpstreamCall;
   readonly cause?: AttemptCause;
-  /** Whether a call to an engine that seems to have hung is worth its whole timeout. */
-  readonly patience?: 'whole_timeout' | 'until_hung';
+  /** Whether a call to an engine that has hung ends before its timeout. */
+  readonly untilHung?: boolean;
   /** Ends this call alone; left out: the caller's. */
   readonly signal?: CancelSignal;
   /** Called at first content of an answer that is being assembled. */
@@ -236,7 +234,7 @@ function isStarting({ reason }: Failure, known: OndemandKnown): boolean {
 function send(
   turn: Turn,
   { kind, call, changes, deadline }: Try,
-  { signal, cause = 'turn', patience, onContent }: CallOptions,
+  { signal, cause = 'turn', untilHung = false, onContent }: CallOptions,
   request: RoutedRequest,
   deps: CallDeps,
 ): { readonly pending: PendingCall; readonly attempt: Attempt } {
@@ -245,26 +243,28 @@ function send(
   const { observer, config } = request;
   // Sent once more, it belongs to the attempt that began with its first sending.
   const open = turn.openAttempt();
-  const engineCall = open === null ? watched(call, id, config, deps) : open.engineCall;
+  let unwatch = () => {};
   const plan = {
     call,
     id,
     changes,
     deadline,
-    hungAt: patience === 'until_hung' ? (engineCall?.hungAt ?? null) : null,
     idleTimeoutMs: config.routing.idleTimeoutMs,
     onContent() {
-      engineCall?.content();
+      unwatch();
       onContent?.();
     },
     signal: signal ?? request.signal,
   };
   const pending = new PendingCall(plan, deps);
   pending.send();
+  if (untilHung) {
+    unwatch = deps.hung.watch(id, call, () => pending.giveUp());
+    void pending.seen.then(unwatch);
+  }
   open?.sentAgain(pending);
   if (kind === 'poll') open?.observer.polled();
-  const attempt =
-    open ?? new Attempt({ target: call, permits, cause, engineCall, pending }, observer, deps);
+  const attempt = open ?? new Attempt({ target: call, permits, cause, pending }, observer, deps);
   turn.attempt = attempt;
   return { pending, attempt };
 }
@@ -297,15 +297,13 @@ function conclude(
 
 function failureOf(
   seen: Unanswered,
-  { plan: { call, deadline }, request }: PendingCall,
+  { plan: { call }, request }: PendingCall,
   attempt: Attempt,
   deps: CallDeps,
 ): Failure {
   const endedAt = dualTimeOf(deps.clock);
   const failure = classify(seen, call, endedAt.wallMs);
   const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
-  // It gave no sample, and later calls must not wait longer because of that.
-  if (wasSilent && endedAt.ticks < deadline) deps.predictions.confirm(attempt.id);
   const error = shownError(failure, request);
   if (!isColdStart(failure, call, deps))
     attempt.end({ kind: 'failed', failure, error, wasSilent, endedAt });
@@ -348,34 +346,4 @@ function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): S
   if (translator === null || seen.kind !== 'answer') return seen;
   const whole = translator.whole(seen.body, request.stream);
   return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
-}
-
-/** Null if no silence says that the engine has hung. */
-function watched(
-  call: UpstreamCall,
-  id: string,
-  config: Config,
-  deps: CallDeps,
-): EngineCall | null {
-  if (call.upstream !== 'local') return null;
-  const predicted = predictedCall(call, id, config, deps);
-  // A machine's agent finds out by itself whether its engine has hung.
-  if (call.provider !== null) return predicted;
-  const { ownedBy } = call.prefill;
-  return bothOf(predicted, deps.wedges.sent(ownedBy, hedgeDelayMs(config)));
-}
-
-/** Null if nothing is predicted. */
-function predictedCall(
-  call: UpstreamCall,
-  id: string,
-  config: Config,
-  { engines, predictions }: CallDeps,
-): EngineCall | null {
-  if (config.routing.hedge !== 'own') return null;
-  const prediction = predictions.at(id, call.promptBytes);
-  if (prediction === null) return null;
-  // Silence of an answer that comes as a whole says nothing.
-  const limitMs = call.mode === 'whole' ? Infinity : hungAfterMs(prediction, hedgeDelayMs(config));
-  return engines.sent(id, limitMs);
 }

@@ -10,15 +10,13 @@ import {
   targetsOf,
 } from '../upstream/call.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
-import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
+import type { PromptChain } from '../protocols/prompt-chain.ts';
 import {
   canChat,
   circuitIdOf,
   hasModel,
   type LocalTarget,
   listsModel,
-  localModel,
-  remoteModel,
   type RemoteUpstream,
   servesModel,
 } from '../upstream/upstreams.ts';
@@ -26,7 +24,6 @@ import type { EndpointSupport, Speaks } from './endpoint-support.ts';
 import { type BalancingDeps, type Callable, type CallablePool, localPool } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import type { Skipped } from './outcomes.ts';
-import { hedgeDelayMs, predictedSlow } from './predictions.ts';
 import type { Windows } from './windows.ts';
 
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
@@ -39,8 +36,6 @@ export interface RoutedRequest {
   /** Aborted when the caller leaves. */
   readonly signal: CancelSignal;
   readonly observer: RequestObserver;
-  /** Reserves memory for the body of a call beside the first; false if there is no room for it. */
-  readonly reserveCopy: () => boolean;
 }
 
 /** What decides where a request may go. */
@@ -60,16 +55,11 @@ export type Candidate =
   | { readonly kind: 'single'; readonly upstream: UpstreamId; readonly callable: Callable }
   | { readonly kind: 'pool'; readonly upstream: 'local'; readonly pool: CallablePool };
 
-/** In routing order; a deferred `local` is passed over. */
-export function candidatesFor(
-  asked: RequestFacts,
-  deps: CandidateDeps,
-  isLocalDeferred: boolean,
-): readonly Candidate[] {
-  return orderFor(asked, deps.pickLocal).map((id) => {
-    if (id !== 'local') return remoteCandidate(id, asked, deps);
-    return isLocalDeferred ? skippedCandidate(id, 'predicted_slow') : localCandidate(asked, deps);
-  });
+/** In routing order. */
+export function candidatesFor(asked: RequestFacts, deps: CandidateDeps): readonly Candidate[] {
+  return orderFor(asked, deps.pickLocal).map((id) =>
+    id === 'local' ? localCandidate(asked, deps) : remoteCandidate(id, asked, deps),
+  );
 }
 
 export function remoteCandidate(
@@ -131,10 +121,7 @@ export function localCandidate(
   }
 }
 
-/**
- * Null where nothing is to be reused. Where only one machine can be chosen, its predictions need it: warm turns say
- * nothing of how long the same prompt takes that is not in the cache.
- */
+/** Null where nothing is to be reused. One machine alone needs it as well, to learn how fast it reads what is new. */
 function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): PromptChain | null {
   const { keepsModel: isForVectors, answer } = call.request.endpoint;
   // Vectors are computed again each time, and a prompt whose tokens are counted is not read.
@@ -149,7 +136,7 @@ function single(id: UpstreamId, prepare: () => ReturnType<typeof remoteCall>): C
 }
 
 /** An upstream that is passed over without asking its circuit. */
-export function skippedCandidate(
+function skippedCandidate(
   upstream: UpstreamId,
   reason: Skipped['reason'],
   causes?: Skipped['causes'],
@@ -164,43 +151,6 @@ export function skippedCandidate(
 
 /** Most upstreams of most requests. */
 const NOT_CONFIGURED = mapUpstreams((id) => skippedCandidate(id, 'not_configured'));
-
-/**
- * True when every admitting local machine is predicted to miss the hedge delay and some hosted upstream
- * admits. Only with `HEDGE=all`: otherwise no prompt is sent to a hosted upstream because `local` is slow.
- */
-export function isLocalTooSlow(
-  { call, config, remotes }: RequestFacts,
-  deps: CandidateDeps,
-): boolean {
-  // What is predicted is the time until generated text.
-  if (call.request.endpoint.keepsModel) return false;
-  if (config.routing.hedge !== 'all' || call.zeroSpend) return false;
-  const { circuits, predictions, prefixes } = deps;
-  const { request } = call;
-  const { model, bytes } = request;
-  const admits = (upstream: RemoteUpstream) =>
-    circuits.exclusionOf(upstream.id, remoteModel(upstream, model) ?? '') === null;
-  if (!remotes.some(admits)) return false;
-  const delayMs = hedgeDelayMs(config);
-  const targets = targetsOf(deps.pickLocal());
-  const chain = chainFor({ call, config });
-  const newBytesAt = (id: string) =>
-    newBytesOf({
-      promptBytes: bytes.length,
-      prefix: chain === null ? null : prefixes.at(id, chain),
-    });
-  const machines = targets.filter(
-    (target) =>
-      circuits.exclusionOf(circuitIdOf(target), localModel(target, request) ?? '') === null,
-  );
-  return (
-    machines.length > 0 &&
-    machines
-      .map(circuitIdOf)
-      .every((id) => predictedSlow(predictions.at(id, newBytesAt(id)), delayMs))
-  );
-}
 
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
 export function keepsModel({ call, config }: Pick<RequestFacts, 'call' | 'config'>): boolean {

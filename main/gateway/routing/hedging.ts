@@ -1,11 +1,9 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
-import { newBytesOf } from '../protocols/prompt-chain.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
-import { hedgeDelayMs, type Prediction } from './predictions.ts';
 import type { Turn, Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
@@ -14,13 +12,18 @@ export interface HedgeDeps extends CallDeps {
   readonly budget: HedgeBudget;
 }
 
+/** Own machines must not read a longer prompt twice, as it takes long because it is long. */
+const MAX_OWN_BYTES = 8 * 1024;
+
 /**
  * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
  * cost money, because `local` was slow; where `local` comes after a hosted one, it may always help.
  */
-function mayHedge(hedge: Hedge, from: UpstreamId, to: UpstreamId): boolean {
+function mayHedge(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
   if (hedge === 'off') return false;
-  return hedge === 'all' || from !== 'local' || to === 'local';
+  const isOwn = from.upstream === 'local' || to === 'local';
+  if (isOwn && from.promptBytes > MAX_OWN_BYTES) return false;
+  return hedge === 'all' || from.upstream !== 'local' || to === 'local';
 }
 
 /** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */
@@ -30,7 +33,7 @@ function showsContent({ mode }: UpstreamCall): boolean {
 
 /** Whether one of the upstreams `ahead` might be called while this call is slow. */
 export function canHedge(call: UpstreamCall, ahead: readonly UpstreamId[], hedge: Hedge): boolean {
-  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call.upstream, to));
+  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call, to));
 }
 
 interface Contender {
@@ -58,6 +61,7 @@ export function race(
 ): Promise<CallOutcome> {
   const { clock, budget } = deps;
   const { config, signal } = request;
+  const { hedge } = config.routing;
   const { promise, resolve } = Promise.withResolvers<CallOutcome>();
   let state: RaceState = 'racing';
   /** The running calls, at most two. */
@@ -71,7 +75,7 @@ export function race(
     armHedgeTimer();
     if (signal.aborted) contender.cancellation.abort();
     const onContent = () => won(contender);
-    const options = { cause, signal: contender.cancellation, onContent } as const;
+    const options = { untilHung: true, cause, signal: contender.cancellation, onContent } as const;
     void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
   }
 
@@ -82,21 +86,13 @@ export function race(
     if (only === undefined || second !== undefined || state !== 'racing') return;
     if (!showsContent(only.turn.call)) return;
     const elapsedMs = clock.ticks() - only.startedAt;
-    const remainingMs = Math.max(0, slowAfterMs(only.turn) - elapsedMs);
+    const remainingMs = Math.max(0, config.circuit.ttftThresholdMs - elapsedMs);
     cancelTimer = clock.after(remainingMs, () => startHedge(only.turn));
   }
 
-  function slowAfterMs({ call, permits: { own } }: Turn): number {
-    const prediction =
-      call.upstream === 'local' ? deps.predictions.at(own.id, newBytesOf(call)) : null;
-    return hedgeAfterMs(prediction, hedgeDelayMs(config));
-  }
-
   function startHedge({ call: slow }: Turn): void {
-    const { hedge, hedgeBudget } = config.routing;
-    if (!budget.allows(hedgeBudget, config.circuit.ttftSlowThreshold)) return;
-    if (!request.reserveCopy()) return;
-    const turn = walk.hedge((call) => mayHedge(hedge, slow.upstream, call.upstream));
+    if (!budget.allows()) return;
+    const turn = walk.hedge((call) => mayHedge(hedge, slow, call.upstream));
     if (turn === null) return;
     budget.spend();
     start(turn);
@@ -166,37 +162,17 @@ export function race(
 
 export type HedgeBudget = ReturnType<typeof createHedgeBudget>;
 
-/** Requests that the budget is computed over. */
-const WINDOW = 200;
+/** Hedges per request in the long run. */
+const SHARE = 0.05;
+/** As many at once; and at first, as it takes for the circuit of an upstream that hangs to open. */
+const [MOST, FIRST] = [10, 3];
 
+/** Keeps hedges from doubling the load of upstreams that are all slow. */
 export function createHedgeBudget() {
-  const hedges = new Uint8Array(WINDOW);
-  let newest = 0;
-  let seen = 0;
-  let spent = 0;
+  let left = FIRST;
   return {
-    requested() {
-      newest = (newest + 1) % WINDOW;
-      seen = Math.min(seen + 1, WINDOW);
-      spent -= hedges[newest] ?? 0;
-      hedges[newest] = 0;
-    },
-    /**
-     * Whether one more hedge is within `percent` of the recent requests, or below `atLeast`: as many as it
-     * takes for the circuit of an upstream that hangs to open. 0 percent allows none.
-     */
-    allows: (percent: number, atLeast: number) =>
-      percent > 0 && spent < Math.max(atLeast, Math.floor((seen * percent) / 100)),
-    spend() {
-      hedges[newest] = (hedges[newest] ?? 0) + 1;
-      spent += 1;
-    },
+    requested: () => void (left = Math.min(left + SHARE, MOST)),
+    allows: () => left >= 1,
+    spend: () => void (left -= 1),
   };
-}
-
-/** When a second machine may be called beside this one: a long prompt must not be read twice because it is long. */
-function hedgeAfterMs(prediction: Prediction | null, delayMs: number): number {
-  if (prediction === null) return delayMs;
-  const { ttftMs, latestMs } = prediction;
-  return Math.max(delayMs, latestMs === Infinity ? ttftMs : latestMs);
 }

@@ -4,11 +4,12 @@ import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type ChatCall, localCall, modelAt, type UpstreamCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
+import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, listedName, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
-import type { Predictions, MeanFirstToken, Prediction } from './predictions.ts';
 import type { Prefixes } from './prefixes.ts';
+import type { ReadingRates } from './reading-rates.ts';
 
 export interface Callable {
   /** Of its circuit. */
@@ -33,7 +34,7 @@ export interface BalancingDeps {
   readonly inFlightAt: (id: string) => number;
   /** Whether one of this gateway's is for the model. */
   readonly isRunning: (id: string, model: string) => boolean;
-  readonly predictions: Predictions;
+  readonly rates: ReadingRates;
   readonly prefixes: Prefixes;
 }
 
@@ -131,20 +132,18 @@ function balanced(
   targets: Targets,
   isEligible: (target: LocalTarget) => boolean,
   { request, chain }: LocalPoolRequest,
-  { circuits, inFlightAt, predictions, prefixes, random }: BalancingDeps,
+  { circuits, inFlightAt, rates, prefixes, random }: BalancingDeps,
 ): LocalTarget[] {
   const promptBytes = request.bytes.length;
   const holders = () => (chain === null ? [] : prefixes.holders(chain));
   const members = compared(targets, isEligible, holders, random).map((target): PoolMember => {
     const id = circuitIdOf(target);
     const prefix = chain === null ? null : prefixes.at(id, chain);
-    const newBytes = newBytesOf({ promptBytes, prefix });
     return {
       target,
-      prediction: predictions.at(id, newBytes),
-      mean: predictions.meanAt(id),
+      tokensPerSecond: rates.tokensPerSecond(id, modelAt(target, request) ?? ''),
       ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
-      newBytes,
+      newTokens: estimatedTokens(newBytesOf({ promptBytes, prefix }), 0).input,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       conversations: prefix === null ? 0 : prefixes.countAt(id),
@@ -310,29 +309,23 @@ function mayBeForced({ reason }: Excluded): boolean {
 
 export interface PoolMember {
   readonly target: LocalTarget;
-  /** For the bytes that it has yet to read; null below the samples that it needs. */
-  readonly prediction: Prediction | null;
-  /** Null before its first sample. */
-  readonly mean: MeanFirstToken | null;
+  /** How fast it reads; null before its first long prompt. */
+  readonly tokensPerSecond: number | null;
   /** Time-decayed mean of its times to first token and of its silences, in milliseconds; null while unknown. */
   readonly ewmaTtft: number | null;
-  /** What it has yet to read of the prompt: the bytes behind the prefix in its cache. */
-  readonly newBytes: number;
+  /** What it has yet to read of the prompt: the part behind the prefix in its cache. */
+  readonly newTokens: number;
   readonly inFlight: number;
   /** It has the conversation in its cache, not just a system prompt that many begin with. */
   readonly isHome: boolean;
   readonly conversations: number;
 }
 
-/** 1,000 tokens a second, at four bytes a token: a small GPU. */
-const DEFAULT_MS_PER_BYTE = 0.25;
-/** What is no reading in the times of a pool whose rate is unknown, in milliseconds, and at most half of them. */
-const DEFAULT_OVERHEAD_MS = 100;
-/** With as many samples a machine's own speed counts for half, until it has enough for a prediction. */
-const HALF_KNOWN_SAMPLES = 10;
-/** Lower values are noise, and a cost of 0 would stay 0 under any load. */
-const SHORTEST_TTFT_MS = 1;
-/** Predictions are no better than this: what is nearer to the best is as good. */
+/** A small GPU. */
+const DEFAULT_TOKENS_PER_SECOND = 1000;
+/** What an answer takes beside reading. More precise times are noise, and a cost of 0 would stay 0 under any load. */
+const BASE_MS = 100;
+/** Costs are estimates: what is nearer to the best is as good. */
 const NEAR = 1.1;
 
 /**
@@ -341,22 +334,20 @@ const NEAR = 1.1;
  * fewest conversations, as caches are small.
  */
 export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
-  const usual = usualMachine(members);
+  const known = members.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? []);
+  const usual =
+    known.length === 0
+      ? DEFAULT_TOKENS_PER_SECOND
+      : known.reduce((total, each) => total + each, 0) / known.length;
 
-  function expectedMs({ prediction, mean, ewmaTtft, newBytes }: PoolMember): number {
-    if (prediction !== null && prediction.prefillMs > 0) return prediction.ttftMs;
-    if (mean !== null) {
-      const chance = prediction === null ? HALF_KNOWN_SAMPLES : 0;
-      return slownessOf(mean, usual, chance) * usual.expectedMs(newBytes);
-    }
-    // Without an answer, what it has taken was silence.
-    return (ewmaTtft ?? 0) + usual.expectedMs(newBytes);
+  function costOf({ tokensPerSecond, ewmaTtft, newTokens, inFlight }: PoolMember): number {
+    // Short prompts tell nothing of its reading, but all of them tell how slow it is beside that.
+    const baseMs = tokensPerSecond === null ? Math.max(BASE_MS, ewmaTtft ?? 0) : BASE_MS;
+    const readingMs = (1000 * newTokens) / (tokensPerSecond ?? usual);
+    return (baseMs + readingMs) * (inFlight + 1);
   }
 
-  const costed = members.map((member) => ({
-    ...member,
-    cost: Math.max(expectedMs(member), SHORTEST_TTFT_MS) * (member.inFlight + 1),
-  }));
+  const costed = members.map((member) => ({ ...member, cost: costOf(member) }));
   const best = Math.min(...costed.map(({ cost }) => cost));
   const isNear = ({ cost }: { readonly cost: number }) => cost <= NEAR * best;
   return costed
@@ -369,54 +360,6 @@ export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
     )
     .map(({ target }) => target);
 }
-
-type Line = (newBytes: number) => number;
-
-const lineOf =
-  (overheadMs: number, msPerByte: number): Line =>
-  (newBytes) =>
-    overheadMs + msPerByte * newBytes;
-
-interface UsualMachine {
-  /** For prompts such as were sampled. */
-  readonly meanMs: Line;
-  readonly expectedMs: Line;
-}
-
-/** As those whose rate is known, else through the mean of all samples. */
-function usualMachine(members: readonly PoolMember[]): UsualMachine {
-  const known = members.flatMap(({ prediction, newBytes }) =>
-    prediction === null || prediction.prefillMs === 0 ? [] : [{ ...prediction, newBytes }],
-  );
-  if (known.length > 0) {
-    const line = lineOf(
-      sum(known.map(({ ttftMs, prefillMs }) => ttftMs - prefillMs)) / known.length,
-      sum(known.map(({ prefillMs, newBytes }) => prefillMs / newBytes)) / known.length,
-    );
-    return { meanMs: line, expectedMs: line };
-  }
-  const means = members.flatMap(({ mean }) => mean ?? []);
-  const samples = Math.max(1, sum(means.map((each) => each.samples)));
-  const ttftMs = sum(means.map((each) => each.ttftMs * each.samples)) / samples;
-  const promptBytes = sum(means.map((each) => each.promptBytes * each.samples)) / samples;
-  const overheadMs = Math.min(DEFAULT_OVERHEAD_MS, ttftMs / 2);
-  const meanMs = lineOf(overheadMs, (ttftMs - overheadMs) / Math.max(1, promptBytes));
-  return {
-    meanMs,
-    // Short prompts, or ones that were in a cache, tell nothing of long ones.
-    expectedMs: (newBytes) => Math.max(meanMs(newBytes), DEFAULT_MS_PER_BYTE * newBytes),
-  };
-}
-
-/** How many times as long as the usual machine one takes, beside `chance` samples of a usual one. */
-function slownessOf(mean: MeanFirstToken, { meanMs }: UsualMachine, chance: number): number {
-  const usualMs = meanMs(mean.promptBytes);
-  const own = Math.max(SHORTEST_TTFT_MS, mean.ttftMs) / Math.max(SHORTEST_TTFT_MS, usualMs);
-  return (own * mean.samples + chance) / (mean.samples + chance);
-}
-
-const sum = (values: readonly number[]): number =>
-  values.reduce((total, value) => total + value, 0);
 
 export function skipped(
   upstream: Skipped['upstream'],

@@ -15,8 +15,6 @@ export interface AttemptStart {
   readonly startedAt: number;
   /** The ids whose permits the attempt holds: the upstream's, and in the local pool the machine's. */
   readonly ids: readonly string[];
-  /** Null if nothing is predicted. */
-  readonly predictedTtftMs: number | null;
   readonly circuit: CircuitState;
 }
 

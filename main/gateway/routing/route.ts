@@ -1,7 +1,6 @@
-import type { UpstreamId } from '#shared/ids.ts';
 import { sleep } from '../../platform/clock.ts';
 import { servesModel } from '../upstream/upstreams.ts';
-import { type AnsweredCall, type CallOptions, callUpstream } from './call-upstream.ts';
+import { type AnsweredCall, callUpstream } from './call-upstream.ts';
 import { keepsModel, type RoutedRequest } from './candidates.ts';
 import { canHedge, type HedgeDeps, race } from './hedging.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
@@ -33,6 +32,7 @@ export type RouteResult =
 export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {
   const identified = localIdentified(request, deps);
   if (identified !== null) await identified;
+  deps.budget.requested();
   const walk = new Walk(request, deps, (outcomes) => warmUpAfter(outcomes, request, deps));
   let turn = walk.next() ?? (await returnToLocal('at_last', walk, request, deps));
   while (!request.signal.aborted) {
@@ -41,7 +41,7 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
     const ahead = walk.ahead();
     const outcome = await (canHedge(turn.call, ahead, request.config.routing.hedge)
       ? race(turn, walk, request, deps)
-      : callUpstream(turn, request, deps, patienceFor(turn, ahead, request)));
+      : callUpstream(turn, request, deps, { untilHung: ahead.length > 0 }));
     if (outcome.kind === 'answered') return answered(outcome, walk, deps);
     if (outcome.kind === 'cancelled') break;
     walk.failed(outcome.turn, outcome.failure);
@@ -78,18 +78,6 @@ async function returnToLocal(
   if (waitMs === null || !(await sleep(clock, waitMs, signal))) return null;
   return walk.returnToLocal(waitMs);
 }
-
-/** Where no hedged call may go out, to give up a hung engine and call the next upstream is better than to wait. */
-function patienceFor(
-  { call }: Turn,
-  ahead: readonly UpstreamId[],
-  { config }: RoutedRequest,
-): CallOptions | undefined {
-  const isOwn = call.upstream === 'local' && call.isAlone && config.routing.hedge !== 'all';
-  return isOwn && ahead.length > 0 ? UNTIL_HUNG : undefined;
-}
-
-const UNTIL_HUNG: CallOptions = { patience: 'until_hung' };
 
 function answered(
   answer: AnsweredCall,

@@ -10,11 +10,9 @@ import {
   type Candidate,
   type CandidateDeps,
   candidatesFor,
-  isLocalTooSlow,
   localCandidate,
   remoteCandidate,
   type RoutedRequest,
-  skippedCandidate,
 } from './candidates.ts';
 import { type Callable, type CallablePool, skipped } from './local-pool.ts';
 import {
@@ -39,9 +37,6 @@ type WalkState =
   /** A failure was the request's own fault: no other upstream may be called. */
   | { readonly kind: 'over' };
 
-/** `deferred`: predicted to be slow, so called only if no other upstream serves. */
-type LocalState = 'in_turn' | 'deferred' | 'lost';
-
 /** Which calls are acceptable; those that are not keep their turn. */
 export type CallFilter = (call: UpstreamCall) => boolean;
 
@@ -54,8 +49,8 @@ export class Walk {
   /** Called once, when `local` has failed or was skipped and no call to it is left. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
   #state: WalkState = { kind: 'open' };
-  #local: LocalState;
-  /** In routing order, with a deferred `local` moved to the end. */
+  #isLocalLost = false;
+  /** In routing order. */
   #steps: readonly Step[];
   /** How many of them `next` has come to. Those beyond are not reported. */
   #reached = 0;
@@ -76,18 +71,11 @@ export class Walk {
     this.#request = request;
     this.#deps = deps;
     this.#localLost = localLost;
-    this.#local = isLocalTooSlow(request, deps) ? 'deferred' : 'in_turn';
-    const candidates = candidatesFor(request, deps, this.#local === 'deferred');
-    this.#steps = candidates.map((candidate) => this.#stepOf(candidate));
+    this.#steps = candidatesFor(request, deps).map((candidate) => this.#stepOf(candidate));
   }
 
   /** The next call in routing order; null when no upstream admits one. */
   next(mayCall: CallFilter = ANY): Turn | null {
-    const turn = this.#take('in_turn', mayCall);
-    if (turn !== null || this.#local !== 'deferred' || this.#state.kind === 'over') return turn;
-    this.#local = 'in_turn';
-    const others = this.#steps.filter(({ upstream }) => upstream !== 'local');
-    this.#steps = [...others, this.#stepOf(this.#uncalledLocal())];
     return this.#take('in_turn', mayCall);
   }
 
@@ -118,9 +106,7 @@ export class Walk {
 
   ahead(): readonly UpstreamId[] {
     if (this.#state.kind === 'over') return [];
-    const ahead: UpstreamId[] = this.#local === 'deferred' ? ['local'] : [];
-    for (const step of this.#steps) if (step.hasMore()) ahead.push(step.upstream);
-    return ahead;
+    return this.#steps.filter((step) => step.hasMore()).map(({ upstream }) => upstream);
   }
 
   /** Whether any call is left, in routing order or forced. */
@@ -246,8 +232,8 @@ export class Walk {
   }
 
   #reportLocalLost(step: Step): void {
-    if (step.upstream !== 'local' || this.#local !== 'in_turn' || !step.isOver()) return;
-    this.#local = 'lost';
+    if (step.upstream !== 'local' || this.#isLocalLost || !step.isOver()) return;
+    this.#isLocalLost = true;
     this.#localLost(step.outcomes(null));
   }
 
@@ -275,7 +261,6 @@ export class Walk {
 
   #candidateAt(id: UpstreamId): Candidate {
     if (id !== 'local') return remoteCandidate(id, this.#request, this.#deps);
-    if (this.#local === 'deferred') return skippedCandidate(id, 'predicted_slow');
     return this.#uncalledLocal();
   }
 

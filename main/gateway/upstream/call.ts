@@ -81,7 +81,7 @@ export interface UpstreamCall {
   readonly model: string;
   /** Of that model, in tokens, as its engine says; null while unknown, and of hosted upstreams. */
   readonly window: number | null;
-  /** Length of the request body, for the prediction of the time to first token. */
+  /** Length of the request body. */
   readonly promptBytes: number;
   readonly prefix: CachedPrefix | null;
   /** Names of the volatile parts of the prompt that this upstream is not sent. */

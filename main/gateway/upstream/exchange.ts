@@ -39,8 +39,6 @@ export interface ExchangePlan {
   readonly changes: ReadonlySet<Adjustment>;
   /** For the first content, in clock ticks. */
   readonly deadline: number;
-  /** When a silent call is given up before its deadline, as far as is known now; null: never. */
-  readonly hungAt: (() => number) | null;
   /** Silence allowed in an answer that is being assembled, after its first content. */
   readonly idleTimeoutMs: number;
   /** Called at the first content of an answer that is being assembled. */
@@ -123,9 +121,8 @@ export class PendingCall implements ResponseListener {
     const { promise, resolve } = Promise.withResolvers<Seen>();
     this.seen = promise;
     this.#resolve = resolve;
-    const givenUpAt = this.#givenUpAt();
     this.sentAt = deps.clock.ticks();
-    this.#cancelTimer = deps.clock.after(givenUpAt - this.sentAt, this.#onTime);
+    this.#cancelTimer = deps.clock.after(plan.deadline - this.sentAt, this.#onTime);
     signal.addEventListener('abort', this.#onCancel);
   }
 
@@ -134,6 +131,11 @@ export class PendingCall implements ResponseListener {
     this.#isFresh = fresh;
     if (this.plan.signal.aborted) this.#onCancel();
     else this.#exchange = this.#deps.http.send({ ...this.request, fresh }, this);
+  }
+
+  /** Ends a silent call as its deadline would. */
+  giveUp(): void {
+    if (this.#contentAt === null) this.#abort({ kind: 'timeout', wasSilent: true });
   }
 
   /** False while it is certain that the upstream knows nothing of the call. */
@@ -237,11 +239,6 @@ export class PendingCall implements ResponseListener {
     this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
   }
 
-  #givenUpAt(): number {
-    const { deadline, hungAt } = this.plan;
-    return hungAt === null ? deadline : Math.min(deadline, hungAt());
-  }
-
   #passOn(first: Buffer): void {
     const exchange = this.#exchange;
     if (exchange === null) return;
@@ -272,7 +269,7 @@ export class PendingCall implements ResponseListener {
     const now = this.#deps.clock.ticks();
     const remainingMs =
       this.#contentAt === null
-        ? this.#givenUpAt() - now
+        ? this.plan.deadline - now
         : this.#idleTimeoutMs - (now - this.#lastDataAt);
     if (remainingMs > 0) {
       this.#cancelTimer = this.#deps.clock.after(remainingMs, this.#onTime);

@@ -79,7 +79,7 @@ async function sendAdjusted(
 ): Promise<Seen> {
   const { clock, adjustments } = deps;
   const id = call.provider ?? call.upstream;
-  const limits = { deadline, hungAt: null, idleTimeoutMs, signal: NEVER };
+  const limits = { deadline, idleTimeoutMs, signal: NEVER };
   let changes = adjustments.at(id, call.model);
   for (;;) {
     const plan = { call, id, changes, onContent() {}, ...limits };

@@ -34,7 +34,6 @@ export const keptRowSchema = z.object({
       machine: words,
       cause: z.enum(['turn', 'hedge', 'resume']),
       startMs: z.int(),
-      predictedMs: z.int().nullable(),
       polls: count,
       firstContentMs: z.int().nullable(),
       lastContentMs: z.int().nullable(),

@@ -266,7 +266,7 @@ function AttemptTable({ row, labels, elapsedMs }: DetailsProps) {
 
 function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
   const { attempt, row, labels, elapsedMs } = props;
-  const { startMs, predictedMs, endMs, model, error, circuitBefore, cutAtTokens, polls } = attempt;
+  const { startMs, endMs, model, error, circuitBefore, cutAtTokens, polls } = attempt;
   const firstTokenMs = firstTokenMsOf(attempt);
   const circuit = circuitText(attempt);
   const isCircuitTold = circuitBefore !== 'closed' || circuit !== attemptWords.circuits.closed;
@@ -290,13 +290,6 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
       <td data-label={attemptWords.started}>{attemptWords.startedAt(formatDuration(startMs))}</td>
       <td data-label={attemptWords.firstToken}>
         {firstTokenMs === null ? '–' : formatDuration(firstTokenMs)}
-        <Aside
-          text={
-            predictedMs === null
-              ? null
-              : attemptWords.predicted(formatDuration(predictedMs - startMs))
-          }
-        />
       </td>
       <td data-label={attemptWords.took}>
         {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
@@ -307,5 +300,5 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
 
 /** Null: there is nothing to add. */
 function Aside({ text }: { readonly text: string | null }) {
-  return text !== null && <span className="predicted quiet"> {text}</span>;
+  return text !== null && <span className="aside quiet"> {text}</span>;
 }

@@ -181,7 +181,7 @@ export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
 }
 
 interface Mark {
-  readonly kind: 'hedge' | 'handover' | 'predicted';
+  readonly kind: 'hedge' | 'handover';
   readonly attempt: number;
   readonly lane: Lane;
   readonly at: number;
@@ -202,21 +202,14 @@ const MIN_NOTE_PERCENT = { word: 9, words: 30 } as const;
 
 export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly Mark[] {
   const attempts = drawnOf(row);
-  return spansOf(segments).flatMap(({ attempt: index, lane, left }) => {
+  return spansOf(segments).flatMap(({ attempt: index, lane, left }): readonly Mark[] => {
     const attempt = attempts[index];
     if (attempt === undefined) return [];
-    const { cause, predictedMs } = attempt;
-    const marks: Mark[] = [];
-    if (cause === 'hedge') marks.push({ kind: 'hedge', attempt: index, lane, at: left });
+    const mark = { attempt: index, lane, at: left };
+    if (attempt.cause === 'hedge') return [{ kind: 'hedge', ...mark }];
     // No handover from an attempt that itself failed to resume.
-    if (cause === 'resume' && brokenBefore(attempts, index) === index - 1) {
-      marks.push({ kind: 'handover', attempt: index, lane, at: left });
-    }
-    if (predictedMs !== null) {
-      const at = Math.max(left, axisPercent(predictedMs));
-      marks.push({ kind: 'predicted', attempt: index, lane, at });
-    }
-    return marks;
+    const isHandover = attempt.cause === 'resume' && brokenBefore(attempts, index) === index - 1;
+    return isHandover ? [{ kind: 'handover', ...mark }] : [];
   });
 }
 
@@ -283,7 +276,7 @@ function spansOf(segments: readonly Segment[]): readonly Span[] {
 /** `stretch`: a span of time; `mark`: a moment. */
 const ENTRIES = [
   ['stretch', ['waiting', 'answering', 'silent', 'failed', 'outrun', 'broken', 'starting']],
-  ['mark', ['hedge', 'handover', 'predicted']],
+  ['mark', ['hedge', 'handover']],
 ] as const;
 
 /** Closed at first: it explains what the words of each row say as well. */

@@ -71,8 +71,6 @@ export function valueOf({ kind }: Field, draft: Draft): unknown {
     case 'celsius':
     case 'port':
       return asNumber(text);
-    case 'percent':
-      return asNumber(text.replace(/\s*%$/, ''));
     case 'ports':
       return itemsOf(text).map(asNumber);
     case 'list':

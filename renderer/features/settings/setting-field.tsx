@@ -134,7 +134,6 @@ const INPUT_MODES: Readonly<Partial<Record<Field['kind'], 'url' | 'numeric' | 'd
   bytes: 'numeric',
   count: 'numeric',
   port: 'numeric',
-  percent: 'numeric',
   amount: 'decimal',
   celsius: 'numeric',
 };
@@ -193,8 +192,6 @@ export function unitOf(field: Field, text: string): string {
   switch (field.kind) {
     case 'celsius':
       return words.units.celsius;
-    case 'percent':
-      return words.units.percent;
     case 'milliseconds':
       return isNumber && value >= 1_000 ? words.units.msAs(formatSpan(value)) : words.units.ms;
     case 'bytes': {

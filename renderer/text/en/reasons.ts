@@ -10,7 +10,6 @@ export const reasons = {
   budget: 'budget spent',
   paused: 'paused',
   disabled: 'switched off',
-  predicted_slow: 'predicted slow',
   model_mismatch: 'another model',
   /** Also where TLS fails; Node's own code stands behind it (main/platform/http/tls-and-socket-failures.ts). */
   unreachable: 'unreachable',
@@ -46,7 +45,6 @@ export const predicates = {
   budget: 'had spent its budget',
   paused: 'was paused',
   disabled: 'was switched off',
-  predicted_slow: 'was predicted to be slow',
   model_mismatch: 'is set to another model',
   unreachable: 'was unreachable',
   timeout: 'timed out',

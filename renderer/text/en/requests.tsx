@@ -43,7 +43,6 @@ export const requests = {
     starting: 'on-demand GPU starting',
     hedge: 'hedge',
     handover: 'continued',
-    predicted: 'predicted first token',
     scale: 'time axis is logarithmic',
   },
   notes: { hedge: 'hedge', resumedBy: (name: string) => `continued by ${name}` },
@@ -148,7 +147,6 @@ export const attempts = {
     `read only ${formatCount(tokens)} tokens of a longer prompt: its context window is too small`,
   polled: (count: number) => `polled ${counted(count, TIMES)} as it started`,
   startedAt: (duration: string) => `+${duration}`,
-  predicted: (duration: string) => `predicted ${duration}`,
   causes: {
     retry: 'retry',
     turn: 'next in line',

@@ -71,8 +71,6 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     healthChecks: 'Check upstreams without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',
     hedge: 'Hedge slow requests',
-    hedgeMs: 'Hedge after',
-    hedgeBudget: 'Hedge budget',
     resume: 'Continue dropped streams',
   },
   agent: {

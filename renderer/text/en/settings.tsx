@@ -31,7 +31,6 @@ export const settings = {
   default: (value: string) => `default: ${value}`,
   units: {
     celsius: '°C',
-    percent: '%',
     ms: 'ms',
     msAs: (duration: string) => `ms = ${duration}`,
     bytes: 'bytes',

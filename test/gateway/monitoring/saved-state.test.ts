@@ -12,11 +12,9 @@ import {
   restoreState,
   stateToSave,
 } from '../../../main/gateway/monitoring/saved-state.ts';
-import { createPredictions } from '../../../main/gateway/routing/predictions.ts';
 import { createWarmup } from '../../../main/gateway/routing/warmup.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { firstTokens } from '../../support/machine.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
 
 function configOf(engineUrl: string): Config {
@@ -34,7 +32,6 @@ const NO_HTTP: HttpClient = {
 };
 
 const CONFIG = configOf('http://127.0.0.1:8000');
-const PROVIDER = `prv_${'0'.repeat(32)}`;
 
 function nothing(): SavedParts {
   const clock = createManualClock();
@@ -50,12 +47,11 @@ function nothing(): SavedParts {
     outcomes: createOutcomes(),
     circuits,
     latencies: createLatencies(clock),
-    predictions: createPredictions(clock),
     warmup: createWarmup({ http: NO_HTTP, clock }, () => {}),
   };
 }
 
-/** What a run keeps that counted three hedges, two handovers, a fallback, and knows two engines' rates. */
+/** What a run keeps that counted three hedges, two handovers and a fallback. */
 function kept(): Record<string, unknown> {
   const what = nothing();
   for (let n = 0; n < 5; n += 1) what.stats.accepted();
@@ -63,15 +59,8 @@ function kept(): Record<string, unknown> {
   for (let n = 0; n < 2; n += 1) what.stats.handedOver();
   what.stats.fellBack();
   for (const tokens of [70, 30]) what.stats.ended(tokens === 70, tokens);
-  for (const id of ['local', PROVIDER]) {
-    for (const { promptBytes, ttftMs } of firstTokens(MACHINE, 30, 1)) {
-      what.predictions.sample(id, promptBytes, ttftMs);
-    }
-  }
   return JSON.parse(JSON.stringify(stateToSave(what, CONFIG))) as Record<string, unknown>;
 }
-
-const MACHINE = { overheadMs: 100, msPerByte: 0.05, noiseMs: 5 };
 
 function recalled(from: unknown, config: Config = CONFIG): SavedParts {
   const what = nothing();
@@ -99,26 +88,3 @@ test.each([undefined, null, -1, 0.5, '3'])(
     expect(stats.view()).toMatchObject({ totalRequests: 5, fallbackCount: 1, ...begun });
   },
 );
-
-test('predictions outlast a restart, except of an engine at another address', () => {
-  const same = recalled(kept()).predictions;
-  for (const id of ['local', PROVIDER]) expect(same.at(id, 1000)).not.toBeNull();
-  const { predictions } = recalled(kept(), configOf('http://127.0.0.1:8001'));
-  expect(predictions.at('local', 1000)).toBeNull();
-  expect(predictions.at(PROVIDER, 1000)).toEqual(same.at(PROVIDER, 1000));
-});
-
-test.each([null, [], 7, { ...kept(), version: 2 }, { ...kept(), identities: null }])(
-  'a saved file that cannot be read as one brings back no prediction',
-  (file) => {
-    expect(recalled(file).predictions.at(PROVIDER, 1000)).toBeNull();
-  },
-);
-
-test.each([
-  ['the last five durations', [90_000, 80_000, 1, 2, 3, 4], [90_000, 80_000, 1, 2, 3]],
-  ['only durations', [-1, 'x', null, 7], [7]],
-  ['nothing of a file without them', undefined, []],
-])('a restart keeps, of the times of cold starts, %s', (_says, coldStartsMs, expected) => {
-  expect(recalled({ ...kept(), coldStartsMs }).warmup.save()).toEqual(expected);
-});

@@ -49,7 +49,7 @@ describe('machines that would have to load the model', () => {
     const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
     const deps = {
       circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
-      predictions: { at: () => null, meanAt: () => null },
+      rates: { tokensPerSecond: () => null },
       inFlightAt: (id: string) => Number(busy.includes(id)),
       isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,

@@ -6,57 +6,33 @@ import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 const baseAddress = parseBaseAddress('http://127.0.0.1:1', 'local');
 
 /** What a machine is like; what is left out is not known, and nobody waits there. */
-interface Standing extends Partial<Omit<PoolMember, 'target' | 'prediction'>> {
-  readonly predictedTtft?: number;
-  readonly msPerByte?: number;
-}
+type Standing = Partial<Omit<PoolMember, 'target'>>;
 
-const BYTES = 1000;
+const TOKENS = 1000;
 
-function memberOf({ predictedTtft, msPerByte = 0, ...known }: Standing, id: number): PoolMember {
-  const newBytes = known.newBytes ?? BYTES;
-  return {
-    target: { provider: String(id), baseAddress, models: [], ownedBy: null, gatewayToken: '' },
-    prediction:
-      predictedTtft === undefined
-        ? null
-        : {
-            ttftMs: predictedTtft,
-            earliestMs: 0,
-            latestMs: predictedTtft,
-            prefillMs: msPerByte * newBytes,
-          },
-    mean:
-      predictedTtft === undefined
-        ? null
-        : { promptBytes: newBytes, ttftMs: predictedTtft, samples: 20 },
-    ewmaTtft: null,
-    newBytes,
-    inFlight: 0,
-    isHome: false,
-    conversations: 0,
-    ...known,
-  };
-}
+const memberOf = (known: Standing, id: number): PoolMember => ({
+  target: { provider: String(id), baseAddress, models: [], ownedBy: null, gatewayToken: '' },
+  tokensPerSecond: null,
+  ewmaTtft: null,
+  newTokens: TOKENS,
+  inFlight: 0,
+  isHome: false,
+  conversations: 0,
+  ...known,
+});
 
 const choose = (standings: readonly Standing[]) =>
   cheapestFirst(standings.map(memberOf)).map(({ provider }) => Number(provider));
 
-const ttft = fc.integer({ min: 1, max: 60_000 });
+const rate = fc.integer({ min: 10, max: 20_000 });
 const load = fc.nat(50);
 
 describe('the choice of a machine', () => {
   test('the choice of a machine has each machine once', () => {
-    const mean = fc.option(
-      fc.record({
-        promptBytes: fc.nat(100_000),
-        ttftMs: fc.nat(60_000),
-        samples: fc.integer({ min: 1, max: 33 }),
-      }),
-    );
     const standing = fc.record({
-      mean,
-      ewmaTtft: fc.option(ttft),
+      tokensPerSecond: fc.option(rate),
+      ewmaTtft: fc.option(fc.nat(60_000)),
+      newTokens: fc.nat(100_000),
       inFlight: load,
       isHome: fc.boolean(),
     });
@@ -68,11 +44,12 @@ describe('the choice of a machine', () => {
     );
   });
 
-  test('the choice of a machine goes by its load times what is predicted for the prompt', () => {
-    const given = fc.record({ predictedTtft: ttft, msPerByte: fc.constant(1), inFlight: load });
+  test('the choice of a machine goes by what it takes for the new part of the prompt, times its load', () => {
+    const given = fc.record({ tokensPerSecond: rate, newTokens: fc.nat(50_000), inFlight: load });
     fc.assert(
       fc.property(given, given, (a, b) => {
-        const cost = ({ predictedTtft, inFlight }: typeof a) => predictedTtft * (inFlight + 1);
+        const cost = ({ tokensPerSecond, newTokens, inFlight }: typeof a) =>
+          (100 + (1000 * newTokens) / tokensPerSecond) * (inFlight + 1);
         fc.pre(cost(a) !== cost(b));
         expect(choose([a, b])).toEqual(cost(a) < cost(b) ? [0, 1] : [1, 0]);
       }),
@@ -82,75 +59,42 @@ describe('the choice of a machine', () => {
   test('the choice of a machine avoids the loaded one of two that are alike, however fast they are', () => {
     const more = fc.integer({ min: 1, max: 20 });
     fc.assert(
-      fc.property(fc.option(ttft), fc.nat(20), more, (ewmaTtft, inFlight, by) => {
+      fc.property(fc.option(rate), fc.nat(20), more, (tokensPerSecond, inFlight, by) => {
         expect(
           choose([
-            { ewmaTtft, inFlight: inFlight + by },
-            { ewmaTtft, inFlight },
+            { tokensPerSecond, inFlight: inFlight + by },
+            { tokensPerSecond, inFlight },
           ]),
         ).toEqual([1, 0]);
       }),
     );
   });
 
-  test('the choice of a machine takes most of a long first token for reading while no rate is known', () => {
-    // 100 ms of overhead, and 1 ms for each byte.
-    const mean = { promptBytes: 1000, ttftMs: 1100, samples: 10 };
-    const cold = { mean, newBytes: 1000 };
-    const warm = { mean, newBytes: 120, isHome: true };
-    expect(choose([cold, { ...warm, inFlight: 4 }])).toEqual([1, 0]);
-    expect(choose([cold, { ...warm, inFlight: 5 }])).toEqual([0, 1]);
+  test('the choice of a machine leaves the machine with the cache once another one is quicker', () => {
+    // 200 ms and 2100 ms.
+    const warm = { newTokens: 100, isHome: true };
+    const cold = { newTokens: 2000 };
+    expect(choose([cold, { ...warm, inFlight: 9 }])).toEqual([1, 0]);
+    expect(choose([cold, { ...warm, inFlight: 11 }])).toEqual([0, 1]);
   });
 
-  test('the choice of a machine takes half of a short first token for overhead, which spreads short prompts', () => {
-    const mean = { promptBytes: 400, ttftMs: 60, samples: 10 };
-    const cold = { mean, newBytes: 400 };
-    const warm = { mean, newBytes: 0, isHome: true };
-    expect(choose([cold, { ...warm, inFlight: 2 }])).toEqual([1, 0]);
-    expect(choose([cold, { ...warm, inFlight: 3 }])).toEqual([0, 1]);
+  test('the choice of a machine goes by times to first token where no long prompt was read', () => {
+    expect(choose([{ ewmaTtft: 3000 }, { ewmaTtft: 300 }])).toEqual([1, 0]);
   });
 
-  test('the choice of a machine takes machines that answer at once as equal, whichever was asked', () => {
-    const asked = { mean: { promptBytes: 8000, ttftMs: 0, samples: 10 }, conversations: 1 };
-    const again = { mean: { promptBytes: 8000, ttftMs: 1, samples: 10 }, conversations: 2 };
-    expect(choose([again, asked, {}])).toEqual([2, 1, 0]);
-  });
-
-  test('the choice of a machine gives one slow answer little weight, and twenty all of theirs', () => {
-    const usual = { predictedTtft: 200, inFlight: 1 };
-    const slow = { mean: { promptBytes: 1000, ttftMs: 1000, samples: 1 } };
-    expect(choose([usual, slow])).toEqual([1, 0]);
-    const isLevel = { predictedTtft: 1000, mean: { ...slow.mean, samples: 20 } };
-    expect(choose([usual, isLevel])).toEqual([0, 1]);
-  });
-
-  test('the choice of a machine leaves the machine with the cache exactly when another one is quicker', () => {
-    const warm = { predictedTtft: 300, msPerByte: 0.25, newBytes: 100 };
-    const cold = { predictedTtft: 2500, msPerByte: 0.25, newBytes: 9000 };
-    expect(choose([{ ...warm, inFlight: 6 }, cold])).toEqual([0, 1]);
-    expect(choose([{ ...warm, inFlight: 9 }, cold])).toEqual([1, 0]);
-  });
-
-  test('the choice of a machine trusts no prediction from short prompts for a long one', () => {
-    const taughtByShort = {
-      predictedTtft: 300,
-      mean: { promptBytes: 400, ttftMs: 300, samples: 20 },
-    };
-    expect(
-      choose([
-        { ...taughtByShort, newBytes: 200_000 },
-        { ...taughtByShort, newBytes: 400, isHome: true, inFlight: 3 },
-      ]),
-    ).toEqual([1, 0]);
+  test('the choice of a machine is not swayed by the long prompts that a machine of known speed has read', () => {
+    const home = { tokensPerSecond: 1000, ewmaTtft: 30_000, newTokens: 100, isHome: true };
+    expect(choose([{ tokensPerSecond: 1000, ewmaTtft: 100 }, home])).toEqual([1, 0]);
   });
 
   test('the choice of a machine takes an unknown one to be as quick as the others, so that it is tried', () => {
-    const known = { predictedTtft: 1000, msPerByte: 0.9, conversations: 1 };
-    expect(choose([known, {}])).toEqual([1, 0]);
+    expect(choose([{ tokensPerSecond: 50, conversations: 1 }, {}])).toEqual([1, 0]);
+    expect(choose([{ ewmaTtft: 20, conversations: 1 }, {}])).toEqual([1, 0]);
   });
 
-  test('the choice of a machine goes by load where nothing but zero is predicted', () => {
-    const nothing = { predictedTtft: 0, newBytes: 0 };
-    expect(choose([{ ...nothing, inFlight: 1 }, nothing])).toEqual([1, 0]);
+  test('the choice of a machine spreads conversations over machines that are about as quick', () => {
+    const [fuller, emptier] = [{ conversations: 2 }, { conversations: 1, newTokens: 1050 }];
+    expect(choose([fuller, emptier])).toEqual([1, 0]);
+    expect(choose([{ ...fuller, isHome: true }, emptier])).toEqual([0, 1]);
   });
 });
