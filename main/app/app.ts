@@ -91,11 +91,10 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;
   const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };
-  const config = createLiveConfig(loaded, files, (now, before, swapped) => {
+  const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.agent?.configured(now, before);
-    if (swapped !== null) gateway.upstreamsSwapped(...swapped);
-    else for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
+    for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
     gateway.feed.changed();
   });
 

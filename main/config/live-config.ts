@@ -34,11 +34,11 @@ interface ConfigFiles {
   readonly secretBox?: SecretBox | null;
 }
 
-/** `changed` is called for each replacement; `swapped` are two upstreams that have changed places. */
+/** `changed` is called for each replacement. */
 export function createLiveConfig(
   loaded: LoadedConfig,
   { directory, hasNamedKeys, secretBox = null }: ConfigFiles,
-  changed: (now: Config, before: Config, swapped: Slots | null) => void,
+  changed: (now: Config, before: Config) => void,
 ) {
   let { config } = loaded;
   let box = secretBox;
@@ -62,13 +62,13 @@ export function createLiveConfig(
     return null;
   }
 
-  function apply(plan: PatchPlan, swapped: Slots | null): Patched {
+  function apply(plan: PatchPlan): Patched {
     if (plan.kind === 'refused') return plan;
     const failure = write(plan.changes);
     if (failure !== null) return failure;
     const before = config;
     config = plan.config;
-    changed(config, before, swapped);
+    changed(config, before);
     return { kind: 'patched' };
   }
 
@@ -93,9 +93,9 @@ export function createLiveConfig(
       return plan.kind === 'refused' ? plan : null;
     },
     /** Makes all changes of the tree or none: writes them first, then puts them in force. */
-    patch: (tree: unknown): Patched => apply(planned(tree), null),
+    patch: (tree: unknown): Patched => apply(planned(tree)),
     /** Exchanges all settings of two hosted upstreams or none, secrets too. */
-    swap: (...slots: Slots): Patched => apply(planSwap(slots, config, sources), slots),
+    swap: (...slots: Slots): Patched => apply(planSwap(slots, config, sources)),
   };
 }
 

@@ -52,7 +52,7 @@ import { openApiRoute } from './api/openapi.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { createAdjustments } from './upstream/adjustments.ts';
-import type { HostedId, UpstreamId } from '#shared/ids.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import { createEndpointSupport } from './routing/endpoint-support.ts';
 import { createWindows, type CutWindow } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
@@ -258,7 +258,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 }
 
 function changeHandlers(
-  { circuits, latencies, outcomes, prefixes, rates, stats, usage, warmup }: Monitor,
+  { circuits, latencies, prefixes, rates, stats, warmup }: Monitor,
   {
     support,
     adjustments,
@@ -292,14 +292,6 @@ function changeHandlers(
       forgetUpstream(id);
       sightings.changed(id);
       if (id === 'ondemand') warmup.forget();
-    },
-    /** Two upstreams have changed places: what is known about each goes with it. */
-    upstreamsSwapped(a: HostedId, b: HostedId) {
-      circuits.swap(a, b);
-      for (const id of [a, b]) forgetUpstream(id);
-      outcomes.swap(a, b);
-      usage.swap(a, b);
-      sightings.swapped(a, b);
     },
     traffic: (id: string): ProviderTraffic => providerTraffic(id, { circuits, latencies, stats }),
     /** A provider has a new token, so its circuit and exclusions no longer apply. */

@@ -1,17 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
-import { openUsageDatabase } from '../../main/gateway/usage/database.ts';
-import { createUsageQueries } from '../../main/gateway/usage/queries.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { type Controlled, startControlled } from '../support/control.ts';
-import { startWithHistory, temporaryDirectory } from '../support/gateway.ts';
-import { bearer, expectError, postJson, send } from '../support/http.ts';
-import { controlOf } from '../support/tier.ts';
-import { answers, completion, error, hang, json, startUpstream } from '../support/upstream.ts';
+import { bearer, expectError, postJson } from '../support/http.ts';
+import { answers, hang, startUpstream } from '../support/upstream.ts';
 
 const KEY = 'sk-0123456789-0123456789-wxyz';
 const OTHER_KEY = 'sk-abcdefghij-abcdefghij-wxyz';
@@ -94,23 +90,6 @@ test('an upstream moves to an empty place, and its own is empty then', async () 
   });
 });
 
-test('the circuit and the exclusions of an upstream move with it, and so do its lifetime counts', async () => {
-  const failing = await startUpstream(error(503), error(401));
-  const sound = await startUpstream(answers('two'));
-  const gateway = await startControlled({ FAIL_THRESHOLD: '1' });
-  await gateway.set({ hosted_a: { baseUrl: failing.url }, hosted_b: { baseUrl: sound.url } });
-  await chat(gateway.url, HELLO);
-  const [a, b] = [await reportOf(gateway, 'hosted_a'), await reportOf(gateway, 'hosted_b')];
-  expect([a.circuit.open, b.circuit.open]).toEqual([true, false]);
-  await swap(gateway, 'hosted_b', { with: 'hosted_a' });
-  const [now, then] = [await reportOf(gateway, 'hosted_a'), await reportOf(gateway, 'hosted_b')];
-  expect(now.circuit).toMatchObject({ open: false, fails: 0 });
-  expect(then.circuit).toMatchObject({ open: true, fails: 1, lastError: a.circuit.lastError });
-  expect(then.circuit.failUntil).toBe(a.circuit.failUntil);
-  expect((await chat(gateway.url, HELLO)).upstream).toBe('hosted_a');
-  expect(failing.calls).toHaveLength(1);
-});
-
 test('a call that ran before a swap does not count against the upstream that is there now', async () => {
   const slow = await startUpstream(hang);
   const sound = await startUpstream(answers('two'));
@@ -125,32 +104,6 @@ test('a call that ran before a swap does not count against the upstream that is 
   slow.calls[0]?.socket.destroy();
   expect((await running).status).toBe(200);
   expect((await reportOf(gateway, 'hosted_a')).circuit.open).toBe(false);
-});
-
-test('the spending of an upstream moves with its budget, and its history too', async () => {
-  const costly = await startUpstream(
-    json(200, { ...completion('hi'), usage: { prompt_tokens: 10, completion_tokens: 250 } }),
-  );
-  const directory = temporaryDirectory();
-  const started = await startWithHistory({}, directory);
-  const gateway = { ...started, ...controlOf(started) };
-  await gateway.patch({
-    hosted_a: { baseUrl: costly.url, priceOutput: 1000, budgetDay: 0.2, model: 'costly' },
-  });
-  await chat(gateway.url, HELLO);
-  expect((await reportOf(gateway, 'hosted_a')).budget?.spent).toBeCloseTo(0.25, 9);
-  await swap(gateway, 'hosted_a', { with: 'hosted_b' });
-  expect((await reportOf(gateway, 'hosted_b')).budget?.spent).toBeCloseTo(0.25, 9);
-  expect((await chat(gateway.url, HELLO)).status).toBe(503);
-  // What the next start would read.
-  const opened = openUsageDatabase(join(directory, 'usage.db'), Date.now());
-  if (opened.kind === 'unusable') throw new Error(opened.message);
-  onTestFinished(() => void opened.db.close());
-  const { text } = await send(`${gateway.url}/api/v1/history`);
-  const { parts } = JSON.parse(text) as { parts: { upstream: string; model: string }[] };
-  expect(parts.map(({ upstream, model }) => [upstream, model])).toEqual([['hosted_b', 'costly']]);
-  const { spent } = createUsageQueries(opened.db).before();
-  expect(spent).toMatchObject([{ name: 'hosted_b', sum: 250_000_000 }]);
 });
 
 test('a value that the environment holds keeps both upstreams in place, and its variable is named', async () => {

@@ -221,19 +221,6 @@ export function reset(breaker: Breaker): Breaker {
   };
 }
 
-/**
- * The breaker under another id, with a serial that neither id has issued: running requests no longer affect its
- * state. A probe that is running there is lost, so that the next request is the probe.
- */
-export function moved(breaker: Breaker, replaced: Breaker): Breaker {
-  const { health, state } = breaker;
-  const serial = Math.max(breaker.lastSerial, replaced.lastSerial) + 1;
-  if (state.kind === 'closed')
-    return { health, state: { kind: 'closed', serial }, lastSerial: serial };
-  const { until, consecutiveOpens } = state;
-  return { health, state: { kind: 'open', until, consecutiveOpens }, lastSerial: serial };
-}
-
 /** How a call counts in its circuit; a success is known at the end of its answer. */
 export type Result =
   | { readonly kind: 'success' }

@@ -10,7 +10,6 @@ import {
   firstContent,
   hedgeLost,
   type Limits,
-  moved,
   NEW_BREAKER,
   type Opening,
   openingOf,
@@ -113,8 +112,6 @@ export interface Circuits {
   /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
   reset(id: string): void;
-  /** Two ids stand for each other's upstream from now on: each takes the circuit and exclusions of the other. */
-  swap(a: string, b: string): void;
   forget(id: string): void;
   ids(): Iterable<string>;
   at(id: string): Circuit;
@@ -281,13 +278,6 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset: resetNow,
-    swap(a, b) {
-      const [was, is] = [at(a), at(b)];
-      epoch += 1;
-      circuits.set(a, { ...is, breaker: moved(is.breaker, was.breaker), epoch });
-      circuits.set(b, { ...was, breaker: moved(was.breaker, is.breaker), epoch });
-      notice.changed();
-    },
     forget(id) {
       if (circuits.delete(id)) notice.changed();
     },

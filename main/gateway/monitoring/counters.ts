@@ -190,10 +190,6 @@ export function createOutcomes() {
         if (row.state === 'done' && row.attempts.filter(isThere).some(gaveAnswer)) of.answered += 1;
       }
     },
-    /** Two upstreams have changed places. */
-    swap(a: UpstreamId, b: UpstreamId) {
-      [upstreams[a], upstreams[b]] = [upstreams[b], upstreams[a]];
-    },
     view,
     save: view,
     restore(saved: unknown) {

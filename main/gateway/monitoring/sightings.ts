@@ -137,13 +137,6 @@ export function createSightings(deps: SightingsDeps) {
       known[id] = unknown(clock.now());
       if (isWatched) void checkInTurn(id);
     },
-    /** Two upstreams have changed places. */
-    swapped(a: UpstreamId, b: UpstreamId) {
-      for (const id of [a, b]) known[id].cancelTimer();
-      // New objects, so that a check that is running is dropped.
-      [known[a], known[b]] = [{ ...known[b] }, { ...known[a] }];
-      if (isWatched) for (const id of [a, b]) void checkInTurn(id);
-    },
     /** Checks what would be checked if a window were open; resolves when all have answered. */
     async look() {
       if (isWatched || !isOn()) return;

@@ -59,8 +59,6 @@ export function createBudgets(
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) warn(id, budget, nano);
     },
-    /** Two upstreams have changed places. */
-    swap: (a: UpstreamId, b: UpstreamId) => sums.swap(a, b),
     /** Whether a budget that `config` sets for the upstream is used up. */
     isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
     of: (id: UpstreamId) => budgetsOf(id),
@@ -196,11 +194,6 @@ function createPeriodSums(clock: Clock, before: readonly DaySum[]) {
 
   return {
     add: (name: string, amount: number) => addAt(name, bounds().day.from, amount),
-    swap(a: string, b: string) {
-      const [ofA, ofB] = [sums.get(a), sums.get(b)];
-      sums.set(a, ofB ?? new Map());
-      sums.set(b, ofA ?? new Map());
-    },
     of(name: string, period: Period) {
       const { from, to } = bounds()[period];
       let sum = 0;

@@ -222,15 +222,6 @@ export function createUsageQueries(db: Database) {
     asked.add(names);
   });
 
-  const move = db.prepare('UPDATE usage SET upstream = ? WHERE upstream = ?');
-  const swap = db.transaction((a: string, b: string) => {
-    // No upstream has this name: each row keeps a key of its own on the way.
-    const aside = `${a} was`;
-    move.run(aside, a);
-    move.run(a, b);
-    move.run(b, aside);
-  });
-
   const dayBefore = db
     .prepare<[], number>(
       "SELECT DISTINCT at FROM usage WHERE span = 'day' ORDER BY at DESC LIMIT 1 OFFSET 1",
@@ -249,8 +240,6 @@ export function createUsageQueries(db: Database) {
 
   return {
     write: (each: UsageWrite) => write.immediate(each),
-    /** Stores the usage of each of two upstreams as the other's. */
-    swap: (a: string, b: string) => swap.immediate(a, b),
     history: ({ span, from, to, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
       points: points
         .all({ span, from, to, groupMs })

@@ -63,7 +63,7 @@ export function createUsageRecorder(
   deps: {
     readonly clock: Clock;
     readonly config: () => Config;
-    readonly budgets: Pick<Budgets, 'spent' | 'swap'>;
+    readonly budgets: Pick<Budgets, 'spent'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
     readonly joulesPerToken: JoulesPerToken;
   },
@@ -120,12 +120,6 @@ export function createUsageRecorder(
       buffered.add(row);
       const named = askedOf(row, atMs);
       if (named !== null) asked.add(named);
-    },
-    /** Two upstreams have changed places: what each has used and spent goes with it. */
-    swap(a: UpstreamId, b: UpstreamId) {
-      write();
-      store.swap(a, b);
-      budgets.swap(a, b);
     },
     async history(range: HistoryRange) {
       write();

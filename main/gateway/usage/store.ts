@@ -23,8 +23,6 @@ export interface UsageStore extends Reads {
   /** Why nothing is stored; null while it is. */
   readonly problem: string | null;
   write(write: UsageWrite): void;
-  /** Stores the usage of each of two upstreams as the other's. */
-  swap(a: string, b: string): void;
   close(): Promise<void>;
 }
 
@@ -36,7 +34,6 @@ export function forgetfulStore(problem: string): UsageStore {
     isKept: false,
     problem,
     write() {},
-    swap() {},
     history: () => Promise.resolve(null),
     requests: () => Promise.resolve(null),
     request: () => Promise.resolve(null),
@@ -114,9 +111,6 @@ export async function openUsageStore(
     },
     write(write) {
       if (!isOver) send({ kind: 'write', write });
-    },
-    swap(a, b) {
-      if (!isOver) send({ kind: 'swap', upstreams: [a, b] });
     },
     history: asking('history'),
     requests: asking('requests'),

@@ -24,8 +24,6 @@ export interface UsageWorkerData {
 
 export type UsageMessage =
   | { readonly kind: 'write'; readonly write: UsageWrite }
-  /** Two upstreams have changed places, and what is stored goes with them. */
-  | { readonly kind: 'swap'; readonly upstreams: readonly [string, string] }
   | {
       readonly kind: 'question';
       readonly id: number;
@@ -90,9 +88,6 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
         attempt(() => pruneHourly(write.nowMs));
         return;
       }
-      case 'swap':
-        send({ kind: 'written', problem: attempt(() => queries.swap(...message.upstreams)) });
-        return;
       case 'question': {
         const { id, by } = message;
         const read = reads[message.read] as (by: unknown) => unknown;

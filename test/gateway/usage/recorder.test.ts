@@ -21,7 +21,7 @@ test('all requests of a burst are counted, and its newest rows written: a thousa
   const recorder = createUsageRecorder(store, {
     clock,
     config: () => config,
-    budgets: { spent() {}, swap() {} },
+    budgets: { spent() {} },
     joulesPerToken: () => null,
     keyLimits: { requested() {}, used() {} },
   });
