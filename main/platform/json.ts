@@ -120,24 +120,12 @@ export function isHeavyJson(text: string, maxWeight = MAX_WEIGHT): boolean {
   return false;
 }
 
-/** `indexOf` is a call into the engine, which pays off only for longer strings. */
-const MAX_SCANNED_CHARS = 32;
-
 /** The index of the closing quote of a string whose first character is at `from`, or the end of the text. */
 function endOfString(text: string, from: number): number {
-  let at = from;
-  while (at < text.length) {
-    for (const near = at + MAX_SCANNED_CHARS; at < near; at += 1) {
-      const code = text.charCodeAt(at);
-      if (code === QUOTE) return at;
-      if (code === BACKSLASH) at += 1;
-    }
-    const quote = text.indexOf('"', at);
-    if (quote === -1) return text.length;
+  for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let before = quote;
-    while (before > at && text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+    while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
     if ((quote - before) % 2 === 0) return quote;
-    at = quote + 1;
   }
-  return at;
+  return text.length;
 }

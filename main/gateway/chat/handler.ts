@@ -28,7 +28,7 @@ import {
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { fixVolatileParts } from '../protocols/volatile-parts.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { MAX_BYTES_AT_ONCE } from '../protocols/json-members.ts';
+import { MAX_BYTES_AT_ONCE } from '../protocols/json-scan.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, AdmissionView, Place } from './admission.ts';
 import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';

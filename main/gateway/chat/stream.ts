@@ -14,7 +14,7 @@ import { errorWithout } from '../upstream/own-secrets.ts';
 import { type Called, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
-import { smallValueOf } from '../protocols/json-members.ts';
+import { smallValueOf } from '../protocols/json-edit.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { dataOf } from '../protocols/sse.ts';
 import { tokensOfPart, UsageMeter } from '../protocols/usage.ts';

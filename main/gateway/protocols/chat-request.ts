@@ -5,18 +5,15 @@ import { aliased } from './aliases.ts';
 import type { AnswerTranslator } from './answer-translation.ts';
 import type { ItemSource } from './responses/history.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
+import { withValue, smallValueOf, smallValuesOf, withMembers } from './json-edit.ts';
 import {
   type Member,
   type Members,
-  withValue,
   membersInTurns,
   membersOf,
-  smallValueOf,
-  smallValuesOf,
   topLevelMembers,
-  withMembers,
   type Span,
-} from './json-members.ts';
+} from './json-scan.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
 import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';
 

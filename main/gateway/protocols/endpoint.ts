@@ -5,7 +5,8 @@ import type { ProtocolTranslation } from './translation/translation.ts';
 import type { AnswerScan } from './answer-scan.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
-import { type Member, isText } from './json-members.ts';
+import { isText } from './json-edit.ts';
+import type { Member } from './json-scan.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 
 export interface BadRequest {

@@ -17,7 +17,8 @@ import { RESPONSES } from './responses/endpoint.ts';
 import { createMemberScan, createNoScan, TEXT, LIST } from './answer-scan.ts';
 import { type End, type Substance, endOf, substanceOf } from './chat/content.ts';
 import type { Assembly } from './assembly.ts';
-import { isText, type Member, smallValueOf, smallValuesOf } from './json-members.ts';
+import { isText, smallValueOf, smallValuesOf } from './json-edit.ts';
+import type { Member } from './json-scan.ts';
 
 /** The model must be named: left to the upstreams, a fallback would mix vectors of two models in one index. */
 export const EMBEDDINGS: ApiEndpoint = {

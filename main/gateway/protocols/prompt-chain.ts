@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { memberOf, parseJson } from '../../platform/json.ts';
-import { type Member, smallValueOf } from './json-members.ts';
+import { smallValueOf } from './json-edit.ts';
+import type { Member } from './json-scan.ts';
 import startXxHash, { type XXHashAPI } from 'xxhash-wasm';
 
 /**

@@ -16,7 +16,7 @@ import {
   framesOf,
   isNamedError,
 } from './sse.ts';
-import type { Span } from './json-members.ts';
+import type { Span } from './json-scan.ts';
 
 export type Sight =
   | { readonly kind: 'going' }

@@ -2,13 +2,12 @@ import type { Clock } from '../../platform/clock.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import {
   type BodyChange,
-  type Member,
   editedObjects,
   smallValueOf,
-  topLevelMembers,
   withMembers,
   withoutMembers,
-} from '../protocols/json-members.ts';
+} from '../protocols/json-edit.ts';
+import { type Member, topLevelMembers } from '../protocols/json-scan.ts';
 import {
   withAnswersToResults,
   withFilledReasoning,

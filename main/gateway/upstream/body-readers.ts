@@ -485,7 +485,7 @@ function createWholeReader(
     push(chunk) {
       gathered.add(chunk);
       if (gathered.length > maxBytes) return bad(`a body over ${maxBytes} bytes`);
-      return scan?.push(chunk, gathered) === false ? NOT_JSON : MORE;
+      return scan?.push(gathered) === false ? NOT_JSON : MORE;
     },
     end: () => judge((whole = gathered.take())),
     spent() {

@@ -1,4 +1,5 @@
-import { smallValueOf, topLevelMembers, withMembers } from '../protocols/json-members.ts';
+import { smallValueOf, withMembers } from '../protocols/json-edit.ts';
+import { topLevelMembers } from '../protocols/json-scan.ts';
 
 /** A request that may have more tokens for its answer than a model can give is asked for fewer. */
 export type TokenLimit = `at_most_${number}`;

@@ -10,7 +10,7 @@ function judged(text: string, places: readonly number[]) {
   const body = new ByteBuffer();
   for (const piece of cut(Buffer.from(text), places)) {
     body.add(piece);
-    scan.push(piece, body);
+    scan.push(body);
   }
   return scan.substance(body.take());
 }

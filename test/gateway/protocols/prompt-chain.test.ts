@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { membersOf } from '../../../main/gateway/protocols/json-members.ts';
+import { membersOf } from '../../../main/gateway/protocols/json-scan.ts';
 import {
   chainOf,
   type PromptChain,

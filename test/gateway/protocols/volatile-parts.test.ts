@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { membersOf } from '../../../main/gateway/protocols/json-members.ts';
+import { membersOf } from '../../../main/gateway/protocols/json-scan.ts';
 import {
   fixVolatileParts,
   withVolatileParts,

@@ -2,14 +2,12 @@ import { isObject } from '../../../platform/json.ts';
 import type { ChatRequest } from '../../protocols/chat-request.ts';
 import {
   isText,
-  type Member,
   smallValueAt,
   smallValueOf,
   smallValuesOf,
-  type Span,
-  topLevelMembers,
   withMembers,
-} from '../../protocols/json-members.ts';
+} from '../../protocols/json-edit.ts';
+import { type Member, type Span, topLevelMembers } from '../../protocols/json-scan.ts';
 import type { Continuing } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 

@@ -12,14 +12,8 @@ import {
   type StreamFormat,
   requiresList,
 } from '../endpoint.ts';
-import {
-  MAX_BYTES_AT_ONCE,
-  type Member,
-  smallValueOf,
-  smallValuesOf,
-  TOO_LONG,
-  topLevelMembers,
-} from '../json-members.ts';
+import { smallValueOf, smallValuesOf, TOO_LONG } from '../json-edit.ts';
+import { MAX_BYTES_AT_ONCE, type Member, topLevelMembers } from '../json-scan.ts';
 import { createStreamWatch } from '../stream-inspector.ts';
 
 export const CHAT_STREAM: StreamFormat = {

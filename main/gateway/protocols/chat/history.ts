@@ -6,9 +6,9 @@ import {
   editedObjects,
   elementsOf,
   hashedId,
-  type Member,
   withMembers,
-} from '../json-members.ts';
+} from '../json-edit.ts';
+import type { Member } from '../json-scan.ts';
 
 /* Changes of the history in a chat completion, as hosts ask for them. */
 

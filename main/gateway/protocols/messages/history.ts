@@ -7,12 +7,10 @@ import {
   editedObjects,
   elementsOf,
   hashedId,
-  type Member,
   smallValueOf,
-  type Span,
-  topLevelMembers,
   withMembers,
-} from '../json-members.ts';
+} from '../json-edit.ts';
+import { type Member, type Span, topLevelMembers } from '../json-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

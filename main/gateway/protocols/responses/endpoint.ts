@@ -3,7 +3,7 @@ import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import type { Assembly } from '../assembly.ts';
 import { type ApiEndpoint, ONE_WHOLE, anyBody, pathsOf } from '../endpoint.ts';
-import { smallValueOf } from '../json-members.ts';
+import { smallValueOf } from '../json-edit.ts';
 import { ANY_LIST, createMemberScan } from '../answer-scan.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';

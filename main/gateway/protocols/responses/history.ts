@@ -4,9 +4,9 @@ import {
   editedObjects,
   hashedId,
   smallValueOf,
-  topLevelMembers,
   withMembers,
-} from '../json-members.ts';
+} from '../json-edit.ts';
+import { topLevelMembers } from '../json-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

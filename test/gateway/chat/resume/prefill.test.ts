@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isDeterministic } from '../../../../main/gateway/chat/resume/continuation.ts';
-import { topLevelMembers } from '../../../../main/gateway/protocols/json-members.ts';
+import { topLevelMembers } from '../../../../main/gateway/protocols/json-scan.ts';
 import {
   type Continuing,
   continuingOf,

@@ -3,12 +3,14 @@ import { expect, test } from 'vitest';
 import { isObject } from '../../../main/platform/json.ts';
 import {
   editedList,
+  withMembers,
+  withoutMembers,
+} from '../../../main/gateway/protocols/json-edit.ts';
+import {
   membersInTurns,
   membersOf,
   topLevelMembers,
-  withMembers,
-  withoutMembers,
-} from '../../../main/gateway/protocols/json-members.ts';
+} from '../../../main/gateway/protocols/json-scan.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
 interface Spelled {

@@ -1,118 +1,11 @@
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { isObject, parseExactJson } from '../../platform/json.ts';
-import { createJsonScanner, type JsonListener } from '../../platform/json-scanner.ts';
+import { JsonScan, type Member, type Span } from './json-scan.ts';
 
-/** Position of a value in the bytes of a JSON text. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-export interface Member extends Span {
-  readonly key: string;
-  readonly nameStart: number;
-  /** The last element if the value is a non-empty list. */
-  readonly last: Span | null;
-  /** Where the elements of a list end, from its start on; of a body only the first 4,096 in all. */
-  readonly ends: readonly number[];
-}
-
-export type Members =
-  | { readonly kind: 'object'; readonly members: readonly Member[] }
-  /** JSON, but not an object. */
-  | { readonly kind: 'other' }
-  /** Not JSON from byte `position` on. */
-  | { readonly kind: 'invalid'; readonly position: number }
-  /** Too many members, too long a name or too deep a nest. */
-  | { readonly kind: 'too_much' };
+type Json = Readonly<Record<string, unknown>>;
 
 const QUOTE = 0x22;
 const CLOSE_BRACE = 0x7d;
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-
-/** Scanning this many bytes takes a millisecond or two; longer bodies are read over several turns of the event loop. */
-export const MAX_BYTES_AT_ONCE = 256 * 1024;
-/** A request has about forty. A million would take 100 MB. */
-const MAX_MEMBERS = 10_000;
-const MAX_KEY_BYTES = 64 * 1024;
-/** More messages than conversations have. */
-const MAX_ENDS = 4096;
-/** What has the same characters in UTF-8 as in Latin-1. */
-const ASCII = /^[\x20-\x7e]*$/;
-/** Of a value that is no list; one for all. */
-const NO_ENDS: number[] = [];
-
-/** The members of the outermost object, in one go. */
-export function membersOf(bytes: Buffer): Members {
-  const scan = createMemberScan(bytes);
-  scan.scanner.push(bytes);
-  return scan.result();
-}
-
-/** As `membersOf`, in slices with a turn of the event loop after each. */
-export async function membersInTurns(
-  bytes: Buffer,
-  nextTurn: () => Promise<unknown> = () => setImmediate(),
-): Promise<Members> {
-  const scan = createMemberScan(bytes);
-  for (let from = 0; from < bytes.length; from += MAX_BYTES_AT_ONCE) {
-    if (from > 0) await nextTurn();
-    if (!scan.scanner.push(bytes.subarray(from, from + MAX_BYTES_AT_ONCE))) break;
-    if (scan.isTooMuch()) break;
-  }
-  return scan.result();
-}
-
-/** As `membersOf`; none if the text is not an object. */
-export function topLevelMembers(bytes: Buffer): readonly Member[] {
-  const found = membersOf(bytes);
-  return found.kind === 'object' ? found.members : [];
-}
-
-function createMemberScan(bytes: Buffer) {
-  const members: Member[] = [];
-  let root = 0;
-  let isTooMuch = false;
-  let last: Span | null = null;
-  let ends = NO_ENDS;
-  let keptEnds = 0;
-  const listener: JsonListener = {
-    onEnd({ outer, depth, name, nameStart, nameEnd, first, start }, end) {
-      if (depth === 2 && outer?.first === OPEN_BRACKET) {
-        last = { start, end };
-        if ((keptEnds += 1) > MAX_ENDS) return;
-        if (ends === NO_ENDS) ends = [end - outer.start];
-        else ends.push(end - outer.start);
-      }
-      if (depth === 0) root = first;
-      if (depth !== 1) return;
-      const member = { key: '', nameStart, start, end, last, ends };
-      last = null;
-      ends = NO_ENDS;
-      if (outer?.first !== OPEN_BRACE || isTooMuch) return;
-      isTooMuch = members.length === MAX_MEMBERS || nameEnd - nameStart > MAX_KEY_BYTES;
-      if (isTooMuch) return;
-      // The scanner leaves out long names, and reads bytes beyond ASCII one by one.
-      member.key =
-        name !== null && ASCII.test(name)
-          ? name
-          : (JSON.parse(bytes.toString('utf8', nameStart, nameEnd)) as string);
-      members.push(member);
-    },
-  };
-  const scanner = createJsonScanner(listener, 3);
-  return {
-    scanner,
-    isTooMuch: () => isTooMuch,
-    result(): Members {
-      if (isTooMuch || scanner.isTooDeep()) return { kind: 'too_much' };
-      if (!scanner.end()) return { kind: 'invalid', position: scanner.position() };
-      return root === OPEN_BRACE ? { kind: 'object', members } : { kind: 'other' };
-    },
-  };
-}
 
 /** Longer values are not parsed by `smallValueOf`. */
 const MAX_SMALL_BYTES = 64 * 1024;
@@ -188,14 +81,9 @@ export function withoutMembers(
 
 /** The elements of a list; none if it is no list. */
 export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
-  const elements: Span[] = [];
-  const listener: JsonListener = {
-    onEnd({ outer, start: from }, to) {
-      if (outer?.first === OPEN_BRACKET) elements.push({ start: start + from, end: start + to });
-    },
-  };
-  createJsonScanner(listener, 2).push(bytes.subarray(start, end));
-  return elements;
+  const scan = new JsonScan('list');
+  scan.push(bytes.subarray(start, end));
+  return scan.members.map((each) => ({ start: start + each.start, end: start + each.end }));
 }
 
 /**
@@ -253,8 +141,6 @@ export function editedEach<T>(
 /** The beginning of a digest of an id of a call that an upstream does not take: the same in a call and in its result. */
 export const hashedId = (id: string, length: number): string =>
   createHash('sha256').update(id).digest('hex').slice(0, length);
-
-type Json = Readonly<Record<string, unknown>>;
 
 const written = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
