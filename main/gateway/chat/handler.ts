@@ -21,7 +21,7 @@ import {
   formRequest,
   isBadRequest,
   nativeForm,
-  parseChatRequest,
+  type parseChatRequest,
   parseInTurns,
   withoutAlias,
 } from '../protocols/chat-request.ts';
@@ -92,10 +92,9 @@ async function answer(
   const base = { ...caller.cors, 'x-gateway-request-id': id };
   const { limit, share } = caller;
   const limits = { maxBytes: limit.maxBytes, share, clock: deps.clock };
-  const reading =
+  const read =
     refusedAtHead(req, caller) ??
-    requestFrom(await readBody(req, limits), req, caller.endpoint, limit);
-  const read = reading instanceof Promise ? await reading : reading;
+    (await requestFrom(await readBody(req, limits), req, caller.endpoint, limit));
   if (read === 'aborted') return;
   if ('error' in read) {
     const headers = { ...base, ...NOT_ROUTED };
@@ -126,8 +125,7 @@ async function answer(
   const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
   const reserveCopy = () => share.takeCopy(request.bytes.length);
-  const form = formOf(request, reserveCopy, deps);
-  const chatForm = form instanceof Promise ? await form : form;
+  const chatForm = await formOf(request, reserveCopy, deps);
   if (chatForm === 'no_room') {
     sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
     return;
@@ -164,11 +162,11 @@ async function answer(
 }
 
 /** The chat form of a large body is one more copy, kept as long as the body itself. */
-function formOf(
+async function formOf(
   request: ChatRequest,
   reserveCopy: () => boolean,
   { items, clock }: ChatDeps,
-): ChatCall['chatForm'] | 'no_room' | Promise<ChatCall['chatForm']> {
+): Promise<ChatCall['chatForm'] | 'no_room'> {
   const { bytes, endpoint } = request;
   if (endpoint.translation === undefined) return null;
   const facts = { items, nowMs: clock.now() };
@@ -216,19 +214,17 @@ function refusedAtHead(
   return { error: UNSUPPORTED_MEDIA[endpoint.body] };
 }
 
-/** A large body is read in several turns of the event loop. */
-function requestFrom(
+async function requestFrom(
   body: Awaited<ReturnType<typeof readBody>>,
   req: IncomingMessage,
   endpoint: ApiEndpoint,
   limit: Limit,
-): ReturnType<typeof judged> | Promise<ReturnType<typeof judged>> {
+): Promise<ReturnType<typeof judged>> {
   if (body === 'aborted') return body;
   if (typeof body === 'string') return refusalOf(body, limit);
   if (endpoint.body === 'multipart')
     return formRequest(body, endpoint, req.headers['content-type'] ?? '');
-  if (body.length <= MAX_BYTES_AT_ONCE) return judged(parseChatRequest(body, endpoint), req);
-  return parseInTurns(body, endpoint).then((parsed) => judged(parsed, req));
+  return judged(await parseInTurns(body, endpoint), req);
 }
 
 function judged(

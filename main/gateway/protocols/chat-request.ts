@@ -47,7 +47,7 @@ export function parseChatRequest(
   return isUtf8(bytes) ? requestOf(endpoint, bytes, membersOf(bytes)) : NO_UTF8;
 }
 
-/** As `parseChatRequest`, for a body so large that reading it in one go would block the event loop. */
+/** As `parseChatRequest`; a body so large that reading it in one go would block the event loop takes several turns. */
 export async function parseInTurns(
   body: Buffer,
   endpoint = CHAT_COMPLETIONS,
