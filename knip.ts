@@ -47,7 +47,6 @@ export default {
     'setsid',
     'plistutil',
     'systemd-analyze',
-    'systemd-notify',
     'promtool',
   ],
   ignoreExportsUsedInFile: true,

@@ -38,9 +38,6 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 dashboard or with \`inglenook set\`. Under systemd the log is in the journal. A service prints no sign-in link, because more
 people read logs than terminals: \`inglenook open\` makes one.
 
-\`sudo inglenook service install --system\` installs it for the whole machine, with a user of its own and its data in
-\`/var/lib/inglenook\`. All users must be able to read Node and Inglenook then.
-
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of

@@ -14,7 +14,6 @@ import { openStore } from '../registry/store/open-store.ts';
 import { openUsageStore } from '../gateway/usage/store.ts';
 import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { detectStderrReader, logTarget, openLog } from './logs.ts';
-import { createNotifier, notifySystemd } from './service/notify.ts';
 import { print, printError } from './terminal.ts';
 
 /** Runs the gateway under plain Node until a signal stops it. */
@@ -56,16 +55,9 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
     return addresses;
   }
   host.askForModels();
-  const onError = (why: string) => log('warn', 'systemd_not_notified', { why });
-  const send = notifySystemd(env, onError);
-  const notifier = createNotifier({ env, pid: process.pid, clock: systemClock, send });
-  stopOnSignal(() => {
-    notifier.stopping();
-    return host.stop();
-  }, output.info);
+  stopOnSignal(() => host.stop(), output.info);
   // A link gives control, so it must not be logged.
   if (isTerminal) greet(host, addresses, config);
-  notifier.ready();
   return { kind: 'printed', exitCode: EXIT.done };
 }
 

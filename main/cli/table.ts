@@ -164,13 +164,7 @@ export const COMMANDS: readonly Command[] = [
     details:
       'systemd on Linux, launchd on macOS, a scheduled task on Windows. If you run it with npx, "install" first installs the program for your user. "status" exits with code 0 while the service is running, otherwise 1.',
     arguments: [{ name: 'action', choices: ACTIONS }],
-    options: [
-      {
-        name: 'system',
-        summary: 'Install for the whole machine instead of the user; systemd only, as root.',
-      },
-      { name: 'print', summary: 'Only print what would be installed.' },
-    ],
+    options: [{ name: 'print', summary: 'Only print what would be installed.' }],
     run: service,
   },
   {

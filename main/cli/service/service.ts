@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, realpathSync, readlinkSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, realpathSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join, sep, basename, resolve } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { ENV_PREFIX } from '../../config/schema.ts';
 import { homeDirectory } from '../../platform/files.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from '../command.ts';
@@ -15,9 +15,7 @@ import {
   type Program,
   type Service,
   scheduledTask,
-  hiddenPath,
-  systemService,
-  userService,
+  systemdService,
 } from './managers.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PACKAGE_ROOT } from '../../platform/process.ts';
@@ -25,30 +23,20 @@ import { PACKAGE_ROOT } from '../../platform/process.ts';
 export const ACTIONS = ['install', 'remove', 'status'] as const;
 
 export async function service(input: Input): Promise<CommandOutcome> {
-  const { words, options } = input;
-  const isSystem = options['system'] === true;
-  if (isSystem && process.platform !== 'linux') {
-    return failed('"--system" is for systemd; here a service always belongs to its user.');
-  }
   const installation = thisInstallation(input.env);
-  const program = programOf(installation, input);
-  const chosen = isSystem ? systemService(program) : serviceOfUser(program, input);
-  if (options['print'] === true) {
-    return answer({ file: chosen.file, text: chosen.text }, chosen.text);
+  const own = serviceOfUser(programOf(installation, input), input);
+  if (input.options['print'] === true) {
+    return answer({ file: own.file, text: own.text }, own.text);
   }
-  const hidden = isSystem ? hiddenPath(program) : null;
-  switch (words[0]) {
+  switch (input.words[0]) {
     case 'install':
-      return hidden === null ? install(chosen, input, installation) : failed(hiddenMessage(hidden));
+      return install(own, input, installation);
     case 'remove':
-      return remove(chosen);
+      return remove(own);
     default:
-      return status(chosen);
+      return status(own);
   }
 }
-
-const hiddenMessage = (path: string) =>
-  `A system service runs as its own user, which cannot read ${path}: install Node and Inglenook for all users, for example under /usr/local, or leave out "--system".`;
 
 function programOf({ script }: Installation, { env, dataDirectory }: Input): Program {
   const isChosen = Boolean(env[`${ENV_PREFIX}DATA_DIR`]?.trim());
@@ -67,34 +55,36 @@ function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service
       return scheduledTask(program, { user, dataDirectory });
     }
     default:
-      return userService(program, env['XDG_CONFIG_HOME'] || join(home, '.config'));
+      return systemdService(program, env['XDG_CONFIG_HOME'] || join(home, '.config'));
   }
 }
 
 async function install(
-  chosen: Service,
+  own: Service,
   { env, dataDirectory }: Input,
   installation: Installation,
 ): Promise<CommandOutcome> {
-  const { file, text, encoding, notes } = chosen;
+  const { file, text, encoding, note } = own;
   if (!existsSync(file) && (await findRunning(dataDirectory)) !== null) return failed(ALREADY_RUNS);
-  const unreachable = await whyUnreachable(chosen);
+  const unreachable = await whyUnreachable(own);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
-  if (installation.install !== null) {
-    const why = await withProgress('Installing Inglenook', installation.install());
+  const { isInstalled, prefix } = installation;
+  if (!isInstalled && prefix !== null) {
+    const work = npm('install', prefix, `${packageJson.name}@${packageJson.version}`);
+    const why = await withProgress('Installing Inglenook', work);
     if (why !== null) return failed(`Inglenook could not be installed. ${why}`);
   }
   // Otherwise the process of an earlier installation would keep running, or block the new one.
-  if (existsSync(file)) await runAll(chosen.replaces);
+  if (existsSync(file)) await runAll(own.remove);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, encoding === 'utf16le' ? `\uFEFF${text}` : text, encoding);
-  const failure = await withProgress('Starting the service', runAll(chosen.install));
+  const failure = await withProgress('Starting the service', runAll(own.install));
   if (failure !== null) {
     return failed(
-      `${file} is written, but the service does not start.\n${failure}\nSee ${chosen.log}`,
+      `${file} is written, but the service does not start.\n${failure}\nSee ${own.log}`,
     );
   }
-  const lines = [`Installed ${file}; the service is running.`, ...notes, ...unseenVariables(env)];
+  const lines = [`Installed ${file}; the service is running.`, note, ...unseenVariables(env)];
   return answer({ file, notes: lines.slice(1) }, lines.join('\n'));
 }
 
@@ -120,20 +110,17 @@ function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
   ];
 }
 
-async function remove(chosen: Service): Promise<CommandOutcome> {
-  const { file, remove: commands, forget } = chosen;
+async function remove(own: Service): Promise<CommandOutcome> {
+  const { file } = own;
   if (!existsSync(file)) return answer({ removed: null }, `There is no service ${file}.`);
   // If the manager does not run, neither does the service.
-  const isManaged = (await whyUnreachable(chosen)) === null;
-  const failure = isManaged ? await withProgress('Stopping the service', runAll(commands)) : null;
+  const isManaged = (await whyUnreachable(own)) === null;
+  const failure = isManaged ? await withProgress('Stopping the service', runAll(own.remove)) : null;
   if (failure !== null)
     return failed(`${file} is still there, because it could not be stopped.\n${failure}`);
   rmSync(file);
-  if (isManaged) await runAll(forget);
-  return answer(
-    { removed: file },
-    `Removed ${file}. Settings and keys stay in the data directory.`,
-  );
+  const said = `Removed ${file}. Settings and keys stay in the data directory.`;
+  return answer({ removed: file }, said);
 }
 
 /** Removes the user's service if it runs this program; null if there is none. */
@@ -186,29 +173,29 @@ function run([command, ...args]: CommandLine, shell = false): Promise<string | n
   });
 }
 
-/** Where this program is, or has to be installed first so that it lasts. */
+/** Where this program is, or where npm has to install it first so that it lasts: anybody may empty the cache of npx. */
 interface Installation {
+  /** Of npm's global packages; null in a clone. */
+  readonly prefix: string | null;
   readonly root: string;
   readonly script: string;
-  /**
-   * Resolves with why npm could not install this version, or null once it has. Null where it is installed: npx runs it
-   * from npm's cache, which anybody may empty.
-   */
-  readonly install: (() => Promise<string | null>) | null;
+  readonly isInstalled: boolean;
 }
 
+const MODULES = process.platform === 'win32' ? 'node_modules' : 'lib/node_modules';
+
 function thisInstallation(env: NodeJS.ProcessEnv): Installation {
-  const script = realpathSync(process.argv[1] ?? '');
-  if (!PACKAGE_ROOT.includes(`${sep}_npx${sep}`)) {
-    return { root: PACKAGE_ROOT, script, install: null };
+  if (PACKAGE_ROOT.includes(`${sep}_npx${sep}`)) {
+    const prefix = prefixOfUser(env);
+    const root = join(prefix, MODULES, packageJson.name);
+    return { prefix, root, script: join(root, packageJson.bin.inglenook), isInstalled: false };
   }
-  const prefix = prefixOfUser(env);
-  const modules = process.platform === 'win32' ? 'node_modules' : 'lib/node_modules';
-  const root = join(prefix, modules, packageJson.name);
+  const end = join(sep, MODULES, packageJson.name);
   return {
-    root,
-    script: join(root, packageJson.bin.inglenook),
-    install: () => installIn(prefix),
+    prefix: PACKAGE_ROOT.endsWith(end) ? PACKAGE_ROOT.slice(0, -end.length) : null,
+    root: PACKAGE_ROOT,
+    script: realpathSync(process.argv[1] ?? ''),
+    isInstalled: true,
   };
 }
 
@@ -219,50 +206,33 @@ function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
   return join(folder, 'Programs', 'inglenook');
 }
 
-function installIn(prefix: string): Promise<string | null> {
+/** Null if npm succeeded. */
+function npm(verb: 'install' | 'uninstall', prefix: string, name: string): Promise<string | null> {
   const isWindows = process.platform === 'win32';
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  const spec = `${packageJson.name}@${packageJson.version}`;
   // On Windows npm is a script, which only a shell starts.
   const folder = isWindows ? `"${prefix}"` : prefix;
-  const args = ['install', '--global', '--prefix', folder, '--ignore-scripts', ...quiet, spec];
+  const args = [verb, '--global', '--prefix', folder, '--ignore-scripts', ...quiet, name];
   return run(['npm', ...args], isWindows);
 }
 
 /** Removes this program, as npm installed it, and its service, but not its settings. */
 export async function runUninstall(input: Input): Promise<CommandOutcome> {
   const { dataDirectory } = input;
-  const own = await removeOwnService(input);
-  if (own?.kind === 'failed') return own;
+  const removedService = await removeOwnService(input);
+  if (removedService?.kind === 'failed') return removedService;
   const running = await findRunning(dataDirectory);
   if (running !== null) return failed(`Inglenook is running at ${running.url}: stop it first.`);
-  const { root } = thisInstallation(input.env);
-  const modules = dirname(root);
-  const isWindows = process.platform === 'win32';
-  const above = dirname(modules);
-  const isGlobal = basename(modules) === 'node_modules' && (isWindows || basename(above) === 'lib');
+  const { root, prefix } = thisInstallation(input.env);
   if (!existsSync(root)) return failed(`Inglenook is not installed in ${root}.`);
-  if (!isGlobal)
+  if (prefix === null)
     return failed(`Inglenook in ${root} was not installed by npm: delete that folder yourself.`);
-  const prefix = isWindows ? above : dirname(above);
-  const commands = isWindows
-    ? ['inglenook', 'inglenook.cmd', 'inglenook.ps1'].map((name) => join(prefix, name))
-    : [join(prefix, 'bin/inglenook')].filter((path) => pointsInto(path, root));
-  const removed = [...commands.filter((path) => existsSync(path)), root];
-  for (const path of removed) rmSync(path, { recursive: true, force: true });
+  const failure = await withProgress('Removing', npm('uninstall', prefix, packageJson.name));
+  if (failure !== null) return failed(`Inglenook could not be removed. ${failure}`);
   const lines = [
-    ...(own === null ? [] : ['Removed its service']),
-    ...removed.map((path) => `Removed ${path}`),
+    ...(removedService === null ? [] : ['Removed its service']),
+    `Removed ${root}`,
     ...(existsSync(dataDirectory) ? [`Settings and keys are still in ${dataDirectory}.`] : []),
   ];
-  return answer({ removed, dataDirectory }, lines.join('\n'));
-}
-
-/** Whether the command is this installation's own. */
-function pointsInto(link: string, root: string): boolean {
-  try {
-    return resolve(realpathSync(dirname(link)), readlinkSync(link)).startsWith(root);
-  } catch {
-    return false;
-  }
+  return answer({ removed: root, dataDirectory }, lines.join('\n'));
 }
