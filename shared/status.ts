@@ -123,7 +123,7 @@ export const statusReportSchema = z
     circuits: circuitsSchema,
     stats: statsSchema,
     /** Chat requests in progress, and those that wait because the limit is reached. */
-    admission: z.strictObject({ running: count, queued: count, limit: count, refused: count }),
+    admission: z.strictObject({ running: count, limit: count, refused: count }),
     ondemand_warmup: warmupStateSchema,
     ondemand_warmup_detail: z.strictObject({
       state: warmupStateSchema,

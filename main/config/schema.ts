@@ -6,8 +6,7 @@ import { atStart, oneOf, optional, setting, type Setting, withPassword } from '.
 const PREFILL = oneOf({
   auto: 'Inglenook detects it from the address or the model list. An unknown engine is treated as none.',
   none: 'A dropped stream continues here only if the answer can be repeated (temperature 0 or a seed).',
-  'last-message':
-    'For llama.cpp, Ollama, LMDeploy, Groq and some models of OpenRouter.',
+  'last-message': 'For llama.cpp, Ollama, LMDeploy, Groq and some models of OpenRouter.',
   continue_final_message: 'For vLLM, SGLang and recent versions of llama.cpp.',
   prefix: 'For Mistral, and for DeepSeek at its address ending in /beta.',
 });
@@ -368,7 +367,7 @@ export const SETTINGS = {
       'MAX_CONCURRENT_REQUESTS',
       kinds.count,
       5000,
-      'How many requests may run at the same time. Further ones wait for up to 10 s, each app in turn, then get a 503.',
+      'How many requests may run at the same time. Further ones get a 503 with Retry-After.',
     ),
     currency: setting(
       'CURRENCY',

@@ -118,7 +118,7 @@ export function createGateway(deps: GatewayDeps) {
     sightings: () => sightings,
   });
   const { logs, stats, warmup, feed } = monitor;
-  const limits = limitsOf(deps, () => feed.changed());
+  const limits = limitsOf(deps);
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
   const { sightings, healthChecks, hung, stopChecks } = createChecks(
@@ -207,10 +207,9 @@ export function createGateway(deps: GatewayDeps) {
   };
 }
 
-function limitsOf({ clock, config }: GatewayDeps, changed: () => void) {
-  const limit = () => config().gateway.maxConcurrentRequests;
+function limitsOf({ config }: GatewayDeps) {
   return {
-    admission: createAdmission({ clock, limit, changed }),
+    admission: createAdmission(() => config().gateway.maxConcurrentRequests),
     bodies: createBodyBudget(BODY_COPIES),
   };
 }

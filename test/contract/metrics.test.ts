@@ -76,7 +76,6 @@ test('every known metric is there with nothing configured, each name with the su
     'inglenook_hedges_total',
     'inglenook_resumes_total',
     'inglenook_requests_running',
-    'inglenook_requests_queued',
     'inglenook_requests_limit',
     'inglenook_requests_refused_total',
     'inglenook_attempts_total',

@@ -106,7 +106,7 @@ export function status(
     },
     upstreams: UPSTREAM_IDS.map((id) => byId.get(id) ?? missing(id)),
     circuits: {},
-    admission: { running: 0, queued: 0, limit: 5000, refused: 0 },
+    admission: { running: 0, limit: 5000, refused: 0 },
     stats: {
       totalRequests: 0,
       fallbackCount: 0,

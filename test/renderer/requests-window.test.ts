@@ -178,17 +178,3 @@ test('a request with two running calls is in flight once', async () => {
   const counter = page.locator('.counters > div').first();
   expect((await counter.innerText()).replace(/\s+/g, ' ')).toMatch(/^(in flight 1|1 in flight)$/);
 });
-
-test('the overview shows how many requests wait, and nothing of it while none waits', async () => {
-  const countersOf = async (queued: number) => {
-    const admission = { running: 5000, queued, limit: 5000, refused: 0 };
-    const report = status(
-      UPSTREAM_IDS.map((id) => upstream(id)),
-      { admission },
-    );
-    const page = await openWindow(snapshot({ requests: [], status: report }), '#/');
-    return (await page.locator('.counters').innerText()).replace(/\s+/g, ' ');
-  };
-  expect(await countersOf(12)).toMatch(/waiting 12|12 waiting/);
-  expect(await countersOf(0)).not.toContain('waiting');
-});

@@ -30,7 +30,7 @@ import { fixVolatileParts } from '../protocols/volatile-parts.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-scan.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { Admission, AdmissionView, Place } from './admission.ts';
+import type { Admission, Place } from './admission.ts';
 import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
 
@@ -106,13 +106,10 @@ async function answer(
   res.on('close', () => {
     if (!res.writableFinished) gone.abort();
   });
-  if (!caller.place.tryEnter()) {
-    const entered = await caller.place.wait(nameOf(req, caller.identity), gone);
-    if (entered === 'left') return;
-    if (entered === 'refused') {
-      sendError(res, tooMany(deps.admission.view()), { ...base, ...NOT_ROUTED });
-      return;
-    }
+  if (!caller.place.enter()) {
+    const { maxConcurrentRequests } = deps.config().gateway;
+    sendError(res, tooMany(maxConcurrentRequests), { ...base, ...NOT_ROUTED });
+    return;
   }
   const { authorization, keyName: key } = caller.identity;
   // Read together, after the body: a change of settings applies to whole requests.
@@ -271,11 +268,6 @@ function callerOf({ socket, headers }: IncomingMessage, identity: Identity): Req
   };
 }
 
-/** Whose turn it is in the queue: a key's, or where none is needed an address's. */
-function nameOf({ socket }: IncomingMessage, { key }: Identity): string {
-  return key ?? socket.remoteAddress ?? '';
-}
-
 function limitOf(
   { maxBodyBytes, maxBodiesInFlightBytes }: Config['gateway'],
   bodies: BodyBudget,
@@ -313,11 +305,11 @@ const TOO_SLOW: GatewayError = {
   message: TOO_SLOW_BODY,
 };
 
-function tooMany({ limit }: AdmissionView): GatewayError {
+function tooMany(limit: number): GatewayError {
   return {
     status: 503,
     code: 'overloaded',
-    message: `${limit} requests are running, the limit of INGLENOOK_MAX_CONCURRENT_REQUESTS, and others are waiting. Try again in a moment.`,
+    message: `${limit} requests are running, the limit of INGLENOOK_MAX_CONCURRENT_REQUESTS. Try again in a moment.`,
     retryAfterMs: 2000,
   };
 }

@@ -82,14 +82,13 @@ function requestFamilies(traffic: TrafficView): string[] {
   ];
 }
 
-function admission({ admission: { running, queued, limit, refused } }: StatusReport): string[] {
+function admission({ admission: { running, limit, refused } }: StatusReport): string[] {
   return [
     gauge('inglenook_requests_running', 'Requests in progress.', running),
-    gauge('inglenook_requests_queued', 'Requests that wait until another one has ended.', queued),
     gauge('inglenook_requests_limit', 'How many requests may be in progress.', limit),
     counter(
       'inglenook_requests_refused_total',
-      'Requests refused because too many were waiting.',
+      'Requests refused because too many were running.',
       refused,
     ),
   ];

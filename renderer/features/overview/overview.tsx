@@ -87,12 +87,10 @@ function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
   const { data } = useWindow();
   const { outcomes, status } = data;
   if (isFirstRun && status.stats.totalRequests === 0) return null;
-  const { queued } = status.admission;
   const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
     <dl className="counters">
       <Fact label={labels.inFlight} value={formatCompact(inFlight)} />
-      {queued > 0 && <Fact label={labels.waiting} value={formatCompact(queued)} />}
       <Fact label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
       {OUTCOMES.map((outcome) => (
         <Fact

@@ -20,7 +20,6 @@ export const overview = {
   all: 'All requests',
   counters: {
     inFlight: 'in flight',
-    waiting: 'waiting',
     requests: 'requests',
     'first-choice': 'first choice',
     'fell-back': 'fell back',
