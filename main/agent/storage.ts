@@ -153,7 +153,7 @@ export type SavedEnrollment = Readonly<z.infer<typeof enrollmentSchema>>;
 
 export function createEnrollmentFile(directory: string, clock: Clock, platform: string) {
   const path = join(directory, ENROLLMENT_FILE);
-  // A machine may leave while the pool that its goodbye was answered with is being saved.
+  // A machine may leave while its enrolment is being saved.
   const inTurn = createTurns();
   return {
     load() {

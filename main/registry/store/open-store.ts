@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createPending } from '../../platform/async.ts';
-import { type Clock, systemClock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Unusable } from './errors.ts';
@@ -38,9 +38,7 @@ export interface EventsRequest {
 }
 
 export type StoreRequest =
-  | { readonly kind: 'writes'; readonly writes: readonly WriteRequest[] }
-  | EventsRequest
-  | { readonly kind: 'close' };
+  ({ readonly kind: 'write' } & WriteRequest) | EventsRequest | { readonly kind: 'close' };
 
 /** The result of one write; those of a transaction are answered together. */
 export interface SettledWrite {
@@ -130,21 +128,18 @@ export function createStoreClient(worker: Worker, log: Log) {
   worker.on('error', (error) => log('error', 'store_crashed', { error: nameOf(error) }));
   worker.on('exit', onExit);
 
-  const outbox = createOutbox(
-    (request: StoreRequest) => worker.postMessage(request, []),
-    systemClock,
-  );
+  const send = (request: StoreRequest) => worker.postMessage(request, []);
   const store: Store = {
     write(changes) {
       if (over !== null) return Promise.resolve({ kind: 'unwritten', message: over });
-      return writes.ask((id) => outbox.write({ id, changes }));
+      return writes.ask((id) => send({ kind: 'write', id, changes }));
     },
     events(providerId, limit) {
       if (over !== null) return Promise.resolve([]);
-      return reads.ask((id) => outbox.ask({ kind: 'events', id, providerId, limit }));
+      return reads.ask((id) => send({ kind: 'events', id, providerId, limit }));
     },
     close() {
-      if (over === null) outbox.ask({ kind: 'close' });
+      if (over === null) send({ kind: 'close' });
       over ??= CLOSED;
       return exited.promise;
     },
@@ -161,44 +156,6 @@ function createWriteNotes(log: Log): (result: WriteResult) => void {
     if (message === null) log('info', 'store_written_again');
     else log('error', 'store_unwritten', { error: message });
     failing = message;
-  };
-}
-
-/** Least time between two messages of writes. Heartbeats that arrive within it share a message, and mostly a commit. */
-const BATCH_MS = 50;
-/** Writes per message, which is copied at once: thousands would block this thread. */
-const MAX_BATCH = 100;
-
-/**
- * Each message wakes the database thread and each answer this one, so many small ones cost more than a few large ones.
- */
-export function createOutbox(post: (request: StoreRequest) => void, clock: Clock) {
-  let waiting: WriteRequest[] = [];
-  let cancelFlush: (() => void) | null = null;
-  let lastTicks = -Infinity;
-
-  function flush(): void {
-    cancelFlush?.();
-    cancelFlush = null;
-    const writes = waiting;
-    waiting = [];
-    if (writes.length === 0) return;
-    lastTicks = clock.ticks();
-    post({ kind: 'writes', writes });
-  }
-
-  return {
-    /** Sent together with others, or at once if none was sent recently. */
-    write(request: WriteRequest): void {
-      waiting.push(request);
-      if (waiting.length >= MAX_BATCH) flush();
-      else cancelFlush ??= clock.after(Math.max(0, lastTicks + BATCH_MS - clock.ticks()), flush);
-    },
-    /** Sent now, after all earlier writes. */
-    ask(request: Exclude<StoreRequest, { readonly kind: 'writes' }>): void {
-      flush();
-      post(request);
-    },
   };
 }
 

@@ -11,7 +11,7 @@ import type { EventsRequest, StoreReply, StoreRequest, StoreWorkerData } from '.
 /* The database thread, so that no query and no slow disk can block the gateway. */
 
 /** Messages per transaction, as acknowledgements wait for all of it. */
-const MAX_BATCH = 10;
+const MAX_BATCH = 100;
 
 function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
   const say = (reply: StoreReply) => port.postMessage(reply);
@@ -25,7 +25,7 @@ function serve(port: MessagePort, { path, nowMs }: StoreWorkerData): void {
   say({ kind: 'opening', opening: { kind: 'open', ...loaded, warning } });
   port.on('message', (first: StoreRequest) => {
     const requests = [first, ...waiting(port)];
-    const writes = requests.flatMap((request) => (request.kind === 'writes' ? request.writes : []));
+    const writes = requests.flatMap((request) => (request.kind === 'write' ? [request] : []));
     if (writes.length > 0) say({ kind: 'settled', writes: writer.commit(writes) });
     for (const request of requests)
       if (request.kind === 'events') say(history(writer, request, path));

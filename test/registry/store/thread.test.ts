@@ -67,7 +67,7 @@ test('a failure of writes is in the log once, and so is its end', async () => {
   const { store, log } = clientOf(
     `${OPENS}
     const outcomes = ['full', 'full', null, 'full', 'locked', null, null];
-    parentPort.on('message', ({ kind, writes: [{ id }] = [{}] }) => {
+    parentPort.on('message', ({ kind, id }) => {
       if (kind === 'close') process.exit();
       const message = outcomes.shift();
       const result = message === null ? { kind: 'written' } : { kind: 'unwritten', message };
