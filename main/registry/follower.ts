@@ -70,10 +70,12 @@ export function createFollower(
       const entry = table.get(id);
       // No other gateway writes the machine that this one runs on.
       if (entry?.isOwn === true) return;
-      if (entry === undefined) {
-        if (stored !== null) add(stored);
-      } else if (stored === null) remove(entry);
-      else update(entry, stored);
+      // Also if it was removed and has joined again since.
+      const isGone = stored === null || stored.provider.enrolledAt !== entry?.stored.enrolledAt;
+      if (entry !== undefined && isGone) remove(entry);
+      if (stored === null) return;
+      if (isGone) add(stored);
+      else if (entry !== undefined) update(entry, stored);
     },
     document: (name, json) => notes.read(name, json),
   };

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { ClientConfig } from 'pg';
 import { codeOf } from '../../../platform/errors.ts';
 
@@ -11,17 +12,29 @@ export interface DatabaseTimes {
 
 export const DATABASE_TIMES: DatabaseTimes = { answerMs: 5000, startMs: 10_000 };
 
-/** `run` is by which a gateway knows its own writes. */
-export function clientConfig(url: string, run: string, answerMs: number): ClientConfig {
+/** How connections are made. `run` is by which a gateway knows its own writes. */
+export function createConnections(url: string, run: string, answerMs: number) {
+  const sockets = new Set<Socket>();
   return {
-    connectionString: url,
-    application_name: run,
-    connectionTimeoutMillis: answerMs,
-    query_timeout: answerMs,
-    // The server gives up too, so that a gateway that is suspended keeps no other one waiting.
-    statement_timeout: answerMs,
-    idle_in_transaction_session_timeout: answerMs,
-    keepAlive: true,
+    config: {
+      connectionString: url,
+      application_name: run,
+      connectionTimeoutMillis: answerMs,
+      query_timeout: answerMs,
+      // The server gives up too, so that a gateway that is suspended keeps no other one waiting.
+      statement_timeout: answerMs,
+      idle_in_transaction_session_timeout: answerMs,
+      keepAlive: true,
+      stream() {
+        const socket = new Socket();
+        sockets.add(socket.on('close', () => sockets.delete(socket)));
+        return socket;
+      },
+    } satisfies ClientConfig,
+    /** Ends all of them at once: a server that hangs would not take leave. */
+    destroy(): void {
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }
 

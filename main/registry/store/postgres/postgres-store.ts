@@ -6,7 +6,12 @@ import { newSecret } from '../../../platform/secrets.ts';
 import type { Unusable } from '../errors.ts';
 import type { OpenedStore } from '../open-store.ts';
 import type { Store, StoredProvider, StoreFollower, StoreRefusal, WriteResult } from '../store.ts';
-import { clientConfig, DATABASE_TIMES, type DatabaseTimes, explainDatabase } from './connection.ts';
+import {
+  createConnections,
+  DATABASE_TIMES,
+  type DatabaseTimes,
+  explainDatabase,
+} from './connection.ts';
 import { createReader, type Reader } from './reader.ts';
 import {
   endLease,
@@ -41,15 +46,15 @@ export async function openPostgresStore(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<OpenedStore> {
   const run = `inglenook_${newSecret().slice(0, 16)}`;
+  const connections = createConnections(url, run, times.answerMs);
   const opening = Promise.withResolvers<Unusable | null>();
   const reader = createReader({
-    url,
+    connection: connections.config,
     shown,
     secretDigest,
     run,
     home,
     clock,
-    answerMs: times.answerMs,
     onProblem(problem) {
       if (problem !== null) return log('error', 'pool_away', { error: problem });
       log('info', 'pool_connected');
@@ -64,18 +69,24 @@ export async function openPostgresStore(
   cancel();
   if (unusable !== null) {
     await reader.stop();
+    connections.destroy();
     return unusable;
   }
   // One connection, which is opened again after a failure: writes keep the order in which they were sent.
   const pool = new Pool({
-    ...clientConfig(url, run, times.answerMs),
+    ...connections.config,
     max: 1,
     idleTimeoutMillis: 0,
   });
   // Without a listener an error of the connection would end the process; the query that fails with it is answered.
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', () => {});
-  const store = storeOn(pool, reader, { writer: { run, home }, shown, log });
+  const store = storeOn(pool, reader, {
+    destroy: () => connections.destroy(),
+    writer: { run, home },
+    shown,
+    log,
+  });
   return { kind: 'open', store, state: collected.state(), warning: reader.problem() };
 }
 
@@ -106,14 +117,16 @@ function createCollection() {
 }
 
 interface StoreParts {
+  /** Ends all connections. */
+  readonly destroy: () => void;
   readonly writer: WritingGateway;
   readonly shown: string;
   readonly log: Log;
 }
 
-function storeOn(pool: Pool, reader: Reader, { writer, shown, log }: StoreParts): Store {
+function storeOn(pool: Pool, reader: Reader, { destroy, writer, shown, log }: StoreParts): Store {
   const inTurn = createTurns();
-  let closed: Promise<unknown> | null = null;
+  let closed: Promise<void> | null = null;
 
   /** Calls keep their order, and none waits for a database that is known to be away. */
   function attempt<T>(work: () => Promise<T>, otherwise: (problem: string) => T): Promise<T> {
@@ -148,7 +161,10 @@ function storeOn(pool: Pool, reader: Reader, { writer, shown, log }: StoreParts)
       );
     },
     async close() {
-      closed ??= inTurn(() => Promise.all([reader.stop(), pool.end()]));
+      closed ??= inTurn(async () => {
+        await reader.stop();
+        destroy();
+      });
       await closed;
     },
     shared: {

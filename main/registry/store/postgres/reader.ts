@@ -1,9 +1,9 @@
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 import { createRounds } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Unusable } from '../errors.ts';
 import type { StoreFollower } from '../store.ts';
-import { clientConfig, explainDatabase } from './connection.ts';
+import { explainDatabase } from './connection.ts';
 import { DOCUMENTS_CHANNEL, migrate, PROVIDERS_CHANNEL } from './migrations.ts';
 import { readDocuments, readNames, readProviders } from './statements.ts';
 
@@ -11,13 +11,12 @@ import { readDocuments, readNames, readProviders } from './statements.ts';
 export type Reader = ReturnType<typeof createReader>;
 
 interface ReaderDeps {
-  readonly url: string;
-  /** The address without its secrets. */
+  readonly connection: ClientConfig;
+  /** The address of the database without its secrets. */
   readonly shown: string;
   readonly secretDigest: string;
   readonly run: string;
   readonly home: string;
-  readonly answerMs: number;
   readonly clock: Clock;
   /** Called when the database starts to answer (null) and when it stops. */
   readonly onProblem: (problem: string | null) => void;
@@ -65,7 +64,7 @@ export function createReader(deps: ReaderDeps) {
 
   /** Null if this gateway must not use the database. */
   async function connected(): Promise<Client | null> {
-    const made = new Client(clientConfig(deps.url, run, deps.answerMs));
+    const made = new Client(deps.connection);
     // Without a listener it would end the process. The next query fails with it.
     made.on('error', () => rounds.runNow());
     made.on('notification', ({ channel, payload = '' }) => onAnnounced(channel, payload));
@@ -145,10 +144,7 @@ export function createReader(deps: ReaderDeps) {
       rounds.runNow();
       await nextRead.promise;
     },
-    async stop(): Promise<void> {
-      await rounds.stop();
-      disconnect();
-    },
+    stop: () => rounds.stop(),
   };
 }
 

@@ -57,7 +57,7 @@ const PROVIDER: Readonly<Record<ProviderPart | 'whole', string>> = {
   verification: `UPDATE inglenook.providers p SET verification = r.verification, verifier = NULL FROM ${GIVEN} r
     WHERE p.id = r.id AND p.verifier = $2 AND p.verifier_until > clock_timestamp() AND NOT p.has_changed`,
   enrolled: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
-    ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt,
+    ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt, home = NULL,
       sequence = greatest(p.sequence, excluded.sequence), ${RESET}`,
   whole: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
     ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt, sequence = excluded.sequence,
