@@ -33,18 +33,16 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## As a service
 
-\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it;
-\`--print\` only shows it. The service does not inherit your shell’s variables except the data directory: set what it needs in the
-dashboard or with \`inglenook set\`. Under systemd the log is in the journal. A service prints no sign-in link, because more
-people read logs than terminals: \`inglenook open\` makes one.
+\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it; \`--print\` only shows it.
+The service doesn't inherit your shell’s variables except the data directory. Under systemd the log is in the journal. A service prints no
+sign-in link: \`inglenook open\` makes one.
 
 ## In a container
 
-\`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it; the first lines of
-each file tell you how. The image logs JSON to standard output. It needs \`INGLENOOK_API_KEYS\`, because it listens on the network. It runs as
-any user (\`--user\`), with a read-only root and without capabilities; all it writes is in the volume \`/data\`. With the NVIDIA Container
-Toolkit, \`--gpus all\` (Docker) or \`--device nvidia.com/gpu=all\` (podman) gives the container the GPU's readings. The image's health check asks
-\`/readyz\`: without an upstream that could serve, the container is unhealthy, but it keeps running and its dashboard works.
+\`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it. The image needs \`INGLENOOK_API_KEYS\`,
+because it listens on the network. It runs as any user, with a read-only root and without capabilities; all it writes is in the volume
+\`/data\`. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`: without an
+upstream that could serve, the container is unhealthy but keeps running.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -53,17 +51,13 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-In a clone of this repository, write \`npm run -s inglenook --\` in place of \`inglenook\`. \`inglenook <command> --help\` (or \`-h\`)
-explains one command, \`inglenook --help\` lists all of them, \`inglenook help settings\` lists every setting, and \`inglenook --version\` (or \`-v\`) prints the
-version. Without a command it starts the gateway.
+In a clone, \`alias inglenook='npm run -s inglenook --'\` gives the command its name. \`inglenook <command> --help\` explains one command,
+\`inglenook help settings\` lists every setting. Without a command it starts the gateway.
 `;
 
-const NOTES = `Most commands talk to the running gateway of the data directory, whose address is in \`running.json\`. They authenticate with the token in
-\`control-token\`, after the gateway has proved that it knows it. \`start\`, \`logs\`, \`service\` and \`help\` need no gateway;
-\`join\` and \`leave\` work without one, too.
-
-Answers go to standard output; with \`--json\` as JSON and nothing else. Errors and progress go to standard error.
-Colours are off if \`NO_COLOR\` is set or the output is not a terminal. Progress is shown on a terminal only.
+const NOTES = `Most commands talk to the running gateway of the data directory, with the token in \`control-token\`. \`start\`, \`logs\`, \`service\` and
+\`help\` need no gateway; \`join\` and \`leave\` work without one, too. Answers go to standard output; with \`--json\` as JSON and nothing else.
+Errors and progress go to standard error. Colours are off if \`NO_COLOR\` is set or the output is not a terminal.
 `;
 
 function commandRow(command: Command): string {

@@ -35,9 +35,6 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of setting
 
 # Configuration
 
-You can change most settings in the dashboard under Settings. Three are worth a look first: the engine's address (\`local.baseUrl\`), a
-hosted API (\`hosted_a\`), and **Local only** (\`routing.forceZero\`).
-
 Each setting has three sources. The first that sets it wins:
 
 1. its environment variable;
