@@ -28,7 +28,7 @@ export type ServerErrorCode =
   | 'request_timeout'
   | 'internal_error';
 
-/** Error codes of the registry; agents act on most of them (docs/reference/agent-protocol.md). */
+/** Error codes of the registry; agents act on most of them (docs/contributing/agent-protocol.md). */
 export type RegistryErrorCode =
   | 'invalid_token'
   | 'invalid_signature'

@@ -15,7 +15,7 @@ export function isHostedId(id: unknown): id is HostedId {
   return HOSTED_IDS.some((each) => each === id);
 }
 
-/** docs/reference/agent-protocol.md#identity */
+/** docs/contributing/agent-protocol.md#identity */
 export const PROVIDER_PREFIX = 'prv_';
 
 /** A map with one entry per upstream. */

@@ -73,7 +73,7 @@ const energySchema = z.object({
     .max(128),
 });
 
-/** What an agent reports (docs/reference/agent-protocol.md#heartbeat). Other fields are dropped. */
+/** What an agent reports (docs/contributing/agent-protocol.md#heartbeat). Other fields are dropped. */
 export const agentRecordSchema = z
   .object({
     chip: known(text),

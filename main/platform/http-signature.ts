@@ -1,7 +1,7 @@
 import { hash, sign, verify, type KeyObject } from 'node:crypto';
 import { parseSignature } from './agent-identity.ts';
 
-/** Agents use one fixed profile of HTTP Message Signatures (RFC 9421; docs/reference/agent-protocol.md). */
+/** Agents use one fixed profile of HTTP Message Signatures (RFC 9421; docs/contributing/agent-protocol.md). */
 const COMPONENTS = '("@method" "@path" "content-digest" "x-gateway-sequence")';
 const TAG = 'inglenook-agent';
 

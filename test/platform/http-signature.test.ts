@@ -41,9 +41,9 @@ function withHeader(name: string, change: (value: string) => string): SignedMess
   };
 }
 
-test('the worked example of docs/reference/agent-protocol.md comes out letter by letter', () => {
+test('the worked example of docs/contributing/agent-protocol.md comes out letter by letter', () => {
   const text = readFileSync(
-    join(import.meta.dirname, '../../docs/reference/agent-protocol.md'),
+    join(import.meta.dirname, '../../docs/contributing/agent-protocol.md'),
     'utf8',
   );
   const example = text.slice(text.indexOf('## A worked example'));

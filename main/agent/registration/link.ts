@@ -126,7 +126,7 @@ const TRY_MS = 4000;
 const RETURN_MS = 60_000;
 
 /**
- * Sends signed messages, one at a time (docs/reference/agent-protocol.md), to any gateway of a pool: the home gateway,
+ * Sends signed messages, one at a time (docs/contributing/agent-protocol.md), to any gateway of a pool: the home gateway,
  * or the next one while that is silent.
  */
 export function createHttpLink(deps: HttpLinkDeps): HttpLink {

@@ -105,7 +105,7 @@ const MAX_LINE_BYTES = 256 * 1024;
 /** With fewer tokens or a shorter time, the timing of network packets dominates. */
 const MIN_TOKENS = 8;
 const MIN_MS = 100;
-/** The registry's limit (docs/reference/agent-protocol.md#heartbeat). */
+/** The registry's limit (docs/contributing/agent-protocol.md#heartbeat). */
 const MAX_TPS = 5000;
 /** A non-empty string under one of the names that engines use for text or for arguments of a tool call. */
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;

@@ -72,7 +72,7 @@ export interface RunRequest {
 /** Limit for a whole run. */
 const RUN_TIMEOUT_MS = 60_000;
 
-/** Runs all checks of a provider (docs/reference/agent-protocol.md); null if it was aborted. */
+/** Runs all checks of a provider (docs/contributing/agent-protocol.md); null if it was aborted. */
 export async function runChecks(
   request: RunRequest,
   edges: RunEdges,
