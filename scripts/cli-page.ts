@@ -1,19 +1,15 @@
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import {
-  type Command,
-  EXIT_MEANINGS,
-  optionsOf,
-  optionText,
-  synopsis,
-} from '../main/cli/command.ts';
-import { COMMANDS } from '../main/cli/table.ts';
+import type { Command } from 'commander';
+import { EXIT_MEANINGS } from '../main/cli/command.ts';
+import { createProgram } from '../main/cli/program.ts';
 
 export const CLI_PAGE = join(import.meta.dirname, '../docs/reference/cli.md');
 
 /** docs/reference/cli.md as it should be. */
 export async function cliPage(): Promise<string> {
-  const commands = COMMANDS.map(commandRow).join('\n');
+  const { commands: all } = createProgram(() => Promise.resolve());
+  const commands = all.map(commandRow).join('\n');
   const codes = Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);
   const page = `${INTRODUCTION}
 ## Commands
@@ -61,11 +57,10 @@ Errors and progress go to standard error. Colours are off if \`NO_COLOR\` is set
 `;
 
 function commandRow(command: Command): string {
-  const options = optionsOf(command)
-    .slice(0, -1)
-    .map((option) => `\`${optionText(option)}\``)
-    .join(', ');
-  const does = [command.summary, command.details ?? ''].join(' ').trim();
-  const cells = [`\`${synopsis(command)}\``, options, does];
+  const words = command.registeredArguments.map((each) =>
+    each.required ? `<${each.name()}>` : `[${each.name()}]`,
+  );
+  const options = command.options.map(({ flags }) => `\`${flags}\``).join(', ');
+  const cells = [`\`${[command.name(), ...words].join(' ')}\``, options, command.description()];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }

@@ -7,18 +7,16 @@ import {
   type KeyList,
   type NamedKey,
 } from '#shared/keys.ts';
-import { answer, type CommandOutcome, EXIT, failed, type Input, type Option } from './command.ts';
+import { Option } from 'commander';
+import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askThen } from './running-app.ts';
 
 export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;
 
-const optionOf = (name: KeyLimitName): string =>
-  `${KEY_LIMITS[name].of}-${KEY_LIMITS[name].period}`;
-
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
   const summary = `Maximum ${of} per ${period}; "none" removes the limit.`;
-  return { name: optionOf(name), value: 'count', summary };
+  return new Option(`--${of}-${period} <count>`, summary);
 });
 
 /** Lists or changes the named keys of the running gateway. */
@@ -53,7 +51,7 @@ type LimitChange = Readonly<Partial<Record<KeyLimitName, number | null>>>;
 function limitsIn(options: Input['options']): LimitChange | null {
   const change: Partial<Record<KeyLimitName, number | null>> = {};
   for (const name of KEY_LIMIT_NAMES) {
-    const value = options[optionOf(name)];
+    const value = options[name];
     if (value === undefined) continue;
     if (value !== 'none' && !/^[1-9]\d{0,11}$/.test(String(value))) return null;
     change[name] = value === 'none' ? null : Number(value);

@@ -1,10 +1,8 @@
 import type { AgentView, OwnerChoice } from '#shared/agent.ts';
-import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { createEnrollmentFile } from '../agent/storage.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask, askThen, findRunning } from './running-app.ts';
-import { didYouMean } from './arguments.ts';
 
 /** Sets the mode of this machine and prints the new state. */
 export function setMode({ dataDirectory }: Input, mode: OwnerChoice): Promise<CommandOutcome> {
@@ -56,12 +54,11 @@ const left = (url: string) =>
   );
 
 /** Closes the circuit of an upstream or a machine. */
-export async function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {
+export function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {
   const path = `circuits/${encodeURIComponent(id)}/reset`;
-  const asked = await ask(dataDirectory, { method: 'POST', path });
-  if (asked.kind === 'answered') return answer({ id }, `${id} is called again.`);
-  if (asked.exitCode === EXIT.notRunning) return asked;
-  return failed(`${asked.message}${didYouMean(id, UPSTREAM_IDS)}`);
+  return askThen(dataDirectory, { method: 'POST', path }, () =>
+    answer({ id }, `${id} is called again.`),
+  );
 }
 
 /** Longer than the gateway waits for running requests and an engine that reads a large model from a slow disk. */

@@ -1,8 +1,8 @@
 import type { SettingsView, SettingView } from '#shared/settings.ts';
+import { text as textFrom } from 'node:stream/consumers';
 import { ENTRIES } from '../config/schema.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
-import { nearest } from './arguments.ts';
 
 const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   env: 'set by the environment',
@@ -12,7 +12,6 @@ const SOURCES: Readonly<Record<SettingView['source'], string>> = {
 };
 
 const PATHS = ENTRIES.map(({ path }) => path);
-const SECTIONS = [...new Set(ENTRIES.map(({ section }) => section))];
 
 /** Settings of the running Inglenook: all, one section, or one setting. */
 export async function getSettings(input: Input): Promise<CommandOutcome> {
@@ -21,38 +20,37 @@ export async function getSettings(input: Input): Promise<CommandOutcome> {
   if (asked.kind === 'failed') return asked;
   const view = chosen(asked.body, path ?? null);
   if (Object.keys(view).length > 0) return answer(view, textOf(view));
-  return failed(`There is no setting '${path}'.${hintFor(path ?? '', [...SECTIONS, ...PATHS])}`);
+  return failed(`There is no setting '${path}'.${hintFor(path ?? '')}`);
 }
 
 /** Changes one setting of the running Inglenook; the result is its new value. */
 export async function setSetting(input: Input): Promise<CommandOutcome> {
   const { dataDirectory, words } = input;
-  const [path = '', value = ''] = words;
+  const [path = '', word = ''] = words;
+  const value = word === '-' ? (await textFrom(process.stdin)).trim() : word;
   const tree = treeOf(path, value);
   if (tree === null) {
     const message = `'${path}' is not a setting: write section and name, as in agent.onlyWhenIdle.`;
-    return failed(`${message}${hintFor(path, PATHS)}`, EXIT.usage);
+    return failed(`${message}${hintFor(path)}`, EXIT.usage);
   }
   const call = { method: 'PATCH', path: 'settings', json: tree } as const;
   const asked = await ask<SettingsView>(dataDirectory, call);
   if (asked.kind === 'failed') {
     const isKnown = asked.exitCode === EXIT.notRunning || PATHS.includes(path);
-    return isKnown ? asked : failed(`${asked.message}${hintFor(path, PATHS)}`);
+    return isKnown ? asked : failed(`${asked.message}${hintFor(path)}`);
   }
   const view = chosen(asked.body, path);
   const isLater = Object.values(view).some((each) => Object.values(each).some((of) => of.restart));
   return answer(view, isLater ? `${textOf(view)}\n${AT_RESTART}` : textOf(view));
 }
 
-/** The nearest known setting, by its whole path or else by a name that only one setting has. */
-function hintFor(path: string, known: readonly string[]): string {
-  const name = nearest(nameIn(path), PATHS.map(nameIn));
-  const named = PATHS.filter((each) => nameIn(each) === name);
-  const near = nearest(path, known) ?? (named.length === 1 ? (named[0] ?? null) : null);
-  return `${near === null ? '' : ` Did you mean "${near}"?`} "inglenook get" lists them all.`;
+/** The settings that have this name in another section, or in other letters. */
+function hintFor(path: string): string {
+  const nameIn = (each: string) => each.slice(each.lastIndexOf('.') + 1).toLowerCase();
+  const [near, ...others] = PATHS.filter((each) => nameIn(each) === nameIn(path));
+  const isOne = near !== undefined && others.length === 0;
+  return `${isOne ? ` Did you mean "${near}"?` : ''} "inglenook get" lists them all.`;
 }
-
-const nameIn = (path: string) => path.slice(path.lastIndexOf('.') + 1);
 
 const AT_RESTART = 'This takes effect when the gateway restarts.';
 

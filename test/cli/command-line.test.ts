@@ -7,21 +7,20 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { sayHere } from '../support/owned-gateway.ts';
 
 test.each<[args: readonly string[], message: string]>([
-  [['statsu'], 'Unknown command "statsu". Did you mean "status"?'],
-  [['--nonsense'], 'Unexpected "--nonsense".'],
-  [['--verison'], 'Unexpected "--verison". Did you mean "--version"?'],
-  [['--version', '--help'], 'Unexpected "--help".'],
-  [['open', 'now'], 'Unexpected "now": "open" takes no arguments.'],
-  [['set', 'agent.host'], '"set" needs <path> <value>.'],
-  [['help', 'statsu'], 'Unknown command "statsu". Did you mean "status"?'],
-  [['version'], 'Unknown command "version". Did you mean "--version"?'],
-  [['logs', '-x'], '"logs" has no option "-x".'],
+  [['statsu'], "unknown command 'statsu'\n(Did you mean status?)"],
+  [['--verison'], "unknown option '--verison'\n(Did you mean --version?)"],
+  [['open', 'now'], "too many arguments for 'open'"],
+  [['set', 'agent.host'], "missing required argument 'value'"],
+  [['keys', 'ad'], 'Allowed choices are list, add, limit, revoke.'],
+  [['help', 'statsu'], "unknown command 'statsu'\n(Did you mean status?)"],
+  [['logs', '-x'], "unknown option '-x'"],
+  [['logs', '-n'], "option '-n, --lines <count>' argument missing"],
+  [['machines', 'remove'], 'Name one machine by its id'],
 ])('the command line %j is refused with code 2, and nothing is touched', async (args, message) => {
   const directory = join(temporaryDirectory(), 'data');
   const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr.split('\n')[0]).toContain(message);
-  expect(stderr).toMatch(/"inglenook (\w+ )?--help"/);
+  expect(stderr).toContain(message);
   expect(existsSync(directory)).toBe(false);
 });
 

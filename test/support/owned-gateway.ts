@@ -2,10 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type OutgoingHttpHeaders, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import { readArguments } from '../../main/cli/arguments.ts';
 import type { CommandOutcome } from '../../main/cli/command.ts';
 import { runLine } from '../../main/cli/cli.ts';
-import { COMMANDS } from '../../main/cli/table.ts';
+import { createProgram, FROM_USER } from '../../main/cli/program.ts';
 import { controlProof, ownEnd } from '../../main/platform/secrets.ts';
 import { claimDataDirectory } from '../../main/platform/data-lock.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
@@ -54,13 +53,15 @@ export async function startStandIn(
 }
 
 /** The outcome of a command line over the gateway of the directory, in this process. */
-export function runHere(dataDirectory: string, line: string): Promise<CommandOutcome> {
-  const [name = '', ...args] = line.split(' ');
-  const command = COMMANDS.find((each) => each.name === name);
-  if (command === undefined) throw new Error(`no command ${name}`);
-  const read = readArguments(command, args);
-  if (read.kind === 'bad') throw new Error(read.message);
-  return command.run({ env: {}, dataDirectory, ...read });
+export async function runHere(dataDirectory: string, line: string): Promise<CommandOutcome> {
+  const outcomes: CommandOutcome[] = [];
+  const program = createProgram(async (run, given) => {
+    outcomes.push(await run({ env: {}, dataDirectory, ...given }));
+  });
+  await program.parseAsync(line.split(' '), FROM_USER);
+  const [outcome] = outcomes;
+  if (outcome === undefined) throw new Error(`no command ${line}`);
+  return outcome;
 }
 
 /** What a program has printed, and its exit code. */

@@ -1,0 +1,175 @@
+import { Argument, Command } from 'commander';
+import { createSettingsHelp } from '../config/load.ts';
+import { VERSION } from '../platform/process.ts';
+import { type CommandOutcome, EXIT_MEANINGS, type Input } from './command.ts';
+import { doctor } from './doctor.ts';
+import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
+import { logs } from './logs.ts';
+import { MACHINE_ACTIONS, machines } from './machines.ts';
+import { models } from './models.ts';
+import { openWindow } from './open.ts';
+import { changeModel, free, leave, reset, setMode } from './owner-commands.ts';
+import { ACTIONS, runUninstall, service } from './service/service.ts';
+import { getSettings, setSetting } from './settings.ts';
+import { status } from './status.ts';
+import { print, printError } from './terminal.ts';
+
+type Run = (input: Input) => Promise<CommandOutcome>;
+
+/** Runs what the command line names, and prints its outcome. */
+type Execute = (run: Run, given: Pick<Input, 'words' | 'options'>) => Promise<void>;
+
+/**
+ * All commands; help and docs/reference/cli.md are made from them. The larger parts of the program are imported only
+ * when a command needs them.
+ */
+export function createProgram(execute: Execute): Command {
+  const program = new Command('inglenook')
+    .description('An LLM gateway for your own GPUs and hosted fallbacks.')
+    .usage('<command> [options]; without a command it starts the gateway')
+    .version(VERSION, '-v, --version', 'Print the version.')
+    .helpOption('-h, --help', 'Explain this command.')
+    .helpCommand(false)
+    .addHelpText('after', AFTER_HELP)
+    .showHelpAfterError('"inglenook --help" lists all commands.')
+    .configureOutput({ writeOut: print, writeErr: printError })
+    .exitOverride();
+
+  /** `line` has its name and arguments, `details` are further sentences for its own help. */
+  const add = (line: string, summary: string, details: string, run: Run): Command => {
+    const command = program.command(line).summary(summary);
+    return command
+      .description(`${summary} ${details}`.trim())
+      .helpOption('-h, --help', 'Explain this command.')
+      .showHelpAfterError(`"inglenook ${command.name()} --help" explains it.`)
+      .action(() => execute(run, { words: command.args, options: command.opts() }));
+  };
+
+  add(
+    'start',
+    'Run the gateway in this terminal, until a signal stops it.',
+    'It also serves the dashboard; "inglenook open" opens it. When the gateway stops, running requests may finish.',
+    async (input) => (await import('./serve.ts')).start(input),
+  );
+  add(
+    'status',
+    'Print which upstreams can serve, and the state of this machine.',
+    'Exit code 1 if the gateway runs but nothing can serve.',
+    status,
+  );
+  add(
+    'open',
+    'Open the dashboard in your browser, signed in.',
+    'Prints a sign-in link that works once and expires in 10 minutes.',
+    openWindow,
+  ).option('--print', 'Only print the link.');
+  add('models', 'List the models that apps can ask for.', '', models);
+  add('logs', 'Print the end of the log.', '', logs)
+    .option('-f, --follow', 'Keep printing new lines as they are written.')
+    .option('-n, --lines <count>', 'How many lines to start with; 50 by default.');
+  add('get [path]', 'Print all settings, one section, or one setting.', '', getSettings);
+  add(
+    'set <path> <value>',
+    'Change a setting, as in: set agent.onlyWhenIdle true.',
+    'The value "default" restores the default; "-" reads the value from standard input, which is the way for a key: other programs see a command line.',
+    setSetting,
+  );
+  const keysCommand = add(
+    'keys',
+    'List, create, limit or revoke keys for apps, as in: keys add laptop.',
+    'A new key is printed once. As soon as there is one, every app needs a key. Set limits with "add" or "limit".',
+    keys,
+  )
+    .addArgument(choice(KEY_ACTIONS))
+    .argument('[name]');
+  for (const option of KEY_LIMIT_OPTIONS) keysCommand.addOption(option);
+  add(
+    'machines',
+    'List, add, verify or remove the machines of the local pool, as in: machines verify prv_1f….',
+    '"add" prints the line that another machine joins by.',
+    machines,
+  )
+    .addArgument(choice(MACHINE_ACTIONS).argOptional())
+    .argument('[id]');
+  add(
+    'reset <id>',
+    'Close the circuit of an upstream or a machine, so that it is called again.',
+    '',
+    reset,
+  );
+  add(
+    'join <url> <token>',
+    'Join another gateway, so that it can use this GPU. Copy the full command from “Add a machine” there.',
+    'Separate the addresses of several gateways of one pool with commas.',
+    async (input) => (await import('./join.ts')).runJoin(input),
+  ).option('--yes', 'Continue over plain HTTP without asking.');
+  add('leave', 'Leave the gateway that this machine has joined.', '', leave);
+  add('pause', 'Take no requests on this machine, and end running ones.', '', (input) =>
+    setMode(input, 'paused'),
+  );
+  add('drain', 'Take no new requests on this machine; running ones may finish.', '', (input) =>
+    setMode(input, 'drained'),
+  );
+  add(
+    'resume',
+    'Take requests again, even if a rule pauses this machine. Also ends "free".',
+    '',
+    (input) => setMode(input, 'on'),
+  );
+  add(
+    'free',
+    'Unload all models, so that other programs can use the GPU.',
+    'Other upstreams answer meanwhile. It ends with "resume", or after the time given with --for; the same models are then loaded again before requests return. Running requests have 30 s to finish. Exit code 1 if a model stays in memory.',
+    free,
+  ).option('--for <time>', 'How long, such as 2h, 90m or 1h30m. Without it: until "resume".');
+  add('load <model>', 'Load a model on this machine as soon as no request runs.', '', (input) =>
+    changeModel(input, 'load'),
+  );
+  add(
+    'unload <model>',
+    'Unload a model on this machine as soon as no request runs.',
+    'The next request for it loads it again; "free" keeps requests away.',
+    (input) => changeModel(input, 'unload'),
+  );
+  add(
+    'doctor',
+    'Print how this machine was verified, and the problems of its agent.',
+    'Exit code 1 while it is not verified.',
+    doctor,
+  );
+  add(
+    'service',
+    'Run the gateway as a service that starts automatically.',
+    'systemd on Linux, launchd on macOS, a scheduled task on Windows. If you run it with npx, "install" first installs the program for your user. "status" exits with code 0 while the service is running, otherwise 1.',
+    service,
+  )
+    .addArgument(choice(ACTIONS))
+    .option('--print', 'Only print what would be installed.');
+  add('uninstall', 'Remove this program; its settings and keys stay.', '', runUninstall);
+  for (const command of program.commands)
+    if (command.name() !== 'start') command.option('--json', 'Print JSON, for scripts.');
+  program
+    .command('help [command]')
+    .description('Explain one command, or list all commands; "help settings" lists all settings.')
+    .action(async (name?: string) => {
+      const isCommand = program.commands.some((command) => command.name() === name);
+      if (name === 'settings') print(createSettingsHelp());
+      else if (name === undefined || isCommand)
+        await program.parseAsync(name === undefined ? ['--help'] : [name, '--help'], FROM_USER);
+      else await program.parseAsync([name], FROM_USER);
+    });
+  return program;
+}
+
+/** Arguments come without the paths of Node and of the script. */
+export const FROM_USER = { from: 'user' } as const;
+
+const choice = (words: readonly string[]) => new Argument(`<${words.join('|')}>`).choices(words);
+
+const AFTER_HELP = `
+inglenook help settings lists all settings.
+
+Exit codes:
+${Object.entries(EXIT_MEANINGS)
+  .map(([code, meaning]) => `  ${code}  ${meaning}`)
+  .join('\n')}`;
