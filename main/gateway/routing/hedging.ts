@@ -1,4 +1,5 @@
 import type { UpstreamId } from '#shared/ids.ts';
+import type { AttemptCause } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -43,12 +44,6 @@ interface Contender {
 }
 
 /**
- * `racing`: no content yet; `won`: content has come of an answer that is being assembled, and no further
- * call is started even if that answer fails; `settled`: the result is out.
- */
-type RaceState = 'racing' | 'won' | 'settled';
-
-/**
  * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
  * beside it. The first content wins and the other call is aborted at once; never more than two run. Failures but the
  * last are told to the walk here.
@@ -61,83 +56,69 @@ export function race(
 ): Promise<CallOutcome> {
   const { clock, budget } = deps;
   const { config, signal } = request;
-  const { hedge } = config.routing;
   const { promise, resolve } = Promise.withResolvers<CallOutcome>();
-  let state: RaceState = 'racing';
-  /** The running calls, at most two. */
-  let contenders: readonly Contender[] = [];
+  /** At most two; none once the result is out. */
+  let running: readonly Contender[] = [];
   let cancelTimer = () => {};
 
-  function start(turn: Turn): void {
+  function start(turn: Turn, cause: AttemptCause): void {
     const contender = { turn, startedAt: turn.at, cancellation: new Cancellation() };
-    const cause = contenders.length === 0 ? 'turn' : 'hedge';
-    contenders = [...contenders, contender];
+    running = [...running, contender];
     armHedgeTimer();
     if (signal.aborted) contender.cancellation.abort();
-    const onContent = () => won(contender);
-    const options = { untilHung: true, cause, signal: contender.cancellation, onContent } as const;
+    const onContent = () => {
+      if (running.includes(contender)) keepOnly(contender);
+    };
+    const options = { untilHung: true, cause, signal: contender.cancellation, onContent };
     void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
   }
 
   /** Runs only while there is one call: two are the limit. */
   function armHedgeTimer(): void {
     cancelTimer();
-    const [only, second] = contenders;
-    if (only === undefined || second !== undefined || state !== 'racing') return;
-    if (!showsContent(only.turn.call)) return;
-    const elapsedMs = clock.ticks() - only.startedAt;
-    const remainingMs = Math.max(0, config.circuit.ttftThresholdMs - elapsedMs);
-    cancelTimer = clock.after(remainingMs, () => startHedge(only.turn));
+    const [only, second] = running;
+    if (only === undefined || second !== undefined || !showsContent(only.turn.call)) return;
+    const dueMs = only.startedAt + config.circuit.ttftThresholdMs - clock.ticks();
+    cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(only.turn.call));
   }
 
-  function startHedge({ call: slow }: Turn): void {
+  function startHedge(slow: UpstreamCall): void {
     if (!budget.allows()) return;
-    const turn = walk.hedge((call) => mayHedge(hedge, slow, call.upstream));
+    const turn = walk.hedge((call) => mayHedge(config.routing.hedge, slow, call.upstream));
     if (turn === null) return;
     budget.spend();
-    start(turn);
-  }
-
-  function won(winner: Contender): void {
-    if (state !== 'racing' || !contenders.includes(winner)) return;
-    state = 'won';
-    cancelTimer();
-    abortOthers(winner);
+    start(turn, 'hedge');
   }
 
   function ended(contender: Contender, outcome: CallOutcome): void {
-    if (state === 'settled' || !contenders.includes(contender)) {
+    if (!running.includes(contender)) {
       // Its content came in the same turn as the winner's: the stream has no reader.
       if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer')
         outcome.seen.exchange.abort();
       return;
     }
+    if (outcome.kind === 'answered') keepOnly(contender);
     if (outcome.kind === 'failed') {
-      failed(contender, outcome);
-      return;
+      // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
+      if (outcome.failure.fallBack === 'never' && running[0] === contender) keepOnly(contender);
+      running = running.filter((each) => each !== contender);
+      if (running.length > 0) {
+        walk.failed(contender.turn, outcome.failure);
+        armHedgeTimer();
+        return;
+      }
     }
-    if (outcome.kind === 'answered') abortOthers(contender);
-    settle(outcome);
+    running = [];
+    cancelTimer();
+    signal.removeEventListener('abort', abortAll);
+    resolve(outcome);
   }
 
-  function failed(
-    contender: Contender,
-    outcome: Extract<CallOutcome, { readonly kind: 'failed' }>,
-  ): void {
-    // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
-    const isFinal = outcome.failure.fallBack === 'never' && contenders[0] === contender;
-    if (isFinal) abortOthers(contender);
-    contenders = contenders.filter((each) => each !== contender);
-    if (contenders.length === 0) settle(outcome);
-    else {
-      walk.failed(contender.turn, outcome.failure);
-      armHedgeTimer();
-    }
-  }
-
-  function abortOthers(winner: Contender): void {
-    const others = contenders.filter((each) => each !== winner);
-    contenders = [winner];
+  /** From here on no further call is started, even if the answer of this one fails. */
+  function keepOnly(winner: Contender): void {
+    const others = running.filter((each) => each !== winner);
+    running = [winner];
+    cancelTimer();
     for (const { turn, cancellation } of others) {
       turn.step.outrun(turn);
       cancellation.abort();
@@ -145,29 +126,20 @@ export function race(
   }
 
   function abortAll(): void {
-    for (const { cancellation } of contenders) cancellation.abort();
-  }
-
-  function settle(outcome: CallOutcome): void {
-    state = 'settled';
-    cancelTimer();
-    signal.removeEventListener('abort', abortAll);
-    resolve(outcome);
+    for (const { cancellation } of running) cancellation.abort();
   }
 
   signal.addEventListener('abort', abortAll);
-  start(first);
+  start(first, 'turn');
   return promise;
 }
 
 export type HedgeBudget = ReturnType<typeof createHedgeBudget>;
 
-/** Hedges per request in the long run. */
-const SHARE = 0.05;
-/** As many at once; and at first, as it takes for the circuit of an upstream that hangs to open. */
-const [MOST, FIRST] = [10, 3];
+/** Hedges per request in the long run; at first as many as it takes for the circuit of an upstream that hangs to open. */
+const [SHARE, FIRST, MOST] = [0.05, 3, 10];
 
-/** Keeps hedges from doubling the load of upstreams that are all slow. */
+/** Keeps hedges from doubling the load of upstreams that are all slow; saves up to `MOST`. */
 export function createHedgeBudget() {
   let left = FIRST;
   return {

@@ -27,13 +27,11 @@ const ANSWERS_WITH: ReadonlyMap<string | null, number> = new Map([
 /** One unanswered check may be a machine that is swapping. */
 const CHECKS_FAILED = 2;
 /** From an answered check to the next one, and from a failed one. */
-const PAUSE_MS = 5000;
-const AGAIN_MS = 1000;
+const [PAUSE_MS, AGAIN_MS] = [5000, 1000];
 
 /** Tells an engine that has hung from one that is slow: only the latter answers its health check. */
 export function createHungEngines(deps: HungEnginesDeps) {
   const { clock, isOn, checkAfterMs, check, inFlightAt } = deps;
-
   /** Calls `onHung` if the engine turns out to have hung. The result ends that, when the call is no longer silent. */
   function watch(id: string, call: UpstreamCall, onHung: () => void): () => void {
     // An agent answers whatever its engine does.
