@@ -103,7 +103,7 @@ export async function startTier(
 
 /** Puts machines into such an order of enrolment that the constant chance of the tests asks them in turn. */
 export function enrolled(stored: readonly StoredProvider[]): StoredProvider[] {
-  const places = [...shuffled(stored.length, () => 0.5)];
+  const places = shuffled([...stored.keys()], () => 0.5);
   return stored.map((each, turn) => ({ ...each, enrolledAt: START + (places[turn] ?? 0) }));
 }
 

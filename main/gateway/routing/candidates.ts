@@ -82,7 +82,7 @@ export type MachineFilter = (target: LocalTarget) => boolean;
 export function localCandidate(
   asked: RequestFacts,
   deps: CandidateDeps,
-  isEligible: MachineFilter | null = null,
+  isEligible: MachineFilter = () => true,
 ): Candidate {
   const { call, config } = asked;
   const choice = deps.pickLocal();
@@ -99,21 +99,15 @@ export function localCandidate(
       });
     }
     case 'tier': {
-      const unsuitable = poolUnsuitable(asked, choice.targets, deps);
-      if (unsuitable !== null) return skippedCandidate('local', unsuitable);
-      const formAt = (target: LocalTarget) => {
-        const form = formForLocal(asked, target, deps);
-        return typeof form === 'string' ? call : form;
-      };
-      // The same array where none is left out: the index of its models is kept by the array.
-      const targets =
-        isEligible === null && isForEach(asked, choice.targets, deps)
-          ? choice.targets
-          : choice.targets.filter(
-              (target) =>
-                (isEligible === null || isEligible(target)) &&
-                typeof formForLocal(asked, target, deps) === 'object',
-            );
+      const forms = choice.targets.map(
+        (target) => [target, formForLocal(asked, target, deps)] as const,
+      );
+      const suitable = new Map<LocalTarget, ChatCall>();
+      for (const [target, form] of forms) if (typeof form === 'object') suitable.set(target, form);
+      if (forms.length > 0 && suitable.size === 0)
+        return skippedCandidate('local', closestOf(forms.map(([, form]) => form)));
+      const targets = [...suitable.keys()].filter(isEligible);
+      const formAt = (target: LocalTarget) => suitable.get(target) ?? call;
       const chain = chainFor(asked);
       const pool = localPool(targets, { request: call.request, formAt, config, chain }, deps);
       return { kind: 'pool', upstream: 'local', pool };
@@ -209,26 +203,6 @@ function isForAll(asked: RequestFacts): boolean {
   return asked.call.request.endpoint.support === 'required' && !keepsModel(asked);
 }
 
-/** Each of the machines may be called, whatever its models: all that most requests need to know of a large pool. */
-function isForEach(
-  asked: RequestFacts,
-  targets: readonly LocalTarget[],
-  { windows }: CandidateDeps,
-): boolean {
-  return isForAll(asked) && allChat(targets) && windows.fitsEach(targets, asked.call.request);
-}
-
-/** Keyed by the array of targets, which stays the same array while its content does. */
-const chatting = new WeakMap<readonly LocalTarget[], boolean>();
-
-function allChat(targets: readonly LocalTarget[]): boolean {
-  const known = chatting.get(targets);
-  if (known !== undefined) return known;
-  const all = targets.every((target) => canChat(target, null));
-  chatting.set(targets, all);
-  return all;
-}
-
 /** The request as the upstream takes it: as it is, or as a chat completion. */
 function formForRemote(
   asked: RequestFacts,
@@ -272,15 +246,8 @@ function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
   return speaks === 'translated' ? (inChat(call) ?? 'unsupported') : call;
 }
 
-/** As of the machine that comes closest, if none can serve. */
-function poolUnsuitable(
-  asked: RequestFacts,
-  targets: readonly LocalTarget[],
-  deps: CandidateDeps,
-): Unsuitable | null {
-  if (targets.length === 0 || isForEach(asked, targets, deps)) return null;
-  const forms = targets.map((target) => formForLocal(asked, target, deps));
-  if (forms.some((form) => typeof form === 'object')) return null;
+/** Of machines of which none can serve: why not the one that comes closest. */
+function closestOf(forms: readonly (ChatCall | Unsuitable)[]): Unsuitable {
   if (forms.includes('context_length')) return 'context_length';
   return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';
 }

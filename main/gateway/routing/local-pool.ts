@@ -107,36 +107,22 @@ function loadingUnderRequest(
   return isUnloaded && !isRunning(id, model) ? UNTIL_IT_IS_IDLE : null;
 }
 
+/** Machines called for one request. */
+const MAX_TRIES = 3;
+
 /**
  * At most three admitted machines in the order of the calls: those that have the requested model in memory, those that
  * have it on disk, then others with their own, of which those with one in memory come first.
  */
 function preferred(
   targets: Targets,
-  asked: LocalPoolRequest,
-  exclusionOf: ExclusionOf,
-  deps: BalancingDeps,
-): LocalTarget[] {
-  const admits = (target: LocalTarget) => exclusionOf(target) === null;
-  const { loaded, all } = offering(targets, asked.request.model);
-  const chosen = new Set<LocalTarget>();
-  const isOther = (target: LocalTarget) => !chosen.has(target) && admits(target);
-  for (const group of [loaded, all, indexed(targets).ready, targets]) {
-    if (chosen.size >= MAX_TRIES) break;
-    for (const target of balanced(group, isOther, asked, deps)) chosen.add(target);
-  }
-  return [...chosen].slice(0, MAX_TRIES);
-}
-
-function balanced(
-  targets: Targets,
-  isEligible: (target: LocalTarget) => boolean,
   { request, chain }: LocalPoolRequest,
+  exclusionOf: ExclusionOf,
   { circuits, inFlightAt, rates, prefixes, random }: BalancingDeps,
-): LocalTarget[] {
+): readonly LocalTarget[] {
   const promptBytes = request.bytes.length;
-  const holders = () => (chain === null ? [] : prefixes.holders(chain));
-  const members = compared(targets, isEligible, holders, random).map((target): PoolMember => {
+  const admitted = targets.filter((target) => exclusionOf(target) === null);
+  const members = shuffled(admitted, random).map((target): PoolMember => {
     const id = circuitIdOf(target);
     const prefix = chain === null ? null : prefixes.at(id, chain);
     return {
@@ -149,35 +135,23 @@ function balanced(
       conversations: prefix === null ? 0 : prefixes.countAt(id),
     };
   });
-  return cheapestFirst(members);
+  const byRank = Map.groupBy(members, ({ target }) => rankOf(target, request.model));
+  return RANKS.flatMap((rank) => cheapestFirst(byRank.get(rank) ?? [])).slice(0, MAX_TRIES);
 }
 
-/** Machines called for one request. */
-const MAX_TRIES = 3;
-/** Machines compared for one request, beside those that have its beginning: time must not grow with the pool. */
-const MAX_COMPARED = 16;
+const RANKS = [0, 1, 2, 3] as const;
 
-/** Eligible machines in random order; of a large pool some of them, and all `holders`. */
-function compared(
-  targets: Targets,
-  isEligible: (target: LocalTarget) => boolean,
-  holders: () => readonly string[],
-  random: () => number,
-): readonly LocalTarget[] {
-  const found = new Set<LocalTarget>();
-  for (const index of shuffled(targets.length, random)) {
-    const target = targets[index];
-    if (target !== undefined && isEligible(target)) found.add(target);
-    if (found.size === MAX_COMPARED) break;
-  }
-  if (found.size === MAX_COMPARED) {
-    const byProvider = indexed(targets).byProvider;
-    for (const id of holders()) {
-      const target = byProvider.get(id);
-      if (target !== undefined && isEligible(target)) found.add(target);
-    }
-  }
-  return [...found];
+/**
+ * 0: it does not say that it would have to load the model; 1: it would; 2: it has not got that, and need not load the one
+ * with which it answers to any other name; 3: it must.
+ */
+function rankOf({ models, facts }: LocalTarget, model: string | null): (typeof RANKS)[number] {
+  const offered =
+    model === null ? [] : (models ?? []).filter((each) => askedNames(each).includes(model));
+  const isLoaded = (name: string) => facts?.find(({ id }) => id === name)?.loaded !== false;
+  if (offered.some(isLoaded)) return 0;
+  if (offered.length > 0) return 1;
+  return facts?.find(isForChat)?.loaded === false ? 3 : 2;
 }
 
 /** Machines that may be forced, soonest first; one that is not excluded waits 0 ms. */
@@ -199,75 +173,13 @@ function soonest(
   return targets.toSorted((a, b) => waitMsOf(a) - waitMsOf(b)).slice(0, 1);
 }
 
-/**
- * The whole numbers below `count` in random order, each once; time and memory grow with the numbers taken.
- * `random` is in [0, 1).
- */
-export function* shuffled(count: number, random: () => number): Generator<number, void> {
-  const moved = new Map<number, number>();
-  for (let at = 0; at < count; at += 1) {
-    const chosen = at + Math.floor(random() * (count - at));
-    yield moved.get(chosen) ?? chosen;
-    moved.set(chosen, moved.get(at) ?? at);
-  }
+/** In random order; `random` is in [0, 1). */
+export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  const left = [...items];
+  return items.flatMap(() => left.splice(Math.floor(random() * left.length), 1));
 }
 
 type Targets = readonly LocalTarget[];
-
-interface Offering {
-  readonly all: Targets;
-  /** Those that do not say that they would have to load it. */
-  readonly loaded: Targets;
-}
-
-const OFFERED_NOWHERE: Offering = { all: [], loaded: [] };
-
-interface Index {
-  readonly byModel: ReadonlyMap<string, Offering>;
-  readonly byProvider: ReadonlyMap<string | null, LocalTarget>;
-  /** Those that do not say that they would have to load the model with which they answer to any other name. */
-  readonly ready: Targets;
-}
-
-/** Keyed by the array of targets, which stays the same array while its content does. */
-const indexes = new WeakMap<Targets, Index>();
-
-function indexed(targets: Targets): Index {
-  const known = indexes.get(targets);
-  if (known !== undefined) return known;
-  const index = indexOf(targets);
-  indexes.set(targets, index);
-  return index;
-}
-
-/** The machines that offer `model`; none for null. */
-function offering(targets: Targets, model: string | null): Offering {
-  return (model === null ? undefined : indexed(targets).byModel.get(model)) ?? OFFERED_NOWHERE;
-}
-
-function indexOf(targets: Targets): Index {
-  const byModel = new Map<string, { all: LocalTarget[]; loaded: LocalTarget[] }>();
-  for (const target of targets) {
-    const unloaded = new Set(
-      target.facts?.filter(({ loaded }) => loaded === false).map(({ id }) => id),
-    );
-    for (const model of new Set(target.models)) {
-      for (const name of askedNames(model)) {
-        const those = byModel.get(name) ?? { all: [], loaded: [] };
-        byModel.set(name, those);
-        // It may list one under two names.
-        if (those.all.at(-1) !== target) those.all.push(target);
-        if (!unloaded.has(model) && those.loaded.at(-1) !== target) those.loaded.push(target);
-      }
-    }
-  }
-  const ready = targets.filter(({ facts }) => facts?.find(isForChat)?.loaded !== false);
-  return {
-    byModel,
-    byProvider: new Map(targets.map((target) => [target.provider, target])),
-    ready,
-  };
-}
 
 type ExclusionOf = (target: LocalTarget) => Excluded | null;
 

@@ -6,7 +6,6 @@ import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 export interface Prefixes {
   at(id: string, chain: PromptChain): CachedPrefix;
   countAt(id: string): number;
-  holders(chain: PromptChain): string[];
   /** The machine has read the whole prompt. */
   read(id: string, prompt: Pick<PromptChain, 'keys' | 'session'>): void;
   /**
@@ -90,9 +89,6 @@ export function createPrefixes(clock: Clock): Prefixes {
       };
     },
     countAt: (id) => counts.get(id) ?? 0,
-    holders({ keys: [head = -1] }) {
-      return [...machines].flatMap(([id, machine]) => (machine.has(head) ? [id] : []));
-    },
     read(id, chain) {
       const { keys: given, session } = chain;
       const machine = machines.get(id) ?? new Map<number, Conversation>();

@@ -93,7 +93,9 @@ export class Walk {
    */
   forceSoonest(mayCall: CallFilter = ANY): Turn | null {
     for (const id of this.#forcible()) {
-      const step = this.#stepOf(this.#candidateAt(id));
+      const step = this.#stepOf(
+        id === 'local' ? this.#uncalledLocal() : remoteCandidate(id, this.#request, this.#deps),
+      );
       const turn = step.next('forced', mayCall);
       // Refused while another request's probe is running there.
       if (turn === null) continue;
@@ -165,7 +167,7 @@ export class Walk {
     };
     const refused = this.#localReturn?.provider ?? null;
     const isRefused = ({ provider }: LocalTarget) => provider === refused;
-    const isEligible = refused === null ? this.#mayCallMachine() : isRefused;
+    const isEligible = refused === null ? this.#isUncalled : isRefused;
     const step = this.#stepOf(localCandidate(asked, this.#deps, isEligible));
     const turn = step.next('again', ANY);
     if (turn === null) return null;
@@ -250,19 +252,11 @@ export class Walk {
   }
 
   #uncalledLocal(): Candidate {
-    return localCandidate(this.#request, this.#deps, this.#mayCallMachine());
+    return localCandidate(this.#request, this.#deps, this.#isUncalled);
   }
 
-  /** Null: all of them. */
-  #mayCallMachine(): ((target: LocalTarget) => boolean) | null {
-    if (this.#calledMachines.length === 0) return null;
-    return ({ provider }) => provider === null || !this.#calledMachines.includes(provider);
-  }
-
-  #candidateAt(id: UpstreamId): Candidate {
-    if (id !== 'local') return remoteCandidate(id, this.#request, this.#deps);
-    return this.#uncalledLocal();
-  }
+  readonly #isUncalled = ({ provider }: LocalTarget): boolean =>
+    provider === null || !this.#calledMachines.includes(provider);
 
   #stepOf(candidate: Candidate): Step {
     return new Step(candidate, this.#deps.circuits, this.#request.epoch);

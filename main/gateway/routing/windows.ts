@@ -80,9 +80,6 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
   const suspects = new Map<string, number>();
   const taught = new Map<string, Taught>();
 
-  /** Keyed by the array of targets, which stays the same array while its content does. */
-  const smallests = new WeakMap<readonly LocalTarget[], number>();
-
   const keyOf = (id: string, model: string) => `${id}\n${model}`;
 
   function learn(model: string, { bytes, members }: ChatRequest, tokens: number): void {
@@ -133,15 +130,6 @@ export function createWindows(clock: Clock, onCut: (cut: CutPrompt) => void = ()
       const window = windowAt(target, model);
       if (window === null || bytes.length <= window || !isMeasurable(request)) return false;
       return least(model, request) > window;
-    },
-    /** Whether it is certain, at a glance, that the prompt fits every one of them. */
-    fitsEach(targets: readonly LocalTarget[], { bytes }: ChatRequest) {
-      let smallest = smallests.get(targets);
-      if (smallest === undefined) {
-        smallest = Math.min(...targets.map((target) => smallestWindow(target) ?? Infinity));
-        smallests.set(targets, smallest);
-      }
-      return taught.size === 0 && bytes.length <= smallest;
     },
     /** Takes in what an engine said of a prompt's length; returns whether it has cut it. */
     told({ id, model, request, inputTokens }: PromptReport, declared: number | null): Cut | null {

@@ -15,7 +15,7 @@ test('a random order puts each machine in each place about equally often', () =>
   const random = chance(1);
   const seen = Array.from({ length: count * count }, () => 0);
   for (let round = 0; round < rounds; round += 1) {
-    [...shuffled(count, random)].forEach((number, place) => {
+    shuffled([0, 1, 2, 3, 4], random).forEach((number, place) => {
       const cell = place * count + number;
       seen[cell] = (seen[cell] ?? 0) + 1;
     });
