@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { cannedAnswer, readChat, restOfAnswer } from '../../main/demo/engine.ts';
+import { cannedAnswer, partialIn, restOfAnswer } from '../../main/demo/engine.ts';
 
 test('every demo upstream continues the partial answer of any other, to its end', () => {
   for (const giver of UPSTREAM_IDS) {
@@ -17,12 +17,12 @@ test('an upstream gives its own answer for no text, and for a text that no demo 
 });
 
 test('an engine continues only if asked to, and only an answer of the assistant', () => {
-  const chat = (last: object, more: object = {}) =>
-    readChat(JSON.stringify({ messages: [{ role: 'user', content: 'hi' }, last], ...more }));
+  const partialAfter = (last: object, more: object = {}) =>
+    partialIn({ messages: [{ role: 'user', content: 'hi' }, last], ...more });
   const partial = { role: 'assistant', content: 'This is' };
-  const continued = { continue_final_message: true, stream: true };
-  expect(chat(partial, continued)).toEqual({ stream: true, partial: 'This is' });
-  expect(chat(partial).partial).toBe('');
-  expect(chat({ role: 'user', content: 'more' }, continued).partial).toBe('');
-  expect(readChat('no JSON')).toEqual({ stream: false, partial: '' });
+  const continued = { continue_final_message: true };
+  expect(partialAfter(partial, continued)).toBe('This is');
+  expect(partialAfter(partial)).toBe('');
+  expect(partialAfter({ role: 'user', content: 'more' }, continued)).toBe('');
+  expect(partialIn(undefined)).toBe('');
 });

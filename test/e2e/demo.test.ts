@@ -20,27 +20,12 @@ function ask(demo: RunningDemo): Promise<Response> {
   });
 }
 
-test('the lines that the demo prints do what they say, in each protocol, and go on over a cut that is typed and healed', async () => {
-  const demo = await startDemoProcess();
-  const { curls } = demo;
-  const [plain, streamed, messages, responses] = await Promise.all(
-    [curls[0], curls[1], curls[3], curls[4]].map(shell),
-  );
-  expect(plain).toContain('x-gateway-upstream: local');
-  expect(plain).toContain('"object":"chat.completion"');
-  expect(streamed).toContain('x-gateway-upstream: local');
-  expect(streamed).toContain('data: [DONE]');
+test('the lines that the demo prints do what they say', async () => {
+  const [chat, messages, broken] = await startDemoProcess();
+  expect(await shell(chat)).toMatch(/x-gateway-upstream: local[^]*data: \[DONE\]/);
   // Of an upstream that speaks chat only.
-  expect(messages).toContain('x-gateway-upstream: local');
-  expect(messages).toContain('event: message_stop');
-  expect(responses).toContain('x-gateway-upstream: local');
-  expect(responses).toContain('"object":"response"');
-  expect(await demo.type('break local cut')).toBe('local: cut');
-  const carried = await shell(curls[3]);
-  expect(carried).toContain(': carried on by hosted_a');
-  expect(carried).toContain('event: message_stop');
-  expect(await demo.type('heal local')).toBe('local is healthy');
-  const fallenBack = await shell(curls[2]);
+  expect(await shell(messages)).toMatch(/x-gateway-upstream: local[^]*event: message_stop/);
+  const fallenBack = await shell(broken);
   expect(fallenBack).toContain('x-gateway-upstream: hosted_a');
   expect(fallenBack).toContain('x-gateway-fallback-reason: local=unreachable');
 });
@@ -51,15 +36,10 @@ test('every answer of the demo says that it is canned', async () => {
   expect(answer.match(/"content":"([^"]*)"/g)?.join('')).toMatch(/This .*canned .*text/);
 });
 
-test('a line that is not understood says what can be typed', async () => {
-  const demo = await startDemo();
-  expect(await demo.type('brake local')).toMatch(/^Not understood\. break <upstream>/);
-});
-
 test('an answer that is cut off is continued by another upstream, word for word', async () => {
   const demo = await startDemo();
   const whole = textOf(await (await ask(demo)).text());
-  await demo.type('break local cut');
+  await demo.break('local', 'cut');
   const carried = await (await ask(demo)).text();
   expect(carried).toContain(': carried on by hosted_a');
   expect(carried).toContain('data: [DONE]');
@@ -68,8 +48,8 @@ test('an answer that is cut off is continued by another upstream, word for word'
 
 test('an upstream after a slow hosted one is called within seconds, time after time', async () => {
   const demo = await startDemo({ ...PACE, wordMs: 4, slowAfterMs: 200 });
-  await demo.type('break local refuse');
-  await demo.type('break hosted_a slow');
+  await demo.break('local');
+  await demo.break('hosted_a', 'slow');
   for (const _ of [1, 2]) {
     const response = await ask(demo);
     expect(response.headers.get('x-gateway-upstream')).toBe('hosted_b');

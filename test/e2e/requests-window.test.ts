@@ -107,7 +107,7 @@ test('new rows wait while the pointer is in the list, and come on request', asyn
 
 test('a request has an address of its own, which survives a reload', async () => {
   const demo = await startDemo();
-  await demo.type('break local refuse');
+  await demo.break('local');
   await ask(demo);
   const page = await openRequests(demo, 0);
   await page.locator('.request').first().click();
@@ -216,7 +216,7 @@ test('the keyboard walks through the list of requests, opens one, goes on and co
 
 test('an answer that stalls is shown as silent, not as answering', async () => {
   const demo = await startDemo();
-  await demo.type('break local stall');
+  await demo.break('local', 'stall');
   const caller = new AbortController();
   onTestFinished(() => caller.abort());
   const asked = ask(demo, caller.signal);

@@ -43,12 +43,12 @@ describe('upstreams under control', () => {
     const demo = await startDemo();
     // Open before the minute begins that is counted down.
     const page = await openPage(demo.link);
-    await demo.type('break local refuse');
+    await demo.break('local');
     await Promise.all([1, 2, 3, 4, 5].map(() => ask(demo)));
     expect(await ask(demo)).toBe('hosted_a: local=circuit_open');
     const local = station(page, 'Local');
     await local.getByText(/retry in (1 min 00|\d+) s/).waitFor();
-    await demo.type('heal local');
+    await demo.heal('local');
     await local.getByRole('button', { name: 'Reset Local' }).click();
     await local.getByText('serving').waitFor();
     await local.getByRole('button', { name: 'Reset Local' }).waitFor({ state: 'detached' });
@@ -62,8 +62,8 @@ describe('upstreams under control', () => {
     const demo = await startDemo();
     // Open before the 20 s begin that are counted down.
     const page = await openPage(demo.link);
-    await demo.type('break local refuse');
-    await demo.type('break hosted_a 429');
+    await demo.break('local');
+    await demo.break('hosted_a', '429');
     await ask(demo);
     const hosted = station(page, 'Hosted A');
     await hosted.getByText(/back in \d+ s/).waitFor();
@@ -79,7 +79,7 @@ describe('upstreams under control', () => {
     await station(page, 'Hosted A').getByText('switched off').waitFor();
     expect(await page.getByText('switched off', { exact: true }).count()).toBe(4);
     expect((await statusOf(demo)).forceZero).toBe(true);
-    await demo.type('break local refuse');
+    await demo.break('local');
     expect(await ask(demo)).toMatch(/hosted_a=zero_spend/);
   });
 
@@ -92,6 +92,7 @@ describe('upstreams under control', () => {
     expect((await statusOf(demo)).config.description).toMatch(
       /warm-up of ondemand is switched off/,
     );
+    await demo.break('ondemand', '500');
     await last.getByRole('button', { name: /Warm up now/ }).click();
     await last.getByText('warming up', { exact: true }).waitFor();
     expect(await last.getByRole('button', { name: /Warm up/ }).count()).toBe(0);
@@ -99,7 +100,7 @@ describe('upstreams under control', () => {
 
   test('a page without control gives a reason instead of an effect', async () => {
     const demo = await startDemo();
-    await demo.type('break local refuse');
+    await demo.break('local');
     await ask(demo);
     const page = await openPage(new URL('/', demo.link).href);
     const reset = page.getByRole('button', { name: 'Reset Local' });

@@ -13,8 +13,8 @@ function ask(demo: RunningDemo): Promise<string> {
 
 test('the dashboard shows a hedge while both calls run, and which came first', async () => {
   const demo = await startDemo(PACE);
-  await demo.type('break local refuse');
-  await demo.type('break hosted_a slow');
+  await demo.break('local');
+  await demo.break('hosted_a', 'slow');
   const page = await openPage(demo.link);
   const meanwhile = page.getByText(/Hosted A was slow; Hosted B is answering/);
   // On a busy machine the page may not be painted during the two seconds that an answer takes.
@@ -35,7 +35,7 @@ test('the dashboard shows a hedge while both calls run, and which came first', a
 
 test('the dashboard shows a continuation from one upstream to the other', async () => {
   const demo = await startDemo();
-  await demo.type('break local cut');
+  await demo.break('local', 'cut');
   const page = await openPage(demo.link);
   await ask(demo);
   await page
