@@ -83,6 +83,12 @@ export type AgentListener =
   /** `message` says why and what to do. */
   | { readonly kind: 'failed'; readonly port: number; readonly message: string };
 
+/** The registry's view of this machine. */
+export interface AgentStanding {
+  readonly status: string;
+  readonly verification: { readonly status: string; readonly failure_reason: string };
+}
+
 export interface AgentMembership {
   /** `own`: the registry of this process. */
   readonly kind: 'own' | 'joined' | 'none';
@@ -90,11 +96,7 @@ export interface AgentMembership {
   readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
   /** Milliseconds since the epoch. */
   readonly lastAcceptedAt: number | null;
-  /** The registry's view of this machine. */
-  readonly standing: {
-    readonly status: string;
-    readonly verification: { readonly status: string; readonly failure_reason: string };
-  } | null;
+  readonly standing: AgentStanding | null;
   /** The last problem, for people; null once it is solved. */
   readonly problem: { readonly happened: string; readonly remedy: string | null } | null;
   /** Milliseconds by which this machine's clock had to be corrected. */
@@ -145,8 +147,6 @@ export interface AgentView {
   readonly energy: AgentEnergy;
   /** The record as the next heartbeat will send it. */
   readonly record: AgentRecord;
-  /** What is known of each GPU and from which source, for people. */
-  readonly gpuReadings: readonly string[];
   readonly inFlight: number;
   /** An engine on a machine without a GPU, which no registry verifies: it can be used directly instead. */
   readonly useEngineDirectly: string | null;

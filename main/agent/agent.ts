@@ -1,4 +1,4 @@
-import type { AgentMemory, AgentView, OwnerChoice } from '#shared/agent.ts';
+import type { AgentListener, AgentMemory, AgentView, OwnerChoice } from '#shared/agent.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
@@ -22,11 +22,10 @@ import { untilReady } from './registration/heartbeats.ts';
 import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
 import { createInference } from './server/inference.ts';
-import { type AgentPort, createAgentServer } from './server/server.ts';
+import { createAgentServer } from './server/server.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from './storage.ts';
 import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
-import { readingsText } from './telemetry/gpu-device.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
 import type { StartTool } from './telemetry/tool-process.ts';
 
@@ -61,7 +60,7 @@ export interface AgentDeps {
 }
 
 interface AgentRuntimeState {
-  ports: readonly AgentPort[];
+  ports: readonly AgentListener[];
   engine: EnginePlace;
   isLeaving: boolean;
 }
@@ -237,7 +236,6 @@ function viewOf(
       currency: gateway.currency,
     },
     record,
-    gpuReadings: reading.gpus.devices.map(readingsText),
     inFlight: parts.inference.inFlight(),
     useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
     problems: [...own, ...memory.problems(), ...advice, ...reading.problems],

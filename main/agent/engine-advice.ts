@@ -1,6 +1,6 @@
+import type { AgentProblem } from '#shared/agent.ts';
 import type { EngineKind, EngineView } from '../engines/adapters/engine-view.ts';
 import { isForChat } from '../engines/models.ts';
-import type { Problem } from './telemetry/gpu-device.ts';
 
 /** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
 export interface WindowCut {
@@ -26,10 +26,10 @@ const NUMBER = new Intl.NumberFormat('en');
 export function engineAdvice(
   { kind, baseUrl, facts }: Pick<EngineView, 'kind' | 'baseUrl' | 'facts'>,
   cuts: readonly WindowCut[],
-): readonly Problem[] {
+): readonly AgentProblem[] {
   const loaded = facts.filter((model) => model.loaded === true);
   const [name = kind, larger] = LARGER_WINDOW[kind] ?? [];
-  const advice: Problem[] = cuts.map(({ model, tokens }) => ({
+  const advice: AgentProblem[] = cuts.map(({ model, tokens }) => ({
     tool: name,
     tried: `prompts for ${model}`,
     happened: `they were cut to ${NUMBER.format(tokens)} tokens without an error`,

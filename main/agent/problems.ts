@@ -1,13 +1,11 @@
+import type { AgentListener, AgentMembership, AgentProblem } from '#shared/agent.ts';
 import { isLoopbackHost } from '../platform/http/server.ts';
-import type { RegistrationView } from './registration/registration.ts';
-import type { AgentPort } from './server/server.ts';
 import type { FileWarning } from './storage.ts';
-import type { Problem } from './telemetry/gpu-device.ts';
 
 interface Circumstances {
   readonly host: string;
-  readonly ports: readonly AgentPort[];
-  readonly registry: RegistrationView;
+  readonly ports: readonly AgentListener[];
+  readonly registry: AgentMembership;
   /** Warnings about files that were damaged or could not be written. */
   readonly warnings: readonly FileWarning[];
   readonly engineUrlFault: string | null;
@@ -17,9 +15,9 @@ interface Circumstances {
 const MAX_CLOCK_OFFSET_MS = 60_000;
 
 /** All problems except those of drivers and their tools. */
-export function problemsOf(seen: Circumstances): readonly Problem[] {
+export function problemsOf(seen: Circumstances): readonly AgentProblem[] {
   const { registry, ports, warnings, engineUrlFault } = seen;
-  const problems: Problem[] = warnings.map((warning) => ({
+  const problems: AgentProblem[] = warnings.map((warning) => ({
     tool: 'files of the agent',
     tried: 'reading saved files',
     ...warning,
@@ -63,7 +61,7 @@ export function problemsOf(seen: Circumstances): readonly Problem[] {
   return problems;
 }
 
-function portProblems(ports: readonly AgentPort[], host: string): readonly Problem[] {
+function portProblems(ports: readonly AgentListener[], host: string): readonly AgentProblem[] {
   const failed = ports.filter((port) => port.kind === 'failed');
   const open = ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
   const rest =

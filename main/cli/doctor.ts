@@ -1,4 +1,4 @@
-import type { AgentMembership, AgentProblem, AgentView } from '#shared/agent.ts';
+import type { AgentProblem, AgentStanding, AgentView } from '#shared/agent.ts';
 import { failuresIn } from '#shared/checks.ts';
 import type { Check, Provider } from '#shared/provider.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
@@ -46,7 +46,7 @@ async function verificationOf(
   return registry.standing === null ? null : withFailures(registry.standing);
 }
 
-function withFailures({ verification }: NonNullable<AgentMembership['standing']>): Verified {
+function withFailures({ verification }: AgentStanding): Verified {
   const failures = failuresIn(verification.failure_reason);
   return {
     status: verification.status,

@@ -58,7 +58,6 @@ export function agentView(over: Partial<AgentView> = {}): AgentView {
     },
     memory: { state: 'kept', toLoad: [], problem: null },
     record: agentRecord(),
-    gpuReadings: ['memory 24564 MiB, busy 3 % (systeminformation)'],
     inFlight: 1,
     useEngineDirectly: null,
     problems: [],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AgentStanding } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
@@ -35,15 +36,10 @@ export type LinkFailure =
   | { readonly kind: 'garbage'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string };
 
-export interface RegistryView {
-  readonly status: string;
-  readonly verification: { readonly status: string; readonly failure_reason: string };
-}
-
 export type BeatOutcome =
   | {
       readonly kind: 'accepted';
-      readonly standing: RegistryView;
+      readonly standing: AgentStanding;
       readonly heartbeatMs: number;
     }
   | LinkFailure;
@@ -77,7 +73,7 @@ export interface OwnRegistry {
   heartbeat(
     id: string,
     record: AgentRecord,
-  ): Promise<Answer<RegistryView & { readonly heartbeat_ms: number }> | null>;
+  ): Promise<Answer<AgentStanding & { readonly heartbeat_ms: number }> | null>;
 }
 
 /** The link to the registry of this process needs neither key nor network. */

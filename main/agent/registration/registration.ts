@@ -1,3 +1,4 @@
+import type { AgentMembership } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import type { Config } from '../../config/schema.ts';
@@ -25,24 +26,9 @@ import {
   type OwnRegistry,
   type HttpLink,
   type RegistryLink,
-  type RegistryView,
 } from './link.ts';
 
-export interface RegistrationView {
-  /** `own`: the registry of this process. */
-  readonly kind: 'own' | 'joined' | 'none';
-  readonly url: string | null;
-  readonly state: 'starting' | 'connected' | 'failing' | 'not_enrolled';
-  /** Milliseconds since the epoch. */
-  readonly lastAcceptedAt: number | null;
-  readonly standing: RegistryView | null;
-  /** The last problem, human-readable; null once it is solved. */
-  readonly problem: LinkProblem | null;
-  /** Milliseconds by which the time in messages is corrected. */
-  readonly clockOffsetMs: number;
-}
-
-const NOWHERE: RegistrationView = {
+const NOWHERE: AgentMembership = {
   kind: 'none',
   url: null,
   state: 'not_enrolled',
@@ -91,7 +77,7 @@ export function createRegistration(deps: RegistrationDeps) {
   let lifetime = new AbortController();
   let isStopped = false;
 
-  function show(part: Partial<RegistrationView>): void {
+  function show(part: Partial<AgentMembership>): void {
     view = { ...view, ...part };
     deps.onChange();
   }
@@ -177,7 +163,6 @@ export function createRegistration(deps: RegistrationDeps) {
     view: () => view,
     /** Of the tokens that are accepted from the gateway. */
     tokenDigests: () => (token === null ? [] : [digestOf(token)]),
-    gatewayToken: () => token,
     /** The record has changed: a heartbeat is sent soon. */
     changed: () => beats?.changed(),
     now: () => beats?.now(),
@@ -234,7 +219,7 @@ function viewAfter(
   outcome: BeatOutcome,
   link: RegistryLink,
   nowMs: number,
-): Partial<RegistrationView> {
+): Partial<AgentMembership> {
   const clockOffsetMs = link.clockOffsetMs();
   const heard = { state: 'connected', lastAcceptedAt: nowMs, clockOffsetMs } as const;
   switch (outcome.kind) {

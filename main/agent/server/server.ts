@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AgentListener } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { signHealth } from '../../platform/agent-identity.ts';
 import { createTurns } from '../../platform/async.ts';
@@ -20,11 +21,6 @@ interface AgentAddress {
   readonly ports: readonly number[];
 }
 
-export type AgentPort =
-  | { readonly kind: 'listening'; readonly port: number }
-  /** `message` says why, and what the owner can do. */
-  | { readonly kind: 'failed'; readonly port: number; readonly message: string };
-
 interface AgentServerDeps {
   readonly access: AccessRules;
   readonly inference: Inference;
@@ -32,7 +28,7 @@ interface AgentServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Called when a port that was taken has been bound. */
-  readonly onBound: (ports: readonly AgentPort[]) => void;
+  readonly onBound: (ports: readonly AgentListener[]) => void;
 }
 
 const POSTS = new Set([
@@ -145,7 +141,7 @@ export function createAgentServer(deps: AgentServerDeps) {
 
 interface Slot {
   readonly server: Server;
-  readonly port: AgentPort;
+  readonly port: AgentListener;
 }
 
 const isFailed = ({ port }: Slot) => port.kind === 'failed';

@@ -4,7 +4,7 @@ import {
   type GpuDevice,
   mergedDevice,
   parsePciAddress,
-  readBy,
+  deviceOf,
 } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import {
@@ -80,7 +80,7 @@ function named(card: GpuDevice, names: readonly AmdName[]): GpuDevice {
   const told = names.find(({ key, pciAddress }) => card.key === pciAddress || card.key === key);
   if (told === undefined) return card;
   const { pciAddress: address } = told;
-  const by = readBy('amd-smi', { ...told, key: address ?? card.key, vendor: 'amd' });
+  const by = deviceOf({ ...told, key: address ?? card.key, vendor: 'amd' });
   return mergedDevice(card, by);
 }
 
@@ -112,7 +112,7 @@ async function readCard(
   const name =
     (await files.text(`${card.path}/product_name`)) ||
     (shared === null ? null : await nameOfProcessor(files));
-  return readBy(SYSFS, {
+  return deviceOf({
     key: card.pciAddress,
     vendor: 'amd',
     pciAddress: parsePciAddress(card.pciAddress),
@@ -226,7 +226,7 @@ export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
     const total = quantity(memberOf(card, 'mem_usage', 'total_vram'));
     const used = quantity(memberOf(card, 'mem_usage', 'used_vram'));
     const temperatures = memberOf(card, 'temperature');
-    return readBy('amd-smi', {
+    return deviceOf({
       key: `amd-${numberOf(memberOf(card, 'gpu'))}`,
       vendor: 'amd',
       memoryTotalMb: total,
@@ -287,7 +287,7 @@ export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
     const total = mebibytes(numberOf(field('vram total memory (b)')));
     const used = mebibytes(numberOf(field('vram total used memory (b)')));
     const address = parsePciAddress(textOf(field('pci bus')));
-    return readBy('rocm-smi', {
+    return deviceOf({
       key: address ?? id.replace('card', 'amd-'),
       vendor: 'amd',
       pciAddress: address,

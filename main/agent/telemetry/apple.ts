@@ -1,5 +1,5 @@
 import { numberOf, textOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, readBy } from './gpu-device.ts';
+import { type GpuCollector, type GpuDevice, deviceOf } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import { mebibytes } from './sysfs.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
@@ -31,7 +31,7 @@ export function parseIoreg(text: string): GpuDevice | null {
   const statistics = /"PerformanceStatistics" = \{([^}]*)\}/.exec(block)?.[1] ?? '';
   const statistic = (name: string) =>
     numberOf(new RegExp(`"${name}"=(\\d+)`).exec(statistics)?.[1] ?? null);
-  return readBy('ioreg', {
+  return deviceOf({
     key: 'apple-0',
     vendor: 'apple',
     name: textOf(/"model" = "([^"]*)"/.exec(block)?.[1]),

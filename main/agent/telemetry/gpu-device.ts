@@ -1,3 +1,5 @@
+import type { AgentProblem } from '#shared/agent.ts';
+
 /** Decides which tool reads the accelerator. */
 export type GpuVendor = 'nvidia' | 'amd' | 'apple' | 'intel';
 
@@ -26,19 +28,6 @@ export interface GpuDevice {
   readonly isUnified: boolean;
   /** The driver's message in place of readings, such as `GPU is lost`; such a card cannot serve. */
   readonly fault: string | null;
-  /** The tool, file tree or library that each known value comes from. */
-  readonly sources: Readonly<Partial<Record<ValueName, string>>>;
-  readonly disagreements: readonly string[];
-}
-
-/** Human-readable: what went wrong and how to fix it. */
-export interface Problem {
-  /** The tool or file tree that was read. */
-  readonly tool: string;
-  /** What was tried, as a command line or a path. */
-  readonly tried: string;
-  readonly happened: string;
-  readonly remedy: string;
 }
 
 export interface GpuReading {
@@ -48,7 +37,7 @@ export interface GpuReading {
    */
   readonly state: 'starting' | 'reading' | 'absent' | 'failing';
   readonly devices: readonly GpuDevice[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly AgentProblem[];
 }
 
 export interface GpuCollector {
@@ -81,7 +70,7 @@ const NO_VALUES = {
   computeCapability: null,
 } as const;
 
-export type ValueName = keyof typeof NO_VALUES;
+type ValueName = keyof typeof NO_VALUES;
 const VALUE_NAMES = Object.keys(NO_VALUES) as readonly ValueName[];
 const LIVE_NAMES = Object.keys(NO_LIVE_VALUES) as readonly (keyof typeof NO_LIVE_VALUES)[];
 
@@ -96,18 +85,11 @@ export const UNREAD = {
   pciAddress: null,
   isUnified: false,
   fault: null,
-  sources: {},
-  disagreements: [],
 } as const;
 
-export function readBy(
-  source: string,
+export const deviceOf = (
   told: Partial<GpuDevice> & Pick<GpuDevice, 'key' | 'vendor'>,
-): GpuDevice {
-  const device = { ...UNREAD, ...told };
-  const known = VALUE_NAMES.filter((name) => device[name] !== null);
-  return { ...device, sources: Object.fromEntries(known.map((name) => [name, source])) };
-}
+): GpuDevice => ({ ...UNREAD, ...told });
 
 /** One card as described by two sources: the values of the first, and those of the second where it has none. */
 export function mergedDevice(first: GpuDevice, second: GpuDevice): GpuDevice {
@@ -115,63 +97,13 @@ export function mergedDevice(first: GpuDevice, second: GpuDevice): GpuDevice {
   const isVague = first.name?.includes('[') === true && second.name !== null;
   const [one, other] = isVague ? [{ ...first, name: null }, second] : [first, second];
   const values = VALUE_NAMES.map((name) => [name, one[name] ?? other[name]] as const);
-  const sources = VALUE_NAMES.map(
-    (name) => [name, (one[name] === null ? other : one).sources[name]] as const,
-  );
   return {
     ...second,
     ...(Object.fromEntries(values) as Pick<GpuDevice, ValueName>),
     pciAddress: second.pciAddress ?? first.pciAddress,
     isUnified: first.isUnified || second.isUnified,
     fault: second.fault ?? first.fault,
-    sources: Object.fromEntries(sources),
-    disagreements: disagreementsOf(first, second),
   };
-}
-
-/**
- * The greatest difference that counts as noise: drivers reserve part of the memory, and two readings of a card are
- * seconds apart. Values that follow its use are not compared, because they may change completely in that time.
- */
-const NOISE = {
-  memoryTotalMb: (value: number) => value / 20,
-  temperatureC: () => 10,
-  gpuCores: () => 0,
-};
-
-function disagreementsOf(first: GpuDevice, second: GpuDevice): readonly string[] {
-  return Object.entries(NOISE).flatMap(([key, noise]) => {
-    const name = key as keyof typeof NOISE;
-    const [one, other] = [first[name], second[name]];
-    if (one === null || other === null || Math.abs(one - other) <= noise(one)) return [];
-    const { label, unit } = WORDS[name];
-    return [
-      `${label} is ${one}${unit} by ${first.sources[name]}, ${other}${unit} by ${second.sources[name]}`,
-    ];
-  });
-}
-
-const WORDS: Readonly<Record<Exclude<ValueName, 'name'>, { label: string; unit: string }>> = {
-  memoryTotalMb: { label: 'memory', unit: ' MiB' },
-  memoryUsedMb: { label: 'used', unit: ' MiB' },
-  memoryFreeMb: { label: 'free', unit: ' MiB' },
-  utilGpu: { label: 'busy', unit: ' %' },
-  utilMemory: { label: 'memory busy', unit: ' %' },
-  temperatureC: { label: 'temperature', unit: ' °C' },
-  powerW: { label: 'power', unit: ' W' },
-  gpuCores: { label: 'cores', unit: '' },
-  computeCapability: { label: 'compute capability', unit: '' },
-};
-
-/** Every known value of a card, grouped by source, human-readable. */
-export function readingsText(device: GpuDevice): string {
-  const told = (Object.keys(WORDS) as (keyof typeof WORDS)[]).filter((key) => device[key] !== null);
-  const bySource = Map.groupBy(told, (key) => device.sources[key] ?? 'unknown');
-  const parts = [...bySource].map(([source, keys]) => {
-    const values = keys.map((key) => `${WORDS[key].label} ${device[key]}${WORDS[key].unit}`);
-    return `${values.join(', ')} (${source})`;
-  });
-  return [...parts, ...device.disagreements].join('; ');
 }
 
 /** The card without its live readings, which are out of date. */

@@ -1,5 +1,5 @@
 import { numberOf, textOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, parsePciAddress, readBy } from './gpu-device.ts';
+import { type GpuCollector, type GpuDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import {
   fileNumber,
@@ -51,7 +51,7 @@ export function parseXpuSmi(text: string): readonly GpuDevice[] {
       .map((value) => value.trim());
     if (!/^\d+$/.test(index ?? '') || name.length === 0) return [];
     return [
-      readBy('xpu-smi', {
+      deviceOf({
         key: `intel-${index}`,
         vendor: 'intel',
         name: textOf(name.join(', ')),
@@ -73,7 +73,7 @@ async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]>
   const devices: GpuDevice[] = [];
   for (const card of cards) {
     devices.push(
-      readBy(SYSFS, {
+      deviceOf({
         key: card.pciAddress,
         vendor: 'intel',
         pciAddress: parsePciAddress(card.pciAddress),

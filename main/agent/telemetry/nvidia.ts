@@ -1,3 +1,4 @@
+import type { AgentProblem } from '#shared/agent.ts';
 import { withTimeout } from '../../platform/async.ts';
 import { numberOf } from '../../platform/json.ts';
 import {
@@ -5,8 +6,7 @@ import {
   type GpuDevice,
   isLive,
   parsePciAddress,
-  type Problem,
-  readBy,
+  deviceOf,
 } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
@@ -81,7 +81,7 @@ export function createNvidiaCollector(
     missing: readonly Value[],
     known: readonly GpuDevice[],
     signal: AbortSignal,
-    failures: readonly Problem[] = [],
+    failures: readonly AgentProblem[] = [],
   ): Promise<Poll> {
     const query = `--query-gpu=${[...fields, ...missing.map((value) => FIELD_OF[value])].join(',')}`;
     const others = othersThan(failures, [...seen.values(), ...known]);
@@ -130,13 +130,16 @@ export function createNvidiaCollector(
 const isTooNew = (message: string) => message.includes('is not a valid field');
 
 /** The PCI address of the card that made nvidia-smi fail; null if another cause did. */
-function lostIn({ happened }: Problem): string | null {
+function lostIn({ happened }: AgentProblem): string | null {
   const address = /device handle for GPU ?([\da-f:.]+): /i.exec(happened)?.[1];
   return parsePciAddress(address ?? null);
 }
 
 /** What nvidia-smi calls the cards that made none of the failures; a PCI address where the UUID is not known. */
-function othersThan(failures: readonly Problem[], cards: readonly GpuDevice[]): readonly string[] {
+function othersThan(
+  failures: readonly AgentProblem[],
+  cards: readonly GpuDevice[],
+): readonly string[] {
   const lost = failures.map(lostIn);
   const names = new Map<string, string>();
   for (const { key, pciAddress } of cards) {
@@ -146,7 +149,7 @@ function othersThan(failures: readonly Problem[], cards: readonly GpuDevice[]): 
   return [...names.values()];
 }
 
-function cardProblem({ name, key }: GpuDevice, happened: string): Problem {
+function cardProblem({ name, key }: GpuDevice, happened: string): AgentProblem {
   const tried = `reading ${name ?? 'a GPU'} (${key})`;
   return { tool: TOOL, tried, happened, remedy: remedyFor(happened) };
 }
@@ -212,7 +215,7 @@ export function parseNvidiaRow(
   if (index === null || !Number.isInteger(index)) return null;
   const uuid = cell('uuid');
   const faults = cells.filter((each) => FAULT.test(each));
-  return readBy(TOOL, {
+  return deviceOf({
     key: UUID.test(uuid) ? uuid : `nvidia-${index}`,
     vendor: 'nvidia',
     pciAddress: parsePciAddress(cell('pci.bus_id')),

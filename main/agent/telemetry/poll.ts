@@ -1,11 +1,12 @@
+import type { AgentProblem } from '#shared/agent.ts';
 import { createRounds, withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type GpuCollector, type GpuDevice, outOfDate, type Problem } from './gpu-device.ts';
+import { type GpuCollector, type GpuDevice, outOfDate } from './gpu-device.ts';
 
 /** A round without a reading. */
 export interface FailedPoll {
   readonly kind: 'failed';
-  readonly problem: Problem;
+  readonly problem: AgentProblem;
   /** The end of a hung tool, which the next round waits for; null if none hangs. */
   readonly gone: Promise<unknown> | null;
 }
@@ -14,7 +15,7 @@ export type Poll =
   | {
       readonly kind: 'devices';
       readonly devices: readonly GpuDevice[];
-      readonly problems: readonly Problem[];
+      readonly problems: readonly AgentProblem[];
     }
   | { readonly kind: 'absent' }
   | FailedPoll;

@@ -8,7 +8,7 @@ import {
   isLive,
   outOfDate,
   parsePciAddress,
-  readBy,
+  deviceOf,
 } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
@@ -27,7 +27,6 @@ interface MachineFacts {
 export interface HostMemory {
   readonly totalBytes: number;
   readonly availableBytes: number;
-  readonly source: string;
 }
 
 interface LibraryEdges extends Pick<ToolEdges, 'clock'> {
@@ -125,7 +124,7 @@ function memoryOf(memory: unknown): HostMemory | null {
   const totalBytes = numberOf(memberOf(memory, 'total'));
   const availableBytes = numberOf(memberOf(memory, 'available'));
   if (totalBytes === null || availableBytes === null) return null;
-  return { totalBytes, availableBytes, source: LIBRARY };
+  return { totalBytes, availableBytes };
 }
 
 /** What board vendors and containers report instead of a model. */
@@ -158,7 +157,7 @@ function libraryCard(
   const address = parsePciAddress(text('pciBus')) ?? parsePciAddress(text('busAddress'));
   const isOwnMemory = platform !== 'linux' && memberOf(controller, 'vramDynamic') !== true;
   return [
-    readBy(LIBRARY, {
+    deviceOf({
       key: address ?? `${vendor}-${position}`,
       vendor,
       pciAddress: address,

@@ -1,3 +1,4 @@
+import type { AgentProblem } from '#shared/agent.ts';
 import { cpus, freemem, hostname, totalmem } from 'node:os';
 import { execPath, versions } from 'node:process';
 import { createRounds } from '../../platform/async.ts';
@@ -12,8 +13,6 @@ import {
   isLive,
   MAX_GPUS,
   mergedDevice,
-  type Problem,
-  readBy,
 } from './gpu-device.ts';
 import { createIntelCollector } from './intel.ts';
 import { createNvidiaCollector } from './nvidia.ts';
@@ -37,7 +36,7 @@ export interface Telemetry {
   /** Bytes. */
   readonly memoryBytes: number;
   readonly tailnet: Tailnet | null;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly AgentProblem[];
 }
 
 export type TelemetryWatch = ReturnType<typeof createTelemetry>;
@@ -128,7 +127,7 @@ function nodeHelper(startTool: StartTool): StartTool {
 }
 
 function systemMemory(): HostMemory {
-  return { totalBytes: totalmem(), availableBytes: freemem(), source: 'node:os' };
+  return { totalBytes: totalmem(), availableBytes: freemem() };
 }
 
 const needsHostMemory = ({ isUnified, memoryTotalMb }: GpuDevice): boolean =>
@@ -139,15 +138,12 @@ export function withHostMemory(device: GpuDevice, memory: HostMemory): GpuDevice
   if (!needsHostMemory(device)) return device;
   const total = mebibytes(memory.totalBytes) ?? 0;
   const used = device.memoryUsedMb ?? total - (mebibytes(memory.availableBytes) ?? 0);
-  const { key, vendor, disagreements } = device;
-  const host = readBy(memory.source, {
-    key,
-    vendor,
+  return {
+    ...device,
     memoryTotalMb: total,
     memoryUsedMb: Math.max(0, used),
-    memoryFreeMb: Math.max(0, total - used),
-  });
-  return { ...mergedDevice(device, host), disagreements };
+    memoryFreeMb: device.memoryFreeMb ?? Math.max(0, total - used),
+  };
 }
 
 /** Threads of each kind of core, as in the record. */
@@ -214,7 +210,7 @@ function gpuCollectors(
 const DISPLAY_ONLY_MB = 2048;
 
 /** Shown if no GPU was found. */
-const NO_GPU: Problem = {
+const NO_GPU: AgentProblem = {
   tool: 'GPU',
   tried: 'systeminformation, nvidia-smi, amd-smi, rocm-smi, xpu-smi, ioreg and /sys/class/drm',
   happened: 'no GPU was found',
@@ -256,11 +252,7 @@ export function mergedReading(library: GpuReading, own: readonly GpuReading[]): 
   return {
     state: state ?? 'absent',
     devices: (serving.length > 0 ? serving : devices).slice(0, MAX_GPUS),
-    problems: [
-      ...devices.flatMap(disagreementProblems),
-      ...(state === undefined ? [noGpu(library)] : []),
-      ...problems,
-    ],
+    problems: [...(state === undefined ? [noGpu(library)] : []), ...problems],
   };
 }
 
@@ -269,17 +261,8 @@ function placeOf(card: GpuDevice, among: readonly GpuDevice[]): number {
   return among.filter(({ vendor }) => vendor === card.vendor).indexOf(card);
 }
 
-function disagreementProblems({ name, key, disagreements }: GpuDevice): readonly Problem[] {
-  return disagreements.map((happened) => ({
-    tool: 'GPU',
-    tried: `reading ${name ?? key} from two sources`,
-    happened,
-    remedy: 'The first one is used; check which of the two is wrong.',
-  }));
-}
-
 /** The most likely cause is a card on the bus that no driver reads. */
-function noGpu({ devices: [card] }: GpuReading): Problem {
+function noGpu({ devices: [card] }: GpuReading): AgentProblem {
   if (card === undefined) return NO_GPU;
   return {
     ...NO_GPU,

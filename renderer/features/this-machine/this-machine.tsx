@@ -56,8 +56,6 @@ function Machine({ view, joining, again }: MachineProps) {
   const title = useRef<HTMLHeadingElement>(null);
   const { useEngineDirectly } = view;
   const { own, tools } = agentProblems(view);
-  // Where each GPU's values come from, for those who doubt them.
-  const readings = view.gpuReadings.filter((text) => text !== '');
   const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
   const onTaken = (): void => {
     title.current?.focus({ preventScroll: true });
@@ -76,19 +74,7 @@ function Machine({ view, joining, again }: MachineProps) {
       {useEngineDirectly !== null && <EngineOffer address={useEngineDirectly} />}
       <Problems problems={own} />
       <Facts facts={agentFacts(view, serverNow)} />
-      {view.record.gpu.devices.length > 0 && (
-        <>
-          <GpuList gpu={view.record.gpu} />
-          {readings.length > 0 && (
-            <details className="gpu-readings quiet">
-              <summary>{t.thisMachine.facts.readings}</summary>
-              {readings.map((text) => (
-                <p key={text}>{text}</p>
-              ))}
-            </details>
-          )}
-        </>
-      )}
+      {view.record.gpu.devices.length > 0 && <GpuList gpu={view.record.gpu} />}
       <ModelsHere {...{ view, serverNow, onTaken }} />
       <OwnerRules view={view} />
       {tools.length > 0 && (

@@ -117,7 +117,6 @@ export const thisMachine = {
       `${name}, ${health}, at ${address}`,
     ofFound: (engine: string, count: number) => `${engine} (of ${formatCount(count)} found)`,
     gpus: (count: number, chip: string) => `${formatCount(count)} × ${chip}`,
-    readings: 'Where these values come from',
     own: 'this gateway',
     another: 'another gateway',
     none: 'no gateway',

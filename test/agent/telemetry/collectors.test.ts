@@ -10,8 +10,7 @@ import {
   type GpuDevice,
   type GpuReading,
   parsePciAddress,
-  readBy,
-  readingsText,
+  deviceOf,
   UNREAD,
 } from '../../../main/agent/telemetry/gpu-device.ts';
 import { mergedReading } from '../../../main/agent/telemetry/telemetry.ts';
@@ -81,7 +80,6 @@ describe('cards of AMD', () => {
         temperatureC: 47,
         powerW: 25,
         gpuCores: 6144,
-        sources: expect.objectContaining({ memoryUsedMb: 'sysfs', powerW: 'sysfs' }),
       },
     ]);
     expect(there.tools.runs).toEqual([]);
@@ -285,7 +283,7 @@ function reading(...devices: GpuDevice[]): GpuReading {
 }
 
 function cardOf(key: string, part: Partial<GpuDevice>): GpuDevice {
-  return readBy('sysfs', { key, vendor: 'amd', name: key, ...part });
+  return deviceOf({ key, vendor: 'amd', name: key, ...part });
 }
 
 test('an Intel card that only drives a screen does not count next to another one', () => {
@@ -308,7 +306,7 @@ test('a GPU inside an AMD processor counts alone, and next to a card it only dri
   };
   const own = await afterRound(amd(world({}, inside)));
   expect(mergedReading(ABSENT, [own]).devices).toMatchObject([{ memoryTotalMb: 32_256 }]);
-  const card = readBy('nvidia-smi', { key: 'card', vendor: 'nvidia', memoryTotalMb: 24_564 });
+  const card = deviceOf({ key: 'card', vendor: 'nvidia', memoryTotalMb: 24_564 });
   expect(mergedReading(ABSENT, [reading(card), own]).devices).toMatchObject([{ key: 'card' }]);
 });
 
@@ -321,37 +319,19 @@ test('a card of AMD has its own memory, although it may use the machine’s too'
 describe('two sources of one card', () => {
   const at = { pciAddress: '0000:03:00.0' };
   const merged = (told: Partial<GpuDevice>, own: Partial<GpuDevice>) => {
-    const library = readBy('systeminformation', { key: 'k', vendor: 'amd', ...at, ...told });
+    const library = deviceOf({ key: 'k', vendor: 'amd', ...at, ...told });
     return mergedReading(reading(library), [reading(cardOf('own', { ...at, ...own }))]);
   };
 
-  test('the first of two sources that disagree about a card counts, and the difference is reported', () => {
+  test('the first of two sources of a card counts, and each completes the other', () => {
     const { devices, problems } = merged(
       { memoryTotalMb: 24560, temperatureC: 45 },
-      { memoryTotalMb: 16384, temperatureC: 80 },
+      { memoryTotalMb: 16384, utilGpu: 0 },
     );
-    expect(devices).toMatchObject([{ key: 'own', memoryTotalMb: 24560, temperatureC: 45 }]);
-    const said = [
-      'memory is 24560 MiB by systeminformation, 16384 MiB by sysfs',
-      'temperature is 45 °C by systeminformation, 80 °C by sysfs',
-    ];
-    expect(problems.map(({ happened }) => happened)).toEqual(said);
-    expect(readingsText(devices[0] ?? cardOf('none', {}))).toContain(said.join('; '));
-  });
-
-  test('two sources of a card agree if they differ by noise only', () => {
-    const { problems } = merged(
-      { memoryTotalMb: 24560, temperatureC: 45, utilGpu: 3 },
-      { memoryTotalMb: 24576, temperatureC: 47, utilGpu: 90 },
-    );
+    expect(devices).toMatchObject([
+      { key: 'own', memoryTotalMb: 24560, temperatureC: 45, utilGpu: 0 },
+    ]);
     expect(problems).toEqual([]);
-  });
-
-  test('two sources of a card complete each other, and each value is shown with its own', () => {
-    const [device] = merged({ temperatureC: 45 }, { utilGpu: 0, powerW: 25 }).devices;
-    expect(device && readingsText(device)).toBe(
-      'busy 0 %, power 25 W (sysfs); temperature 45 °C (systeminformation)',
-    );
   });
 });
 
@@ -374,7 +354,7 @@ test('a machine without a GPU reports what was tried to find one', () => {
 });
 
 test('a card on the bus that no driver reads comes with advice to install one', () => {
-  const library = reading(readBy('systeminformation', { key: '0000:01:00.0', vendor: 'nvidia' }));
+  const library = reading(deviceOf({ key: '0000:01:00.0', vendor: 'nvidia' }));
   expect(mergedReading(library, [ABSENT])).toMatchObject({
     state: 'absent',
     devices: [],

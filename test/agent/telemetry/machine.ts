@@ -14,8 +14,6 @@ export interface Machine {
   /** What systeminformation answers where it cannot run here. */
   readonly library?: { readonly graphics: readonly object[]; readonly memory?: object };
   readonly devices: readonly Partial<DeviceRecord>[];
-  /** Sources of the first card's values. */
-  readonly sources: Readonly<Record<string, string>>;
   readonly chip?: Partial<AgentRecord>;
 }
 
@@ -27,5 +25,3 @@ export function lspci(...cards: readonly (readonly [line: string, region: string
   );
   return prints(text.join('\n'));
 }
-
-export const SI = 'systeminformation';

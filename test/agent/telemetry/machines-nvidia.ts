@@ -1,5 +1,5 @@
 import { HANGS, IDLE_CARD, prints, smi } from '../../support/stub-tool.ts';
-import { lspci, type Machine, SI } from './machine.ts';
+import { lspci, type Machine } from './machine.ts';
 
 const [uuid1, uuid2] = [1, 2].map((n) => `GPU-00000000-0000-0000-0000-00000000000${n}`);
 
@@ -49,7 +49,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         temperature_c: 46,
       },
     ],
-    sources: { memoryUsedMb: SI, utilGpu: SI, powerW: SI, computeCapability: 'nvidia-smi' },
     chip: { chip_family: 'Ada Lovelace', gpu_cores: 10240, memory_bandwidth_gbs: 736 },
   },
   {
@@ -87,7 +86,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
       { memory_used_mb: 19818, util_gpu: 100, util_memory: 11, temperature_c: 59 },
       { memory_used_mb: 0, memory_free_mb: 81081, util_gpu: 0, util_memory: 0, temperature_c: 41 },
     ],
-    sources: { utilGpu: SI, temperatureC: SI },
     chip: { chip_family: 'Hopper', memory_gb: 159.29 },
   },
   {
@@ -120,7 +118,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         temperature_c: 42,
       },
     ],
-    sources: { memoryUsedMb: SI, powerW: SI },
   },
   {
     // Bus id, temperature and power: NVIDIA/k8s-device-plugin#1482; memory: leptonai/gpud#1170.
@@ -143,7 +140,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
       }),
     },
     devices: [{ name: 'NVIDIA GB10', util_gpu: 0, util_memory: 0, temperature_c: 40 }],
-    sources: { utilGpu: 'nvidia-smi', temperatureC: SI, memoryTotalMb: SI, memoryUsedMb: SI },
     chip: { chip_family: 'Blackwell', memory_bandwidth_gbs: 273 },
   },
   {
@@ -201,7 +197,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         temperature_c: 48,
       },
     ],
-    sources: { memoryFreeMb: SI, powerW: SI, memoryUsedMb: 'nvidia-smi', utilGpu: 'nvidia-smi' },
     chip: { chip_family: 'Turing' },
   },
   {
@@ -213,7 +208,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
       'nvidia-smi': smi(IDLE_CARD),
     },
     devices: [{ memory_total_mb: 16376, memory_used_mb: 596, util_gpu: 0, temperature_c: 43 }],
-    sources: { memoryTotalMb: 'nvidia-smi', utilGpu: 'nvidia-smi' },
     chip: { chip: 'NVIDIA GeForce RTX 4080 SUPER' },
   },
   {
@@ -235,7 +229,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
       )}`,
     },
     devices: [{ memory_total_mb: 16384, memory_used_mb: 0, util_gpu: 0, temperature_c: 37 }],
-    sources: { memoryUsedMb: 'nvidia-smi', name: 'nvidia-smi' },
   },
   {
     name: 'a machine whose systeminformation hangs, in lspci',
@@ -245,6 +238,5 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
       'nvidia-smi': smi({ ...h100, uuid: uuid1 ?? '', 'memory.used': 0, 'temperature.gpu': 41 }),
     },
     devices: [{ memory_total_mb: 81559, memory_used_mb: 0, util_gpu: null, temperature_c: 41 }],
-    sources: { memoryUsedMb: 'nvidia-smi' },
   },
 ];

@@ -72,8 +72,6 @@ test.each(MACHINES.map((machine) => [machine.name, machine] as const))(
     expect(record.gpu.devices).toHaveLength(machine.devices.length);
     expect(record.gpu.devices).toMatchObject(machine.devices);
     expect(record).toMatchObject(machine.chip ?? {});
-    expect(telemetry.read().gpus.devices[0]?.sources ?? {}).toMatchObject(machine.sources);
-    expect(telemetry.read().gpus.devices.flatMap(({ disagreements }) => disagreements)).toEqual([]);
   },
   60_000,
 );
@@ -100,7 +98,6 @@ test('heartbeats go out while every tool and the helper hang', async () => {
     platform: 'linux',
     tools: Object.fromEntries(hangs.map((tool) => [tool, HANGS])),
     devices: [],
-    sources: {},
   });
   const ownRegistry = hearingRegistry();
   await startAgent({ clock, telemetry, ownRegistry });

@@ -1,6 +1,6 @@
 import { prints } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
-import { lspci, type Machine, SI } from './machine.ts';
+import { lspci, type Machine } from './machine.ts';
 import { NVIDIA_MACHINES } from './machines-nvidia.ts';
 
 const GIB = 1024 ** 3;
@@ -48,7 +48,6 @@ export const MACHINES: readonly Machine[] = [
         temperature_c: 47,
       },
     ],
-    sources: { name: 'amd-smi', memoryTotalMb: 'sysfs', utilGpu: 'sysfs', powerW: 'sysfs' },
     chip: { chip_family: 'RDNA 3', memory_bandwidth_gbs: 960 },
   },
   {
@@ -85,7 +84,6 @@ export const MACHINES: readonly Machine[] = [
         temperature_c: 41,
       },
     ],
-    sources: { memoryTotalMb: 'sysfs', memoryUsedMb: 'sysfs' },
     chip: { memory_gb: 100, gpu_cores: 2560, memory_bandwidth_gbs: 256 },
   },
   {
@@ -109,7 +107,6 @@ export const MACHINES: readonly Machine[] = [
       { name: 'Instinct MI100', memory_total_mb: 32752, memory_used_mb: 6, util_gpu: 0 },
       { name: 'Instinct MI100', memory_total_mb: 32752, util_memory: 0, temperature_c: 55 },
     ],
-    sources: { name: SI, memoryTotalMb: 'rocm-smi', temperatureC: 'rocm-smi' },
   },
   {
     // ProjectPhysX/OpenCL-Benchmark#19 and xCuri0/ReBarUEFI#11 (lspci); the numbers are those of xpu-smi.csv.
@@ -129,7 +126,6 @@ export const MACHINES: readonly Machine[] = [
       { memory_total_mb: 24480, memory_used_mb: 1200, util_gpu: null, temperature_c: 51 },
       { memory_total_mb: 12216, memory_used_mb: 0, util_gpu: 0, temperature_c: null },
     ],
-    sources: { memoryTotalMb: 'xpu-smi', temperatureC: 'xpu-smi' },
   },
   {
     // ioreg.txt; systeminformation's fields as its lib/graphics.js makes them of system_profiler.
@@ -160,7 +156,6 @@ export const MACHINES: readonly Machine[] = [
         temperature_c: null,
       },
     ],
-    sources: { name: SI, gpuCores: SI, memoryTotalMb: SI, utilGpu: 'ioreg', memoryUsedMb: 'ioreg' },
     chip: { chip_family: 'M4', gpu_cores: 10, memory_bandwidth_gbs: 120 },
   },
   {
@@ -173,7 +168,6 @@ export const MACHINES: readonly Machine[] = [
     },
     tools: { ioreg: prints(fixture('ioreg-m1.txt')) },
     devices: [{ name: 'Apple M1 Pro', memory_used_mb: 325, util_gpu: 2 }],
-    sources: { name: SI, gpuCores: SI },
     chip: { gpu_cores: 14, memory_bandwidth_gbs: 200 },
   },
   {
@@ -187,7 +181,6 @@ export const MACHINES: readonly Machine[] = [
       ]),
     },
     devices: [],
-    sources: {},
   },
   {
     // Crosstalk-Solutions/project-nomad#850: without nvidia-smi, systeminformation gives a GTX 1050 Ti 32 MB.
@@ -200,7 +193,6 @@ export const MACHINES: readonly Machine[] = [
       ]),
     },
     devices: [],
-    sources: {},
   },
   {
     name: 'a Radeon with Windows, which only systeminformation knows',
@@ -216,6 +208,5 @@ export const MACHINES: readonly Machine[] = [
     },
     tools: {},
     devices: [{ ...NOT_TOLD, name: 'AMD Radeon RX 7900 XTX', memory_total_mb: 24560 }],
-    sources: { name: SI, memoryTotalMb: SI },
   },
 ];

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import {
   type GpuDevice,
   type GpuReading,
-  readBy,
+  deviceOf,
 } from '../../../main/agent/telemetry/gpu-device.ts';
 import { createNvidiaCollector, parseNvidiaRow } from '../../../main/agent/telemetry/nvidia.ts';
 import { until } from '../../support/agent.ts';
@@ -89,7 +89,7 @@ const SECOND: SmiCard = {
 };
 
 /** The same card as systeminformation has it: without the values of 0. */
-const LIBRARY_CARD = readBy('systeminformation', {
+const LIBRARY_CARD = deviceOf({
   key: '0000:01:00.0',
   vendor: 'nvidia',
   pciAddress: '0000:01:00.0',
@@ -332,7 +332,7 @@ test('a card off the bus, for which nvidia-smi tells nothing at all, does not ta
 });
 
 test('an agent that starts next to a card off the bus asks for those that the bus lists', async () => {
-  const second = readBy('systeminformation', {
+  const second = deviceOf({
     key: '0000:02:00.0',
     vendor: 'nvidia',
     pciAddress: '0000:02:00.0',
