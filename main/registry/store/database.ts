@@ -6,12 +6,11 @@ import {
   openSync,
   renameSync,
   statSync,
-  rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 import type { z } from 'zod';
-import { asideName, readTextFile, replaceFile } from '../../platform/files.ts';
+import { asideName } from '../../platform/files.ts';
 import { migrate } from '../../platform/sqlite-schema.ts';
 import { explain, failureOf, type StoreFailure, unusableReason, type Unusable } from './errors.ts';
 import type { SettledWrite, Unreadable, WriteRequest } from './open-store.ts';
@@ -39,7 +38,7 @@ type OpenedDatabase =
       readonly kind: 'open';
       readonly db: Database;
       readonly loaded: StoreContent;
-      /** Human-readable; null if nothing is missing. */
+      /** Human-readable; null if the file was intact. */
       readonly warning: string | null;
     }
   | Unusable;
@@ -73,8 +72,7 @@ function attempt(path: string, nowMs: number): Attempt {
   try {
     if (!isFileOrNothing(path)) return unusable({ kind: 'no_file', code: 'EISDIR' }, path);
     makePrivate(path);
-    const emptied = emptiedFailure(path);
-    if (emptied !== null) return { kind: 'damaged', failure: emptied };
+    if (isEmptied(path)) return { kind: 'damaged', failure: { kind: 'damaged', code: 'emptied' } };
     db = new SqliteDatabase(path, { timeout: BUSY_MS });
     const opened = ready(db, path, nowMs);
     if (opened.kind !== 'open') db.close();
@@ -103,31 +101,16 @@ function ready(db: Database, path: string, nowMs: number): Attempt {
   db.transaction(() => {
     db.prepare('DELETE FROM enrollments WHERE expires_at <= ?').run(nowMs);
   }).immediate();
-  const rows = Number(db.prepare('SELECT count(*) FROM providers').pluck().get());
-  const noted = notedCount(path) ?? 0;
-  if (rows === 0 && noted > 0) return { kind: 'damaged', failure: lossOf(noted) };
-  const warning =
-    rows < noted
-      ? `The registry's database ${path} holds ${rows} of ${noted} machines: add the others again, or restore a backup and restart Inglenook.`
-      : null;
-  return { kind: 'open', db, loaded: loadState(db), warning };
+  return { kind: 'open', db, loaded: loadState(db), warning: null };
 }
 
 /**
  * SQLite would take an empty file for a new database and delete the log beside it. Our databases have their schema
  * before they have a log.
  */
-function emptiedFailure(path: string): StoreFailure | null {
-  if (sizeOf(path) > 0) return null;
-  const noted = notedCount(path) ?? 0;
-  if (noted > 0) return lossOf(noted);
-  return sizeOf(`${path}-wal`) > 0 ? { kind: 'damaged', code: 'emptied' } : null;
+function isEmptied(path: string): boolean {
+  return sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0;
 }
-
-const lossOf = (noted: number): StoreFailure => ({
-  kind: 'damaged',
-  code: `emptied; machines in it: ${noted}`,
-});
 
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -168,7 +151,7 @@ function makePrivate(path: string): void {
 function setAside(path: string, nowMs: number): string {
   const aside = asideName(path, nowMs);
   // The database first: a crash in between leaves a log without its database, which SQLite discards.
-  for (const suffix of ['', '-wal', '-shm', COUNT_SUFFIX])
+  for (const suffix of ['', '-wal', '-shm'])
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;
 }
@@ -224,18 +207,13 @@ export function createWriter(db: Database, path: string) {
   const applyAll = db.transaction((requests: readonly WriteRequest[]) => {
     for (const { changes } of requests) for (const change of changes) apply(change);
   });
-  const enrolled = createEnrolledCount(
-    path,
-    db.prepare<[], string>('SELECT id FROM providers').pluck().iterate(),
-  );
   const readEvents = db.prepare(
     'SELECT provider_id, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
   );
 
   function commit(requests: readonly WriteRequest[]): readonly SettledWrite[] {
     try {
-      const changes = requests.flatMap((request) => request.changes);
-      enrolled.around(changes, () => applyAll.immediate(requests));
+      applyAll.immediate(requests);
       return settled(requests, { kind: 'written' });
     } catch (error) {
       const failure = failureOf(error);
@@ -363,71 +341,4 @@ function loadState(db: Database): StoreContent {
 /** A name that is safe to log, whatever a damaged file contains. */
 function label(value: unknown): string {
   return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : '?';
-}
-
-/** Suffix of the note beside the database. */
-const COUNT_SUFFIX = '.machines';
-
-/** `ids` are the machines in the database. */
-export function createEnrolledCount(databasePath: string, ids: Iterable<string>) {
-  const path = databasePath + COUNT_SUFFIX;
-  const held = new Set(ids);
-  let noted = notedCount(databasePath);
-
-  function note(count: number): void {
-    if (count === noted) return;
-    try {
-      replaceFile(path, `${count}\n`);
-      noted = count;
-    } catch {
-      withdraw();
-    }
-  }
-
-  /** A file can be removed even on a full disk, and without a note no machine counts as missing. */
-  function withdraw(): void {
-    noted = null;
-    try {
-      rmSync(path, { force: true });
-    } catch {
-      // If the directory cannot be changed, neither can the database.
-    }
-  }
-
-  note(held.size);
-  return {
-    /** Runs `write`, which commits `changes` or throws, and updates the count. */
-    around(changes: Iterable<StoreChange>, write: () => void): void {
-      const isHeld = heldAfter(changes);
-      let count = held.size;
-      for (const [id, after] of isHeld) count += Number(after) - Number(held.has(id));
-      // Lowered before the write and raised after it, so that after a crash the note is never too high.
-      if (count < held.size) note(count);
-      write();
-      for (const [id, after] of isHeld) {
-        if (after) held.add(id);
-        else held.delete(id);
-      }
-      note(held.size);
-    },
-  };
-}
-
-function heldAfter(changes: Iterable<StoreChange>): ReadonlyMap<string, boolean> {
-  const isHeld = new Map<string, boolean>();
-  for (const change of changes) {
-    if (change.kind === 'provider') isHeld.set(change.provider.id, true);
-    else if (change.kind === 'provider_removed') isHeld.set(change.id, false);
-  }
-  return isHeld;
-}
-
-/** The saved number of machines; null if there is none. */
-function notedCount(databasePath: string): number | null {
-  try {
-    const text = readTextFile(databasePath + COUNT_SUFFIX)?.trim() ?? '';
-    return /^\d{1,9}$/.test(text) ? Number(text) : null;
-  } catch {
-    return null;
-  }
 }

@@ -165,7 +165,7 @@ export type OpenedStore =
       readonly kind: 'open';
       readonly store: Store;
       readonly state: StoredState;
-      /** The file was damaged and renamed, or machines are missing from it; null if it was intact. */
+      /** The file was damaged and renamed; null if it was intact. */
       readonly warning: string | null;
     }
   | Unusable;

@@ -2,13 +2,11 @@ import {
   copyFileSync,
   existsSync,
   readFileSync,
-  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createEnrolledCount } from '../../../main/registry/store/database.ts';
 import type { StoreChange } from '../../../main/registry/store/store.ts';
 import {
   document,
@@ -116,77 +114,12 @@ test('the log of a damaged database file never ends up alongside the fresh one',
   expect(documents).toEqual([{ name: 'in the log' }]);
 });
 
-/** A closed file with machines, as many as `ids`. */
-function fileWith(...ids: readonly string[]): string {
-  const path = newPath();
-  const { db, writer } = openHere(path);
-  writer.commit([{ id: 1, changes: ids.map((id) => put({ id })) }]);
-  db.close();
-  return path;
-}
-
-test.each<[what: string, spoil: (path: string) => void]>([
-  ['an emptied file', (path) => truncateSync(path)],
-  ['a file that is gone', (path) => rmSync(path)],
-])('%s where machines are known is damage, never an empty registry', (_, spoil) => {
-  const path = fileWith('prv_a', 'prv_b');
-  spoil(path);
-  const { db, state, warning } = openHere(path);
-  expect(state.providers).toEqual([]);
-  expect(warning).toContain('was damaged (emptied; machines in it: 2). It was kept as');
-  expect(existsSync(ASIDE(path))).toBe(true);
-  db.close();
-  // Said once: the fresh file is known to hold none.
-  expect(openHere(path).warning).toBeNull();
-});
-
-test('a database file whose log is gone with all its machines is damage', () => {
-  const source = newPath();
-  const { writer } = openHere(source);
-  writer.commit([{ id: 1, changes: [put()] }]);
-  // As a copy of the file without its log: all that was written since the schema is missing.
-  const path = newPath();
-  for (const suffix of ['', '.machines']) copyFileSync(source + suffix, path + suffix);
-  expect(openHere(path).warning).toContain('machines in it: 1');
-  expect(existsSync(ASIDE(path))).toBe(true);
-});
-
-test('a database file whose log is gone with some of its machines keeps the others and says so', () => {
-  const source = fileWith('prv_a', 'prv_b');
-  const { writer } = openHere(source);
-  writer.commit([{ id: 1, changes: [put({ id: 'prv_c' })] }]);
-  const path = newPath();
-  for (const suffix of ['', '.machines']) copyFileSync(source + suffix, path + suffix);
-  const { state, warning } = openHere(path);
-  expect(state.providers.map(({ id }) => id)).toEqual(['prv_a', 'prv_b']);
-  expect(warning).toContain('holds 2 of 3 machines: add the others again');
-  expect(existsSync(ASIDE(path))).toBe(false);
-});
-
 test('the log alongside an emptied database file is kept with it', () => {
   const path = newPath();
   writeFileSync(path, '');
   writeFileSync(`${path}-wal`, 'what a log would hold');
   expect(openHere(path).warning).toContain('was damaged (emptied)');
   expect(readFileSync(`${ASIDE(path)}-wal`, 'utf8')).toBe('what a log would hold');
-});
-
-test('the recorded number of machines is never above the database’s, wherever a write breaks off', () => {
-  const path = newPath();
-  const noted = () => Number(readFileSync(`${path}.machines`, 'utf8'));
-  const count = createEnrolledCount(path, ['prv_a', 'prv_b']);
-  const removal: StoreChange = { kind: 'provider_removed', id: 'prv_a' };
-  const broken = () => {
-    throw new Error('the disk');
-  };
-  expect(() => count.around([removal], broken)).toThrow('the disk');
-  expect(noted()).toBeLessThanOrEqual(2);
-  expect(() => count.around([put({ id: 'prv_c' })], broken)).toThrow('the disk');
-  expect(noted()).toBeLessThanOrEqual(2);
-  const during: number[] = [];
-  count.around([removal], () => void during.push(noted()));
-  count.around([put({ id: 'prv_c' }), put({ id: 'prv_d' })], () => void during.push(noted()));
-  expect([during, noted()]).toEqual([[1, 1], 3]);
 });
 
 test('an empty database file is a fresh one', () => {
