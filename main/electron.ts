@@ -1,11 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as electron from 'electron';
-import type { HostActivity } from './agent/availability/host-activity.ts';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { createHost } from './app/app.ts';
 import { ownedHost } from './app/shutdown.ts';
-import { tuneGarbageCollector, VERSION } from './platform/process.ts';
+import { tuneGarbageCollector } from './platform/process.ts';
 import { askForLink } from './cli/open.ts';
 import { EXIT } from './cli/command.ts';
 import {
@@ -15,17 +14,20 @@ import {
   openDataDirectory,
 } from './config/data-directory.ts';
 import { loadSavedConfig } from './config/load.ts';
+import { ENV_PREFIX } from './config/schema.ts';
+import { readSettings } from './config/settings-file.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
-import { openKeychain } from './desktop/keychain.ts';
+import { createKeychain } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
 import { createJsonFile, createPreferences } from './desktop/preferences.ts';
 import type { OwnHost } from './desktop/shell.ts';
 import { createTrayPanel } from './desktop/tray.ts';
 import { updateMeans, type UpdateSource } from './desktop/updates.ts';
 import { createUtilityHelper } from './desktop/utility-helper.ts';
+import { withTimeout } from './platform/async.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
-import { readTextFile, replaceFile } from './platform/files.ts';
+import { readTextFile, replaceFile, setAside } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
 import { openStore } from './registry/store/open-store.ts';
 import { openUsageStore } from './gateway/usage/store.ts';
@@ -59,10 +61,9 @@ function runApp(): Promise<void> {
     updater: findUpdater(),
     dataDirectory: dataDir,
     logsDirectory,
-    versions: { app: VERSION, ...process.versions },
-    loginItem: createLoginItem({ app, platform, env, execPath }),
+    loginItem: app.isPackaged ? createLoginItem({ app, platform, env, execPath }) : null,
     iconsDirectory: join(import.meta.dirname, 'icons'),
-    trayPanel: createTrayPanel(platform),
+    hasTrayPanel: createTrayPanel(platform),
   });
 }
 
@@ -71,12 +72,8 @@ function findUpdater(): UpdateSource | null {
   if (!app.isPackaged) return null;
   const feed = readTextFile(join(process.resourcesPath, 'app-update.yml'));
   const means = updateMeans(platform, feed);
-  return means === null ? null : { means, load: loadUpdater };
-}
-
-async function loadUpdater() {
-  const { default: updater } = await import('electron-updater');
-  return updater.autoUpdater;
+  const load = async () => (await import('electron-updater')).default.autoUpdater;
+  return means === null ? null : { means, load };
 }
 
 /** Inside the data directory, so that the lock allows one instance per data directory. */
@@ -84,27 +81,22 @@ function claimData(): void {
   const userData = join(dataDir, 'desktop');
   mkdirSync(userData, { recursive: true, mode: 0o700 });
   app.setPath('userData', userData);
+  // Chromium's caches do not belong into a profile that Windows may copy from machine to machine.
+  const local = env['LOCALAPPDATA'];
+  if (platform === 'win32' && local && !env[`${ENV_PREFIX}DATA_DIR`])
+    app.setPath('sessionData', join(local, 'Inglenook'));
 }
-
-const hostActivity: HostActivity = {
-  userIdleMs: () => Promise.resolve(powerMonitor.getSystemIdleTime() * 1000),
-  isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
-};
-
-const startHelper = createUtilityHelper(utilityProcess, toolEnvironment(env), (pid, signal) =>
-  process.kill(pid, signal),
-);
 
 /** A host of its own, unless a gateway runs already with this data directory. */
 async function compose(): Promise<Composed> {
   const claim = claimDataDirectory(dataDir, Date.now());
   if (claim.kind === 'claimed') {
     try {
-      return { kind: 'own', ...(await composeHost(claim.lock)) };
+      return { kind: 'own', ...(await openHost(claim.lock)) };
     } catch (error) {
       // The owner may try again.
       claim.lock.release();
-      throw error;
+      throw isFileProblem(error) ? new Error(fileProblem(error, dataDir), { cause: error }) : error;
     }
   }
   const asked = await askForLink(dataDir);
@@ -113,25 +105,26 @@ async function compose(): Promise<Composed> {
   throw new Error(isStarting ? takenText(dataDir, claim.owner) : asked.message);
 }
 
-async function composeHost(lock: DataLock): Promise<OwnHost> {
-  try {
-    return await openHost(lock);
-  } catch (error) {
-    throw isFileProblem(error) ? new Error(fileProblem(error, dataDir), { cause: error }) : error;
-  }
-}
+/** A desktop may ask its owner for a password at login, and a gateway cannot wait for that. */
+const KEYCHAIN_LIMIT_MS = 10_000;
 
 async function openHost(lock: DataLock): Promise<OwnHost> {
   const unsafe = openDataDirectory(process.env, process.platform);
-  const keychain = await openKeychain({
+  const keychain = createKeychain({
     safeStorage,
     platform,
     file: {
       read: () => readTextFile(keychainFile),
-      write: (text) => replaceFile(keychainFile, text),
+      write(text) {
+        if (existsSync(keychainFile)) setAside(keychainFile, Date.now());
+        replaceFile(keychainFile, text);
+      },
     },
   });
-  const box = keychain.state.kind === 'open' ? keychain.state.box : null;
+  const isSealed = readSettings(dataDir, Date.now()).lost.length > 0;
+  const limit = { clock: systemClock, ms: KEYCHAIN_LIMIT_MS };
+  const opened = isSealed ? await withTimeout(keychain.open(), limit) : null;
+  const box = opened?.kind === 'settled' ? opened.value : null;
   const loaded = loadSavedConfig(process.env, dataDir, box);
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const { logLevel, logFormat } = loaded.config.gateway;
@@ -140,22 +133,17 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     format: logFormat === 'auto' ? 'json' : logFormat,
     write: fileSink(logsDirectory),
   });
-  if (keychain.state.kind !== 'open') {
-    const level = keychain.state.kind === 'lost' ? 'error' : 'info';
-    log(level, 'no_keychain', { why: keychain.state.why });
-  }
   for (const warning of [...unsafe, ...loaded.warnings]) log('warn', warning);
   const host = await createHost(
-    {
-      loaded,
-      dataDirectory: dataDir,
-      windowDirectory: join(import.meta.dirname, '../window'),
-    },
+    { loaded, dataDirectory: dataDir, windowDirectory: join(import.meta.dirname, '../window') },
     {
       openStore,
       openUsage: openUsageStore,
-      hostActivity,
-      startHelper,
+      hostActivity: {
+        userIdleMs: () => Promise.resolve(powerMonitor.getSystemIdleTime() * 1000),
+        isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),
+      },
+      startHelper: createUtilityHelper(utilityProcess, toolEnvironment(env)),
       secretBox: box,
       clock: systemClock,
       random: Math.random,

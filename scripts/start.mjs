@@ -12,6 +12,7 @@ const DOWNLOAD_LIMIT_MS = 180_000;
 /** A program that ends by one of these within seconds never opened: Chromium could not start here. */
 const CRASHES = new Set(['SIGTRAP', 'SIGABRT', 'SIGSEGV', 'SIGILL', 'SIGBUS']);
 const CRASH_WINDOW_MS = 10_000;
+const USER_NAMESPACES = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns';
 
 /** @returns {Promise<number>} the exit code to pass on */
 async function start() {
@@ -24,8 +25,20 @@ async function start() {
   const startedMs = Date.now();
   const ended = await run(electronPath(), [APP], { env });
   if (CRASHES.has(ended.signal ?? '') && Date.now() - startedMs < CRASH_WINDOW_MS)
-    return headless(`Electron could not start here (${ended.signal})`);
+    return headless(`Electron could not start here (${ended.signal})`, sandboxHelp());
   return codeOf(ended);
+}
+
+/** Ubuntu 23.10 and later allow Chromium's sandbox only to programs that they know, or to a helper of root. */
+function sandboxHelp() {
+  if (!existsSync(USER_NAMESPACES) || readFileSync(USER_NAMESPACES, 'utf8').trim() !== '1')
+    return [];
+  const helper = join(ELECTRON, 'dist', 'chrome-sandbox');
+  return [
+    'This system restricts the sandbox of the window. These two commands allow it for the app of this folder:',
+    `  sudo chown root ${helper}`,
+    `  sudo chmod 4755 ${helper}`,
+  ];
 }
 
 async function onNode24() {
@@ -39,8 +52,8 @@ async function onNode24() {
 }
 
 /** Imported, not spawned: signals and the exit code are then the program's own. */
-async function headless(reason) {
-  console.log(`${reason}; running headless.`);
+async function headless(reason, advice = []) {
+  for (const line of [`${reason}; running headless.`, ...advice]) console.log(line);
   const entry = new URL('../main/headless.ts', import.meta.url);
   process.argv[1] = fileURLToPath(entry);
   await import(entry.href);

@@ -318,6 +318,8 @@ function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway
   return {
     /** Seals saved secrets with this box; null saves them unencrypted. */
     keepSecretsIn: (box: SecretBox | null) => changeOf(config.keepSecretsIn(box)),
+    openSecrets: (box: SecretBox) => config.openSecrets(box),
+    onSecretSaved: (listener: () => void) => config.onSecretSaved(listener),
     setWarmup: (enabled: boolean) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled: boolean) => patch({ routing: { forceZero: enabled } }),
     /** The owner's mode of this machine; null while the agent is switched off. */

@@ -13,7 +13,7 @@ import {
   type SettingChange,
   valueAt,
 } from './schema.ts';
-import { writeSettings } from './settings-file.ts';
+import { readSettings, writeSettings } from './settings-file.ts';
 
 /** `patched` means that the change is on disk and in force. */
 export type Patched =
@@ -42,6 +42,7 @@ export function createLiveConfig(
 ) {
   let { config } = loaded;
   let box = secretBox;
+  let secretSaved = () => {};
   const sources = new Map<string, SettingSource>(loaded.sources);
 
   const planned = (tree: unknown): PatchPlan =>
@@ -66,10 +67,15 @@ export function createLiveConfig(
     if (plan.kind === 'refused') return plan;
     const failure = write(plan.changes);
     if (failure !== null) return failure;
-    const before = config;
-    config = plan.config;
-    changed(config, before);
+    putInForce(plan.config);
+    if (plan.changes.some(({ entry }) => entry.setting.secret)) secretSaved();
     return { kind: 'patched' };
+  }
+
+  function putInForce(next: Config): void {
+    const before = config;
+    config = next;
+    changed(config, before);
   }
 
   return {
@@ -86,6 +92,20 @@ export function createLiveConfig(
       const failure = moved.length === 0 ? null : write(moved);
       if (failure !== null) box = before;
       return failure ?? { kind: 'patched' };
+    },
+    /** Puts in force what this box opens and the one of the start did not; what was entered since then stays. */
+    openSecrets(next: SecretBox): void {
+      const { tree, sealed } = readSettings(directory, Date.now(), next);
+      const opened = ENTRIES.filter(
+        ({ path }) => sealed.has(path) && (sources.get(path) ?? 'default') === 'default',
+      ).map((entry) => ({ entry, value: tree[entry.section]?.[entry.key] }));
+      if (opened.length === 0) return;
+      for (const { entry } of opened) sources.set(entry.path, 'keychain');
+      putInForce(opened.reduce(withChange, config));
+    },
+    /** Calls the listener after each change of a secret. */
+    onSecretSaved(listener: () => void): void {
+      secretSaved = listener;
     },
     /** Why `patch` would refuse the tree now; null if it would not. */
     check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null {

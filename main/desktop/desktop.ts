@@ -1,32 +1,23 @@
-import type * as Electron from 'electron';
+import { messageOf } from '../platform/errors.ts';
 import { HIDDEN_SWITCH, relaunchArgs, startAction } from './command-line.ts';
 import { crashLoop, createCrashHandler, startOrAsk } from './failures.ts';
-import { appMenu } from './menus.ts';
-import { openShell, type OwnHost, type Shell, type ShellDeps } from './shell.ts';
-import { messageOf } from '../platform/errors.ts';
 import { type AppExit, handleExit, watchSession } from './power.ts';
-import { createMainWindow, type WindowView } from './window.ts';
+import { openShell, type OwnHost, type Shell } from './shell.ts';
+import type { ShellDeps } from './system.ts';
+import type { WindowView } from './window.ts';
 
 interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock is in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a human-readable message. */
-  readonly compose: () => Composed | Promise<Composed>;
+  readonly compose: () => Promise<Composed>;
   /** Calls the listener for an uncaught error. */
   readonly onUncaught: (listener: (error: unknown) => void) => void;
   /** Calls the listener when the system asks this process to exit. */
   readonly onTerminated: (listener: () => void) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly versions: Versions;
   /** Where the owner can correct a setting that prevents the start. */
   readonly dataDirectory: string;
-}
-
-interface Versions {
-  readonly app: string;
-  readonly electron?: string | undefined;
-  readonly chrome?: string | undefined;
-  readonly node: string;
 }
 
 export type Composed =
@@ -36,15 +27,18 @@ export type Composed =
 
 /** Runs the desktop shell around one host; settles once it has started or failed to start. */
 export async function runDesktop(deps: DesktopDeps): Promise<void> {
-  const { app, dialog } = deps.electron;
-  try {
-    refuseUnsandboxed(app, deps.env);
-    deps.claimData();
-  } catch (error) {
-    fail(error);
+  const { app, dialog, shell: system } = deps.electron;
+  const refusal = whyNotStart(deps);
+  if (refusal !== null) {
+    // Linux shows no box before Electron is ready; until then no page can run either.
+    await app.whenReady();
+    dialog.showErrorBox('Inglenook could not start', refusal);
+    app.exit(1);
     return;
   }
   app.enableSandbox();
+  // The window would take memory from the GPU that this program is there to serve.
+  if (!deps.preferences.current().drawsOnGpu) app.disableHardwareAcceleration();
   // Windows groups taskbar entries and toasts by this id, which electron-builder.yml repeats.
   app.setAppUserModelId('io.github.inglenook');
   const action = startAction(deps.argv);
@@ -55,50 +49,37 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 
   let shell: Shell | null = null;
-  /** The view requested before the window could be opened. */
-  let asked: WindowView | 'window' | null = null;
-  let open = (view: WindowView | null): void => {
-    asked = view ?? 'window';
-  };
-  const end = handleExit(deps.electron, deps.clock, () => shell);
-  listen(deps, end, (view) => open(view));
-
-  app.setAboutPanelOptions({
-    applicationName: 'Inglenook',
-    applicationVersion: versionText(deps.versions),
-    copyright: 'MIT licensed',
-  });
-
+  /** Asked for before the window could be opened. */
+  let wanted = null as { readonly view: WindowView | null } | null;
+  function open(view: WindowView | null): void {
+    if (shell === null) wanted = { view };
+    else shell.window.open(view);
+  }
+  const end = handleExit(deps, () => shell);
+  listen(deps, end, open);
   const isWindowOpen = () => shell?.window.isShown() ?? false;
-  deps.onUncaught(createCrashHandler({ ...deps, app, file: deps.crashFile, isWindowOpen }));
+  deps.onUncaught(createCrashHandler(deps, isWindowOpen));
 
   await app.whenReady();
-  watchSession(deps, end);
-  const isHidden = isStartedHidden(app);
-  if (isHidden) app.dock?.hide();
+  watchSession(deps, deps.onTerminated, end.endSession);
+  if (isStartedHidden(deps)) app.dock?.hide();
+  else open(action);
   let crashed = crashLoop(deps.crashFile, deps.clock.now());
   const how = await startOrAsk(deps, async () => {
     const problem = crashed;
     crashed = null;
     if (problem !== null) throw problem;
     const composed = await deps.compose();
-    if (composed.kind === 'own') {
-      const { window } = (shell = openShell(deps, composed, await composed.host.start(), end));
-      open = (view) => window.open(view);
-    } else if (isHidden && asked === null) app.exit(0);
-    else open = attach(deps, composed.link);
+    if (composed.kind === 'own')
+      shell = openShell(deps, composed, await composed.host.start(), end);
+    else {
+      // A process of its own would have nothing to do but to show what a browser shows as well.
+      if (wanted !== null) await system.openExternal(composed.link);
+      app.exit(0);
+    }
   });
-  if (how === 'quit') {
-    app.exit(1);
-    return;
-  }
-  if (asked !== null) open(asked === 'window' ? null : asked);
-  else if (!isHidden) open(action);
-
-  function fail(error: unknown): void {
-    dialog.showErrorBox('Inglenook could not start', startFailure(error));
-    app.exit(1);
-  }
+  if (how === 'quit') app.exit(1);
+  else if (wanted !== null) open(wanted.view);
 }
 
 function listen(deps: DesktopDeps, end: AppExit, open: (view: WindowView | null) => void): void {
@@ -117,50 +98,24 @@ function listen(deps: DesktopDeps, end: AppExit, open: (view: WindowView | null)
   app.on('window-all-closed', () => undefined);
 }
 
-/** The window of a gateway that runs in another process; there is no tray, and the app exits with the window. */
-function attach(deps: DesktopDeps, link: string): (view?: WindowView | null) => void {
-  const { electron, platform, iconsDirectory, preferences } = deps;
-  const window = createMainWindow({
-    electron,
-    platform,
-    iconsDirectory,
-    ownOrigin: new URL(link).origin,
-    controlLink: () => link,
-    canHide: null,
-    preferences,
-    log: () => undefined,
-    onGone: () => electron.app.exit(1),
-  });
-  electron.app.on('window-all-closed', () => electron.app.exit(0));
-  electron.Menu.setApplicationMenu(electron.Menu.buildFromTemplate(appMenu(platform, null)));
-  return (view) => window.open(view);
-}
-
 /** Whether the system started the app at login, which opens no window. */
-function isStartedHidden(app: Pick<Electron.App, 'commandLine' | 'getLoginItemSettings'>): boolean {
-  return app.commandLine.hasSwitch(HIDDEN_SWITCH) || app.getLoginItemSettings().wasOpenedAtLogin;
+function isStartedHidden({ electron: { app }, platform }: DesktopDeps): boolean {
+  if (app.commandLine.hasSwitch(HIDDEN_SWITCH)) return true;
+  return platform === 'darwin' && app.getLoginItemSettings().wasOpenedAtLogin;
 }
 
-/** Throws if a switch disables the window's sandbox. */
-function refuseUnsandboxed(
-  app: Pick<Electron.App, 'commandLine'>,
-  env: Readonly<Record<string, string | undefined>>,
-): void {
-  const off = app.commandLine.hasSwitch('no-sandbox')
-    ? '--no-sandbox'
-    : env['ELECTRON_DISABLE_SANDBOX'] === undefined
-      ? null
-      : 'ELECTRON_DISABLE_SANDBOX';
-  if (off === null) return;
-  throw new Error(
-    `${off} disables the sandbox that protects this computer from the window. ` +
-      'Leave it out, or run Inglenook without a window: npm run start:headless',
-  );
-}
-
-const versionText = ({ app, electron, chrome, node }: Versions) =>
-  `${app} (Electron ${electron ?? '-'}, Chromium ${chrome ?? '-'}, Node ${node})`;
-
-function startFailure(error: unknown): string {
-  return `${messageOf(error)}\n\nInglenook is not running. Fix this and start it again.`;
+/** The window's sandbox is switched off, or the data directory cannot be used; null if neither. */
+function whyNotStart({ electron: { app }, env, claimData }: DesktopDeps): string | null {
+  const off = app.commandLine.hasSwitch('no-sandbox') ? '--no-sandbox' : 'ELECTRON_DISABLE_SANDBOX';
+  if (off === '--no-sandbox' || env[off] !== undefined)
+    return (
+      `${off} disables the sandbox that protects this computer from the window. Start the app without it. ` +
+      'Where Linux allows no sandbox, install the deb or rpm package, which asks for it, or run the gateway without a window: inglenook start'
+    );
+  try {
+    claimData();
+    return null;
+  } catch (error) {
+    return `${messageOf(error)}\n\nInglenook is not running. Fix this and start it again.`;
+  }
 }

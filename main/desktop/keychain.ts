@@ -1,124 +1,151 @@
 import type * as Electron from 'electron';
-import { messageOf } from '../platform/errors.ts';
-import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secrets.ts';
 import type { Host } from '../app/app.ts';
-import type { Preferences } from './preferences.ts';
-
-/** The key that seals saved secrets, itself sealed by the system's keychain. */
-export interface Keychain {
-  readonly state: KeychainState;
-  /** A box with a new key, which cannot open what another one sealed. */
-  renew(): Promise<SecretBox>;
-}
-
-type KeychainState =
-  | { readonly kind: 'open'; readonly box: SecretBox }
-  /** Secrets stay in a file; `why` is human-readable. */
-  | { readonly kind: 'none'; readonly why: string }
-  /** The keychain can no longer open what it sealed. */
-  | { readonly kind: 'lost'; readonly why: string };
+import { messageOf } from '../platform/errors.ts';
+import type { Log } from '../platform/log.ts';
+import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secrets.ts';
+import type { ShellDeps } from './system.ts';
 
 export interface KeychainDeps {
-  readonly safeStorage: Pick<
-    Electron.SafeStorage,
-    | 'decryptStringAsync'
-    | 'encryptStringAsync'
-    | 'getSelectedStorageBackend'
-    | 'isAsyncEncryptionAvailable'
-  >;
+  readonly safeStorage: Electron.SafeStorage;
   readonly platform: NodeJS.Platform;
-  /** Holds the sealed key, as base64; null if there is none yet. */
+  /** Holds the sealed key, as base64; null if there is none yet. A write keeps an older one under another name. */
   readonly file: { read(): string | null; write(text: string): void };
 }
 
-/** Call it when Electron is ready. */
-export async function openKeychain(deps: KeychainDeps): Promise<Keychain> {
-  const { safeStorage, file } = deps;
+type State =
+  /** Nothing was sealed with it yet, so nobody is asked for its password. */
+  | { readonly kind: 'unopened' }
+  | { readonly kind: 'open'; readonly box: SecretBox }
+  /** There is none, or it does not open: Electron does not tell whether for now or for good. */
+  | { readonly kind: 'closed'; readonly why: string };
+
+const V10 = Buffer.from('v10');
+const NO_KEYRING = 'no keyring answers: unlock or install GNOME Keyring or KWallet';
+
+/** The key that seals saved secrets, itself sealed by the system's keychain. */
+export type Keychain = ReturnType<typeof createKeychain>;
+
+export function createKeychain({ safeStorage, platform, file }: KeychainDeps) {
+  let state: State = { kind: 'unopened' };
+  let opening: Promise<SecretBox | null> | null = null;
+
+  /** While no keyring answers on Linux, Chromium seals with a password that every copy of it has. */
+  function mustProtect(sealed: Buffer): void {
+    if (platform === 'linux' && sealed.subarray(0, 3).equals(V10)) throw new Error(NO_KEYRING);
+  }
 
   async function keep(key: Buffer): Promise<SecretBox> {
     const sealed = await safeStorage.encryptStringAsync(key.toString('base64'));
+    mustProtect(sealed);
     file.write(`${sealed.toString('base64')}\n`);
     return createSecretBox(key);
   }
 
-  async function open(sealed: string): Promise<SecretBox> {
-    const bytes = Buffer.from(sealed, 'base64');
-    const { result, shouldReEncrypt } = await safeStorage.decryptStringAsync(bytes);
+  async function openBox(): Promise<SecretBox> {
+    if (platform === 'linux' && safeStorage.getSelectedStorageBackend() === 'basic_text')
+      throw new Error(NO_KEYRING);
+    if (!(await safeStorage.isAsyncEncryptionAvailable()))
+      throw new Error('the keychain of this system is not available');
+    const text = file.read();
+    if (text === null) return keep(newBoxKey());
+    const sealed = Buffer.from(text, 'base64');
+    mustProtect(sealed);
+    const { result, shouldReEncrypt } = await safeStorage.decryptStringAsync(sealed);
     const key = Buffer.from(result, 'base64');
     return shouldReEncrypt ? keep(key) : createSecretBox(key);
   }
 
-  async function state(): Promise<KeychainState> {
-    const why = await missing(deps);
-    if (why !== null) return { kind: 'none', why };
-    const sealed = file.read();
+  async function begin(): Promise<SecretBox | null> {
     try {
-      return { kind: 'open', box: await (sealed === null ? keep(newBoxKey()) : open(sealed)) };
+      const box = await openBox();
+      state = { kind: 'open', box };
+      return box;
     } catch (error) {
-      const words = messageOf(error);
-      return { kind: sealed === null ? 'none' : 'lost', why: words };
+      state = { kind: 'closed', why: messageOf(error) };
+      return null;
+    } finally {
+      opening = null;
     }
   }
 
-  return { state: await state(), renew: () => keep(newBoxKey()) };
+  return {
+    state: () => state,
+    /** Opens it, or tries again; null if it stays closed. It never asks twice at a time. */
+    open: () => (opening ??= state.kind === 'open' ? Promise.resolve(state.box) : begin()),
+    /** Begins with a new key; what the old one has sealed stays sealed. Throws if nothing can be sealed now. */
+    async renew(): Promise<SecretBox> {
+      const box = await keep(newBoxKey());
+      state = { kind: 'open', box };
+      return box;
+    },
+  };
 }
 
-async function missing({ safeStorage, platform }: KeychainDeps): Promise<string | null> {
-  if (platform === 'linux') {
-    const backend = safeStorage.getSelectedStorageBackend();
-    // Chromium would then use a password that every copy of it has, which protects nothing.
-    if (backend === 'basic_text' || backend === 'unknown')
-      return 'no keychain of this desktop was found (GNOME Keyring and KWallet are supported)';
-  }
-  try {
-    const isThere = await safeStorage.isAsyncEncryptionAvailable();
-    return isThere ? null : 'the keychain of this system is not available';
-  } catch (error) {
-    return messageOf(error);
-  }
-}
-
-/**
- * Where saved API keys are: sealed by the keychain, unencrypted in the file, or in the file because there is no
- * keychain.
- */
-export type KeyPlace = 'keychain' | 'file' | 'no keychain';
+/** After the start; then it is tried again at the owner's click, and with the next key that is saved. */
+const RETRIES_MS = [10_000, 60_000] as const;
 
 export type KeyStorage = ReturnType<typeof createKeyStorage>;
 
-interface KeyStorageDeps {
-  readonly host: Pick<Host, 'keepSecretsIn'>;
+interface KeyStorageDeps extends Pick<ShellDeps, 'preferences' | 'clock'> {
   readonly keychain: Keychain;
-  readonly preferences: Preferences;
+  /** Setting paths of the keys that the start could not open. */
+  readonly lostKeys: readonly string[];
+  readonly log: Log;
+  readonly host: Pick<Host, 'keepSecretsIn' | 'openSecrets' | 'onSecretSaved'>;
+  readonly changed: () => void;
 }
 
-export function createKeyStorage({ host, keychain, preferences }: KeyStorageDeps) {
-  let box = keychain.state.kind === 'open' ? keychain.state.box : null;
-  let isSealed = false;
+/** Where saved API keys are: sealed by the keychain, or in a file by choice or for lack of one that opens. */
+export function createKeyStorage(deps: KeyStorageDeps) {
+  const { host, keychain, preferences, clock, log } = deps;
+  const wantsKeychain = () => preferences.current().keysIn === 'keychain';
+  let cancel = () => {};
 
-  function keep(inKeychain: boolean): void {
-    const changed = host.keepSecretsIn(inKeychain ? box : null);
-    if (!changed.ok) throw new Error(changed.message);
-    isSealed = inKeychain;
+  function keepIn(box: SecretBox | null): void {
+    const kept = host.keepSecretsIn(box);
+    if (!kept.ok) throw new Error(kept.message);
   }
 
-  try {
-    if (box !== null) keep(preferences.current().keysIn === 'keychain');
-  } catch {
-    // The write failed: the keys stay where they are, and can still be read.
+  /** Puts in force what was sealed, and moves all keys to where the owner wants them. */
+  async function apply([pause, ...others]: readonly number[] = []): Promise<void> {
+    const box = await keychain.open();
+    const state = keychain.state();
+    if (state.kind === 'closed') log('warn', 'keychain_closed', { why: state.why });
+    if (box === null && pause !== undefined) cancel = clock.after(pause, () => void apply(others));
+    try {
+      if (box !== null) host.openSecrets(box);
+      if (box !== null) keepIn(wantsKeychain() ? box : null);
+    } catch (error) {
+      // The keys stay where they are, and can still be read.
+      log('error', 'keys_not_moved', { error: messageOf(error) });
+    }
+    deps.changed();
+  }
+
+  host.onSecretSaved(() => {
+    if (wantsKeychain() && keychain.state().kind !== 'open') void apply();
+  });
+  const [first, ...others] = RETRIES_MS;
+  if (keychain.state().kind === 'closed') cancel = clock.after(first, () => void apply(others));
+  // It has just opened, or has not answered yet.
+  else if (keychain.state().kind === 'open' || deps.lostKeys.length > 0) void apply(RETRIES_MS);
+
+  function place() {
+    const state = keychain.state();
+    const isClosed = state.kind === 'closed';
+    return { isSealed: wantsKeychain() && !isClosed, why: isClosed ? state.why : null };
   }
 
   return {
-    place(): KeyPlace {
-      if (keychain.state.kind === 'none') return 'no keychain';
-      return isSealed ? 'keychain' : 'file';
+    place,
+    /** Moves the keys to the other place, or tries the keychain again; throws with a human-readable message. */
+    toggle: async () => {
+      const { isSealed } = place();
+      const box = isSealed ? null : ((await keychain.open()) ?? (await keychain.renew()));
+      if (box !== null) host.openSecrets(box);
+      if (keychain.state().kind === 'open') keepIn(box);
+      preferences.change({ keysIn: isSealed ? 'file' : 'keychain' });
     },
-    /** Moves the keys to the other place; throws with a human-readable message. */
-    async toggle() {
-      // The old key was lost: what was sealed with it cannot be recovered.
-      if (!isSealed) box ??= await keychain.renew();
-      keep(!isSealed);
-      preferences.change({ keysIn: isSealed ? 'keychain' : 'file' });
-    },
+    stop: () => cancel(),
   };
 }

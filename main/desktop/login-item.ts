@@ -4,12 +4,9 @@ import type * as Electron from 'electron';
 import { homeDirectory, readTextFile, replaceFile } from '../platform/files.ts';
 import { HIDDEN_SWITCH } from './command-line.ts';
 
-/** `needs approval`: in the System Settings of macOS; `disabled`: in the Task Manager of Windows. */
-export type LoginItemState = 'on' | 'off' | 'needs approval' | 'disabled';
-
-/** Start at login, always read from the system, whose own settings may change it. */
+/** Start at login, as the system has it, whose own settings may change it. */
 export interface LoginItem {
-  state(): LoginItemState;
+  isOn(): boolean;
   /** Throws with the system's message. */
   set(isOn: boolean): void;
 }
@@ -26,11 +23,11 @@ export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps)
   if (platform === 'linux') return createAutostart(env, execPath);
   const args = [`--${HIDDEN_SWITCH}`];
   return {
-    state() {
+    isOn() {
       const found = app.getLoginItemSettings({ args });
-      if (platform === 'darwin' && found.status === 'requires-approval') return 'needs approval';
-      if (!found.openAtLogin) return 'off';
-      return platform === 'win32' && !found.executableWillLaunchAtLogin ? 'disabled' : 'on';
+      // Its owner may have switched it off in the Task Manager, or may still have to allow it in System Settings.
+      if (platform === 'win32') return found.openAtLogin && found.executableWillLaunchAtLogin;
+      return found.openAtLogin || found.status === 'requires-approval';
     },
     set: (openAtLogin) => app.setLoginItemSettings({ openAtLogin, args }),
   };
@@ -41,15 +38,7 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
   const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homeDirectory(), '.config');
   const path = join(configHome, 'autostart', 'io.github.inglenook.desktop');
   return {
-    state() {
-      try {
-        const text = readTextFile(path);
-        return text === null || SWITCHED_OFF.test(text) ? 'off' : 'on';
-      } catch {
-        // It cannot be read.
-        return 'off';
-      }
-    },
+    isOn: () => isAutostart(path),
     set(isOn) {
       if (!isOn) return rmSync(path, { force: true });
       mkdirSync(dirname(path), { recursive: true });
@@ -60,6 +49,15 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
 
 /** As the desktop's own settings write it. */
 const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
+
+function isAutostart(path: string): boolean {
+  try {
+    const text = readTextFile(path);
+    return text !== null && !SWITCHED_OFF.test(text);
+  } catch {
+    return false;
+  }
+}
 
 const desktopEntry = (program: string): string =>
   [

@@ -4,25 +4,10 @@ import type { Log } from '../platform/log.ts';
 import type { Host } from '../app/app.ts';
 import type { Preferences } from './preferences.ts';
 import { withTimeout } from '../platform/async.ts';
-import type { Clock } from '../platform/clock.ts';
-
-/** Keeps the system awake while there is a reason to. */
-export function createSleepBlocker(blocker: Electron.PowerSaveBlocker) {
-  let id: number | null = null;
-  return {
-    /** `isNeeded`: the owner has chosen it and requests are running. */
-    set(isNeeded: boolean) {
-      if (isNeeded && id === null) id = blocker.start('prevent-app-suspension');
-      if (!isNeeded && id !== null) {
-        blocker.stop(id);
-        id = null;
-      }
-    },
-  };
-}
+import type { ShellDeps } from './system.ts';
 
 interface SleepDeps {
-  readonly powerMonitor: Electron.PowerMonitor;
+  readonly electron: Pick<typeof Electron, 'powerMonitor'>;
   readonly host: Pick<Host, 'machine' | 'setMachine' | 'resumed'>;
   readonly preferences: Preferences;
   readonly log: Log;
@@ -32,7 +17,7 @@ interface SleepDeps {
  * Drains the machine before sleep, so that gateways stop sending it requests; afterwards it takes requests again, and
  * everything is checked again. The state is saved on disk, because a machine may lose power while it sleeps.
  */
-export function followSleep({ powerMonitor, host, preferences, log }: SleepDeps): void {
+export function followSleep({ electron, host, preferences, log }: SleepDeps): void {
   async function change(choice: 'on' | 'drained'): Promise<boolean> {
     try {
       await host.setMachine(choice);
@@ -48,12 +33,12 @@ export function followSleep({ powerMonitor, host, preferences, log }: SleepDeps)
     if (await change('on')) preferences.change({ isDrainedForSleep: false });
   }
 
-  powerMonitor.on('suspend', () => {
+  electron.powerMonitor.on('suspend', () => {
     if (host.machine() !== 'on') return;
     preferences.change({ isDrainedForSleep: true });
     void change('drained');
   });
-  powerMonitor.on('resume', () => {
+  electron.powerMonitor.on('resume', () => {
     // First, so that the next heartbeat says that the machine takes requests.
     void wake();
     host.resumed();
@@ -79,34 +64,33 @@ const SESSION_END_GRACE_MS = 1500;
  * and never prevents a quit: macOS would report that the app interrupted the shutdown.
  */
 export function handleExit(
-  { app, powerMonitor }: Pick<typeof Electron, 'app' | 'powerMonitor'>,
-  clock: Clock,
+  { electron: { app, powerMonitor }, clock }: Pick<ShellDeps, 'electron' | 'clock'>,
   running: () => Stoppable | null,
 ) {
-  let phase: 'running' | 'quitting' | 'session_ending' = 'running';
+  let phase: 'running' | 'quitting' | 'ending' = 'running';
 
-  app.on('before-quit', (event) => {
-    if (phase === 'session_ending') return;
-    event.preventDefault();
-    const host = phase === 'running' ? running() : null;
-    phase = 'quitting';
+  function exitAfter(stopped: Promise<unknown>): void {
     // exit() closes windows without their close event, on which ours would only hide.
-    if (host === null) app.exit(0);
-    else
-      host.stop().then(
-        () => app.exit(0),
-        () => app.exit(1),
-      );
-  });
-
-  function endSession(): void {
-    if (phase === 'session_ending') return;
-    phase = 'session_ending';
-    const stopped = running()?.stop(SESSION_END_GRACE_MS) ?? Promise.resolve();
-    withTimeout(stopped, { clock, ms: SESSION_END_LIMIT_MS }).then(
+    stopped.then(
       () => app.exit(0),
       () => app.exit(1),
     );
+  }
+
+  app.on('before-quit', (event) => {
+    if (phase === 'ending') return;
+    event.preventDefault();
+    const host = phase === 'running' ? running() : null;
+    phase = 'quitting';
+    if (host === null) app.exit(0);
+    else exitAfter(host.stop());
+  });
+
+  function endSession(): void {
+    if (phase === 'ending') return;
+    phase = 'ending';
+    const stopped = running()?.stop(SESSION_END_GRACE_MS) ?? Promise.resolve();
+    exitAfter(withTimeout(stopped, { clock, ms: SESSION_END_LIMIT_MS }));
   }
 
   // The event is documented, but missing in Electron's types.
@@ -116,8 +100,7 @@ export function handleExit(
     endSession();
   });
   return {
-    /** To be called when the session ends. */
-    session: endSession,
+    endSession,
     /** Stops as a quit does; from then on nothing keeps an installer from quitting the app. */
     async forInstaller() {
       phase = 'quitting';
@@ -125,24 +108,21 @@ export function handleExit(
       await running()
         ?.stop()
         .catch(() => undefined);
-      phase = 'session_ending';
+      phase = 'ending';
     },
     isQuitting: () => phase === 'quitting',
   };
 }
 
-interface SessionDeps {
-  readonly electron: Pick<typeof Electron, 'BaseWindow'>;
-  readonly platform: NodeJS.Platform;
-  readonly onTerminated: (listener: () => void) => void;
-}
-
 /** Watches what announces the end of the session besides `powerMonitor`; call it when Electron is ready. */
-export function watchSession(deps: SessionDeps, end: Pick<AppExit, 'session'>): void {
-  const { electron, platform, onTerminated } = deps;
+export function watchSession(
+  { electron, platform }: Pick<ShellDeps, 'electron' | 'platform'>,
+  onTerminated: (listener: () => void) => void,
+  endSession: () => void,
+): void {
   // A logout on Linux. Electron's own listener, which is registered by now, would quit, and a quit waits for requests.
-  onTerminated(() => end.session());
+  onTerminated(endSession);
   // The app may have no other window: it was started hidden, or its page has crashed.
   if (platform === 'win32')
-    new electron.BaseWindow({ show: false, skipTaskbar: true }).on('session-end', end.session);
+    new electron.BaseWindow({ show: false, skipTaskbar: true }).on('session-end', endSession);
 }

@@ -30,13 +30,13 @@ export function createJsonFile(path: string) {
 const schema = z.object({
   /** Where to keep API keys; without a keychain they are always in the file. */
   keysIn: z.enum(['keychain', 'file']).default('keychain'),
-  /** Keeps the system awake while requests run. */
-  keepsAwake: z.boolean().default(false),
   looksForUpdates: z.boolean().default(true),
   /** The machine was drained because the system went to sleep, not by its owner. */
   isDrainedForSleep: z.boolean().default(false),
   /** The owner was told that closing the window leaves the gateway running. */
   isTrayExplained: z.boolean().default(false),
+  /** Only in the file: the window is drawn with the GPU. */
+  drawsOnGpu: z.boolean().default(false),
 });
 
 /** What the owner has chosen in the menu; the headless gateway does not read it. */

@@ -1,19 +1,14 @@
 import type { AgentView } from '#shared/agent.ts';
 import { type Condition, verdictText } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { LiveDelta, LiveEvent, LiveSnapshot } from '#shared/live.ts';
+import type { LiveSnapshot } from '#shared/live.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 
 /** The owner's mode of this machine; null while the agent is switched off. */
 export type MachineMode = AgentView['owner']['mode'] | null;
 
-/** The part of the live state that the tray shows. */
-export type TrayFacts = Pick<
-  LiveSnapshot,
-  'status' | 'inFlight' | 'judgement' | 'app' | 'providers'
-> & {
-  readonly machine: MachineMode;
-};
+/** The live state, and what the owner has chosen for this machine. */
+export type TrayFacts = Omit<LiveSnapshot, 'kind' | 'requests'> & { readonly machine: MachineMode };
 
 /**
  * The icon. `closed`: the owner's own GPUs serve; `fallback`: another upstream serves, which may cost money; `broken`:
@@ -23,46 +18,18 @@ export const TRAY_SHAPES = ['closed', 'fallback', 'broken', 'paused', 'off'] as 
 
 export type TrayShape = (typeof TRAY_SHAPES)[number];
 
-export interface Serving {
-  readonly shape: TrayShape;
-  readonly line: string;
-  readonly inFlight: number;
-}
-
-/** Windows truncates tooltips at 127 characters, even within a word. */
-const LINE_MAX = 110;
-
-/** Applies a delta, which omits what did not change. */
-export function foldFacts(
-  facts: Omit<TrayFacts, 'machine'>,
-  event: LiveEvent,
-  machine: MachineMode,
-): TrayFacts {
-  const changed: LiveDelta | LiveSnapshot = event;
-  return {
-    status: changed.status ?? facts.status,
-    inFlight: changed.inFlight ?? facts.inFlight,
-    judgement: changed.judgement ?? facts.judgement,
-    app: changed.app ?? facts.app,
-    providers: changed.providers ?? facts.providers,
-    machine,
-  };
-}
-
-export const runningRequests = ({ inFlight }: Pick<TrayFacts, 'inFlight'>): number =>
-  Object.values(inFlight).reduce((sum, count) => sum + count, 0);
+/** Windows truncates tooltips at 127 characters, even within a word; the product and a count stand around it. */
+const LINE_MAX = 90;
 
 /** How the owner's mode keeps this machine from serving; null if it serves. */
 export const haltedBy = ({ machine }: Pick<TrayFacts, 'machine'>): string | null =>
   machine === null || machine === 'on' ? null : HALTED[machine];
 
 /** Shape and text come from the same branch, so that they cannot contradict each other. */
-export function describeServing(facts: TrayFacts): Serving {
-  const running = runningRequests(facts);
-  const inFlightText = running > 0 ? ` · ${running} in flight` : '';
+export function describeServing(facts: TrayFacts) {
   const [shape, text] = wordsFor(facts);
-  const line = shorten(text, LINE_MAX - inFlightText.length) + inFlightText;
-  return { shape, line, inFlight: running };
+  const inFlight = Object.values(facts.inFlight).reduce((sum, count) => sum + count, 0);
+  return { shape, line: shorten(text, LINE_MAX), inFlight };
 }
 
 /** The gateway's verdict in words. */
@@ -109,11 +76,6 @@ const HALTED = {
   draining: 'this machine is draining',
   leaving: 'this machine is leaving its gateway',
 } as const;
-
-/** Whatever its health. */
-export function isConfigured(id: UpstreamId, { judgement }: TrayFacts): boolean {
-  return judgement.conditions[id].kind !== 'missing';
-}
 
 export function displayName({ id, label }: UpstreamReport): string {
   return shorten(label.trim() === '' ? id : label.trim(), 40);

@@ -2,61 +2,49 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type * as Electron from 'electron';
-import { visible } from '#shared/visible.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { TrayView } from './menus.ts';
+import type { ShellDeps } from './system.ts';
 import type { TrayShape } from './tray-state.ts';
 
-interface TrayDeps {
-  readonly electron: Pick<typeof Electron, 'Tray' | 'Menu'>;
-  readonly platform: NodeJS.Platform;
-  readonly iconsDirectory: string;
+type TrayDeps = Pick<ShellDeps, 'electron' | 'platform' | 'clock' | 'iconsDirectory'> & {
   readonly openWindow: () => void;
-}
+};
+
+/** On Linux each change of a tooltip lays out the whole menu again. */
+const TOOLTIP_PAUSE_MS = 1000;
 
 /** The caller must keep a reference: a garbage-collected Tray disappears. */
 export function createTray(deps: TrayDeps, first: TrayView) {
   const { Tray, Menu } = deps.electron;
   let shown = first;
   let tray = make();
-  let isMenuOpen = false;
+  let cancelTooltip: (() => void) | null = null;
 
   function make(): Electron.Tray {
     const made = new Tray(iconPath(deps, shown.shape));
-    // On Windows a left click does nothing by default; elsewhere it opens the menu or never arrives.
-    if (deps.platform === 'win32') made.on('click', deps.openWindow);
+    // On macOS a left click opens the menu.
+    if (deps.platform !== 'darwin') made.on('click', deps.openWindow);
     return made;
   }
 
   function put(view: TrayView): void {
     shown = view;
-    const menu = Menu.buildFromTemplate(view.items);
-    if (deps.platform !== 'linux') watch(menu);
-    tray.setToolTip(`Inglenook: ${visible(view.line)}`);
-    tray.setContextMenu(menu);
-  }
-
-  // On macOS and Windows replacing an open menu closes it under the pointer. On Linux an open menu is updated in place,
-  // and its closing is not always reported.
-  function watch(menu: Electron.Menu): void {
-    menu.on('menu-will-show', () => {
-      isMenuOpen = true;
-    });
-    menu.on('menu-will-close', () => {
-      isMenuOpen = false;
-      // After the event: the click on the item that closed the menu has not been delivered yet.
-      setImmediate(put, shown);
-    });
+    tray.setToolTip(view.tooltip);
+    tray.setContextMenu(Menu.buildFromTemplate(view.items));
   }
 
   put(first);
   return {
-    /** Does nothing if this view is already shown. */
     show(view: TrayView) {
-      if (keyOf(shown) === keyOf(view)) return;
-      if (shown.shape !== view.shape) tray.setImage(iconPath(deps, view.shape));
-      if (isMenuOpen) shown = view;
-      else put(view);
+      const before = shown;
+      shown = view;
+      if (before.shape !== view.shape) tray.setImage(iconPath(deps, view.shape));
+      if (itemsOf(before) !== itemsOf(view)) return put(view);
+      if (before.tooltip === view.tooltip) return;
+      cancelTooltip ??= deps.clock.after(TOOLTIP_PAUSE_MS, () => {
+        cancelTooltip = null;
+        tray.setToolTip(shown.tooltip);
+      });
     },
     /** Shows this view even if it is unchanged: a clicked checkbox has toggled itself. */
     restore: put,
@@ -65,27 +53,19 @@ export function createTray(deps: TrayDeps, first: TrayView) {
       tray = make();
       put(shown);
     },
-    remove: () => tray.destroy(),
+    remove() {
+      cancelTooltip?.();
+      tray.destroy();
+    },
   };
 }
 
-/** What can be seen of a view; what its items do is no part of it. */
-const keyOf = (view: TrayView): string => JSON.stringify(view);
+/** What can be seen of a menu; what its items do is no part of it. */
+const itemsOf = (view: TrayView): string => JSON.stringify(view.items);
 
 /** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels. */
 function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): string {
   return join(iconsDirectory, platform === 'darwin' ? `${shape}Template.png` : `${shape}.png`);
-}
-
-/** Whether the desktop shows tray icons, about which Electron's Tray says nothing. */
-export type TrayPanel = () => Promise<boolean>;
-
-interface TrayKeeperDeps {
-  readonly panel: TrayPanel;
-  readonly clock: Clock;
-  readonly renew: () => void;
-  /** There is no icon, and none is expected to appear. */
-  readonly onNone: () => void;
 }
 
 /** Between checks after the start: at login the panel may appear half a minute after the app. */
@@ -93,16 +73,20 @@ const PAUSES_MS = [1000, 2000, 4000, 8000, 16_000] as const;
 
 /**
  * Chromium looks for a panel only when the icon is created (status_icon_linux_dbus.cc): one that starts later would
- * not show it until the app restarts.
+ * not show it until the app restarts. `onNone`: there is no icon, and none is expected to appear.
  */
-export function keepTray({ panel, clock, renew, onNone }: TrayKeeperDeps) {
-  let isThere = panel();
+export function keepTray(
+  { hasTrayPanel, clock }: Pick<ShellDeps, 'hasTrayPanel' | 'clock'>,
+  renew: () => void,
+  onNone: () => void,
+) {
+  let isThere = hasTrayPanel();
   let isStopped = false;
   let cancel = () => {};
 
   async function isShown(): Promise<boolean> {
     const wasThere = await isThere;
-    isThere = panel();
+    isThere = hasTrayPanel();
     if (!wasThere && (await isThere) && !isStopped) renew();
     return isThere;
   }
@@ -148,7 +132,7 @@ const QUESTIONS = [
 export function createTrayPanel(
   platform: NodeJS.Platform,
   run: RunCommand = runCommand,
-): TrayPanel {
+): ShellDeps['hasTrayPanel'] {
   if (platform !== 'linux') return () => Promise.resolve(true);
   return async () => {
     for (const [to, path, method, ...words] of QUESTIONS) {

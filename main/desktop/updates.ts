@@ -26,8 +26,6 @@ interface UpdateDeps extends UpdateSource {
   readonly isAutomatic: () => boolean;
   /** Stops the gateway, which waits for running requests; then the installer takes over. */
   readonly end: () => Promise<void>;
-  /** The installer failed after the gateway had stopped. */
-  readonly startAgain: (why: string) => void;
   readonly changed: () => void;
 }
 
@@ -37,15 +35,15 @@ const CHECK_EVERY_MS = 24 * 3_600_000;
 export type Updates = ReturnType<typeof createUpdates>;
 
 /** Checks for newer versions; nothing is downloaded or installed without the owner's click. */
-export function createUpdates(deps: UpdateDeps) {
-  /** What the menu offers; nothing can be clicked while a step runs. */
-  let offered: { readonly words: string; readonly click: (() => void) | null };
-  let cancel = deps.clock.after(FIRST_CHECK_MS, checkDaily);
+export function createUpdates({ means, load, clock, ...shell }: UpdateDeps) {
   const look = () => run('Checking for updates…', check);
+  let cancel = clock.after(FIRST_CHECK_MS, checkDaily);
+  /** What the menu offers; nothing can be clicked while a step runs. */
+  let offered: readonly [words: string, click?: () => void] = ['Check for updates', look];
 
-  function offer(words: string, click: (() => void) | null = null): void {
-    offered = { words, click };
-    deps.changed();
+  function offer(...next: typeof offered): void {
+    offered = next;
+    shell.changed();
   }
 
   function run(words: string, step: () => Promise<void>): void {
@@ -56,37 +54,38 @@ export function createUpdates(deps: UpdateDeps) {
   }
 
   async function check(): Promise<void> {
-    const updater = await deps.load();
+    const updater = await load();
     // Never on quit either: the end of the session would interrupt the installer.
     Object.assign(updater, { autoDownload: false, autoInstallOnAppQuit: false });
     const found = await updater.checkForUpdates();
     const version = found?.isUpdateAvailable === true ? found.updateInfo.version : null;
     if (version === null) offer('Check for updates (this is the newest version)', look);
-    else if (deps.means === 'tell')
+    else if (means === 'tell')
       offer(`Version ${version} is available: install it as you installed this one`);
-    else offer(`Download version ${version}`, () => download(updater, version));
-  }
+    else
+      offer(`Download version ${version}`, () => run(`Downloading version ${version}…`, download));
 
-  function download(updater: AppUpdater, version: string): void {
-    run(`Downloading version ${version}…`, async () => {
+    async function download(): Promise<void> {
       await updater.downloadUpdate();
-      offer(`Restart into version ${version}`, () => install(updater, version));
-    });
-  }
+      offer(`Restart into version ${version}`, () => run('Restarting…', install));
+    }
 
-  function install(updater: AppUpdater, version: string): void {
-    run(`Restarting into version ${version}…`, async () => {
-      await deps.end();
-      updater.once('error', (error) => deps.startAgain(messageOf(error)));
+    async function install(): Promise<void> {
+      await shell.end();
+      // The gateway has stopped, so an installer that fails is a crash, after which the app starts again.
+      updater.once('error', (error) =>
+        queueMicrotask(() => {
+          throw error;
+        }),
+      );
       updater.quitAndInstall(false, true);
-    });
+    }
   }
 
   function checkDaily(): void {
-    cancel = deps.clock.after(CHECK_EVERY_MS, checkDaily);
-    if (deps.isAutomatic() && offered.click === look) look();
+    cancel = clock.after(CHECK_EVERY_MS, checkDaily);
+    if (shell.isAutomatic() && offered[1] === look) look();
   }
 
-  offered = { words: 'Check for updates', click: look };
   return { offered: () => offered, stop: () => cancel() };
 }

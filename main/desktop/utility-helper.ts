@@ -8,7 +8,7 @@ import type { StartTool, ToolEnd } from '../agent/telemetry/tool-process.ts';
 export function createUtilityHelper(
   utilityProcess: Pick<typeof Electron.utilityProcess, 'fork'>,
   env: Record<string, string>,
-  killProcess: (pid: number, signal: 'SIGKILL') => void,
+  killProcess: (pid: number, signal: 'SIGKILL') => unknown = process.kill.bind(process),
 ): StartTool {
   return (file, args, onData) => {
     const child = utilityProcess.fork(file, [...args], { env, stdio: 'ignore' });

@@ -3,22 +3,17 @@ import type * as Electron from 'electron';
 import type { UpstreamId } from '#shared/ids.ts';
 import { codeOf, messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import type { Preferences } from './preferences.ts';
+import type { ShellDeps } from './system.ts';
 
-interface WindowDeps {
-  readonly electron: Pick<typeof Electron, 'app' | 'BrowserWindow' | 'Menu' | 'dialog' | 'screen'>;
-  readonly platform: NodeJS.Platform;
-  readonly iconsDirectory: string;
+interface WindowDeps extends ShellDeps {
   readonly ownOrigin: string;
+  /** Opens the page with control, once. */
   readonly controlLink: () => string;
-  /**
-   * Whether a hidden window could be opened again. Null: nothing runs behind the window, so closing really closes it.
-   */
-  readonly canHide: (() => Promise<boolean>) | null;
-  readonly preferences: Preferences;
+  /** Whether a hidden window could be opened again. */
+  readonly canHide: () => Promise<boolean>;
   readonly log: Log;
-  /** Called when the page has crashed too often to be opened again. */
-  readonly onGone: () => void;
+  /** The page has crashed, and its window is closed. */
+  readonly onCrash: () => void;
 }
 
 /** A view of the page, by its route. */
@@ -27,69 +22,56 @@ export type WindowView =
 
 export type MainWindow = ReturnType<typeof createMainWindow>;
 
-/** A page that crashes right after each reopening must not keep the machine busy. */
-const MAX_REOPENINGS = 2;
-const REOPENINGS_WINDOW_MS = 60_000;
-
 /** The window shows the gateway's page, with its own control session. */
 export function createMainWindow(deps: WindowDeps) {
-  const { app, BrowserWindow, dialog, Menu, screen } = deps.electron;
-  const { ownOrigin, canHide, log } = deps;
+  const { app, BrowserWindow, dialog, screen } = deps.electron;
+  const { ownOrigin, canHide, log, preferences } = deps;
   let current: Electron.BrowserWindow | null = null;
-  let isHiddenByUser = false;
-  let reopenedAt: readonly number[] = [];
 
-  const alive = () => (current === null || current.isDestroyed() ? null : current);
+  const alive = () => (current?.isDestroyed() === false ? current : null);
+
+  // Systems move what they show to another screen, but not what is hidden.
+  screen.on('display-removed', () => {
+    if (alive()?.isVisible() === false) current?.center();
+  });
 
   function createWindow(view: WindowView | null, isOffered = false): Electron.BrowserWindow {
     const window = new BrowserWindow(windowOptions(deps.iconsDirectory));
     current = window;
-    isHiddenByUser = false;
     guardContents(window.webContents, ownOrigin);
+    offerContextMenu(window, deps.electron.Menu);
     window.once('ready-to-show', () => {
       if (isOffered && !window.isVisible()) window.minimize();
       else window.show();
     });
-    followDock(window, app.dock);
-    offerContextMenu(window, Menu);
+    // A tray app without a window is not shown in the dock.
+    window.on('show', () => void app.dock?.show());
+    window.on('hide', () => app.dock?.hide());
+    window.on('closed', () => app.dock?.hide());
     window.on('close', (event) => {
-      if (canHide === null) return;
       event.preventDefault();
       void canHide().then((can) => hideOrMinimize(window, can));
     });
-    // A crashed page stays blank, so a new window replaces it.
+    // A crashed page stays blank.
     window.webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
       if (reason === 'clean-exit') return;
       log('error', 'page_gone', { reason, exitCode });
-      replace(window);
+      window.destroy();
+      deps.onCrash();
     });
     window.loadURL(deps.controlLink()).then(
-      () => (view === null ? undefined : goTo(window, ownOrigin, view)),
+      () => goTo(window, ownOrigin, view),
       (error: unknown) => reportFailedLoad(dialog, window, error),
     );
     return window;
   }
 
-  function replace(window: Electron.BrowserWindow): void {
-    const wasMinimized = window.isMinimized();
-    const now = performance.now();
-    reopenedAt = reopenedAt.filter((at) => now - at < REOPENINGS_WINDOW_MS);
-    window.destroy();
-    if (reopenedAt.length >= MAX_REOPENINGS) return deps.onGone();
-    reopenedAt = [...reopenedAt, now];
-    // A hidden window is replaced only when the user opens it, so that none appears unasked.
-    if (wasMinimized) createWindow(null, true);
-    else if (!isHiddenByUser) bringToFront();
-  }
-
   async function hideOrMinimize(window: Electron.BrowserWindow, can: boolean): Promise<void> {
-    if (window.isDestroyed()) return;
-    if (!deps.preferences.current().isTrayExplained) {
-      deps.preferences.change({ isTrayExplained: true });
-      await showBox(dialog, window, can ? TRAY_BOX : NO_TRAY_BOX);
+    if (!preferences.current().isTrayExplained) {
+      preferences.change({ isTrayExplained: true });
+      await showBox(dialog, window, KEEPS_RUNNING);
     }
     if (window.isDestroyed()) return;
-    isHiddenByUser = can;
     if (can) window.hide();
     else window.minimize();
   }
@@ -97,10 +79,8 @@ export function createMainWindow(deps: WindowDeps) {
   function bringToFront(view: WindowView | null = null): Electron.BrowserWindow {
     const window = alive();
     if (window === null) return createWindow(view);
-    if (view !== null) goTo(window, ownOrigin, view);
+    goTo(window, ownOrigin, view);
     if (window.isMinimized()) window.restore();
-    if (!window.isVisible() && !isReachable(window.getBounds(), screen)) window.center();
-    isHiddenByUser = false;
     window.show();
     window.focus();
     // On macOS a click on the tray does not activate the app.
@@ -119,30 +99,6 @@ export function createMainWindow(deps: WindowDeps) {
   };
 }
 
-/** How much of a title bar must be visible to be dragged, in pixels. */
-const GRIP = { width: 120, height: 32 };
-
-/** False if the screen of a hidden window was unplugged. */
-export function isReachable(
-  bounds: Electron.Rectangle,
-  screen: Pick<Electron.Screen, 'getDisplayMatching'>,
-): boolean {
-  const { workArea } = screen.getDisplayMatching(bounds);
-  const left = Math.max(bounds.x, workArea.x);
-  const right = Math.min(bounds.x + bounds.width, workArea.x + workArea.width);
-  const bottom = bounds.y + GRIP.height;
-  return (
-    right - left >= GRIP.width && bounds.y >= workArea.y && bottom <= workArea.y + workArea.height
-  );
-}
-
-/** A tray app without a window is not shown in the dock. */
-function followDock(window: Electron.BrowserWindow, dock: Electron.App['dock']): void {
-  window.on('show', () => void dock?.show());
-  window.on('hide', () => dock?.hide());
-  window.on('closed', () => dock?.hide());
-}
-
 /** For a right click in the page, for which Electron has no default menu. */
 function offerContextMenu(
   { webContents }: Electron.BrowserWindow,
@@ -154,12 +110,7 @@ function offerContextMenu(
   });
 }
 
-const EDIT_ITEMS: Electron.MenuItemConstructorOptions[] = [
-  { role: 'cut' },
-  { role: 'copy' },
-  { role: 'paste' },
-  { role: 'selectAll' },
-];
+const EDIT_ITEMS = (['cut', 'copy', 'paste', 'selectAll'] as const).map((role) => ({ role }));
 
 export interface Box {
   readonly type: 'error' | 'info';
@@ -167,13 +118,8 @@ export interface Box {
   readonly detail: string;
 }
 
-async function showBox(
-  dialog: Electron.Dialog,
-  window: Electron.BrowserWindow,
-  box: Box,
-): Promise<void> {
-  await dialog.showMessageBox(window, { ...box, buttons: ['OK'] });
-}
+const showBox = (dialog: Electron.Dialog, window: Electron.BrowserWindow, box: Box) =>
+  dialog.showMessageBox(window, { ...box, buttons: ['OK'] });
 
 async function reportFailedLoad(
   dialog: Electron.Dialog,
@@ -192,21 +138,16 @@ async function reportFailedLoad(
 }
 
 /** Changes only the fragment of the current page, so the session stays. */
-function goTo(window: Electron.BrowserWindow, ownOrigin: string, view: WindowView): void {
-  if (!window.isDestroyed()) window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
+function goTo(window: Electron.BrowserWindow, ownOrigin: string, view: WindowView | null): void {
+  if (view === null || window.isDestroyed()) return;
+  window.loadURL(`${ownOrigin}/#/${view}`).catch(() => undefined);
 }
 
-const TRAY_BOX: Box = {
-  type: 'info',
-  message: 'Inglenook keeps running in the tray',
-  detail: 'Apps can keep using it. To open this window again or to quit, use the icon in the tray.',
-};
-
-const NO_TRAY_BOX: Box = {
+const KEEPS_RUNNING: Box = {
   type: 'info',
   message: 'Inglenook keeps running',
   detail:
-    'Apps can keep using it. This desktop shows no tray icon, so the window is only minimised. To quit, use the menu "Gateway".',
+    'Apps can keep using it. To open this window again or to quit, use the icon in the tray; on a desktop that shows none, the window is only minimised.',
 };
 
 const windowOptions = (iconsDirectory: string): Electron.BrowserWindowConstructorOptions => ({
@@ -220,14 +161,9 @@ const windowOptions = (iconsDirectory: string): Electron.BrowserWindowConstructo
   minWidth: 420,
   minHeight: 400,
   show: false,
+  // Everything else is Electron's default, which isolates the page.
   webPreferences: {
     sandbox: true,
-    contextIsolation: true,
-    nodeIntegration: false,
-    webSecurity: true,
-    allowRunningInsecureContent: false,
-    webviewTag: false,
-    navigateOnDragDrop: false,
     // Chromium would fetch dictionaries from a third party.
     spellcheck: false,
   },

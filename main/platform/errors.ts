@@ -25,3 +25,9 @@ export function isExhausted(error: unknown): boolean {
   if (code === 'EBUSY') return (error as NodeJS.ErrnoException).syscall === 'getaddrinfo';
   return EXHAUSTED.has(code);
 }
+
+/** For EHOSTUNREACH, which is also what macOS answers an app that it lets nowhere in the local network. */
+export const LOCAL_NETWORK_HINT =
+  process.platform === 'darwin'
+    ? '; if others reach it, allow Inglenook in System Settings > Privacy & Security > Local Network'
+    : '';

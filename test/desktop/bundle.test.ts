@@ -1,42 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { build } from 'vite';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-// Just enough of Electron for the bundle to load in plain Node and find that it is not the first.
-const ELECTRON = `
-const said = [];
-const quiet = new Proxy(function () {}, { get: () => quiet, apply: () => quiet, construct: () => quiet });
-export const app = {
-  commandLine: { hasSwitch: () => false },
-  on: () => app,
-  setAppUserModelId: (id) => said.push(['setAppUserModelId', id]),
-  setPath: (name, path) => said.push(['setPath', name, path]),
-  enableSandbox: () => said.push(['enableSandbox']),
-  requestSingleInstanceLock: () => { said.push(['lock']); return false; },
-  quit: () => { said.push(['quit']); console.log(JSON.stringify(said)); },
-};
-export { quiet as powerMonitor, quiet as safeStorage, quiet as utilityProcess };
-`;
-const HOOK = `
-import { registerHooks } from 'node:module';
-const stub = 'data:text/javascript,' + encodeURIComponent(${JSON.stringify(ELECTRON)});
-registerHooks({
-  resolve: (name, context, next) =>
-    name === 'electron' ? { url: stub, shortCircuit: true } : next(name, context),
-});
-`;
-
 describe('the bundle', () => {
   // Inside the repository, because the native package that stays outside the bundle is found from there.
   const cache = join(ROOT, '.cache');
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'bundle-'));
-  const dataDir = mkdtempSync(join(tmpdir(), 'inglenook-bundle-'));
   beforeAll(async () => {
     await build({
       configFile: join(ROOT, 'main/desktop/vite.config.ts'),
@@ -45,25 +19,7 @@ describe('the bundle', () => {
     });
   });
   afterAll(() => {
-    for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true });
-  });
-
-  test('the bundle loads in Node 24 and keeps its own data alongside the gateway data', () => {
-    const hook = join(dataDir, 'hook.mjs');
-    writeFileSync(hook, HOOK);
-    const done = spawnSync(
-      process.execPath,
-      ['--import', `file://${hook}`, join(folder, 'electron.js')],
-      { env: { ...process.env, INGLENOOK_DATA_DIR: dataDir }, encoding: 'utf8' },
-    );
-    expect(done.stderr).toBe('');
-    expect(JSON.parse(done.stdout)).toEqual([
-      ['setPath', 'userData', join(dataDir, 'desktop')],
-      ['enableSandbox'],
-      ['setAppUserModelId', 'io.github.inglenook'],
-      ['lock'],
-      ['quit'],
-    ]);
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test('no file of the bundle imports from node:http, for which Node would load undici at each start', () => {

@@ -6,10 +6,10 @@ import { memoryFile, settle, startDesktop } from './harness.ts';
 const MINUTE_MS = 60_000;
 
 /** A file that remembers `count` crashes of the last minute. */
-function crashesOf(count: number, isTold = true) {
+function crashesOf(count: number) {
   const now = createManualClock().now();
   const times = Array.from({ length: count }, (_, index) => now - index * 1000);
-  return memoryFile({ times: times.toReversed(), last: 'Error: no\n    at x', isTold });
+  return memoryFile({ times: times.toReversed(), untold: 'Error: no\n    at x' });
 }
 
 describe('uncaught errors', () => {
@@ -20,8 +20,7 @@ describe('uncaught errors', () => {
     crash(new Error('out of luck'));
     expect(app.calls.slice(-2)).toEqual(['relaunch', 'exit 1']);
     expect(crashes.now()).toMatchObject({
-      isTold: false,
-      last: expect.stringContaining('crashes'),
+      untold: expect.stringContaining('crashes'),
     });
     expect(host.calls).toEqual(['start']);
   });
@@ -51,7 +50,7 @@ describe('uncaught errors', () => {
   });
 
   test('an uncaught error is reported once, with its message, and is in the log', async () => {
-    const crashes = crashesOf(1, false);
+    const crashes = crashesOf(1);
     const first = await startDesktop({ crashes });
     expect(first.notifications[0]?.options.body).toContain('Error: no');
     expect(first.logged).toContain('crashed');
@@ -67,9 +66,7 @@ describe('starts after crashes', () => {
       crashes: crashesOf(3),
       clock,
       isHeldUp: true,
-      prepare: (fake) => {
-        fake.isOwnerAway = true;
-      },
+      prepare: ({ seen }) => void (seen.isOwnerAway = true),
     });
     await settle();
     expect(desktop.hostsMade()).toBe(0);
@@ -79,7 +76,7 @@ describe('starts after crashes', () => {
     expect(desktop.hostsMade()).toBe(1);
     const started = {
       crashes: crashesOf(3),
-      prepare: ({ clicks }: FakeElectron) => void clicks.push(0),
+      prepare: ({ seen }: FakeElectron) => void seen.clicks.push(0),
     };
     expect((await startDesktop(started)).hostsMade()).toBe(1);
   });
@@ -89,28 +86,5 @@ describe('starts after crashes', () => {
     const clock = createManualClock();
     clock.advance(11 * MINUTE_MS);
     expect((await startDesktop({ crashes: crashesOf(3), clock })).boxes).toEqual([]);
-  });
-});
-
-describe('crashes of the page', () => {
-  const CRASHED = { reason: 'oom', exitCode: 9 };
-
-  test('a page that keeps crashing is given up, and the browser offered', async () => {
-    const { window, windows, notifications, openedOutside, logged } = await startDesktop();
-    for (let count = 0; count < 3; count++) {
-      window().webContents.emit('render-process-gone', {}, CRASHED);
-    }
-    expect(windows).toHaveLength(3);
-    expect(notifications[0]?.options.title).toBe('The app window keeps crashing');
-    notifications[0]?.emit('click');
-    await settle();
-    expect(openedOutside).toHaveLength(1);
-    expect(logged.filter((event) => event === 'page_gone')).toHaveLength(3);
-  });
-
-  test('a page that has ended well is no crash', async () => {
-    const { window, windows } = await startDesktop();
-    window().webContents.emit('render-process-gone', {}, { reason: 'clean-exit', exitCode: 0 });
-    expect(windows).toHaveLength(1);
   });
 });

@@ -1,13 +1,8 @@
 import { EventEmitter } from 'node:events';
-import type {
-  BaseWindowConstructorOptions,
-  BrowserWindowConstructorOptions,
-  MenuItemConstructorOptions,
-  MessageBoxOptions,
-  NotificationConstructorOptions,
-  Rectangle,
-} from 'electron';
 import type * as Electron from 'electron';
+
+// A stand-in for the parts of Electron that the shell uses, with the rules of the real ones that a mistake would break.
+// It remembers what was done to it.
 
 type CheckHandler = (contents: unknown, permission: string, origin: string) => boolean;
 type RequestHandler = (
@@ -30,9 +25,9 @@ export class FakeEvent {
 }
 
 export class FakeNotification extends EventEmitter {
-  readonly options: NotificationConstructorOptions;
+  readonly options: Electron.NotificationConstructorOptions;
   isShown = false;
-  constructor(options: NotificationConstructorOptions) {
+  constructor(options: Electron.NotificationConstructorOptions) {
     super();
     this.options = options;
   }
@@ -50,35 +45,23 @@ class FakePower extends EventEmitter {
   }
 }
 
-type LoginItemSettings = Electron.Settings;
-
 class FakeApp extends EventEmitter {
+  readonly platform: NodeJS.Platform;
+  isPackaged = true;
+  isReady = false;
+  isFirst = true;
+  constructor(platform: NodeJS.Platform) {
+    super();
+    this.platform = platform;
+  }
   loginItem: Partial<Electron.LoginItemSettings> = {};
-  dockShown = true;
-  readonly dock = {
-    show: () => {
-      this.dockShown = true;
-      return Promise.resolve();
-    },
-    hide: () => {
-      this.dockShown = false;
-    },
-  };
-  /** The version in the About panel, and how often it was shown. */
-  readonly about = { version: '', shown: 0 };
-  userModelId = '';
-  setAppUserModelId(id: string): void {
-    this.userModelId = id;
-  }
-  setAboutPanelOptions({ applicationVersion }: { applicationVersion?: string }): void {
-    this.about.version = applicationVersion ?? '';
-  }
-  showAboutPanel(): void {
-    this.about.shown++;
-  }
+  /** What the system runs at login: the path is that of the running program if none is given. */
+  loginCommand: readonly string[] | null = null;
+  loginItemReads = 0;
   getLoginItemSettings(): Electron.LoginItemSettings {
+    this.loginItemReads++;
     return {
-      openAtLogin: false,
+      openAtLogin: this.loginCommand !== null,
       wasOpenedAtLogin: false,
       status: 'not-registered',
       executableWillLaunchAtLogin: true,
@@ -86,13 +69,23 @@ class FakeApp extends EventEmitter {
       ...this.loginItem,
     };
   }
-  /** What it is started with at login. */
-  loginArgs: readonly string[] = [];
-  setLoginItemSettings({ openAtLogin = false, args = [] }: LoginItemSettings): void {
-    this.loginArgs = args;
-    this.loginItem = { ...this.loginItem, openAtLogin };
+  setLoginItemSettings({ openAtLogin = false, path, args = [] }: Electron.Settings): void {
+    const program = path ?? (this.isPackaged ? 'inglenook' : 'electron');
+    this.loginCommand = openAtLogin ? [program, ...args] : null;
   }
-  isFirst = true;
+  dockShown = true;
+  readonly dock = {
+    show: () => Promise.resolve(void (this.dockShown = true)),
+    hide: () => void (this.dockShown = false),
+  };
+  userModelId = '';
+  setAppUserModelId(id: string): void {
+    this.userModelId = id;
+  }
+  readonly paths: Record<string, string> = {};
+  setPath(name: string, path: string): void {
+    this.paths[name] = path;
+  }
   readonly switches = new Set<string>();
   readonly commandLine = { hasSwitch: (name: string): boolean => this.switches.has(name) };
   /** What was asked of the app, in order. */
@@ -102,11 +95,20 @@ class FakeApp extends EventEmitter {
     return this.isFirst;
   }
   enableSandbox(): void {
-    this.calls.push('sandbox');
+    this.beforeReady('sandbox');
   }
-  whenReady(): Promise<void> {
+  disableHardwareAcceleration(): void {
+    this.beforeReady('no GPU');
+  }
+  /** Both throw once the app is ready. */
+  beforeReady(call: string): void {
+    if (this.isReady) throw new Error(`${call}: the app is ready`);
+    this.calls.push(call);
+  }
+  async whenReady(): Promise<void> {
+    await Promise.resolve();
+    this.isReady = true;
     this.calls.push('ready');
-    return Promise.resolve();
   }
   /** As Electron: asks `before-quit` first. */
   quit(): void {
@@ -122,8 +124,8 @@ class FakeApp extends EventEmitter {
   focus(): void {
     this.focused++;
   }
-  relaunch({ args = [], execPath }: { args?: string[]; execPath?: string } = {}): void {
-    this.calls.push(['relaunch', ...(execPath === undefined ? [] : [execPath]), ...args].join(' '));
+  relaunch({ args = [] }: { args?: string[] } = {}): void {
+    this.calls.push(['relaunch', ...args].join(' '));
   }
 }
 
@@ -132,12 +134,8 @@ class FakeContents extends EventEmitter {
   request: RequestHandler = (_contents, _permission, callback) => callback(true);
   openHandler: () => { action: 'allow' | 'deny' } = () => ({ action: 'allow' });
   readonly session = {
-    setPermissionCheckHandler: (handler: CheckHandler) => {
-      this.check = handler;
-    },
-    setPermissionRequestHandler: (handler: RequestHandler) => {
-      this.request = handler;
-    },
+    setPermissionCheckHandler: (handler: CheckHandler) => void (this.check = handler),
+    setPermissionRequestHandler: (handler: RequestHandler) => void (this.request = handler),
   };
   setWindowOpenHandler(handler: () => { action: 'deny' }): void {
     this.openHandler = handler;
@@ -145,14 +143,14 @@ class FakeContents extends EventEmitter {
 }
 
 export class FakeWindow extends EventEmitter {
-  readonly options: BrowserWindowConstructorOptions;
+  readonly options: Electron.BrowserWindowConstructorOptions;
   readonly webContents = new FakeContents();
   readonly loaded: string[] = [];
-  bounds: Rectangle = { x: 100, y: 80, width: 1180, height: 800 };
   state: 'hidden' | 'shown' | 'minimized' | 'destroyed' = 'hidden';
   focused = 0;
+  centered = 0;
   loadError: Error | null = null;
-  constructor(options: BrowserWindowConstructorOptions) {
+  constructor(options: Electron.BrowserWindowConstructorOptions) {
     super();
     this.options = options;
   }
@@ -164,18 +162,15 @@ export class FakeWindow extends EventEmitter {
     this.state = 'shown';
     this.emit('show');
   }
-  getBounds(): Rectangle {
-    return this.bounds;
-  }
-  center(): void {
-    this.bounds = { ...this.bounds, x: 300, y: 100 };
-  }
   hide(): void {
     this.state = 'hidden';
     this.emit('hide');
   }
   focus(): void {
     this.focused++;
+  }
+  center(): void {
+    this.centered++;
   }
   minimize(): void {
     this.state = 'minimized';
@@ -205,18 +200,9 @@ export class FakeWindow extends EventEmitter {
   }
 }
 
-/** A window without a page. */
-export class FakeSessionWindow extends EventEmitter {
-  readonly options: BaseWindowConstructorOptions;
-  constructor(options: BaseWindowConstructorOptions) {
-    super();
-    this.options = options;
-  }
-}
-
-export class FakeMenu extends EventEmitter {
-  readonly items: readonly MenuItemConstructorOptions[];
-  constructor(items: readonly MenuItemConstructorOptions[]) {
+class FakeMenu extends EventEmitter {
+  readonly items: readonly Electron.MenuItemConstructorOptions[];
+  constructor(items: readonly Electron.MenuItemConstructorOptions[]) {
     super();
     this.items = items;
   }
@@ -225,7 +211,10 @@ export class FakeMenu extends EventEmitter {
   popup(): void {
     this.isOpened = true;
   }
-  item(label: string): MenuItemConstructorOptions {
+  get labels(): readonly string[] {
+    return this.items.map(({ label, role, type }) => label ?? role ?? type ?? '');
+  }
+  item(label: string): Electron.MenuItemConstructorOptions {
     const found = this.items.find((entry) => entry.label?.startsWith(label) === true);
     if (found === undefined) throw new Error(`no menu item "${label}"`);
     return found;
@@ -236,7 +225,7 @@ export class FakeMenu extends EventEmitter {
   }
 }
 
-export class FakeTray extends EventEmitter {
+class FakeTray extends EventEmitter {
   readonly images: string[];
   readonly tooltips: string[] = [];
   readonly menus: FakeMenu[] = [];
@@ -256,77 +245,115 @@ export class FakeTray extends EventEmitter {
   setToolTip(text: string): void {
     this.tooltips.push(text);
   }
-  setContextMenu(menu: FakeMenu | null): void {
-    if (menu !== null) this.menus.push(menu);
+  setContextMenu(menu: FakeMenu): void {
+    this.menus.push(menu);
   }
   destroy(): void {
     this.removed = true;
   }
 }
 
-export interface FakeElectron {
-  readonly electron: typeof Electron;
-  readonly app: FakeApp;
-  readonly windows: readonly FakeWindow[];
-  readonly sessionWindows: readonly FakeSessionWindow[];
-  /** All that were ever made. */
-  readonly menus: readonly FakeMenu[];
-  readonly trays: readonly FakeTray[];
-  readonly errors: readonly { readonly title: string; readonly content: string }[];
-  /** Boxes that leave the process running, each on a window. */
-  readonly boxes: readonly MessageBoxOptions[];
-  readonly copied: readonly string[];
-  readonly openedOutside: readonly string[];
-  readonly openedPaths: readonly string[];
-  readonly power: FakePower;
-  readonly notifications: readonly FakeNotification[];
-  /** Blockers of sleep that hold now. */
-  readonly blockers: ReadonlySet<number>;
-  readonly displays: { workArea: Rectangle }[];
-  /** The index of the button that is clicked in each box without a window, in order. */
-  readonly clicks: number[];
-  /** Nobody clicks: a box stays until the app closes it. */
-  isOwnerAway: boolean;
-  appMenu(): FakeMenu | null;
-  /** The next window's page cannot be loaded. */
-  failNextLoad(error: Error): void;
+/**
+ * A keychain. On Linux Chromium seals with a public password ("v10") while no keyring answers, and says that encryption
+ * is available; what the keyring has sealed ("v11") is then refused.
+ */
+export class FakeSafeStorage {
+  /** `silent`: a question waits until `answer` is called. */
+  mode: 'open' | 'locked' | 'silent' | 'absent' = 'open';
+  owner = 'ann';
+  shouldReEncrypt = false;
+  backend = 'gnome_libsecret';
+  readonly questions: string[] = [];
+  readonly #silence = Promise.withResolvers<void>();
+  readonly #platform: NodeJS.Platform;
+  constructor(platform: NodeJS.Platform) {
+    this.#platform = platform;
+  }
+  getSelectedStorageBackend(): string {
+    return this.backend;
+  }
+  async isAsyncEncryptionAvailable(): Promise<boolean> {
+    await this.#ask('available');
+    return this.#platform === 'linux' || this.mode !== 'absent';
+  }
+  async encryptStringAsync(text: string): Promise<Buffer> {
+    await this.#ask('encrypt');
+    if (this.mode === 'open') return Buffer.from(`v11 ${this.owner} ${text}`);
+    if (this.#platform === 'linux') return Buffer.from(`v10 peanuts ${text}`);
+    throw new Error('The user refused');
+  }
+  async decryptStringAsync(bytes: Buffer): Promise<Electron.DecryptStringAsyncReturnValue> {
+    await this.#ask('decrypt');
+    const [version, owner, result = ''] = bytes.toString().split(' ');
+    if (version !== 'v10' && (this.mode !== 'open' || owner !== this.owner))
+      throw new Error('Temporarily unavailable, try again');
+    return { result, shouldReEncrypt: this.shouldReEncrypt };
+  }
+  /** Answers what waits for an answer. */
+  answer(): void {
+    this.#silence.resolve();
+  }
+  #ask(question: string): Promise<void> {
+    this.questions.push(question);
+    return this.mode === 'silent' ? this.#silence.promise : Promise.resolve();
+  }
 }
 
-/** A stand-in for the few parts of Electron that the shell uses; it remembers what was done to it. */
-export function createFakeElectron(): FakeElectron {
-  const app = new FakeApp();
+export type FakeElectron = ReturnType<typeof createFakeElectron>;
+
+export function createFakeElectron(platform: NodeJS.Platform = 'linux') {
+  const app = new FakeApp(platform);
   const windows: FakeWindow[] = [];
-  const sessionWindows: FakeSessionWindow[] = [];
+  const sessionWindows: EventEmitter[] = [];
   const menus: FakeMenu[] = [];
   const trays: FakeTray[] = [];
-  const errors: { title: string; content: string }[] = [];
-  const boxes: MessageBoxOptions[] = [];
-  const copied: string[] = [];
-  const openedOutside: string[] = [];
-  const openedPaths: string[] = [];
-  const clicks: number[] = [];
   const power = new FakePower();
+  const screen = new EventEmitter();
+  const safeStorage = new FakeSafeStorage(platform);
   const notifications: FakeNotification[] = [];
-  const blockers = new Set<number>();
-  let blockersMade = 0;
-  const displays = [{ workArea: { x: 0, y: 0, width: 1920, height: 1040 } }];
-  let appMenu: FakeMenu | null = null;
-  let nextLoadError: Error | null = null;
+  const seen = {
+    errors: [] as { title: string; content: string }[],
+    /** Boxes that leave the process running. */
+    boxes: [] as Electron.MessageBoxOptions[],
+    copied: [] as string[],
+    openedOutside: [] as string[],
+    openedPaths: [] as string[],
+    /** The index of the button that is clicked in each box, in order; `cancelId` if there is none left. */
+    clicks: [] as number[],
+    /** Nobody clicks: a box stays until the app closes it. */
+    isOwnerAway: false,
+    appMenu: null as FakeMenu | null,
+    nextLoadError: null as Error | null,
+  };
+
+  /** The event comes with the last window, one without a page included; the app quits unless it listens. */
+  function closed(): void {
+    if (windows.some((window) => !window.isDestroyed()) || sessionWindows.length > 0) return;
+    if (app.listenerCount('window-all-closed') === 0) app.quit();
+    app.emit('window-all-closed');
+  }
+
+  class BrowserWindow extends FakeWindow {
+    constructor(options: Electron.BrowserWindowConstructorOptions) {
+      const isTaken = windows.some(
+        (each) => !each.isDestroyed() && each.options.name === options.name,
+      );
+      if (isTaken) throw new Error(`There is a window "${options.name}"`);
+      super(options);
+      this.loadError = seen.nextLoadError;
+      seen.nextLoadError = null;
+      windows.push(this);
+      this.on('closed', closed);
+    }
+  }
 
   // Of each part only what the shell uses.
   const electron = {
     app,
-    BrowserWindow: class extends FakeWindow {
-      constructor(options: BrowserWindowConstructorOptions) {
-        super(options);
-        this.loadError = nextLoadError;
-        nextLoadError = null;
-        windows.push(this);
-      }
-    },
-    BaseWindow: class extends FakeSessionWindow {
-      constructor(options: BaseWindowConstructorOptions) {
-        super(options);
+    BrowserWindow,
+    BaseWindow: class extends EventEmitter {
+      constructor() {
+        super();
         sessionWindows.push(this);
       }
     },
@@ -337,77 +364,62 @@ export function createFakeElectron(): FakeElectron {
       }
     },
     Menu: {
-      buildFromTemplate(template: readonly MenuItemConstructorOptions[]) {
+      buildFromTemplate(template: readonly Electron.MenuItemConstructorOptions[]) {
         const menu = new FakeMenu(template);
         menus.push(menu);
         return menu;
       },
-      setApplicationMenu: (menu: FakeMenu | null) => {
-        appMenu = menu;
-      },
+      setApplicationMenu: (menu: FakeMenu) => void (seen.appMenu = menu),
     },
     dialog: {
-      showErrorBox: (title: string, content: string) => void errors.push({ title, content }),
-      showMessageBox: (...given: unknown[]) => {
-        const box = given.at(-1) as MessageBoxOptions;
-        boxes.push(box);
+      showErrorBox(title: string, content: string) {
+        // Before that, Linux writes it where nobody reads it.
+        if (app.isReady || platform !== 'linux') seen.errors.push({ title, content });
+      },
+      showMessageBox(...given: unknown[]) {
+        const box = given.at(-1) as Electron.MessageBoxOptions;
+        seen.boxes.push(box);
         const { cancelId = 0, signal } = box;
         const answer = (response: number) => ({ response, checkboxChecked: false });
-        if (!fake.isOwnerAway) return Promise.resolve(answer(clicks.shift() ?? cancelId));
+        if (!seen.isOwnerAway) return Promise.resolve(answer(seen.clicks.shift() ?? cancelId));
         return new Promise((resolve) => {
           signal?.addEventListener('abort', () => resolve(answer(cancelId)), { once: true });
         });
       },
     },
     shell: {
-      openExternal: (url: string) => Promise.resolve(void openedOutside.push(url)),
-      openPath: (path: string) => {
-        openedPaths.push(path);
+      openExternal: (url: string) => Promise.resolve(void seen.openedOutside.push(url)),
+      openPath(path: string) {
+        seen.openedPaths.push(path);
         return Promise.resolve('');
       },
     },
     powerMonitor: power,
-    powerSaveBlocker: {
-      start() {
-        blockers.add(++blockersMade);
-        return blockersMade;
-      },
-      stop: (id: number) => blockers.delete(id),
-    },
     Notification: class extends FakeNotification {
       static isSupported(): boolean {
         return true;
       }
-      constructor(options: NotificationConstructorOptions) {
+      constructor(options: Electron.NotificationConstructorOptions) {
         super(options);
         notifications.push(this);
       }
     },
-    screen: { getDisplayMatching: () => displays.at(-1) },
-    clipboard: { writeText: (text: string) => Promise.resolve(void copied.push(text)) },
+    screen,
+    safeStorage,
+    utilityProcess: { fork: () => ({ on: () => undefined }) },
+    clipboard: { writeText: (text: string) => Promise.resolve(void seen.copied.push(text)) },
   };
-  const fake: FakeElectron = {
+  return {
     electron: electron as unknown as typeof Electron,
     app,
     windows,
     sessionWindows,
     menus,
     trays,
-    errors,
-    boxes,
-    copied,
-    openedOutside,
-    openedPaths,
     power,
+    screen,
+    safeStorage,
     notifications,
-    blockers,
-    displays,
-    clicks,
-    appMenu: () => appMenu,
-    failNextLoad: (error) => {
-      nextLoadError = error;
-    },
-    isOwnerAway: false,
+    seen,
   };
-  return fake;
 }

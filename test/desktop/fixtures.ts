@@ -123,6 +123,8 @@ export interface FakeHost extends Host {
   readonly calls: string[];
   /** Changes the scene and tells the subscribers. */
   change(scene: Scene): void;
+  /** A key was saved in the settings. */
+  saveSecret(): void;
   /** Lets `stop()` finish. */
   finishStop(error?: Error): void;
 }
@@ -138,6 +140,7 @@ export function createFakeHost(
   const stopped = Promise.withResolvers<void>();
   let scene = first;
   let codes = 0;
+  let secretSaved = () => {};
   return {
     calls,
     notices: [],
@@ -191,6 +194,9 @@ export function createFakeHost(
       calls.push(box === null ? 'keys to the file' : 'keys to the keychain');
       return { ok: true };
     },
+    openSecrets: () => void calls.push('keys opened'),
+    onSecretSaved: (listener) => void (secretSaved = listener),
+    saveSecret: () => secretSaved(),
     resumed: () => void calls.push('resumed'),
     resetCircuit: (id) => void calls.push(`reset ${id}`),
     controlLink: () => `http://127.0.0.1:47900/#code=${++codes}`,

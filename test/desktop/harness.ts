@@ -1,32 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { runDesktop } from '../../main/desktop/desktop.ts';
-import type { Keychain } from '../../main/desktop/keychain.ts';
+import { createKeychain, type KeychainDeps } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
 import { createPreferences, type JsonFile } from '../../main/desktop/preferences.ts';
-import type { Clock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
-import {
-  createFakeElectron,
-  type FakeElectron,
-  type FakeTray,
-  type FakeWindow,
-} from './fake-electron.ts';
+import { createFakeElectron, type FakeElectron } from './fake-electron.ts';
 import { createFakeHost, type FakeHost } from './fixtures.ts';
 
-export interface Desktop extends FakeElectron {
-  readonly host: FakeHost;
-  readonly hostsMade: () => number;
-  readonly window: () => FakeWindow;
-  readonly tray: () => FakeTray;
-  /** Settles when the start has ended. */
-  readonly started: Promise<void>;
-  /** Events of the log. */
-  readonly logged: readonly string[];
-  /** Throws an error where nothing catches it. */
-  readonly crash: (error: unknown) => void;
-  /** As the system does with what still runs when a session ends. */
-  readonly terminate: () => void;
-}
+type Deps = Parameters<typeof runDesktop>[0];
 
 /** A file in memory. */
 export function memoryFile(first: unknown = null): JsonFile & { readonly now: () => unknown } {
@@ -40,31 +21,36 @@ export function memoryFile(first: unknown = null): JsonFile & { readonly now: ()
   };
 }
 
-/** No keychain, as in a session without one. */
-const NO_KEYCHAIN: Keychain = {
-  state: { kind: 'none', why: 'none' },
-  renew: () => Promise.reject(new Error('none')),
-};
+/** The keychain's file in memory; it remembers what was written over. */
+export function keyFile(first: string | null = null) {
+  let text = first;
+  const old: string[] = [];
+  const file: KeychainDeps['file'] = {
+    read: () => text,
+    write(next) {
+      if (text !== null) old.push(text);
+      text = next;
+    },
+  };
+  return { ...file, old };
+}
 
-export interface DesktopScene {
+export interface DesktopScene extends Partial<
+  Pick<Deps, 'claimData' | 'clock' | 'env' | 'platform'>
+> {
   readonly preferences?: JsonFile;
   readonly crashes?: JsonFile;
-  readonly keychain?: Keychain;
+  readonly keyFile?: KeychainDeps['file'];
   readonly lostKeys?: readonly string[];
-  readonly updater?: Parameters<typeof runDesktop>[0]['updater'];
+  readonly updater?: Deps['updater'];
   readonly host?: FakeHost;
-  readonly platform?: NodeJS.Platform;
-  /** As it is now; it shows every icon, if it is left out. */
+  /** Whether a panel shows the tray; it does, if it is left out. */
   readonly panel?: { readonly isThere: boolean };
-  readonly env?: Readonly<Record<string, string>>;
-  readonly claimData?: () => void;
   /** The link to a gateway that another process runs. */
   readonly elsewhere?: string;
-  /** One that stands still, if it is left out. */
-  readonly clock?: Clock;
   /** The start waits for something, and is not waited for. */
   readonly isHeldUp?: boolean;
-  readonly loginItem?: LoginItem;
+  readonly loginItem?: LoginItem | null;
   /** Behind the program's name. */
   readonly args?: readonly string[];
   readonly prepare?: (fake: FakeElectron) => void;
@@ -76,63 +62,62 @@ export async function settle(): Promise<void> {
 }
 
 /** The shell on a fake Electron with a fake host, started. */
-export async function startDesktop(scene: DesktopScene = {}): Promise<Desktop> {
-  const fake = createFakeElectron();
+export async function startDesktop(scene: DesktopScene = {}) {
+  const platform = scene.platform ?? 'linux';
+  const fake = createFakeElectron(platform);
+  const { safeStorage } = fake.electron;
   const host = scene.host ?? createFakeHost();
+  const clock = scene.clock ?? createManualClock();
+  const logged: string[] = [];
   let made = 0;
   let startsAtLogin = false;
   let crash: (error: unknown) => void = () => undefined;
   let terminate = (): void => undefined;
-  const logged: string[] = [];
-  const clock = scene.clock ?? createManualClock();
   scene.prepare?.(fake);
+  const keychain = createKeychain({ safeStorage, platform, file: scene.keyFile ?? keyFile() });
   const started = runDesktop({
     electron: fake.electron,
     claimData: scene.claimData ?? (() => undefined),
-    compose: () => {
+    compose() {
       made++;
-      return scene.elsewhere === undefined
-        ? {
-            kind: 'own',
-            host,
-            keychain: scene.keychain ?? NO_KEYCHAIN,
-            lostKeys: scene.lostKeys ?? [],
-            log: (_level, event) => void logged.push(event),
-          }
-        : { kind: 'elsewhere', link: scene.elsewhere };
+      const log = (_level: string, event: string) => void logged.push(event);
+      const own = { host, keychain, lostKeys: scene.lostKeys ?? [], log };
+      const link = scene.elsewhere;
+      return Promise.resolve(
+        link === undefined ? { kind: 'own', ...own } : { kind: 'elsewhere', link },
+      );
     },
-    platform: scene.platform ?? 'linux',
+    platform,
     env: scene.env ?? {},
     argv: ['inglenook', ...(scene.args ?? [])],
-    versions: { app: '1.2.3', electron: '45.0.0', chrome: '150.0', node: '24.0.0' },
     iconsDirectory: '/icons',
-    trayPanel: () => Promise.resolve(scene.panel?.isThere ?? true),
+    hasTrayPanel: () => Promise.resolve(scene.panel?.isThere ?? true),
     clock,
-    onUncaught: (listener) => {
-      crash = listener;
-    },
-    onTerminated: (listener) => {
-      terminate = listener;
-    },
+    onUncaught: (listener) => void (crash = listener),
+    onTerminated: (listener) => void (terminate = listener),
     preferences: createPreferences(scene.preferences ?? memoryFile()),
     crashFile: scene.crashes ?? memoryFile(),
     updater: scene.updater ?? null,
     dataDirectory: '/data',
     logsDirectory: '/data/logs',
-    loginItem: scene.loginItem ?? {
-      state: () => (startsAtLogin ? 'on' : 'off'),
-      set: (isOn) => {
-        startsAtLogin = isOn;
-      },
-    },
+    loginItem:
+      scene.loginItem === undefined
+        ? { isOn: () => startsAtLogin, set: (isOn) => void (startsAtLogin = isOn) }
+        : scene.loginItem,
   });
   if (scene.isHeldUp !== true) await started;
   return {
     ...fake,
+    ...fake.seen,
     host,
+    keychain,
+    /** Settles when the start has ended. */
     started,
+    /** Events of the log. */
     logged,
-    crash: (error) => crash(error),
+    /** Throws an error where nothing catches it. */
+    crash: (error: unknown) => crash(error),
+    /** As the system does with what still runs when a session ends. */
     terminate: () => terminate(),
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),

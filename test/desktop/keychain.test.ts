@@ -1,92 +1,77 @@
 import { describe, expect, test } from 'vitest';
-import type { SafeStorage } from 'electron';
-import { type Keychain, type KeychainDeps, openKeychain } from '../../main/desktop/keychain.ts';
+import { createKeychain } from '../../main/desktop/keychain.ts';
 import { createSecretBox, newBoxKey } from '../../main/platform/secrets.ts';
+import { createManualClock } from '../support/clock.ts';
+import { FakeSafeStorage } from './fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
-import { memoryFile, settle, startDesktop } from './harness.ts';
+import { type DesktopScene, keyFile, memoryFile, settle, startDesktop } from './harness.ts';
 
-type Backend = ReturnType<SafeStorage['getSelectedStorageBackend']>;
-
-/** A keychain of one system; another `owner` cannot open what it has sealed. */
-function createSafeStorage(owner = 'ann', backend: Backend = 'gnome_libsecret') {
-  const state = { isThere: true, shouldReEncrypt: false, sealed: 0 };
-  const safeStorage: KeychainDeps['safeStorage'] = {
-    getSelectedStorageBackend: () => backend,
-    isAsyncEncryptionAvailable: () => Promise.resolve(state.isThere),
-    encryptStringAsync(text) {
-      state.sealed++;
-      return Promise.resolve(Buffer.from(`${owner}:${text}`));
-    },
-    decryptStringAsync(bytes) {
-      const [whose, text = ''] = bytes.toString().split(':');
-      if (whose !== owner) return Promise.reject(new Error('Error while decrypting'));
-      return Promise.resolve({ result: text, shouldReEncrypt: state.shouldReEncrypt });
-    },
+function keychainOf(platform: NodeJS.Platform, file = keyFile()) {
+  const safeStorage = new FakeSafeStorage(platform);
+  // Of Electron's only what is used.
+  const real = safeStorage as unknown as Electron.SafeStorage;
+  return {
+    file,
+    safeStorage,
+    open: () => createKeychain({ safeStorage: real, platform, file }).open(),
   };
-  return { safeStorage, state };
-}
-
-function textFile() {
-  let text: string | null = null;
-  return { read: () => text, write: (next: string) => void (text = next) };
-}
-
-const kindOf = ({ state }: Keychain) => state.kind;
-
-function boxOf({ state }: Keychain) {
-  if (state.kind !== 'open') throw new Error(state.why);
-  return state.box;
 }
 
 describe('the keychain', () => {
   test('the keychain opens in the next run what was sealed in this one', async () => {
-    const file = textFile();
-    const { safeStorage, state } = createSafeStorage();
-    const first = await openKeychain({ safeStorage, platform: 'darwin', file });
-    const sealed = boxOf(first).seal('hosted_a.apiKey', 'sk-1');
-    const second = await openKeychain({ safeStorage, platform: 'darwin', file });
-    expect(boxOf(second).open('hosted_a.apiKey', sealed)).toBe('sk-1');
-    expect(state.sealed).toBe(1);
+    const { open, safeStorage } = keychainOf('darwin');
+    const sealed = (await open())?.seal('hosted_a.apiKey', 'sk-1') ?? '';
+    expect((await open())?.open('hosted_a.apiKey', sealed)).toBe('sk-1');
+    expect(safeStorage.questions.filter((question) => question === 'encrypt')).toHaveLength(1);
   });
 
   test('the keychain is sealed again when the system asks for it', async () => {
-    const file = textFile();
-    const { safeStorage, state } = createSafeStorage();
-    await openKeychain({ safeStorage, platform: 'win32', file });
-    state.shouldReEncrypt = true;
-    expect(kindOf(await openKeychain({ safeStorage, platform: 'win32', file }))).toBe('open');
-    expect(state.sealed).toBe(2);
+    const { open, safeStorage, file } = keychainOf('win32');
+    await open();
+    safeStorage.shouldReEncrypt = true;
+    expect(await open()).not.toBeNull();
+    expect(file.old).toHaveLength(1);
   });
 
-  test.each(['basic_text', 'unknown'] as const)(
-    'a keychain with the backend %s, whose password everyone knows, counts as none',
-    async (backend) => {
-      const { safeStorage, state } = createSafeStorage('ann', backend);
-      const file = textFile();
-      expect(kindOf(await openKeychain({ safeStorage, platform: 'linux', file }))).toBe('none');
-      expect([state.sealed, file.read()]).toEqual([0, null]);
+  test.each(['locked', 'absent'] as const)(
+    'a Linux keyring that is %s at the first start is none, because Chromium seals with a public password then',
+    async (mode) => {
+      const { open, safeStorage, file } = keychainOf('linux');
+      safeStorage.mode = mode;
+      expect([await open(), file.read()]).toEqual([null, null]);
     },
   );
 
-  test('a keychain that the system does not offer now counts as none', async () => {
-    const { safeStorage, state } = createSafeStorage();
-    state.isThere = false;
-    const opened = await openKeychain({ safeStorage, platform: 'darwin', file: textFile() });
-    expect(kindOf(opened)).toBe('none');
+  test('a key that was sealed with Chromium’s public password is not used', async () => {
+    const { open } = keychainOf(
+      'linux',
+      keyFile(Buffer.from('v10 peanuts AAAA').toString('base64')),
+    );
+    expect(await open()).toBeNull();
   });
 
-  test('a lost keychain is left as it is, and starts again only on request', async () => {
-    const file = textFile();
-    const before = createSafeStorage('ann');
-    await openKeychain({ safeStorage: before.safeStorage, platform: 'linux', file });
-    const kept = file.read();
-    const { safeStorage } = createSafeStorage('ben');
-    const lost = await openKeychain({ safeStorage, platform: 'linux', file });
-    expect(lost.state).toEqual({ kind: 'lost', why: 'Error while decrypting' });
-    expect(file.read()).toBe(kept);
-    await lost.renew();
-    expect(kindOf(await openKeychain({ safeStorage, platform: 'linux', file }))).toBe('open');
+  test('a desktop without a keyring of its own is asked nothing', async () => {
+    const { open, safeStorage } = keychainOf('linux');
+    safeStorage.backend = 'basic_text';
+    expect([await open(), safeStorage.questions]).toEqual([null, []]);
   });
+
+  test.each<[NodeJS.Platform, 'locked' | 'absent']>([
+    ['linux', 'locked'],
+    ['darwin', 'locked'],
+    ['darwin', 'absent'],
+  ])(
+    'a keychain of %s that is %s for now writes nothing over the key, and opens later',
+    async (platform, mode) => {
+      const { open, safeStorage, file } = keychainOf(platform);
+      await open();
+      const kept = file.read();
+      safeStorage.mode = mode;
+      expect([await open(), file.read()]).toEqual([null, kept]);
+      safeStorage.mode = 'open';
+      expect(await open()).not.toBeNull();
+    },
+  );
 });
 
 describe('secret boxes', () => {
@@ -97,6 +82,7 @@ describe('secret boxes', () => {
     expect(sealed).not.toContain('ключ');
     expect(box.open('a.key', sealed)).toBe('ключ 🔑');
     expect(box.open('b.key', sealed)).toBeNull();
+    expect(box.seal('a.key', 'ключ 🔑')).not.toBe(sealed);
   });
 
   test('a secret box opens nothing that was changed, cut, or sealed with another key', () => {
@@ -108,57 +94,121 @@ describe('secret boxes', () => {
     }
     expect(createSecretBox(newBoxKey()).open('a.key', sealed)).toBeNull();
   });
-
-  test('a secret box never seals the same text to the same bytes', () => {
-    expect(box.seal('a.key', 'x')).not.toBe(box.seal('a.key', 'x'));
-  });
 });
 
 describe('API keys and the keychain', () => {
   const LABEL = 'Keep API keys in the keychain';
-  const box = createSecretBox(newBoxKey());
-  const renew = () => Promise.resolve(box);
-  const open: Keychain = { state: { kind: 'open', box }, renew };
 
-  test('API keys move to the keychain at the start, and back on request', async () => {
+  /** An app whose keyring is in this mode; `old` was sealed in an earlier run. */
+  async function started(mode: FakeSafeStorage['mode'], old: boolean, scene: DesktopScene = {}) {
+    const earlier = keychainOf('linux');
+    if (old) await earlier.open();
+    const clock = createManualClock();
+    const host = createFakeHost();
+    const lostKeys = old ? ['hosted_a.apiKey'] : [];
+    const prepare: DesktopScene['prepare'] = ({ safeStorage }) => void (safeStorage.mode = mode);
+    const desktop = await startDesktop({
+      clock,
+      host,
+      prepare,
+      lostKeys,
+      keyFile: earlier.file,
+      ...scene,
+    });
+    await settle();
+    const item = () => desktop.tray().menu.item(LABEL);
+    const click = async () => {
+      desktop.tray().menu.click(LABEL);
+      await settle();
+    };
+    return { ...desktop, clock, file: earlier.file, item, click };
+  }
+
+  test('API keys do not wait for a keychain that nothing was sealed with: it is asked when a key is saved', async () => {
+    const { safeStorage, host, item } = await started('open', false);
+    expect([safeStorage.questions, item().checked]).toEqual([[], true]);
+    host.saveSecret();
+    await settle();
+    expect(host.calls.slice(1)).toEqual(['keys opened', 'keys to the keychain']);
+  });
+
+  test('API keys move to the file and back on request', async () => {
     const preferences = memoryFile();
-    const { tray, host } = await startDesktop({ keychain: open, preferences });
-    expect(host.calls).toEqual(['start', 'keys to the keychain']);
-    expect(tray().menu.item(LABEL)).toMatchObject({ checked: true, enabled: true });
-    tray().menu.click(LABEL);
+    const { host, item, click } = await started('open', false, { preferences });
+    host.saveSecret();
     await settle();
-    expect(host.calls.at(-1)).toBe('keys to the file');
-    expect(tray().menu.item(LABEL).checked).toBe(false);
+    await click();
+    expect([host.calls.at(-1), item().checked]).toEqual(['keys to the file', false]);
     expect(preferences.now()).toMatchObject({ keysIn: 'file' });
-    const again = await startDesktop({ keychain: open, preferences });
-    expect(again.host.calls.at(-1)).toBe('keys to the file');
+    await click();
+    expect([host.calls.at(-1), item().checked]).toEqual(['keys to the keychain', true]);
   });
 
-  test('API keys stay in the file without a keychain, and the menu says so', async () => {
-    const { tray, host } = await startDesktop();
-    expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: false });
-    expect(tray().menu.item(LABEL).label).toContain('they are in a file');
-    expect(host.calls).toEqual(['start']);
-  });
+  test.each(['locked', 'silent'] as const)(
+    'API keys are put in force when a keyring opens that was %s at the start, and nothing is written over',
+    async (mode) => {
+      const { safeStorage, clock, host, file, item, notifications } = await started(mode, true);
+      expect(notifications[0]?.options.body).toContain(
+        'Unlock it, or enter them again: hosted_a.apiKey',
+      );
+      clock.advance(9999);
+      await settle();
+      expect([host.calls, file.old]).toEqual([['start'], []]);
+      safeStorage.mode = 'open';
+      safeStorage.answer();
+      clock.advance(1);
+      await settle();
+      expect(host.calls.slice(1)).toEqual(['keys opened', 'keys to the keychain']);
+      expect([file.old, item().label]).toEqual([[], LABEL]);
+    },
+  );
 
-  test('API keys are kept in the file after the keychain was lost, until a new one is asked for', async () => {
-    const lost: Keychain = { state: { kind: 'lost', why: 'no' }, renew };
-    const { tray, host } = await startDesktop({ keychain: lost });
-    expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: true });
-    expect(host.calls).toEqual(['start']);
-    tray().menu.click(LABEL);
+  test('API keys that a locked keyring holds are asked for again by the owner’s click, and never given up by it', async () => {
+    const { safeStorage, clock, host, file, item, click, boxes } = await started('locked', true);
+    for (const wait of [10_000, 60_000]) {
+      clock.advance(wait);
+      await settle();
+    }
+    const asked = safeStorage.questions.length;
+    clock.advance(600_000);
     await settle();
-    expect(host.calls.at(-1)).toBe('keys to the keychain');
-    expect(tray().menu.item(LABEL).checked).toBe(true);
+    expect(safeStorage.questions).toHaveLength(asked);
+    expect(item()).toMatchObject({ checked: false, label: expect.stringContaining('try again') });
+    await click();
+    expect(boxes.at(-1)?.detail).toContain('unlock or install');
+    expect([file.old, host.calls]).toEqual([[], ['start']]);
+    safeStorage.mode = 'open';
+    await click();
+    expect(host.calls.slice(1)).toEqual(['keys opened', 'keys to the keychain']);
+    expect(file.old).toEqual([]);
+  });
+
+  test('API keys begin with a new key when the keychain no longer knows the old one, which is kept aside', async () => {
+    const { safeStorage, file, host, click, item } = await started('open', true, {
+      prepare: (fake) => void (fake.safeStorage.owner = 'ben'),
+    });
+    expect(safeStorage.questions).toContain('decrypt');
+    const kept = file.read();
+    await click();
+    expect(file.old).toEqual([kept]);
+    expect([host.calls.at(-1), item().checked]).toEqual(['keys to the keychain', true]);
+  });
+
+  test('API keys stay in the file without a keychain, and the menu says why', async () => {
+    const { host, item } = await started('absent', false);
+    host.saveSecret();
+    await settle();
+    expect(item()).toMatchObject({ checked: false, label: expect.stringContaining('no keyring') });
+    expect(host.calls).toEqual(['start']);
   });
 
   test('API keys that cannot be moved stay where they are, and the box says why', async () => {
-    const host = createFakeHost();
-    const { tray, boxes } = await startDesktop({ keychain: open, host });
-    host.keepSecretsIn = () => ({ ok: false, message: 'ENOSPC: no space left on device' });
-    tray().menu.click(LABEL);
+    const { host, click, boxes, item } = await started('open', false);
+    host.saveSecret();
     await settle();
+    host.keepSecretsIn = () => ({ ok: false, message: 'ENOSPC: no space left on device' });
+    await click();
     expect(boxes.at(-1)?.detail).toContain('ENOSPC');
-    expect(tray().menu.item(LABEL).checked).toBe(true);
+    expect(item().checked).toBe(true);
   });
 });

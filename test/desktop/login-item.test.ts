@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-const { app } = createFakeElectron();
+const { app } = createFakeElectron().electron;
 const onLinux = (execPath: string, env: Record<string, string> = {}) =>
   createLoginItem({ app, platform: 'linux', env: { HOME: home, ...env }, execPath });
 const file = () => join(home, '.config/autostart/io.github.inglenook.desktop');
@@ -19,12 +19,12 @@ const file = () => join(home, '.config/autostart/io.github.inglenook.desktop');
 describe('start at login on Linux', () => {
   test('the Linux login item is a desktop entry that starts the app without its window', () => {
     const item = onLinux('/opt/Inglenook/inglenook');
-    expect(item.state()).toBe('off');
+    expect(item.isOn()).toBe(false);
     item.set(true);
-    expect(item.state()).toBe('on');
+    expect(item.isOn()).toBe(true);
     expect(readFileSync(file(), 'utf8')).toContain('Exec="/opt/Inglenook/inglenook" --hidden\n');
     item.set(false);
-    expect(item.state()).toBe('off');
+    expect(item.isOn()).toBe(false);
   });
 
   test.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
@@ -33,7 +33,7 @@ describe('start at login on Linux', () => {
       const item = onLinux('/opt/inglenook');
       item.set(true);
       writeFileSync(file(), `[Desktop Entry]\n${line}\n`);
-      expect(item.state()).toBe('off');
+      expect(item.isOn()).toBe(false);
     },
   );
 
@@ -59,27 +59,22 @@ describe('start at login on Linux', () => {
 });
 
 test.each(['darwin', 'win32'] as const)(
-  'the login item of %s is kept by the system',
+  'the login item of %s is kept by the system, and starts the app without its window',
   (platform) => {
-    const fake = createFakeElectron();
-    const item = createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' });
+    const fake = createFakeElectron(platform);
+    const item = createLoginItem({ app: fake.electron.app, platform, env: {}, execPath: '/x' });
     item.set(true);
-    expect(item.state()).toBe('on');
-    expect(fake.app.loginItem.openAtLogin).toBe(true);
-    expect(fake.app.loginArgs).toEqual(['--hidden']);
+    expect(item.isOn()).toBe(true);
+    expect(fake.app.loginCommand).toEqual(['inglenook', '--hidden']);
   },
 );
 
 test.each([
-  ['darwin', { status: 'requires-approval' }, 'needs approval'],
-  ['win32', { openAtLogin: true, executableWillLaunchAtLogin: false }, 'disabled'],
-] as const)(
-  'the login item of %s has the state that the system gives it',
-  (platform, given, state) => {
-    const fake = createFakeElectron();
-    fake.app.loginItem = given;
-    expect(createLoginItem({ app: fake.app, platform, env: {}, execPath: '/x' }).state()).toBe(
-      state,
-    );
-  },
-);
+  ['darwin', { status: 'requires-approval' }, true],
+  ['win32', { openAtLogin: true, executableWillLaunchAtLogin: false }, false],
+] as const)('the login item of %s is what its owner made of it: %o', (platform, given, isOn) => {
+  const fake = createFakeElectron(platform);
+  fake.app.loginItem = given;
+  const item = createLoginItem({ app: fake.electron.app, platform, env: {}, execPath: '/x' });
+  expect(item.isOn()).toBe(isOn);
+});

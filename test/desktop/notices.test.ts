@@ -100,14 +100,14 @@ describe('notifications', () => {
   test('a notification shows the codes of hidden characters in a name', async () => {
     const { clock, host, desktop } = await started();
     host.change({ ...REFUSED, labels: { hosted_a: 'Groq\u202E\n' } });
-    clock.advance(15_000);
+    clock.advance(30_000);
     expect(desktop.notifications[0]?.options.title).toBe('Groq⟨U+202E⟩ rejects your key');
   });
 
   test('a notification comes when its cause has lasted, and its button helps', async () => {
     const { clock, host, desktop } = await started();
     host.change(REFUSED);
-    clock.advance(14_999);
+    clock.advance(29_999);
     expect(desktop.notifications).toEqual([]);
     clock.advance(1);
     const [notification] = desktop.notifications;

@@ -70,7 +70,11 @@ describe('electron-builder.yml', () => {
   test('electron-builder.yml builds for all three systems, with the zip that macOS updates need', () => {
     expect(config.mac.target).toEqual(['dmg', 'zip']);
     expect(config.win.target).toEqual(['nsis']);
-    expect(config.linux.target).toEqual(['deb', 'rpm']);
+    const arch = ['x64', 'arm64'];
+    expect(config.linux.target).toEqual([
+      { target: 'deb', arch },
+      { target: 'rpm', arch },
+    ]);
   });
 });
 

@@ -54,27 +54,3 @@ test('a machine that cannot be drained before sleep ends nothing, and the log sa
   // An error that nothing catches would fail this run, as it would end the app.
   expect(logged).toEqual(['mode_not_changed', 'mode_not_changed']);
 });
-
-describe('staying awake', () => {
-  test('staying awake is off unless chosen', async () => {
-    const { host, blockers } = await startDesktop();
-    host.change({ inFlight: { local: 1 } });
-    expect(blockers.size).toBe(0);
-  });
-
-  test('staying awake lasts while requests run and no longer, and ends with the app', async () => {
-    const { tray, host, blockers, app } = await startDesktop();
-    tray().menu.click('Stay awake');
-    await settle();
-    expect(tray().menu.item('Stay awake').checked).toBe(true);
-    expect(blockers.size).toBe(0);
-    host.change({ inFlight: { local: 2 } });
-    host.change({ inFlight: { local: 1 } });
-    expect(blockers.size).toBe(1);
-    host.change({});
-    expect(blockers.size).toBe(0);
-    host.change({ inFlight: { hosted_a: 1 } });
-    app.quit();
-    expect(blockers.size).toBe(0);
-  });
-});

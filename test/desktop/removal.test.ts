@@ -15,7 +15,7 @@ function homes() {
   const root = temporaryDirectory();
   const programs = { ann: '/opt/Inglenook/inglenook-desktop', ben: '/home/ben/inglenook-desktop' };
   for (const [name, execPath] of Object.entries(programs)) {
-    const { app } = createFakeElectron();
+    const { app } = createFakeElectron().electron;
     const env = { HOME: join(root, name) };
     createLoginItem({ app, platform: 'linux', env, execPath }).set(true);
   }

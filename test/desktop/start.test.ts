@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { createFakeHost } from './fixtures.ts';
-import { settle, startDesktop } from './harness.ts';
+import type { FakeElectron } from './fake-electron.ts';
+import { type DesktopScene, memoryFile, settle, startDesktop } from './harness.ts';
 
 describe('single instance', () => {
   test('a second instance ends before it has started a gateway', async () => {
@@ -114,23 +115,26 @@ describe('actions of the desktop entry', () => {
 });
 
 describe('starts of the app', () => {
-  test('every renderer is sandboxed before Electron is ready', async () => {
-    const { app } = await startDesktop();
-    expect(app.calls).toEqual(['sandbox', 'lock', 'ready']);
+  test('every renderer is sandboxed, and draws without the GPU, before Electron is ready', async () => {
+    expect((await startDesktop()).app.calls).toEqual(['sandbox', 'no GPU', 'lock', 'ready']);
+    const preferences = memoryFile({ drawsOnGpu: true });
+    expect((await startDesktop({ preferences })).app.calls).not.toContain('no GPU');
   });
 
-  test.each([
+  const unwritable = () => {
+    throw new Error("EACCES: permission denied, mkdir '/data/desktop'");
+  };
+  test.each<[string, DesktopScene]>([
     ['--no-sandbox', { prepare: ({ app }) => void app.switches.add('no-sandbox') }],
     ['ELECTRON_DISABLE_SANDBOX', { env: { ELECTRON_DISABLE_SANDBOX: '1' } }],
-  ] satisfies [string, Parameters<typeof startDesktop>[0]][])(
-    'a start with %s is refused by name and starts nothing',
+    ['/data/desktop', { claimData: unwritable }],
+  ])(
+    'a start that is refused for %s says so in a box that is seen, and starts nothing',
     async (name, scene) => {
       const { app, errors, hostsMade, windows } = await startDesktop(scene);
       expect(errors[0]?.content).toContain(name);
-      expect(errors[0]?.content).toContain('npm run start:headless');
-      expect(app.calls).toEqual(['exit 1']);
-      expect(hostsMade()).toBe(0);
-      expect(windows).toEqual([]);
+      expect(app.calls).toEqual(['ready', 'exit 1']);
+      expect([hostsMade(), windows]).toEqual([0, []]);
     },
   );
 
@@ -144,21 +148,6 @@ describe('starts of the app', () => {
     expect(app.calls.at(-1)).toBe('exit 1');
   });
 
-  test('a start that failed can be tried again, after a look at the settings', async () => {
-    const host = createFakeHost();
-    const start = host.start.bind(host);
-    let starts = 0;
-    host.start = () => (++starts < 3 ? Promise.reject(new Error('Port 47900 is taken.')) : start());
-    const { boxes, openedPaths, trays, app } = await startDesktop({
-      host,
-      prepare: ({ clicks }) => void clicks.push(0, 1, 0),
-    });
-    expect(boxes).toHaveLength(3);
-    expect(openedPaths).toEqual(['/data']);
-    expect(trays).toHaveLength(1);
-    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
-  });
-
   test('a start that failed is tried again after a minute, because nobody may be there', async () => {
     const clock = createManualClock();
     const host = createFakeHost();
@@ -168,8 +157,8 @@ describe('starts of the app', () => {
       host,
       clock,
       isHeldUp: true,
-      prepare: (fake) => {
-        fake.isOwnerAway = true;
+      prepare: ({ seen }) => {
+        seen.isOwnerAway = true;
         host.start = () =>
           ++starts < 2 ? Promise.reject(new Error('Port 47900 is taken.')) : start();
       },
@@ -182,25 +171,12 @@ describe('starts of the app', () => {
 
   test('a start at login opens no window', async () => {
     const asked = await startDesktop({ prepare: ({ app }) => void app.switches.add('hidden') });
-    expect(asked.windows).toEqual([]);
-    expect(asked.trays).toHaveLength(1);
-    expect(asked.app.dockShown).toBe(false);
+    expect([asked.windows.length, asked.trays.length, asked.app.loginItemReads]).toEqual([0, 1, 0]);
     const mac = await startDesktop({
-      prepare: ({ app }) => {
-        app.loginItem = { openAtLogin: true, wasOpenedAtLogin: true };
-      },
+      platform: 'darwin',
+      prepare: ({ app }) => void (app.loginItem = { wasOpenedAtLogin: true }),
     });
-    expect(mac.windows).toEqual([]);
-  });
-
-  test('a data directory that cannot be written is named in a box, not in a stack', async () => {
-    const { app, errors } = await startDesktop({
-      claimData: () => {
-        throw new Error("EACCES: permission denied, mkdir '/data/desktop'");
-      },
-    });
-    expect(errors[0]?.content).toContain('/data/desktop');
-    expect(app.calls).toEqual(['exit 1']);
+    expect([mac.windows, mac.app.dockShown]).toEqual([[], false]);
   });
 
   test('the window opens with the tray already there', async () => {
@@ -214,27 +190,20 @@ describe('starts of the app', () => {
 });
 
 describe('an app next to a gateway that another process runs', () => {
-  const LINK = 'http://127.0.0.1:47900/#code=0f';
+  const elsewhere = 'http://127.0.0.1:47900/#code=0f';
 
-  test('the window opens at the address of a gateway in another process, without a second gateway or tray', async () => {
-    const { window, trays, errors } = await startDesktop({ elsewhere: LINK });
-    expect(window().loaded).toEqual([LINK]);
-    expect([trays, errors]).toEqual([[], []]);
-  });
+  test.each(['linux', 'win32'] as const)(
+    'an app next to a gateway opens that one’s page in the browser and leaves no process behind (%s)',
+    async (platform) => {
+      const { windows, trays, openedOutside, app } = await startDesktop({ elsewhere, platform });
+      expect([openedOutside, windows, trays]).toEqual([[elsewhere], [], []]);
+      expect(app.calls.at(-1)).toBe('exit 0');
+    },
+  );
 
   test('an app started at login next to a running gateway ends at once', async () => {
-    const { app, windows, trays } = await startDesktop({
-      elsewhere: LINK,
-      prepare: (fake) => void fake.app.switches.add('hidden'),
-    });
-    expect([windows, trays, app.calls.at(-1)]).toEqual([[], [], 'exit 0']);
-  });
-
-  test('closing the window ends an app that only shows the gateway of another process', async () => {
-    const { app, window } = await startDesktop({ elsewhere: LINK });
-    window().close();
-    expect(window().state).toBe('destroyed');
-    app.emit('window-all-closed');
-    expect(app.calls.at(-1)).toBe('exit 0');
+    const prepare = ({ app }: FakeElectron) => void app.switches.add('hidden');
+    const { app, openedOutside } = await startDesktop({ elsewhere, prepare });
+    expect([openedOutside, app.calls.at(-1)]).toEqual([[], 'exit 0']);
   });
 });

@@ -1,36 +1,99 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFakeHost, type Scene } from './fixtures.ts';
-import { startDesktop } from './harness.ts';
+import { describe, expect, test } from 'vitest';
+import { describeServing } from '../../main/desktop/tray-state.ts';
+import { createManualClock } from '../support/clock.ts';
+import { createFakeHost, factsOf, type Scene } from './fixtures.ts';
+import { settle, startDesktop } from './harness.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
+const DOWN = { kind: 'failed', by: 'check', reason: 'unreachable' } as const;
+
+describe('the tray says in words what its icon says by shape', () => {
+  test.each<[string, string, Scene]>([
+    ['closed', 'Serving from Local', {}],
+    ['fallback', 'Serving from Groq', { open: ['local'] }],
+    ['fallback', 'Serving from Groq', { localHealth: 'unavailable' }],
+    ['fallback', 'Serving from Together', { open: ['local'], skipped: { hosted_a: 'quota' } }],
+    ['fallback', 'Serving from RunPod', { configured: ['ondemand'] }],
+    ['fallback', 'RunPod is next (cold start)', { configured: ['ondemand'], warmup: 'idle' }],
+    ['fallback', 'RunPod is starting up', { configured: ['ondemand'], warmup: 'warming' }],
+    ['closed', 'Local is next, but untested', { sightings: { local: { kind: 'untested' } } }],
+    ['fallback', 'Serving from Groq', { sightings: { local: DOWN } }],
+    [
+      'broken',
+      'Nothing can answer: Local is unreachable',
+      { configured: ['local'], sightings: { local: DOWN } },
+    ],
+    [
+      'fallback',
+      'Serving from Groq; this machine is paused',
+      { open: ['local'], machine: 'paused' },
+    ],
+    ['paused', 'Serving from Local; this machine is draining', { machine: 'draining' }],
+    [
+      'paused',
+      'Not serving: this machine is paused',
+      { ok: false, configured: ['local'], localHealth: 'unavailable', machine: 'paused' },
+    ],
+    [
+      'broken',
+      'Serving from Local; Groq rejects your key',
+      { skipped: { hosted_a: 'credentials' } },
+    ],
+    ['closed', 'Serving from Local', { forceZero: true }],
+    ['off', 'Nothing is configured', { configured: [] }],
+    [
+      'broken',
+      'Nothing can answer: Groq rejects your key',
+      { ok: false, configured: ['hosted_a'], skipped: { hosted_a: 'credentials' } },
+    ],
+    [
+      'broken',
+      'Nothing can answer: Local has no machine that passed verification, and 1 more cannot',
+      {
+        ok: false,
+        configured: ['local', 'hosted_a'],
+        localHealth: 'unavailable',
+        open: ['hosted_a'],
+      },
+    ],
+    [
+      'broken',
+      'Nothing can answer: Local was too slow',
+      { ok: false, forceZero: true, open: ['local'], localHealth: 'degraded' },
+    ],
+    [
+      'broken',
+      'Nothing can answer: “Local only” is on, and Local is not set up',
+      { ok: false, forceZero: true, configured: ['hosted_a'] },
+    ],
+  ])('the tray state is the shape %s with the line: %s', (shape, line, scene) => {
+    expect(describeServing(factsOf(scene))).toEqual({ shape, line, inFlight: 0 });
+  });
+
+  test('a label of any length is cut between characters, and short enough for a Windows tooltip', async () => {
+    const labels = { local: '🦙'.repeat(250) };
+    const host = createFakeHost({ labels, inFlight: { local: 1_000_000 } });
+    const [tooltip = ''] = (await startDesktop({ host })).tray().tooltips;
+    expect(tooltip.length).toBeLessThanOrEqual(127);
+    expect(tooltip.isWellFormed()).toBe(true);
+    expect(tooltip).toMatch(/🦙… · 1000000 in flight$/u);
+  });
 });
 
 describe('the tray', () => {
   test('the tray names the state in its tooltip and in the first, unclickable entry', async () => {
-    const { tray } = await startDesktop({ host: createFakeHost({ inFlight: { local: 2 } }) });
-    expect(tray().tooltips).toEqual(['Inglenook: Serving from Local · 2 in flight']);
-    expect(tray().menu.items[0]).toEqual({
-      label: 'Serving from Local · 2 in flight',
-      enabled: false,
-    });
+    const inFlight = { local: 1, hosted_b: 2 };
+    const { tray } = await startDesktop({ host: createFakeHost({ inFlight }) });
+    expect(tray().tooltips).toEqual(['Inglenook: Serving from Local · 3 in flight']);
+    expect(tray().menu.items[0]).toEqual({ label: 'Serving from Local', enabled: false });
   });
 
-  test('the tray shows the codes of hidden characters that an upstream or a name brings', async () => {
-    const label = 'Groq\u202E\u001b[2J';
-    const host = createFakeHost({
-      open: ['hosted_a'],
-      labels: { hosted_a: label, local: label },
-    });
-    const { tray } = await startDesktop({ host });
-    const shown = [...tray().tooltips, ...tray().menu.items.map((item) => item.label ?? '')];
-    const seen = 'Groq⟨U+202E⟩⟨U+001B⟩[2J';
-    expect(shown).toContain(`Inglenook: Serving from ${seen}`);
-    expect(shown).toContain(`Try ${seen} again now`);
-    expect(shown.join('')).not.toMatch(/[\p{Cc}\u202E\u2066]/u);
+  test.each([
+    ['R&D', 'R&&D'],
+    ['מנוע שלי', 'מנוע שלי'],
+    ['Groq\u202E\u001b[2J', 'Groq⟨U+202E⟩⟨U+001B⟩[2J'],
+  ])('the tray’s menu shows the label %j as %j', async (label, shown) => {
+    const { tray } = await startDesktop({ host: createFakeHost({ labels: { local: label } }) });
+    expect(tray().menu.items[0]?.label).toBe(`Serving from ${shown}`);
   });
 
   test('the tray changes icon, words and menu together', async () => {
@@ -41,52 +104,44 @@ describe('the tray', () => {
     expect(tray().menus).toHaveLength(2);
   });
 
-  test('the tray opens the window on a left click where that does nothing by itself', async () => {
-    const windows = await startDesktop({ platform: 'win32' });
-    windows.tray().emit('click');
-    expect(windows.window().state).toBe('shown');
-    const mac = await startDesktop({ platform: 'darwin' });
-    expect(mac.tray().listenerCount('click')).toBe(0);
-  });
-
-  test('the tray gives macOS images that it can recolour', async () => {
-    const { tray } = await startDesktop({ platform: 'darwin' });
-    expect(tray().images).toEqual(['/icons/closedTemplate.png']);
-  });
-
-  test('the tray is not touched when nothing that it shows has changed', async () => {
-    const { tray, host } = await startDesktop();
-    for (let count = 0; count < 5; count++) {
-      host.change({});
-      await vi.advanceTimersByTimeAsync(1000);
+  test('the tray replaces no menu for a count, asks for no login item, and changes its tooltip once a second', async () => {
+    const clock = createManualClock();
+    let reads = 0;
+    const loginItem = { isOn: () => ++reads > 0, set: () => undefined };
+    const { tray, host } = await startDesktop({ clock, loginItem });
+    for (let count = 1; count <= 8; count++) {
+      host.change({ inFlight: { local: count } });
+      clock.advance(250);
     }
     expect(tray().menus).toHaveLength(1);
+    expect(tray().tooltips.slice(1)).toEqual([
+      'Inglenook: Serving from Local · 4 in flight',
+      'Inglenook: Serving from Local · 8 in flight',
+    ]);
+    expect(reads).toBe(1);
   });
 
-  test.each(['darwin', 'win32'] as const)(
-    'the tray leaves an open menu alone and catches up afterwards (%s)',
+  test.each(['linux', 'win32'] as const)(
+    'a left click on the tray opens the window (%s)',
     async (platform) => {
-      const { tray, host } = await startDesktop({ platform });
-      const open = tray().menu;
-      open.emit('menu-will-show');
-      host.change({ configured: [] });
-      await vi.advanceTimersByTimeAsync(1000);
-      expect(tray().menu).toBe(open);
-      open.emit('menu-will-close');
-      await vi.advanceTimersByTimeAsync(1);
-      expect(tray().menu.items[0]?.label).toBe('Nothing is configured');
+      const { tray, window } = await startDesktop({ platform });
+      tray().emit('click');
+      expect(window().state).toBe('shown');
     },
   );
+
+  test('a left click on the tray of macOS opens its menu alone, and its images can be recoloured', async () => {
+    const { tray } = await startDesktop({ platform: 'darwin' });
+    expect(tray().listenerCount('click')).toBe(0);
+    expect(tray().images).toEqual(['/icons/closedTemplate.png']);
+  });
 });
 
 test('the tray’s menu has everything, since clicks on the icon may never arrive', async () => {
-  const host = createFakeHost({ open: ['hosted_a'], inFlight: { local: 2 } });
-  const { tray } = await startDesktop({
-    host,
-    updater: { means: 'tell', load: () => Promise.reject(new Error('none')) },
-  });
-  expect(tray().menu.items.map(({ label, type }) => label ?? type)).toEqual([
-    'Serving from Local · 2 in flight',
+  const updater = { means: 'tell' as const, load: () => Promise.reject(new Error('none')) };
+  const { tray } = await startDesktop({ updater });
+  expect(tray().menu.labels).toEqual([
+    'Serving from Local',
     'separator',
     'Copy base URL (http://localhost:47900/v1)',
     'Open dashboard',
@@ -96,45 +151,39 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
     'Pause this machine',
     'Drain this machine',
     'Free the GPU',
-    'Free the GPU for 2 hours',
-    'Try Groq again now',
     'Local only',
-    'Warm up the on-demand GPU automatically (it is ready)',
     'separator',
     'Start at login',
-    'Stay awake while requests run',
-    'Keep API keys in the keychain (none was found, they are in a file)',
+    'Keep API keys in the keychain',
     'separator',
     'Open logs',
     'Diagnostics',
     'Check for updates',
     'Check for updates every day',
-    'About Inglenook',
+    'about',
     'separator',
-    'Quit (2 requests in flight)',
+    'Quit',
   ]);
 });
 
 describe('actions of the tray’s menu', () => {
-  test('the tray’s menu copies the base URL that it shows', async () => {
-    const { tray, copied } = await startDesktop();
-    expect(tray().menu.item('Copy base URL').label).toContain('http://localhost:47900/v1');
-    tray().menu.click('Copy base URL');
+  test('the tray’s menu copies the base URL, opens the browser with a code of its own, and the folder of the logs', async () => {
+    const { tray, copied, openedOutside, openedPaths } = await startDesktop();
+    for (const label of ['Copy base URL', 'Open in browser', 'Open logs']) tray().menu.click(label);
+    await settle();
     expect(copied).toEqual(['http://localhost:47900/v1']);
-  });
-
-  test('the tray’s menu opens the browser on the gateway’s own page with a code of its own', async () => {
-    const { tray, openedOutside } = await startDesktop();
-    tray().menu.click('Open in browser');
-    await vi.advanceTimersByTimeAsync(0);
     expect(openedOutside).toEqual(['http://127.0.0.1:47900/#code=2']);
+    expect(openedPaths).toEqual(['/data/logs']);
   });
 
-  test('the tray’s menu asks in the window for the join command of another gateway', async () => {
+  test.each([
+    ['Join a gateway…', 'join'],
+    ['Diagnostics', 'settings/about'],
+  ])('the tray’s menu opens the window for “%s”', async (label, view) => {
     const { tray, window } = await startDesktop();
-    await vi.advanceTimersByTimeAsync(0);
-    tray().menu.click('Join a gateway…');
-    expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/join');
+    await settle();
+    tray().menu.click(label);
+    expect(window().loaded.at(-1)).toBe(`http://127.0.0.1:47900/#/${view}`);
   });
 
   test('the tray’s menu hands the operating system no address but our own', async () => {
@@ -143,141 +192,75 @@ describe('actions of the tray’s menu', () => {
     for (const link of ['file:///etc/passwd', 'https://example.com/', 'smb://127.0.0.1/x']) {
       host.controlLink = () => link;
       tray().menu.click('Open in browser');
-      await vi.advanceTimersByTimeAsync(0);
+      await settle();
     }
-    expect(openedOutside).toEqual([]);
-    expect(boxes).toHaveLength(3);
-  });
-});
-
-describe('switches of the tray’s menu', () => {
-  test('the tray’s menu pauses, drains and resumes this machine, and offers only what changes something', async () => {
-    const { tray, host } = await startDesktop();
-    tray().menu.click('Drain this machine');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(host.calls).toContain('machine drained');
-    const labels = tray().menu.items.map(({ label }) => label);
-    expect(labels).not.toContain('Pause this machine');
-    tray().menu.click('Resume this machine');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(host.calls).toContain('machine on');
-    tray().menu.click('Pause this machine');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(host.calls).toContain('machine paused');
+    expect([openedOutside.length, boxes.length]).toEqual([0, 3]);
   });
 
-  test('the tray’s menu frees the memory of this machine, for a time or until resumed', async () => {
+  test('the tray’s menu pauses, drains, frees and resumes this machine, and offers only what changes something', async () => {
     const { tray, host } = await startDesktop();
-    tray().menu.click('Free the GPU for 2 hours');
-    await vi.advanceTimersByTimeAsync(0);
-    tray().menu.click('Free the GPU');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(host.calls).toEqual(expect.arrayContaining(['free 120', 'free until told']));
+    for (const label of ['Drain this', 'Resume this', 'Pause this', 'Free the GPU']) {
+      tray().menu.click(label);
+      await settle();
+    }
+    expect(host.calls.slice(1)).toEqual([
+      'machine drained',
+      'machine on',
+      'machine paused',
+      'free until told',
+    ]);
+    expect(tray().menu.labels).not.toContain('Pause this machine');
   });
 
   test('the tray’s menu switches Local only on', async () => {
     const { tray, host } = await startDesktop();
     tray().menu.click('Local only');
-    await vi.advanceTimersByTimeAsync(0);
+    await settle();
     expect(host.calls).toContain('zero-spend true');
     expect(tray().menu.item('Local only').checked).toBe(true);
   });
 
-  test.each<[string, Scene]>([
-    ['whose circuit is open', { open: ['hosted_a'] }],
-    ['that is skipped', { skipped: { hosted_a: 'quota' } }],
-  ])('the tray’s menu offers to try an upstream again %s, and no other', async (_which, scene) => {
-    const { tray, host } = await startDesktop({ host: createFakeHost(scene) });
-    expect(tray().menu.items.filter(({ label }) => label?.startsWith('Try '))).toHaveLength(1);
-    tray().menu.click('Try Groq again now');
-    expect(host.calls).toContain('reset hosted_a');
-  });
-
   test('the tray’s menu shows the login item as the system has it, and the system’s refusal', async () => {
-    const { tray, boxes } = await startDesktop({
-      loginItem: {
-        state: () => 'off',
-        set: () => {
-          throw new Error('EACCES: permission denied');
-        },
-      },
+    const set = () => {
+      throw new Error('EACCES: permission denied');
+    };
+    const { tray, boxes, errors, window } = await startDesktop({
+      loginItem: { isOn: () => false, set },
     });
     tray().menu.click('Start at login');
-    await vi.advanceTimersByTimeAsync(0);
+    await settle();
     expect(tray().menu.item('Start at login').checked).toBe(false);
     expect(boxes.at(-1)?.detail).toContain('EACCES');
-  });
-
-  test('the tray’s menu says when the system has disabled the login item', async () => {
-    const { tray } = await startDesktop({
-      loginItem: { state: () => 'needs approval', set: () => undefined },
-    });
-    const { label, checked } = tray().menu.item('Start at login');
-    expect([label, checked]).toEqual(['Start at login (allow it in System Settings)', true]);
-  });
-
-  test('the tray’s menu names the versions of all that runs', async () => {
-    const { tray, app } = await startDesktop();
-    tray().menu.click('About');
-    expect(app.about).toEqual({
-      version: '1.2.3 (Electron 45.0.0, Chromium 150.0, Node 24.0.0)',
-      shown: 1,
-    });
-  });
-
-  test('the tray’s menu shows what an owner looks up when something is wrong', async () => {
-    const { tray, window } = await startDesktop();
-    tray().menu.click('Diagnostics');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/about');
-  });
-
-  test('the tray’s menu opens the folder of the logs', async () => {
-    const { tray, openedPaths } = await startDesktop();
-    tray().menu.click('Open logs');
-    expect(openedPaths).toEqual(['/data/logs']);
-  });
-});
-
-describe('the warm-up switch', () => {
-  const LABEL = 'Warm up the on-demand GPU';
-
-  test('the warm-up switch shows the state that the host confirmed', async () => {
-    const { tray, host } = await startDesktop();
-    expect(tray().menu.item(LABEL)).toMatchObject({ checked: true, enabled: true });
-    tray().menu.click(LABEL);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(host.calls).toContain('warmup false');
-    expect(tray().menu.item(LABEL)).toMatchObject({ checked: false });
-  });
-
-  test('the warm-up switch flips back, and says why, when the host refuses', async () => {
-    const host = createFakeHost({}, null, () =>
-      Promise.resolve({ ok: false, message: 'INGLENOOK_ONDEMAND_WARMUP is set.' }),
-    );
-    const { tray, boxes, errors, window } = await startDesktop({ host });
-    tray().menu.click(LABEL);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(tray().menus).toHaveLength(2);
-    expect(tray().menu.item(LABEL)).toMatchObject({ checked: true });
     expect(window().state).toBe('shown');
-    expect(boxes[0]?.detail).toBe('INGLENOOK_ONDEMAND_WARMUP is set.');
     // A box of that kind would stop the gateway until it is closed.
     expect(errors).toEqual([]);
   });
 
-  test.each([
-    ['idle', 'Warm up the on-demand GPU automatically'],
-    ['warming', 'Warm up the on-demand GPU automatically (it is starting)'],
-    ['failed', 'Warm up the on-demand GPU automatically (its last start failed)'],
-  ] as const)('the warm-up switch names the state of the warm-up: %s', async (warmup, label) => {
-    const { tray } = await startDesktop({ host: createFakeHost({ warmup }) });
-    expect(tray().menu.item(LABEL).label).toBe(label);
+  test('the tray’s menu offers no start at login to an app that is not installed, which would start bare Electron', async () => {
+    const { tray } = await startDesktop({ loginItem: null });
+    expect(tray().menu.labels).not.toContain('Start at login');
   });
+});
 
-  test('the warm-up switch cannot be used, and says why, where on-demand is not configured', async () => {
-    const { tray } = await startDesktop({ host: createFakeHost({ configured: ['local'] }) });
-    expect(tray().menu.item(LABEL)).toMatchObject({ checked: false, enabled: false });
-    expect(tray().menu.item(LABEL).label).toContain('it is not configured');
-  });
+describe('the menu bar', () => {
+  const OWN = ['Copy base URL', 'Open in browser', 'Join a gateway…', 'Settings…'];
+  const REST = ['editMenu', 'View', 'windowMenu'];
+
+  test.each<[NodeJS.Platform, string[], string[]]>([
+    ['darwin', ['appMenu', 'fileMenu', 'Gateway', ...REST], OWN],
+    ['linux', ['Gateway', ...REST], [...OWN, 'about', 'separator', 'quit']],
+  ])(
+    'the menu bar has what its keys and desktops without a tray need (%s)',
+    async (platform, menus, own) => {
+      const { appMenu, window } = await startDesktop({ platform });
+      expect(appMenu?.labels).toEqual(menus);
+      const entries = appMenu?.item('Gateway').submenu as { label?: string; role?: string }[];
+      expect(entries.map(({ label, role }) => label ?? role ?? 'separator')).toEqual(own);
+      const settings = entries.find(({ label }) => label === 'Settings…');
+      expect(settings).toMatchObject({ accelerator: 'CmdOrCtrl+,' });
+      (settings as { click: () => void }).click();
+      await settle();
+      expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings');
+    },
+  );
 });

@@ -25,7 +25,7 @@ function called() {
     { PATH: '/bin' },
     (pid) => {
       killed.push(pid);
-      child.emit('exit', 0);
+      return child.emit('exit', 0);
     },
   );
   const call = { command: 'helper.js', args: ['memory'], timeoutMs: 1000, maxBytes: 1000 };

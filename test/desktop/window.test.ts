@@ -19,25 +19,10 @@ const FOREIGN = [
   '',
 ];
 
-const CRASHED = { reason: 'crashed', exitCode: 5 };
-
 describe('the page in the window', () => {
   test('the page is the gateway’s own, with a session code of the main process', async () => {
     const { window } = await startDesktop();
     expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=1']);
-  });
-
-  test('the desktop page has no Node and no privilege of its own', async () => {
-    const { window } = await startDesktop();
-    expect(window().options.webPreferences).toMatchObject({
-      sandbox: true,
-      contextIsolation: true,
-      nodeIntegration: false,
-      webSecurity: true,
-      allowRunningInsecureContent: false,
-      webviewTag: false,
-    });
-    expect(window().options.webPreferences).not.toHaveProperty('preload');
   });
 
   test.each(['will-navigate', 'will-frame-navigate', 'will-redirect'])(
@@ -86,133 +71,89 @@ describe('the page in the window', () => {
 });
 
 describe('closing and opening the window', () => {
-  test('a closed window is hidden, and the gateway keeps running', async () => {
-    const { window, host, app } = await startDesktop();
-    window().show();
-    window().close();
-    await settle();
-    expect(window().state).toBe('hidden');
+  test('a closed window is hidden, which it says once, and the gateway keeps running', async () => {
+    const { window, host, app, boxes, tray } = await startDesktop();
+    for (let times = 0; times < 2; times++) {
+      tray().menu.click('Open dashboard');
+      window().close();
+      await settle();
+      expect(window().state).toBe('hidden');
+    }
+    expect(boxes.map(({ message }) => message)).toEqual(['Inglenook keeps running']);
     expect(host.calls).toEqual(['start']);
     expect(app.calls).not.toContain('quit');
   });
 
-  test('a closed window is minimised where no panel shows the tray, and the app says once how to quit', async () => {
-    const panel = { isThere: false };
-    const { window, boxes } = await startDesktop({ panel });
-    for (let times = 0; times < 2; times++) {
-      window().show();
-      window().close();
-      await settle();
-      expect(window().state).toBe('minimized');
-    }
-    expect(boxes.map(({ detail }) => detail)).toEqual([
-      expect.stringContaining('To quit, use the menu "Gateway"'),
-    ]);
-  });
-
-  test('a minimised window comes back when it is opened or the app is activated', async () => {
-    const { window, app } = await startDesktop();
-    window().minimize();
+  test('a closed window is minimised where no panel shows the tray', async () => {
+    const { window, app } = await startDesktop({ panel: { isThere: false } });
+    window().show();
+    window().close();
+    await settle();
+    expect(window().state).toBe('minimized');
     app.emit('activate');
     expect(window().state).toBe('shown');
   });
 
-  test('a page that died is replaced when the window is opened, with a new code', async () => {
-    const { windows, window, tray, app } = await startDesktop();
-    window().destroy();
-    app.emit('window-all-closed');
+  test('a page that crashes closes its window, quits nothing, and comes back by a click, with a new code', async () => {
+    const { windows, window, app, notifications, logged } = await startDesktop();
+    window().webContents.emit('render-process-gone', {}, { reason: 'clean-exit', exitCode: 0 });
+    expect([window().state, notifications.length]).toEqual(['hidden', 0]);
+    window().webContents.emit('render-process-gone', {}, { reason: 'oom', exitCode: 5 });
+    expect(window().state).toBe('destroyed');
     expect(app.calls).not.toContain('quit');
-    tray().menu.click('Open dashboard');
+    expect([notifications[0]?.options.title, logged]).toEqual([
+      'The app window crashed',
+      ['page_gone'],
+    ]);
+    notifications[0]?.emit('click');
     expect(windows).toHaveLength(2);
     expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=2']);
   });
 
-  test('a page that crashes comes back by itself, but not for ever', async () => {
-    const { windows, window } = await startDesktop();
-    window().webContents.emit('render-process-gone', {}, CRASHED);
-    expect(windows).toHaveLength(2);
-    window().webContents.emit('render-process-gone', {}, CRASHED);
-    window().webContents.emit('render-process-gone', {}, CRASHED);
-    expect(windows).toHaveLength(3);
-    expect(window().isDestroyed()).toBe(true);
-  });
-
-  test('a page that crashes while its window is hidden comes back when it is opened', async () => {
-    const { windows, window, tray } = await startDesktop();
-    window().emit('ready-to-show');
-    window().close();
-    await settle();
-    window().webContents.emit('render-process-gone', {}, CRASHED);
-    expect([windows.length, window().state]).toEqual([1, 'destroyed']);
-    tray().menu.click('Open dashboard');
-    expect(windows).toHaveLength(2);
-  });
-
-  test('a page that crashes while its window is minimised leaves it so', async () => {
-    const { windows, window } = await startDesktop();
-    window().emit('ready-to-show');
-    window().minimize();
-    window().webContents.emit('render-process-gone', {}, CRASHED);
-    window().emit('ready-to-show');
-    expect([windows.length, window().state]).toEqual([2, 'minimized']);
-  });
-
-  test('the first close says once that the gateway keeps running', async () => {
-    const { window, boxes, tray } = await startDesktop();
-    window().close();
-    await settle();
-    expect(boxes.map(({ message }) => message)).toEqual(['Inglenook keeps running in the tray']);
-    tray().menu.click('Open dashboard');
-    window().close();
-    await settle();
-    expect(boxes).toHaveLength(1);
-    expect(window().state).toBe('hidden');
-  });
-
   test('the dock shows the app only while it has a window', async () => {
-    const { app, window } = await startDesktop({ platform: 'darwin' });
+    const { app, window, tray } = await startDesktop({ platform: 'darwin' });
     window().show();
     expect(app.dockShown).toBe(true);
     window().close();
     await settle();
     expect(app.dockShown).toBe(false);
-  });
-
-  test('the dock forgets a window that was given up, not only a hidden one', async () => {
-    const { app, window } = await startDesktop({ platform: 'darwin' });
-    window().show();
+    tray().menu.click('Open dashboard');
+    // It comes to the front of other apps.
+    expect([app.dockShown, app.focused]).toEqual([true, 1]);
     window().destroy();
     expect(app.dockShown).toBe(false);
   });
 
-  test('a window that is asked for comes to the front of other apps on macOS', async () => {
-    const { app, tray } = await startDesktop({ platform: 'darwin' });
-    tray().menu.click('Open dashboard');
-    expect(app.focused).toBe(1);
-    const other = await startDesktop({ platform: 'linux' });
-    other.tray().menu.click('Open dashboard');
-    expect(other.app.focused).toBe(0);
-  });
-
-  test('a reload during the first load is no failure', async () => {
-    const { boxes, window } = await startDesktop({
-      prepare: (fake) =>
-        fake.failNextLoad(Object.assign(new Error('ERR_ABORTED'), { code: 'ERR_ABORTED' })),
-    });
-    await settle();
-    expect(boxes).toEqual([]);
-    expect(window().isDestroyed()).toBe(false);
-  });
-
   test('a page that cannot be loaded is reported, and the gateway keeps running', async () => {
     const { boxes, errors, window, app } = await startDesktop({
-      prepare: (fake) => fake.failNextLoad(new Error('ERR_CONNECTION_REFUSED')),
+      prepare: ({ seen }) => void (seen.nextLoadError = new Error('ERR_CONNECTION_REFUSED')),
     });
     await settle();
     expect(boxes[0]?.detail).toContain('ERR_CONNECTION_REFUSED');
     expect(errors).toEqual([]);
     expect(window().state).toBe('destroyed');
     expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  });
+
+  test('a reload during the first load is no failure', async () => {
+    const aborted = Object.assign(new Error('ERR_ABORTED'), { code: 'ERR_ABORTED' });
+    const { boxes, window } = await startDesktop({
+      prepare: ({ seen }) => void (seen.nextLoadError = aborted),
+    });
+    await settle();
+    expect([boxes, window().isDestroyed()]).toEqual([[], false]);
+  });
+
+  test('a right click in the page offers what can be done there', async () => {
+    const { window, menus } = await startDesktop();
+    const click = (isEditable: boolean, selectionText: string) =>
+      window().webContents.emit('context-menu', {}, { isEditable, selectionText });
+    click(true, '');
+    click(false, 'sk-1');
+    click(false, ' \n');
+    const opened = menus.filter(({ isOpened }) => isOpened);
+    const offered = [['cut', 'copy', 'paste', 'selectAll'], ['copy']];
+    expect(opened.map(({ labels }) => labels)).toEqual(offered);
   });
 });
 
@@ -222,17 +163,13 @@ describe('the place of the window', () => {
     expect(window().options).toMatchObject({ name: 'main', windowStatePersistence: true });
   });
 
-  test('a hidden window whose screen was unplugged is centred when it is opened, and no other', async () => {
-    const { window, tray } = await startDesktop();
-    const place = { x: 500, y: 90, width: 1300, height: 800 };
-    for (const x of [500, 2500, -1250]) {
-      window().hide();
-      window().bounds = { ...place, x };
-      tray().menu.click('Open dashboard');
-      expect(window().bounds.x).toBe(x === 500 ? 500 : 300);
-    }
-    window().bounds = { ...place, x: 2500 };
-    tray().menu.click('Open dashboard');
-    expect(window().bounds.x).toBe(2500);
+  test('a hidden window is centred when a screen is unplugged, and no other', async () => {
+    const { window, screen } = await startDesktop();
+    window().show();
+    screen.emit('display-removed');
+    expect(window().centered).toBe(0);
+    window().hide();
+    screen.emit('display-removed');
+    expect(window().centered).toBe(1);
   });
 });

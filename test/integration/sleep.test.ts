@@ -15,7 +15,7 @@ import { at } from '../support/words.ts';
 function wake({ host }: TestGateway): void {
   const { electron, power } = createFakeElectron();
   const preferences = createPreferences(memoryFile());
-  followSleep({ ...electron, host, preferences, log: silentLog });
+  followSleep({ electron, host, preferences, log: silentLog });
   power.emit('resume');
 }
 
