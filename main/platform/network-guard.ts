@@ -113,11 +113,6 @@ export function canonicalIp(address: string): string | null {
     : text;
 }
 
-/** The range from which one caller can choose addresses: a single IPv4 address, or the /64 of an IPv6 address. */
-export function networkOf(canonical: string): string {
-  return isIP(canonical) === 6 ? groupsOf(canonical).slice(0, 4).join(':') : canonical;
-}
-
 function embeddedIpv4(address: string): string | null {
   const form = EMBEDDING.find(({ list }) => list.check(address, 'ipv6'));
   const canonical = canonicalIp(address);

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   providerEventSchema,
@@ -8,11 +8,9 @@ import {
   type ProviderList,
 } from '#shared/provider.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import { UNPROVED_LIMITS } from '../../main/platform/http/guarded-server.ts';
 import { createManualClock } from '../support/clock.ts';
 import { bearer, expectError, send } from '../support/http.ts';
 import { createAgent, ENROLL, HEARTBEAT, recordOf } from '../registry/world.ts';
-import { openWire } from '../support/wire.ts';
 import { CONTROL, startWire, type WireWorld } from '../registry/wire.ts';
 
 const LIST = '/api/v1/providers';
@@ -75,28 +73,6 @@ test('a machine goes from a new token to the list by the documents of the protoc
   expect(JSON.parse(one.text)).toEqual(list.data[0]);
   expect(providerSchema.parse(JSON.parse(one.text))).toEqual(list.data[0]);
   expect(wire.bugs).toEqual([]);
-});
-
-test('a connection with an accepted heartbeat counts as proved, and one with a refused heartbeat does not', async () => {
-  const wire = await startWire();
-  const agent = await joined(wire);
-  const beat = ({ path, headers, body }: ReturnType<typeof agent.heartbeat>) => {
-    const all = Object.entries({ ...headers, host: 'a', 'content-length': body.length });
-    const lines = all.map(([name, value]) => `${name}: ${String(value)}\r\n`);
-    return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body.toString()}`;
-  };
-  const known = await openWire(wire.url);
-  const first = agent.heartbeat(recordOf());
-  known.send(beat(first));
-  await known.received('"heartbeat_ms"');
-  const stranger = await openWire(wire.url);
-  stranger.send(beat(first));
-  await stranger.received('error');
-  // As many as one address may have without being let in.
-  for (let opened = 0; opened < UNPROVED_LIMITS.loopback; opened += 1) await openWire(wire.url);
-  await stranger.closed;
-  known.send(beat(agent.heartbeat({ ...recordOf(), current_model: 'second' })));
-  await vi.waitFor(() => expect(wire.registry.get(agent.id)?.heartbeat_count).toBe(3));
 });
 
 describe('errors of the agent protocol', () => {

@@ -86,12 +86,12 @@ const small = { origin: 'http://a', path: '/', headers: [], timeoutMs: 1000, max
 const PLAN = { format: CHAT_COMPLETIONS.answer, followsToolResult: () => false };
 
 const KEEPERS: readonly [what: string, make: () => Keeper][] = [
-  ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9, clock }))],
+  ['a request', () => requested((req) => readBody(req, { maxBytes: 1e9 }))],
   [
     'a request with a share of a budget',
     () => {
       const share = createBodyBudget(1).share(Infinity);
-      return requested((req) => readBody(req, { maxBytes: 1e9, share, clock }));
+      return requested((req) => readBody(req, { maxBytes: 1e9, share }));
     },
   ],
   ['an answer', () => ofReader(createAnswerReader(PLAN, false))],
@@ -210,7 +210,7 @@ test('bodies that announce 32 MiB take the memory of the bytes that have come', 
   const keepers = Array.from({ length: 50 }, () =>
     requested((req) => {
       req.headers['content-length'] = String(32 * 1024 * 1024);
-      return readBody(req, { maxBytes: 1e9, clock });
+      return readBody(req, { maxBytes: 1e9 });
     }),
   );
   for (const { take } of keepers) for (let piece = 0; piece < 3; piece += 1) take(Buffer.from(' '));

@@ -33,13 +33,6 @@ test.each(ROUTES)('a body that does not come in time is a 408 at %s', async (pat
   expect(await agent.closed).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test.each(ROUTES)('a body in pieces of a few bytes is refused at %s', async (path) => {
-  const { url } = await startMessages();
-  const agent = await openWire(url);
-  agent.send(head(path, 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(2000));
-  expect(await agent.closed).toMatch(/^HTTP\/1\.1 400 [^]*"code":"invalid_request"/);
-});
-
 test('a body in a few chunks is taken by the registry', async () => {
   const { url } = await startMessages();
   const agent = await openWire(url);

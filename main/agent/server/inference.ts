@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type BodyRefusal, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody } from '../../platform/http/server.ts';
 import type {
   HttpRequest,
   ResponseHeaders,
@@ -170,7 +170,7 @@ async function bodyOf(
   const { clock, bodies } = deps;
   const { maxBodyBytes, maxBodiesInFlightBytes } = deps.limits();
   const maxBytes = Math.min(maxBodyBytes, bodies.largestBytes(maxBodiesInFlightBytes));
-  const body = await readBody(req, { maxBytes, share, clock });
+  const body = await readBody(req, { maxBytes, share });
   if (typeof body !== 'string') return body;
   if (body !== 'aborted') {
     const [error, maxRestBytes] = REFUSALS[body];
@@ -207,18 +207,6 @@ function tokenMeter(path: string, status: number, headers: ResponseHeaders): Met
   return isStream ? createStreamMeter() : createWholeMeter();
 }
 
-const TINY_PIECES: AgentError = {
-  status: 400,
-  code: 'invalid_request',
-  message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
-};
-
-const TOO_SLOW: AgentError = {
-  status: 408,
-  code: 'request_timeout',
-  message: TOO_SLOW_BODY,
-};
-
 function tooLarge(maxBodyBytes: number): AgentError {
   return {
     status: 413,
@@ -233,8 +221,6 @@ const REFUSALS: Readonly<
 > = {
   too_large: [tooLarge, Infinity],
   no_room: [() => BUSY, MAX_REST_BYTES],
-  tiny_pieces: [() => TINY_PIECES, 0],
-  too_slow: [() => TOO_SLOW, 0],
 };
 
 /** The engine is checked after this time without an answer. */

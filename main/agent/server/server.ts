@@ -5,7 +5,7 @@ import { signHealth } from '../../platform/agent-identity.ts';
 import { createTurns } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
-import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
+import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { isLoopbackHost, listen } from '../../platform/http/server.ts';
 import type { Log } from '../../platform/log.ts';
@@ -170,7 +170,6 @@ async function answer(
 ): Promise<void> {
   const { inference, health, clock } = deps;
   const access = accessOf(req, deps.access);
-  if (access.kind === 'allowed') markProved(req.socket);
   const url = req.url ?? '';
   const [path = ''] = url.split('?', 1);
   const nonce = new URLSearchParams(url.slice(path.length)).get('nonce');

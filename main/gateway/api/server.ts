@@ -9,8 +9,8 @@ import type {
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createGuardedServer, markProved } from '../../platform/http/guarded-server.ts';
-import { MeteredRequest, type BodyRefusal, readBody } from '../../platform/http/server.ts';
+import { createGuardedServer } from '../../platform/http/guarded-server.ts';
+import { type BodyRefusal, readBody } from '../../platform/http/server.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { newRequestId } from '../../platform/secrets.ts';
@@ -18,7 +18,7 @@ import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
-import { type GatewayError, isOllamaPath, TINY_PIECES } from '../http/errors.ts';
+import { type GatewayError, isOllamaPath } from '../http/errors.ts';
 import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
 import type { Access, Route, PiecesAnswer, RouteAnswer } from '../../platform/http/routes.ts';
@@ -94,7 +94,6 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
   } else {
     const { endpoint } = route;
     const identity = deps.identify(req.headers);
-    if (identity.reader) markProved(req.socket);
     const caller = { endpoint, identity, cors };
     route.handle(req, res, caller, deps.chat).catch((error: unknown) => {
       deps.onBug(error);
@@ -155,9 +154,6 @@ export function createExpressListener(
   deps: ExpressDeps,
 ): RequestListener {
   const app = express();
-  // Express replaces the prototype of each request, which would disable the count of its pieces.
-  const own = Object.getOwnPropertyDescriptors(express.request);
-  Object.setPrototypeOf(app.request, Object.create(MeteredRequest.prototype, own) as object);
   app.disable('x-powered-by');
   app.disable('etag');
   const handlerOf = createHandlers(deps);
@@ -194,7 +190,6 @@ function permit(access: Access, identify: Identify) {
       return;
     }
     const identity = identify(req.headers);
-    if (identity.reader) markProved(req.socket);
     if (access === 'callers' && !identity.reader) sendError(res, keyError(req.headers));
     else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
     else next();
@@ -293,7 +288,6 @@ function createHandlers({ clock, gatewayUrl }: ExpressDeps) {
           return gatewayUrl(req);
         },
       });
-      if (isAgent && given.kind !== 'refused') markProved(req.socket);
       await send(req, res, given);
     };
   };
@@ -363,8 +357,6 @@ const REFUSALS: Readonly<Record<BodyRefusal | 'late', GatewayError>> = {
     code: 'body_too_large',
     message: `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`,
   },
-  tiny_pieces: TINY_PIECES,
-  too_slow: LATE,
   late: LATE,
   no_room: {
     status: 503,
@@ -392,7 +384,7 @@ function createSmallBodyReader(clock: Clock) {
       const [oldest] = pending;
       if (pending.size >= MAX_PENDING) oldest?.('no_room');
       pending.add(settle);
-      void readBody(req, { maxBytes: MAX_SMALL_BODY_BYTES, clock }).then(settle);
+      void readBody(req, { maxBytes: MAX_SMALL_BODY_BYTES }).then(settle);
     });
   }
 
@@ -406,9 +398,8 @@ function createSmallBodyReader(clock: Clock) {
       const end = await readWithLimits(req);
       if (typeof end !== 'string') return end;
       if (end === 'aborted') return null;
-      // The rest of a body in tiny pieces is not read.
-      const maxRestBytes = end === 'tiny_pieces' ? 0 : MAX_REST_BYTES;
-      sendErrorEarly(req, res, REFUSALS[end], { headers: {}, clock, maxRestBytes });
+      const rest = { clock, maxRestBytes: MAX_REST_BYTES };
+      sendErrorEarly(req, res, REFUSALS[end], { headers: {}, ...rest });
       return null;
     },
   };

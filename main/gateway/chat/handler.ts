@@ -4,10 +4,10 @@ import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import { Cancellation } from '../../platform/clock.ts';
-import { type BodyRefusal, readBody, TOO_SLOW_BODY } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody } from '../../platform/http/server.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
-import { type GatewayError, TINY_PIECES } from '../http/errors.ts';
+import type { GatewayError } from '../http/errors.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
@@ -91,7 +91,7 @@ async function answer(
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
   const { limit, share } = caller;
-  const limits = { maxBytes: limit.maxBytes, share, clock: deps.clock };
+  const limits = { maxBytes: limit.maxBytes, share };
   const read =
     refusedAtHead(req, caller) ??
     (await requestFrom(await readBody(req, limits), req, caller.endpoint, limit));
@@ -235,16 +235,9 @@ function judged(
 }
 
 function refusalOf(refusal: BodyRefusal, limit: Limit): Refusal {
-  switch (refusal) {
-    case 'too_large':
-      return { error: tooLarge(limit) };
-    case 'no_room':
-      return { error: OVERLOADED, rest: SHORT_REST };
-    case 'tiny_pieces':
-      return { error: TINY_PIECES, rest: { maxRestBytes: 0 } };
-    case 'too_slow':
-      return { error: TOO_SLOW, rest: { maxRestBytes: 0 } };
-  }
+  return refusal === 'too_large'
+    ? { error: tooLarge(limit) }
+    : { error: OVERLOADED, rest: SHORT_REST };
 }
 
 const BODY_TYPES = {
@@ -297,12 +290,6 @@ const OVERLOADED: GatewayError = {
   message:
     'The gateway has no memory left for request bodies (limit: INGLENOOK_MAX_BODIES_IN_FLIGHT_BYTES). Try again in a moment.',
   retryAfterMs: 1000,
-};
-
-const TOO_SLOW: GatewayError = {
-  status: 408,
-  code: 'request_timeout',
-  message: TOO_SLOW_BODY,
 };
 
 function tooMany(limit: number): GatewayError {

@@ -126,9 +126,3 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   const isFinal = error.status >= 500 && typeof error.retryAfterMs !== 'number';
   return isFinal ? { 'x-should-retry': 'false' } : headers;
 }
-
-export const TINY_PIECES: GatewayError = {
-  status: 400,
-  code: 'invalid_request',
-  message: 'The body arrived in pieces of a few bytes each; send it in larger ones.',
-};

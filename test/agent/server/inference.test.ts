@@ -44,11 +44,13 @@ test('a request whose engine hangs has it checked after 5 s, and is given up', a
   await until(() => registry.statuses.at(-1) === 'idle');
   machine.clock.advance(1000);
   engine.answerGet = () => void (asked += 1);
-  const answer = postJson(machine.url + CHAT, ASK);
+  const call = { isOver: false };
+  const answer = postJson(machine.url + CHAT, ASK).finally(() => (call.isOver = true));
   await until(() => engine.calls.length === 1);
   machine.clock.advance(5000);
-  for (let round = 1; round <= 10; round += 1) {
-    await until(() => asked >= round);
+  // The check that is under way in the third round may time out before it is sent.
+  for (let round = 1; round <= 10 && !call.isOver; round += 1) {
+    await until(() => call.isOver || asked >= round);
     machine.clock.advance(1000);
     if (round === 3) {
       await until(() => machine.agent.view().engine?.health.status === 'unresponsive');
@@ -57,5 +59,6 @@ test('a request whose engine hangs has it checked after 5 s, and is given up', a
     }
   }
   expect(codeOf((await answer).text)).toBe('engine_unreachable');
+  expect(asked).toBeGreaterThanOrEqual(9);
   expect(codeOf((await postJson(machine.url + CHAT, ASK)).text)).toBe('engine_unreachable');
 });
