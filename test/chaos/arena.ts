@@ -1,137 +1,134 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RequestRow } from '#shared/live.ts';
+import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../../main/app/app.ts';
+import { loadConfig } from '../../main/config/load.ts';
+import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import type { Log } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
 import { chance } from '../support/chance.ts';
-import { createManualClock, type ManualClock } from '../support/clock.ts';
+import { createManualClock } from '../support/clock.ts';
 import { call } from './caller.ts';
 import { SPELL_REQUESTS } from './faults.ts';
-import { type ChaosGateway, GATEWAY_COUNT, startGateways } from './gateways.ts';
-import { judge, type Received, type Verdict } from './judge.ts';
-import { type ChaosRequest, requestOf } from './requests.ts';
-import { type PlayedCall, startUpstreams, UPSTREAMS } from './upstreams.ts';
+import { type End, ENDS, judge } from './judge.ts';
+import { requestOf } from './requests.ts';
+import { startUpstreams, UPSTREAMS } from './upstreams.ts';
 
-/** A request, and all that is known of it at its end. */
-export interface Played extends Verdict {
-  readonly request: ChaosRequest;
-  /** Its name. */
-  readonly gateway: string;
-  readonly received: Received;
-  readonly calls: readonly PlayedCall[];
-  /** Null where the gateway has none. */
-  readonly row: () => RequestRow | null;
-}
+type Settings = Readonly<Record<string, string>>;
 
-/** Gateways in front of upstreams that are well only for a while. */
-export interface ChaosArena {
-  /** Plays the request of this number. */
-  play(n: number): Promise<Played>;
-  /** Resolves once nothing is left of all requests, or with what is left all the same. */
-  rest(): Promise<readonly string[]>;
-  /** The same after the end of the gateways. */
-  close(): Promise<readonly string[]>;
-}
+const of = (setting: string, local: string, a: string, b: string): Settings => ({
+  [`LOCAL_${setting}`]: local,
+  [`HOSTED_A_${setting}`]: a,
+  [`HOSTED_B_${setting}`]: b,
+});
 
-export async function openArena(seed: number): Promise<ChaosArena> {
-  const clock = createManualClock();
-  const stopClock = run(clock);
-  const bugs: string[] = [];
-  const log: Log = (level, event, fields) => {
-    if (level === 'error') bugs.push(`${event} ${JSON.stringify(fields)}`);
-  };
-  const directory = mkdtempSync(join(tmpdir(), 'inglenook-chaos-'));
-  const upstreams = await startUpstreams({ clock, gateways: GATEWAY_COUNT });
-  const edges = { clock, log, random: chance(seed) };
-  const gateways = await startGateways(upstreams, directory, edges);
+/** In time of the manual clock. An answer pauses for less, and some first words come after the hedge delay. */
+const COMMON: Settings = {
+  PORT: '0',
+  AGENT: 'false',
+  ...of('TIMEOUT_MS', '2500', '2500', '2500'),
+  IDLE_TIMEOUT_MS: '1000',
+  TTFT_THRESHOLD_MS: '200',
+  TTFT_SLOW_THRESHOLD: '1000000',
+};
+const CONTINUED = 'continue_final_message';
+const CHAT_ONLY = { ...of('PROTOCOLS', 'chat', 'chat', 'chat'), FAIL_THRESHOLD: '1000000' };
 
-  const left = () => [
-    ...gateways.flatMap(leftIn),
-    ...counted({ 'calls at upstreams': upstreams.open() }),
-  ];
+/** Gateways that differ in how they hedge, continue broken answers, and speak. */
+const GATEWAYS: readonly Settings[] = [
+  { ...CHAT_ONLY, ...of('PREFILL', CONTINUED, CONTINUED, 'none'), HEDGE: 'off' },
+  { ...CHAT_ONLY, ...of('PREFILL', 'auto', 'none', 'auto'), HEDGE: 'all' },
+  {
+    ...of('PROTOCOLS', 'native', 'auto', 'chat'),
+    ...of('PREFILL', 'none', 'last-message', 'last-message'),
+    COOLDOWN_MS: '2000',
+  },
+];
 
-  return {
-    async play(n) {
-      const request = requestOf({ seed, n }, GATEWAY_COUNT);
-      const gateway = gateways[request.gateway];
-      if (gateway === undefined) throw new Error('no such gateway');
-      // So that upstreams which are left alone for minutes are asked in their next spell.
-      if (n % SPELL_REQUESTS === 0)
-        for (const { host } of gateways) for (const id of UPSTREAMS) host.resetCircuit(id);
-      const received = await call(gateway.url, request, clock);
-      const calls = upstreams.callsOf(n);
-      const verdict = judge(request, received, calls);
-      const row = () => rowOf(gateway, received);
-      return { ...verdict, request, gateway: gateway.name, received, calls, row };
-    },
-    async rest() {
-      const found = await untilNothing(left);
-      upstreams.forget();
-      await passHour(clock);
-      return [...found, ...bugs.splice(0)];
-    },
-    async close() {
-      await Promise.all(gateways.map(({ host }) => host.stop(0)));
-      const found = await untilNothing(() =>
-        counted({ connections: upstreams.connections(), timers: clock.pending() }),
-      );
-      stopClock();
-      await upstreams.close();
-      rmSync(directory, { recursive: true, force: true });
-      return [...found, ...bugs];
-    },
-  };
-}
-
-/** What a gateway has not ended. */
-function leftIn({ name, host }: ChaosGateway): string[] {
-  const { inFlight, requests, status } = host.snapshot();
-  const { running } = status.admission;
-  const found = counted({
-    calls: Object.values(inFlight).reduce((sum, count) => sum + count, 0),
-    'rows that run': requests.filter(({ state }) => state === 'running').length,
-    'admitted requests': running,
-  });
-  return found.map((what) => `${what} in the gateway "${name}"`);
-}
-
-/** What there is any of. */
-function counted(counts: Readonly<Record<string, number>>): string[] {
-  return Object.entries(counts).flatMap(([what, count]) =>
-    count === 0 ? [] : [`${count} ${what}`],
-  );
-}
-
-function rowOf({ host }: ChaosGateway, { head }: Received): RequestRow | null {
-  const id = head?.headers['x-gateway-request-id'];
-  return host.snapshot().requests.find((row) => row.id === id) ?? null;
-}
-
-/** What is waited for takes a hundred turns of the event loop, in which a few hops of loopback have their time. */
+const CALLERS = 40;
+/** A few hops over loopback take fewer turns of the event loop than this much time of the manual clock. */
 const STEP_MS = 10;
-
-/** Time goes on only when this process gets to work: nobody is late because the machine is busy. */
-function run(clock: ManualClock): () => void {
-  const timer = setInterval(() => clock.advance(STEP_MS), 1);
-  return () => clearInterval(timer);
-}
-
-/** Upstreams that refused to continue an answer are asked again after that. */
-async function passHour(clock: ManualClock): Promise<void> {
-  for (let minute = 0; minute < 60; minute += 1) {
-    clock.advance(60_000);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-/** In each of which the clock goes on. */
 const LOOKS = 3000;
 
-async function untilNothing(left: () => readonly string[]): Promise<readonly string[]> {
-  let found = left();
-  for (let look = 0; look < LOOKS && found.length > 0; look += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    found = left();
+/** Plays requests 0 to `count` of a seed against gateways whose upstreams are well only for a while, or one alone. */
+export async function playChaos(seed: number, count: number, only: number | null = null) {
+  const clock = createManualClock();
+  // Time passes only while this process works: nobody is late because the machine is busy.
+  const timer = setInterval(() => clock.advance(STEP_MS), 1);
+  const found: string[] = [];
+  const log: Log = (level, event, fields) => {
+    if (level === 'error') found.push(`${event} ${JSON.stringify(fields)}`);
+  };
+  const directory = mkdtempSync(join(tmpdir(), 'inglenook-chaos-'));
+  const upstreams = await startUpstreams(clock, GATEWAYS.length);
+  const edges = { clock, log, random: chance(seed) };
+  const hosts = await Promise.all(
+    GATEWAYS.map((settings, at) =>
+      startHost({ ...COMMON, ...addresses(upstreams.urls), ...settings }, directory, at, edges),
+    ),
+  );
+  const counts = Object.fromEntries(ENDS.map((end) => [end, 0])) as Record<End, number>;
+
+  async function play(n: number): Promise<void> {
+    const request = requestOf({ seed, n }, GATEWAYS.length);
+    // Upstreams that are left alone for minutes are asked again in their next spell.
+    if (n % SPELL_REQUESTS === 0)
+      for (const { host } of hosts) for (const id of UPSTREAMS) host.resetCircuit(id);
+    const received = await call(hosts[request.gateway]?.url ?? '', request, clock);
+    const calls = upstreams.callsOf(n);
+    const { end, findings } = judge(request, received, calls);
+    counts[end] += 1;
+    if (findings.length === 0 && only === null) return;
+    const asked = calls.map(({ call: { upstream }, script }) => `${upstream}: ${script.name}`);
+    const got = { ...received, body: received.body.toString() };
+    const story = { n, end, findings, asked, request, got };
+    if (only !== null) console.log(JSON.stringify(story, null, 2));
+    if (findings.length > 0) found.push(JSON.stringify(story).slice(0, 3000));
   }
-  return found;
+
+  const numbers = Array.from({ length: count }, (_, n) => n).values();
+  const caller = async () => {
+    for (const n of numbers) await play(n);
+  };
+  if (only === null) await Promise.all(Array.from({ length: CALLERS }, caller));
+  else await play(only);
+  const left = () => [upstreams.open(), ...hosts.flatMap(({ host }) => leftIn(host))];
+  for (let look = 0; look < LOOKS && left().some((number) => number > 0); look += 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  if (left().some((number) => number > 0)) found.push(`left at the end: ${left().join(', ')}`);
+  await Promise.all(hosts.map(({ host }) => host.stop(0)));
+  clearInterval(timer);
+  await upstreams.close();
+  rmSync(directory, { recursive: true, force: true });
+  return { counts, found };
+}
+
+/** Calls, rows and admitted requests that a gateway has not ended. */
+function leftIn(host: Host): readonly number[] {
+  const { inFlight, requests, status } = host.snapshot();
+  const running = requests.filter(({ state }) => state === 'running').length;
+  return [...Object.values(inFlight), running, status.admission.running];
+}
+
+const addresses = ([local = '', a = '', b = '']: readonly string[]): Settings => ({
+  LOCAL_ENGINE_URL: local,
+  HOSTED_A_BASE_URL: a,
+  HOSTED_B_BASE_URL: b,
+});
+
+async function startHost(
+  settings: Settings,
+  directory: string,
+  at: number,
+  edges: Pick<HostEdges, 'clock' | 'log' | 'random'>,
+) {
+  const named = Object.entries(settings).map(([name, value]) => [`INGLENOOK_${name}`, value]);
+  const loaded = loadConfig(Object.fromEntries(named) as Settings, {});
+  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const dataDirectory = mkdtempSync(join(directory, `${at}-`));
+  const host = await createHost(
+    { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
+    { openStore, openUsage: openUsageStore, ...edges },
+  );
+  return { host, url: (await host.start()).url };
 }

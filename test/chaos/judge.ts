@@ -1,31 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import { parseJson } from '../../main/platform/json.ts';
+import { asText, eventsIn, objectIn } from '../support/readers/events.ts';
+import type { Heard } from '../support/readers/heard.ts';
+import { HEARERS, READERS } from '../support/readers/readers.ts';
 import { type Answer, answerOf } from './answers.ts';
-import { createChatReader, hearCompletion } from './chat-reader.ts';
-import { asObject, asText, eventsIn, type Json, objectIn } from './events.ts';
-import type { Heard, HeardCall, Reader } from './heard.ts';
-import { createMessagesReader, hearMessage } from './messages-reader.ts';
-import type { ChaosRequest, Protocol } from './requests.ts';
-import { createResponsesReader, hearResponse } from './responses-reader.ts';
+import type { Received } from './caller.ts';
+import type { ChaosRequest } from './requests.ts';
 import type { PlayedCall } from './upstreams.ts';
 
-/** What a caller got. */
-export interface Received {
-  /** Null: no response began. */
-  readonly head: {
-    readonly status: number;
-    readonly headers: Readonly<Record<string, unknown>>;
-  } | null;
-  readonly body: Buffer;
-  /**
-   * `ended`: as HTTP ends a response; `closed`: the connection broke; `left`: the caller broke it; `stuck`: the same,
-   * because it did not end.
-   */
-  readonly end: 'ended' | 'closed' | 'left' | 'stuck';
-}
-
-/** The kinds of end of a request. */
 export const ENDS = [
   'answered',
   'fell back',
@@ -42,187 +25,114 @@ export interface Verdict {
   readonly findings: readonly string[];
 }
 
-export const READERS: Readonly<Record<Protocol, () => Reader>> = {
-  chat: createChatReader,
-  messages: createMessagesReader,
-  responses: createResponsesReader,
-};
-export const HEARERS: Readonly<Record<Protocol, (body: Json) => Heard>> = {
-  chat: hearCompletion,
-  messages: hearMessage,
-  responses: hearResponse,
-};
-
-/** Judges what a caller got by the right answer, and by what the upstreams were asked and sent. */
+/** Holds what a caller got against the right answer, and against what the upstreams were asked and sent. */
 export function judge(
   request: ChaosRequest,
   received: Received,
   calls: readonly PlayedCall[],
 ): Verdict {
-  const wrong = calls.flatMap(({ upstream, wrong: why }) =>
-    why === null ? [] : [`${upstream} was ${why}`],
-  );
-  const { end, findings } = judgeResponse(request, received, calls);
+  const { end, findings } = judgeEnd(request, received, calls);
+  const wrong = calls.flatMap(({ wrong: why }) => (why === null ? [] : [`an upstream was ${why}`]));
   const isServed = calls.length > 0 && calls.every(({ script }) => script.isRight);
   const isLost = isServed && (end === 'broken off' || end === 'refused');
   const lost = isLost ? ['every upstream that was asked gave the right answer'] : [];
   return { end, findings: [...wrong, ...findings, ...lost] };
 }
 
-function judgeResponse(
+function judgeEnd(
   request: ChaosRequest,
   received: Received,
   calls: readonly PlayedCall[],
 ): Verdict {
-  const { head, end } = received;
-  if (end === 'left' && (head === null || head.status !== 200 || !request.isStream))
+  const { head, end, body } = received;
+  if (end === 'left' && (head?.status !== 200 || !request.isStream))
     return { end: 'aborted', findings: [] };
-  if (end === 'stuck') return { end: 'broken off', findings: ['it did not end'] };
-  if (head === null) return { end: 'broken off', findings: ['no response'] };
-  if (end === 'closed')
-    return { end: 'broken off', findings: ['the connection was closed without a word'] };
+  if (end === 'stuck' || end === 'closed' || head === null)
+    return { end: 'broken off', findings: [`it was ${end}`] };
   if (head.status !== 200)
-    return { end: 'refused', findings: refusalFaults(request, received, head.status) };
+    return { end: 'refused', findings: refusalFaults(body.toString(), head.status) };
+  const isFirst = head.headers['x-gateway-fallback-reason'] === 'none';
+  // The usage comes last: an answer that broke off behind its finish reason lacks it, and a resumed one estimates it.
+  const isResumed = /^: carried on by /m.test(body.toString());
+  const mayLack = isResumed || calls.some(({ script }) => !script.isRight);
+  const kind = isResumed ? 'resumed' : isFirst ? 'answered' : 'fell back';
   const right = answerOf(request);
-  const mayLackUsage = calls.some(({ script }) => script.mayLackUsage) || isLeftOut(calls.at(-1));
-  if (!request.isStream) {
-    const body = objectIn(received.body.toString());
-    if (body === null) return { end: 'broken off', findings: ['no JSON'] };
-    const heard = HEARERS[request.protocol](body);
-    const findings = wholeFaults(heard, right, { request, mayLackUsage, isResumed: false });
-    return { end: endOf(received, false), findings };
-  }
-  return judgeStream(request, received, { right, mayLackUsage });
+  if (request.isStream) return judgeStream(request, received, { kind, right, mayLack });
+  const heard = HEARERS[request.protocol](objectIn(body.toString()) ?? {});
+  return { end: kind, findings: wholeFaults(heard, right, mayLack) };
 }
 
-/** The gateway does not ask an upstream for it that fell silent before it ever told it. */
-function isLeftOut(last: PlayedCall | undefined): boolean {
-  if (last?.asked.protocol !== 'chat') return false;
-  const { stream, stream_options: options } = last.asked.body;
-  return stream === true && options === undefined;
+interface Expectation {
+  readonly kind: End;
+  readonly right: Answer;
+  readonly mayLack: boolean;
 }
 
 function judgeStream(
-  request: ChaosRequest,
-  received: Received,
-  { right, mayLackUsage }: { readonly right: Answer; readonly mayLackUsage: boolean },
+  { protocol }: ChaosRequest,
+  { head, body, end }: Received,
+  { kind, right, mayLack }: Expectation,
 ): Verdict {
   // A caller that leaves may have half a character.
-  const text = new TextDecoder().decode(received.body, { stream: received.end === 'left' });
-  const { events, rest } = eventsIn(text);
-  const reader = READERS[request.protocol]();
+  const { events, rest } = eventsIn(new TextDecoder().decode(body, { stream: end === 'left' }));
+  const reader = READERS[protocol]();
   for (const { name, data } of events) reader.event(name, data);
   const heard = reader.heard();
-  const isResumed = /^: carried on by /m.test(text);
-  if (received.end === 'left') return { end: 'aborted', findings: beginningFaults(heard, right) };
-  const type = asText(received.head?.headers['content-type']);
+  if (end === 'left') return { end: 'aborted', findings: beginningFaults(heard, right) };
+  const isStream = asText(head?.headers['content-type']).startsWith('text/event-stream');
   const faults = [
-    ...(type.startsWith('text/event-stream') ? [] : [`a stream as ${type}`]),
-    ...(isUtf8(received.body) ? [] : ['half a character']),
-    ...(rest === '' ? [] : [`half an event at the end: ${rest}`]),
+    ...(isStream && isUtf8(body) && rest === '' ? [] : [`no whole stream: ${rest}`]),
+    ...(heard.end === 'open' ? ['it ends without saying how'] : []),
   ];
-  switch (heard.end) {
-    case 'whole': {
-      const findings = wholeFaults(heard, right, { request, mayLackUsage, isResumed });
-      return { end: endOf(received, isResumed), findings: [...faults, ...findings] };
-    }
-    case 'broken':
-      return { end: 'broken off', findings: [...faults, ...beginningFaults(heard, right)] };
-    case 'open':
-      return {
-        end: 'broken off',
-        findings: [...faults, 'it ends without saying how', ...beginningFaults(heard, right)],
-      };
-  }
+  return heard.end === 'whole'
+    ? { end: kind, findings: [...faults, ...wholeFaults(heard, right, mayLack)] }
+    : { end: 'broken off', findings: [...faults, ...beginningFaults(heard, right)] };
 }
 
-function endOf({ head }: Received, isResumed: boolean): End {
-  if (isResumed) return 'resumed';
-  return head?.headers['x-gateway-fallback-reason'] === 'none' ? 'answered' : 'fell back';
-}
-
-/** No upstream refuses for a fault of the request, so that only the gateway's own words are right. */
+/** The gateway's own refusals: no upstream refuses a request for a fault of its own. */
 const REFUSALS: readonly number[] = [429, 502, 503, 504];
 
-function refusalFaults({ protocol }: ChaosRequest, { body }: Received, status: number): string[] {
-  const error = objectIn(body.toString()) ?? {};
-  const isShaped = protocol !== 'messages' || error['type'] === 'error';
-  const { message } = asObject(error['error']);
-  return [
-    ...(REFUSALS.includes(status) ? [] : [`it was refused with ${status}`]),
-    ...(isShaped && asText(message) !== '' && error['src'] === 'gateway'
-      ? []
-      : [`no error of the gateway: ${body.toString()}`]),
-  ];
+function refusalFaults(body: string, status: number): string[] {
+  const isOurs = REFUSALS.includes(status) && objectIn(body)?.['src'] === 'gateway';
+  return isOurs ? [] : [`it was refused with ${status}: ${body}`];
 }
 
-interface Circumstances {
-  readonly request: ChaosRequest;
-  readonly mayLackUsage: boolean;
-  readonly isResumed: boolean;
-}
+const parsed = (calls: Heard['calls']) =>
+  calls.map(({ id, name, arguments: json }) => ({ id, name, arguments: parseJson(json) }));
 
 /** Why this is not the right answer. */
-function wholeFaults(heard: Heard, right: Answer, circumstances: Circumstances): string[] {
-  const { reasoning, text, calls, finish, faults } = heard;
-  const callsOf = (all: readonly HeardCall[]) =>
-    all.map(({ id, name, arguments: json }) => ({ id, name, arguments: parseJson(json) }));
+function wholeFaults(heard: Heard, right: Answer, mayLackUsage: boolean): string[] {
+  const { reasoning, text, calls, finish, faults, usages } = heard;
   return [
     ...faults,
-    ...(heard.end === 'whole' ? [] : ['it is not whole']),
-    ...difference('the reasoning', reasoning, right.reasoning),
-    ...difference('the text', text, right.text),
-    ...(isDeepStrictEqual(callsOf(calls), callsOf(right.calls))
+    ...difference('reasoning', reasoning, right.reasoning),
+    ...difference('text', text, right.text),
+    ...(isDeepStrictEqual(parsed(calls), parsed(right.calls))
       ? []
       : [`the calls are ${JSON.stringify(calls)}`]),
     ...(finish === right.finish ? [] : [`it ended with ${finish} in place of ${right.finish}`]),
-    ...usageFaults(heard, right, circumstances),
+    ...((mayLackUsage && usages.length < 2) || isDeepStrictEqual(usages, [right.usage])
+      ? []
+      : [`the usage is ${JSON.stringify(usages)}`]),
   ];
-}
-
-function usageFaults(
-  { usages }: Heard,
-  { usage }: Answer,
-  { request, mayLackUsage, isResumed }: Circumstances,
-): string[] {
-  const isAsked = request.protocol !== 'chat' || !request.isStream || request.asksForUsage;
-  const told = usages.filter((each) => each !== null);
-  const count = isAsked ? 1 : 0;
-  if (told.length > count) return [`the usage came ${told.length} times`];
-  if (mayLackUsage || !isAsked) return [];
-  // What was sent before is estimated.
-  if (isResumed) return told.length === 1 ? [] : ['no usage'];
-  return isDeepStrictEqual(told, [usage]) ? [] : [`the usage is ${JSON.stringify(usages)}`];
 }
 
 /** Why this is not the beginning of the right answer. */
-function beginningFaults(heard: Heard, right: Answer): string[] {
-  const { reasoning, text, calls, finish, faults } = heard;
-  const callsBegun = calls.every(({ id, name, arguments: json }, at) => {
+function beginningFaults({ reasoning, text, calls, faults }: Heard, right: Answer): string[] {
+  const isPastReasoning = text !== '' || calls.length > 0;
+  const begun = calls.every(({ id, name, arguments: json }, at) => {
     const call = right.calls[at];
     return call?.id === id && call.name === name && call.arguments.startsWith(json);
   });
-  const isPastReasoning = text !== '' || calls.length > 0 || finish !== null;
-  const isPastText = calls.length > 0 || finish !== null;
-  const isPastCalls = finish !== null;
   return [
     ...faults,
-    ...beginning('the reasoning', reasoning, right.reasoning, isPastReasoning),
-    ...beginning('the text', text, right.text, isPastText),
-    ...(callsBegun && (!isPastCalls || calls.length === right.calls.length)
-      ? []
-      : [`the calls are ${JSON.stringify(calls)}`]),
+    ...difference('reasoning', reasoning, right.reasoning, !isPastReasoning),
+    ...difference('text', text, right.text, calls.length === 0),
+    ...(begun ? [] : [`the calls are ${JSON.stringify(calls)}`]),
   ];
 }
 
-function beginning(what: string, is: string, right: string, isAll: boolean): string[] {
-  return difference(what, is, isAll ? right : right.slice(0, is.length));
-}
-
-function difference(what: string, is: string, right: string): string[] {
-  if (is === right) return [];
-  let at = 0;
-  while (at < is.length && is[at] === right[at]) at += 1;
-  const near = (text: string) => JSON.stringify(text.slice(Math.max(0, at - 30), at + 30));
-  return [`${what} differs at ${at}: ${near(is)} in place of ${near(right)}`];
+function difference(what: string, is: string, right: string, isBeginning = false): string[] {
+  if (isBeginning ? right.startsWith(is) : is === right) return [];
+  return [`the ${what} is ${is} in place of ${right}`];
 }

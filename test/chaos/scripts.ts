@@ -1,294 +1,196 @@
+import { MESSAGES_TRANSLATION } from '../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/endpoint.ts';
+import type { ProtocolTranslation } from '../../main/gateway/protocols/translation/translation.ts';
+import { cut } from '../support/pieces.ts';
+import type { Protocol } from '../support/readers/readers.ts';
 import { type Answer, answerOf } from './answers.ts';
-import { type Draws, drawsFor } from './draws.ts';
-import {
-  emptyBody,
-  type Fault,
-  isEventFault,
-  PAGE_IN_PLACE,
-  rateLimit,
-  type Refusal,
-  serverError,
-} from './faults.ts';
-import { framed, mannerOf, type Manner } from './manners.ts';
-import { paced, type Piece } from './pacing.ts';
-import type { ChaosRequest, Protocol } from './requests.ts';
-import { type Telling, type ToldStream, toldStream, toldWhole } from './telling.ts';
+import { type Draws, drawsFor } from '../support/draws.ts';
+import { EMPTY_STREAMS, type Fault, type Refusal, REFUSES_PARTIAL, refusalOf } from './faults.ts';
+import { type ChaosRequest, MODEL } from './requests.ts';
 
-/** What an upstream is asked in one call. */
-export interface Asked {
+/** One call to an upstream. */
+export interface Call {
   readonly upstream: string;
   readonly request: ChaosRequest;
-  /** How many calls of the request it had before. */
-  readonly call: number;
+  /** How many calls of this request the upstream had before. */
+  readonly number: number;
   readonly protocol: Protocol;
   readonly body: Readonly<Record<string, unknown>>;
-  /** The partial answer to be continued; null: none. */
+  /** The partial answer to continue; null for none. */
   readonly partial: string | null;
 }
 
-/** All that it sends, and when. */
+/** All that an upstream sends, and when. */
 export interface Script {
-  /** In words, for reports. */
   readonly name: string;
   /** Null: nothing is sent. */
-  readonly head: Head | null;
-  readonly pieces: readonly Piece[];
-  readonly end: End;
+  readonly head: Pick<Refusal, 'status' | 'headers'> | null;
+  /** What is sent at once, and the time before it; null: none, but it is sent by itself. */
+  readonly pieces: readonly { readonly bytes: Buffer; readonly waitMs: number | null }[];
+  readonly end: 'end' | 'reset' | 'close' | 'silence';
   /** All of what was asked for comes, and in time. */
   readonly isRight: boolean;
-  /** The finish reason comes, and what should follow it does not. */
-  readonly mayLackUsage: boolean;
 }
 
-interface Head extends Pick<Refusal, 'status' | 'headers'> {
-  /** The end of the connection is that of the body. */
-  readonly isClosing: boolean;
-}
+const STREAM_TYPES = ['text/event-stream', 'text/event-stream', 'application/json', ''];
+const CREATED = 1_700_000_000;
 
-/** `close`: the connection is closed before the body has ended. */
-type End = 'end' | 'close' | 'reset' | 'silence';
-
-/** Beside what is given. */
-const SENT: Omit<Script, 'name'> = {
-  head: null,
-  pieces: [],
-  end: 'end',
-  isRight: false,
-  mayLackUsage: false,
-};
-
-/** An engine that accepts no partial answer says so once in a while, as it is not asked again for an hour. */
-const REFUSES_PARTIAL: Refusal = {
-  status: 400,
-  headers: { 'content-type': 'application/json' },
-  body: '{"error":{"message":"Assistant prefill is not supported."}}',
-};
-
-export function scriptOf(asked: Asked, given: Fault): Script {
-  const fault = suited(given, asked.protocol);
-  const { seed, n } = asked.request;
-  const draws = drawsFor(seed, n, asked.upstream, asked.call, 'script');
-  const isStream = asked.body['stream'] === true;
-  if (asked.partial !== null && draws.happens(0.02))
-    return refused('refuses to continue', REFUSES_PARTIAL, draws);
+export function scriptOf(call: Call, fault: Fault): Script {
+  const draws = drawsFor(call.request.seed, call.request.n, call.upstream, call.number, 'script');
+  const type = draws.pick(STREAM_TYPES);
+  const head = { status: 200, headers: type === '' ? {} : { 'content-type': type } };
+  const broken = draws.pick(['close', 'reset'] as const);
+  const say = (name: string, text: string | Buffer, rest: Partial<Script> = {}): Script => ({
+    name,
+    head,
+    pieces: paced(Buffer.from(text), draws),
+    end: 'end',
+    isRight: false,
+    ...rest,
+  });
+  if (call.partial !== null && draws.happens(0.02))
+    return say('refuses to continue', REFUSES_PARTIAL.body, { head: REFUSES_PARTIAL });
   switch (fault) {
     case 'reset':
+      return say(fault, '', { head: null, end: broken });
     case 'hang':
-      return { ...SENT, name: fault, end: fault === 'hang' ? 'silence' : broken(draws) };
-    case 'reset_after_head':
-    case 'hang_after_head': {
-      const end = fault === 'hang_after_head' ? 'silence' : broken(draws);
-      return { ...SENT, name: fault, head: headOf(isStream, mannerOf(draws)), end };
+      return say(fault, '', { head: null, end: 'silence' });
+    case 'hang_after_head':
+      return say(fault, '', { end: 'silence' });
+    case 'refusal': {
+      const refusal = refusalOf(draws);
+      return say(`${fault} ${refusal.status}`, refusal.body, { head: refusal });
     }
-    case 'server_error':
-      return refused(fault, serverError(draws), draws);
-    case 'rate_limit':
-      return refused(fault, rateLimit(draws), draws);
-    case 'page':
-      return refused(fault, PAGE_IN_PLACE, draws);
-    case 'empty': {
-      const bytes = Buffer.from(emptyBody(isStream, draws));
-      const head = headOf(isStream, mannerOf(draws));
-      return { ...SENT, name: fault, head, pieces: paced(bytes, draws) };
-    }
+    case 'empty':
+      return say(fault, draws.pick(EMPTY_STREAMS));
     default:
-      return told(asked, fault, draws);
   }
-}
-
-/** Each protocol has an end of its own. */
-function suited(fault: Fault, protocol: Protocol): Fault {
-  const isChat = protocol === 'chat';
-  if (fault === 'done_without_finish') return isChat ? fault : 'clean_end';
-  return fault === 'native_done' && isChat ? 'clean_end' : fault;
-}
-
-function refused(name: string, { status, headers, body }: Refusal, draws: Draws): Script {
-  const pieces = paced(Buffer.from(body), draws);
-  const head = { status, headers, isClosing: false };
-  return { ...SENT, name: `${name} ${status}`, head, pieces };
-}
-
-const broken = (draws: Draws) => draws.pick<End>(['close', 'reset']);
-
-function headOf(isStream: boolean, { contentType, isClosing }: Manner): Head {
-  const type = isStream ? contentType : 'application/json';
-  return { status: 200, headers: type === '' ? {} : { 'content-type': type }, isClosing };
-}
-
-/** An answer, or the beginning of one. */
-function told(asked: Asked, fault: Fault, draws: Draws): Script {
-  const { upstream, request, call, protocol, body } = asked;
-  const manner = mannerWith(fault, protocol, mannerOf(draws));
-  const telling: Telling = {
-    id: `${upstream}-${request.seed}-${request.n}-${call}`,
-    protocol,
-    answer: missingOf(asked, draws),
-    manner,
-    tellsUsage: isObject(body['stream_options']),
-    request: body,
-  };
-  // JSON in place of a stream, or a stream in place of JSON.
-  const isOther = draws.happens(0.04);
-  const isStream = (body['stream'] === true) !== isOther || isEventFault(fault);
-  if (!isStream) return toldAtOnce(telling, asked, fault, draws);
-  return toldInEvents(telling, asked, fault, draws);
-}
-
-function mannerWith(fault: Fault, protocol: Protocol, manner: Manner): Manner {
-  // Messages and responses are told one call after the other.
-  if (protocol !== 'chat') return { ...manner, mixesCalls: 'not' };
-  switch (fault) {
-    case 'reason_empty':
-      return { ...manner, noReason: '' };
-    case 'reason_null':
-      return { ...manner, noReason: 'null' };
-    case 'calls_begin_together':
-      return { ...manner, mixesCalls: 'from names' };
-    default:
-      return manner;
-  }
-}
-
-/** The part of the right answer that is asked for. */
-function missingOf({ request, partial }: Asked, draws: Draws): Answer {
-  const answer = answerOf(request);
-  if (partial === null) return answer;
-  // Some engines think again before they go on.
-  const reasoning = draws.happens(0.2) ? answer.reasoning : '';
-  return { ...answer, reasoning, text: answer.text.slice(partial.length) };
-}
-
-const ERROR = '{"error":{"message":"out of memory","type":"server_error","code":500}}';
-
-function toldAtOnce(
-  telling: Telling,
-  { partial, body }: Asked,
-  fault: Fault,
-  draws: Draws,
-): Script {
-  const { answer } = telling;
-  // As llama.cpp does, whose streams do not.
-  const echo = partial !== null && draws.happens(0.3) ? partial : '';
-  const whole = toldWhole({ ...telling, answer: { ...answer, text: echo + answer.text } });
-  const bytes = Buffer.from(fault === 'error_event' ? ERROR : whole);
-  const { length } = bytes;
-  const { sent, end } = brokenOff({ length, finishedBytes: length }, fault, draws);
-  // Only a chat completion is taken as JSON in place of a stream, and none with an echo.
-  const isTaken = telling.protocol === 'chat' || body['stream'] !== true;
-  return {
-    ...SENT,
-    name: `${fault} as JSON, ${sent} of ${length} bytes`,
-    head: headOf(false, telling.manner),
-    pieces: paced(bytes.subarray(0, sent), draws),
-    end,
-    isRight: sent === length && fault !== 'error_event' && isTaken && echo === '',
-  };
-}
-
-function toldInEvents(telling: Telling, asked: Asked, fault: Fault, draws: Draws): Script {
-  const { events, finishAt } = toldStream(telling, draws);
-  const echo = echoOf(telling, asked, draws);
-  const stream = { events: [...echo, ...events], finishAt: echo.length + finishAt };
-  const head = headOf(true, telling.manner);
-  if (fault === 'error_event') {
-    const last = errorEvent(telling, draws);
-    return { ...brokenOffBy(last, stream, fault, draws), head };
-  }
-  if (fault === 'done_without_finish' || fault === 'native_done')
-    return { ...brokenOffBy(DONE, stream, fault, draws), head };
-  const { mayLackUsage, ...script } = brokenOffAnywhere(stream, fault, draws);
-  // Nobody asks a stream for it where none was asked for.
-  return { ...script, head, mayLackUsage: mayLackUsage || asked.body['stream'] !== true };
-}
-
-/** Ends with this event before the finish reason has come. */
-function brokenOffBy(
-  last: string,
-  { events, finishAt }: ToldStream,
-  fault: Fault,
-  draws: Draws,
-): Script {
-  const count = draws.below(finishAt + 1);
-  const bytes = Buffer.from(events.slice(0, count).join('') + last);
-  const end = draws.pick<End>(['end', 'silence']);
-  const name = `${fault} after ${count} of ${events.length} events`;
-  return { ...SENT, name, pieces: paced(bytes, draws), end };
-}
-
-/** Whole where there is no fault. */
-function brokenOffAnywhere({ events, finishAt }: ToldStream, fault: Fault, draws: Draws): Script {
+  const events = eventsOf(call, draws);
   const bytes = Buffer.from(events.join(''));
-  const { length } = bytes;
-  const finishedBytes = Buffer.byteLength(events.slice(0, finishAt + 1).join(''));
-  const { sent, end } = brokenOff({ length, finishedBytes }, fault, draws);
-  const isRight = sent === length;
-  return {
-    ...SENT,
-    name: isRight ? fault : `${fault} after ${sent} of ${length} bytes`,
-    pieces: paced(bytes.subarray(0, sent), draws),
-    end,
-    isRight,
-    // Of the last event the blank line may be missing.
-    mayLackUsage: !isRight && sent >= finishedBytes - 4,
-  };
+  const sent = draws.below(bytes.length);
+  const some = `${fault} after ${sent} of ${bytes.length} bytes`;
+  switch (fault) {
+    case 'none':
+      return say(fault, bytes, { isRight: true });
+    case 'cut':
+      return say(some, bytes.subarray(0, sent), { end: broken });
+    case 'clean_end':
+      return say(some, bytes.subarray(0, sent));
+    case 'silence':
+      return say(some, bytes.subarray(0, sent), { end: 'silence' });
+    case 'error_event':
+    case 'done_without_finish': {
+      // The last two events of a chat completion are its usage and its end, and the one before has the finish reason.
+      const begun = events.slice(0, draws.below(Math.max(1, events.length - 3)));
+      const last = fault === 'error_event' ? errorEvent(call.protocol) : DONE;
+      return say(fault, begun.join('') + last);
+    }
+  }
 }
 
 const DONE = 'data: [DONE]\n\n';
-/** Shorter echoes are left out: the gateway cannot tell them from a token that occurs twice. */
-const MIN_ECHO_CHARS = 16;
+const ERROR = '{"error":{"message":"out of memory","type":"server_error","code":500}}';
+const OVERLOADED = { type: 'overloaded_error', message: 'Overloaded' };
 
-/** Engines that were not asked by the flag may say the partial answer again, in one piece. */
-function echoOf({ id, manner }: Telling, { partial, body }: Asked, draws: Draws): string[] {
-  const isFlagged = body['continue_final_message'] === true;
-  if (partial === null || isFlagged || partial.length < MIN_ECHO_CHARS || !draws.happens(0.5))
-    return [];
-  const choices = [{ index: 0, delta: { content: partial }, finish_reason: null }];
-  return [framed(JSON.stringify({ id, choices }), manner.frame, draws)];
+/** As OpenAI, Anthropic and OpenAI's Responses report one. */
+function errorEvent(protocol: Protocol): string {
+  if (protocol === 'chat') return `data: ${ERROR}\n\n`;
+  if (protocol === 'messages')
+    return `event: error\ndata: ${JSON.stringify({ type: 'error', error: OVERLOADED })}\n\n`;
+  const response = { id: 'r', object: 'response', status: 'failed', error: OVERLOADED, output: [] };
+  const event = { type: 'response.failed', sequence_number: 1, response };
+  return `event: response.failed\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** How many bytes are sent, and what follows; now and then it is the finish reason's event that lacks its end. */
-function brokenOff(
-  { length, finishedBytes }: { readonly length: number; readonly finishedBytes: number },
-  fault: Fault,
-  draws: Draws,
-): { readonly sent: number; readonly end: End } {
+/** Cuts bytes in the middle of characters too. Some first words take longer than the hedge delay, none a timeout. */
+function paced(bytes: Buffer, draws: Draws): Script['pieces'] {
+  if (bytes.length === 0) return [];
+  const places = Array.from({ length: draws.pick([0, 0, 3, 12]) }, () => draws.below(bytes.length));
+  const from = draws.below(bytes.length);
+  if (draws.happens(0.1)) for (let at = 0; at < 40; at += 1) places.push(from + at);
   const isLate = draws.happens(0.1);
-  const sent = isLate ? Math.max(0, finishedBytes - draws.below(6)) : draws.below(length);
-  switch (fault) {
-    case 'cut':
-      return { sent, end: broken(draws) };
-    case 'clean_end':
-      return { sent, end: 'end' };
-    case 'silence':
-      return { sent, end: 'silence' };
-    case 'reason_empty':
-    case 'reason_null':
-      // The field alone is no fault.
-      if (draws.happens(0.3)) return { sent: length, end: 'end' };
-      return { sent, end: draws.pick(['close', 'end', 'silence']) };
-    default:
-      return { sent: length, end: 'end' };
-  }
+  const slow = draws.pick([0, 0, 0, 0.3]);
+  return cut(bytes, places).map((piece, at) => {
+    if (at === 0 && isLate) return { bytes: piece, waitMs: draws.below(500) };
+    return { bytes: piece, waitMs: at < 10 && draws.happens(slow) ? draws.below(80) : null };
+  });
 }
 
-/** As OpenAI, LM Studio (with a name), vLLM (with `[DONE]` behind it) and Anthropic report one. */
-function errorEvent({ protocol, manner }: Telling, draws: Draws): string {
-  const error = { type: 'overloaded_error', message: 'Overloaded' };
-  const ofAnthropic = `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
-  switch (protocol) {
-    case 'chat': {
-      const event = framed(ERROR, manner.frame, draws);
-      return draws.pick([event, `event: error\n${event}`, event + DONE, ofAnthropic]);
-    }
-    case 'messages':
-      return ofAnthropic;
-    case 'responses': {
-      const response = { id: 'resp_1', object: 'response', status: 'failed', error, output: [] };
-      const event = { type: 'response.failed', sequence_number: 1, response };
-      return `event: response.failed\ndata: ${JSON.stringify(event)}\n\n`;
-    }
-  }
+/** Null for chat completions, from which the other protocols are made. */
+const NATIVE: Readonly<Record<Protocol, ProtocolTranslation | null>> = {
+  chat: null,
+  messages: MESSAGES_TRANSLATION,
+  responses: RESPONSES_TRANSLATION,
+};
+
+/** The part of the right answer that is asked for. */
+function missingOf({ request, partial }: Call): Answer {
+  const answer = answerOf(request);
+  return partial === null
+    ? answer
+    : { ...answer, reasoning: '', text: answer.text.slice(partial.length) };
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const idOf = ({ upstream, request, number }: Call) => `${upstream}-${request.n}-${number}`;
+const exchangeOf = (call: Call) => ({
+  request: call.body,
+  id: idOf(call),
+  createdAt: CREATED,
+  model: MODEL,
+  items: null,
+});
+const usageOf = ({ usage: { input, output } }: Answer) => ({
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: input + output,
+});
+
+/** The answer as events, between which it may break off. */
+function eventsOf(call: Call, draws: Draws): readonly string[] {
+  const pieceChars = draws.pick([3, 8, 30, 10_000]);
+  const lineEnd = draws.pick(['\n', '\n', '\r\n']);
+  const comments = draws.pick([0, 0, 0.1, 0.5]);
+  const answer = missingOf(call);
+  const deltas = deltasOf(answer, pieceChars, draws);
+  const chunk = (choices: readonly object[], rest: object = {}) => ({
+    id: idOf(call),
+    object: 'chat.completion.chunk',
+    created: CREATED,
+    model: MODEL,
+    choices,
+    ...rest,
+  });
+  const chunks = [
+    ...deltas.map((delta) => chunk([{ index: 0, delta, finish_reason: null }])),
+    chunk([{ index: 0, delta: {}, finish_reason: answer.finish }]),
+    chunk([], { usage: usageOf(answer) }),
+  ];
+  const stream = NATIVE[call.protocol]?.createStream(exchangeOf(call));
+  const told =
+    stream === undefined
+      ? [...chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`), DONE]
+      : [...chunks.map((each) => stream.push(each)), stream.end()];
+  return told.map((text) => {
+    const comment = text !== '' && draws.happens(comments) ? ': still here\n\n' : '';
+    return (comment + text).replaceAll('\n', lineEnd);
+  });
+}
+
+function deltasOf({ reasoning, text, calls }: Answer, pieceChars: number, draws: Draws): object[] {
+  // Cut between UTF-16 units, inside a character too, as engines do.
+  const cutText = (whole: string) => {
+    const pieces: string[] = [];
+    for (let at = 0; at < whole.length; at += pieces.at(-1)?.length ?? 0)
+      pieces.push(whole.slice(at, at + 1 + draws.below(2 * pieceChars)));
+    return pieces;
+  };
+  const called = calls.flatMap(({ id, name, arguments: json }, index) => [
+    { index, id, type: 'function', function: { name, arguments: '' } },
+    ...cutText(json).map((piece) => ({ index, function: { arguments: piece } })),
+  ]);
+  return [
+    ...cutText(reasoning).map((piece) => ({ reasoning_content: piece })),
+    ...cutText(text).map((content) => ({ content })),
+    ...called.map((piece) => ({ tool_calls: [piece] })),
+  ];
+}

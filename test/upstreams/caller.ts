@@ -1,8 +1,8 @@
 import { Agent } from 'node:http';
 import { parseJson } from '../../main/platform/json.ts';
-import { asObject, asText, eventsIn, type Json, objectIn } from '../chaos/events.ts';
-import { type Heard, newDraft } from '../chaos/heard.ts';
-import { HEARERS, READERS } from '../chaos/judge.ts';
+import { asObject, asText, eventsIn, type Json, objectIn } from '../support/readers/events.ts';
+import { type Heard, newDraft } from '../support/readers/heard.ts';
+import { HEARERS, PATHS, READERS } from '../support/readers/readers.ts';
 import { startCall } from '../support/client.ts';
 
 export const PROTOCOLS = ['chat', 'messages', 'responses'] as const;
@@ -12,12 +12,6 @@ export type Protocol = (typeof PROTOCOLS)[number];
 /** Each case in each protocol. */
 export const inEach = <Case>(cases: readonly Case[]) =>
   PROTOCOLS.flatMap((protocol) => cases.map((each) => ({ ...each, protocol })));
-
-const PATHS = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-} as const;
 
 const HI = { role: 'user', content: 'hi' };
 const CITY = '{"city":"Oslo"}';

@@ -1,6 +1,5 @@
-import type { Finish } from './answers.ts';
 import { asList, asObject, asText, type Json, objectIn } from './events.ts';
-import { type Draft, type Heard, newDraft, type Reader, usageIn } from './heard.ts';
+import { type Draft, type Finish, type Heard, newDraft, type Reader, usageIn } from './heard.ts';
 
 const usageOf = (usage: unknown) => usageIn(asObject(usage), 'input_tokens', 'output_tokens');
 

@@ -1,4 +1,4 @@
-import { parseJson, isObject } from '../../main/platform/json.ts';
+import { parseJson, isObject } from '../../../main/platform/json.ts';
 
 /** A server-sent event, as a client's parser gives it. */
 export interface SentEvent {

@@ -1,6 +1,5 @@
-import type { Finish } from './answers.ts';
 import { asList, asObject, asText, type Json, objectIn } from './events.ts';
-import { type Draft, type Heard, newDraft, type Reader, usageIn } from './heard.ts';
+import { type Draft, type Finish, type Heard, newDraft, type Reader, usageIn } from './heard.ts';
 
 const FINISHES: ReadonlyMap<unknown, Finish> = new Map([
   ['end_turn', 'stop'],

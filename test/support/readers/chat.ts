@@ -1,6 +1,5 @@
-import type { Finish } from './answers.ts';
 import { asList, asObject, asText, type Json, objectIn } from './events.ts';
-import { type Draft, type Heard, newDraft, type Reader, usageIn } from './heard.ts';
+import { type Draft, type Finish, type Heard, newDraft, type Reader, usageIn } from './heard.ts';
 
 /** Reasons of engines that have none yet. */
 const NO_REASON: readonly unknown[] = [null, undefined, '', 'null'];

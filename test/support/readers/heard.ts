@@ -1,7 +1,8 @@
-import type { Finish } from './answers.ts';
 import type { Json } from './events.ts';
 
 /** What a client makes of a response, in whichever protocol. */
+export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
 export interface Heard {
   /** `whole`: it says that it is; `broken`: it says that it is not; `open`: neither. */
   readonly end: 'whole' | 'broken' | 'open';
