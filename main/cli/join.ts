@@ -67,7 +67,7 @@ async function planOf({ env, dataDirectory, words, options }: Input): Promise<Pl
   if (reached.kind === 'failed') {
     return failed(`No gateway answers at ${at}: ${reached.why}.\n${UNREACHED}`);
   }
-  const isAllowed = options['yes'] === true || !isUnencrypted(at, reached);
+  const isAllowed = options['yes'] === true || !isUnencrypted(reached);
   if (!isAllowed && !(await isConfirmed(at))) return failed(NOT_CONFIRMED);
   const request = { origin, others, token, agentHost: agentHostFor(loaded, reached) };
   return { kind: 'planned', request, warnings: warningsOf(loaded, reached) };
@@ -89,14 +89,14 @@ const FIXED_URL =
   'INGLENOOK_REGISTRY_URL names another gateway: change or remove that setting, then join again.';
 const UNREACHED = 'Check that it runs, that its address is right and that no firewall blocks it.';
 const NOT_CONFIRMED =
-  'Not joined. Add --yes to continue anyway, set up TLS for the gateway, or join it over a tailnet.';
+  'Not joined. Add --yes to continue anyway, or join it over a tailnet or another VPN.';
 const NEXT_START = 'Next: start Inglenook here with "inglenook start" or the desktop app.';
 const NEXT_RUNNING = 'The Inglenook running here now reports to that gateway.';
 
 /** False without a terminal to ask in. */
 async function isConfirmed(origin: string): Promise<boolean> {
   process.stderr.write(
-    `${origin} is plain HTTP beyond this machine and the tailnet: others on the network can read prompts, answers and keys.\n`,
+    `The gateway at ${origin} sends prompts to this machine over plain HTTP: others on the network can read them, and the answers.\n`,
   );
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -138,9 +138,12 @@ const TAILNET = new BlockList();
 TAILNET.addSubnet('100.64.0.0', 10, 'ipv4');
 TAILNET.addSubnet('fd7a:115c:a1e0::', 48, 'ipv6');
 
-/** Whether others on the network can read the traffic: plain HTTP beyond this machine and the tailnet. */
-function isUnencrypted(origin: string, { remoteAddress }: Reached): boolean {
-  if (!origin.startsWith('http:') || isLoopback(remoteAddress)) return false;
+/**
+ * Whether others on the network can read prompts on their way here: a gateway calls its machines over plain HTTP, even
+ * if it is behind HTTPS itself.
+ */
+function isUnencrypted({ remoteAddress }: Reached): boolean {
+  if (isLoopback(remoteAddress)) return false;
   return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 

@@ -47,7 +47,7 @@ export function createProgram(execute: Execute): Command {
 
   add(
     'start',
-    'Run the gateway in this terminal, until a signal stops it.',
+    'Run the gateway in the foreground. Press Ctrl+C to stop it.',
     'It also serves the dashboard; "inglenook open" opens it. When the gateway stops, running requests may finish.',
     async (input) => (await import('./serve.ts')).start(input),
   );

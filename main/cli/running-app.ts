@@ -77,7 +77,7 @@ const silentAt = (url: string) => `The Inglenook running at ${url} did not answe
 
 /** For users: somebody else has the address, or the gateway is too old to prove itself. */
 const strangerAt = (url: string) =>
-  `The program at ${url} did not prove that it is the gateway of this data directory, so it was not sent the control token. Restart the gateway: it may be an earlier version. If another program has its address, stop that one first.`;
+  `Could not verify that the program at ${url} is your gateway, so no token was sent. Restart the gateway (it may be an older version). If another program uses that address, stop it first.`;
 
 const otherVersion = ({ url, version }: Running) =>
   `The Inglenook running at ${url} is ${version === undefined ? 'another version' : `version ${version}`}, and this command is version ${VERSION}: restart it, so that both are the same.`;

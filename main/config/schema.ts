@@ -198,7 +198,7 @@ export const SETTINGS = {
       'HEALTH_CHECKS',
       kinds.flag,
       true,
-      'Check upstreams that get no requests, through routes that cost nothing. A skipped upstream that passes is tried again before its cool-down ends.',
+      'Check upstreams that get no requests, through routes that cost nothing. A skipped upstream that passes is tried again before its cooldown ends.',
     ),
     retryAfterMaxMs: setting(
       'RETRY_AFTER_MAX_MS',
@@ -209,7 +209,7 @@ export const SETTINGS = {
     hedge: setting(
       'HEDGE',
       kinds.oneOf({
-        own: 'Your machines back up any upstream, and paid upstreams back up paid ones. Then both calls are paid.',
+        own: 'Your machines can back up any upstream. A paid upstream is backed up by another paid one, and both charge you.',
         all: 'Paid upstreams back up your machines too: prompts may leave your network, and those calls are paid.',
         off: 'Inglenook waits for a slow upstream until its timeout.',
       }),

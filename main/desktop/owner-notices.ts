@@ -78,7 +78,7 @@ function outage(facts: TrayFacts): readonly Notice[] {
   );
   if (verdict.kind !== 'stuck' || !isPermitted || haltedBy(facts) !== null) return [];
   const body = 'No upstream can answer, so apps get errors.';
-  return [{ cause: 'outage', title: 'Nothing serves', body, button: opens('Open dashboard') }];
+  return [{ cause: 'outage', title: 'No model is available', body, button: opens('Open dashboard') }];
 }
 
 function unverified({ providers: { failed } }: TrayFacts): readonly Notice[] {
@@ -87,7 +87,7 @@ function unverified({ providers: { failed } }: TrayFacts): readonly Notice[] {
     {
       cause: 'unverified',
       title: `${failed === 1 ? 'A machine' : `${failed} machines`} failed verification`,
-      body: 'It gets no requests. The dashboard shows which check failed and what to do.',
+      body: 'The dashboard shows which check failed and what to do. Until then, no requests go there.',
       button: opens('Show machines', 'providers/failed'),
     },
   ];

@@ -87,7 +87,7 @@ test.each(COMMANDS)(
     expect(outcome).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(
-        /^The program at \S+ did not prove that it is the gateway .+$/,
+        /^Could not verify that the program at \S+ is your gateway.+$/,
       ),
       exitCode: 1,
     });
@@ -112,7 +112,7 @@ test.each([
     });
     const { code, stdout, stderr } = await sayHere({ DATA_DIR: held(url) }, 'status');
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain(`The program at ${url} did not prove`);
+    expect(stderr).toContain(`Could not verify that the program at ${url} is`);
     expect(heard()).not.toContain(PART_OF_TOKEN);
   },
 );
@@ -144,7 +144,7 @@ test('a program that relays to the gateway at another port does not get the toke
   );
   own(gateway.dataDirectory, url);
   const { code, stderr } = await sayHere({ DATA_DIR: gateway.dataDirectory }, 'status');
-  expect([code, stderr]).toEqual([1, expect.stringContaining('did not prove')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('no token was sent')]);
   expect(heard()).toContain('GET /api/v1/proof?nonce=');
   expect(heard()).not.toContain(readControlToken(gateway.dataDirectory));
 });
@@ -164,7 +164,7 @@ test.runIf(process.platform === 'linux')(
     onTestFinished(() => void server.close());
     own(gateway.dataDirectory, `http://127.0.0.99:${port}`);
     const { code, stderr } = await sayHere({ DATA_DIR: gateway.dataDirectory }, 'status');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('did not prove')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no token was sent')]);
     expect(heard).toContain('GET /api/v1/proof?nonce=');
     expect(heard).not.toContain(readControlToken(gateway.dataDirectory));
   },

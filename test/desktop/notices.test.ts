@@ -33,7 +33,7 @@ describe('what the owner is notified of', () => {
     [
       'when nothing can serve',
       { ok: false, configured: ['local'], localHealth: 'unavailable' },
-      ['Nothing serves'],
+      ['No model is available'],
     ],
   ])('the owner is notified %s', (_of, scene, expected) => {
     expect(titles(scene)).toEqual(expected);
