@@ -78,7 +78,9 @@ function outage(facts: TrayFacts): readonly Notice[] {
   );
   if (verdict.kind !== 'stuck' || !isPermitted || haltedBy(facts) !== null) return [];
   const body = 'No upstream can answer, so apps get errors.';
-  return [{ cause: 'outage', title: 'No model is available', body, button: opens('Open dashboard') }];
+  return [
+    { cause: 'outage', title: 'No model is available', body, button: opens('Open dashboard') },
+  ];
 }
 
 function unverified({ providers: { failed } }: TrayFacts): readonly Notice[] {

@@ -110,7 +110,11 @@ function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null 
     return null;
   }
   const code = reasons.includes('model_mismatch') ? 'model_not_found' : 'unsupported_endpoint';
-  return { status: 404, code, message: `No upstream supports this endpoint.${sentencesFor(outcomes)}` };
+  return {
+    status: 404,
+    code,
+    message: `No upstream supports this endpoint.${sentencesFor(outcomes)}`,
+  };
 }
 
 function finalErrorOf({ failure }: Failed, outcomes: readonly UpstreamOutcome[]): GatewayError {
