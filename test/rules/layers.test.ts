@@ -40,13 +40,13 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** What a folder may import as types alone: they leave nothing behind in the program. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
-  'main/desktop': ['main/app', 'main/agent', 'electron'],
+  'main/desktop': ['main/app', 'main/agent', 'electron', 'electron-updater'],
 };
 
 /** Which packages some folders may import; the others may import any but Electron. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   shared: /^zod$/,
-  renderer: /^(react|react-dom|uqr|marked)(\/|$)/,
+  renderer: /^(react|react-dom|uqr)(\/|$)/,
   main: /./,
 };
 
