@@ -20,7 +20,7 @@ export function App({ inglenook }: { readonly inglenook: Inglenook }) {
   return (
     <>
       <a className="skip-link" href="#content" onClick={skipToContent}>
-        {t.shell.skip}
+        Skip to content
       </a>
       <Header route={route} baseUrl={data?.app.baseUrl ?? null} />
       <main
@@ -31,15 +31,14 @@ export function App({ inglenook }: { readonly inglenook: Inglenook }) {
       >
         {notice !== null && (
           <p className="notice" role="alert">
-            {t.shell.noControl(notice)}
+            <strong>You are not signed in.</strong> {notice} Run <code>inglenook open</code> on the
+            gateway’s machine for a new sign-in link.
           </p>
         )}
         {data ? (
           <Live {...{ inglenook, data, route, control, settings }} frozenAt={lostSince} />
         ) : (
-          <p className="connecting">
-            {lostSince === null ? t.shell.connecting : t.shell.noConnection}
-          </p>
+          <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>
         )}
       </main>
       {lostSince !== null && (
@@ -67,10 +66,11 @@ function ConnectionBanner({ since, hasData, onRetry }: ConnectionBannerProps) {
     <div className="banner" role="alert">
       <span className="banner-mark" aria-hidden="true" />
       <p>
-        <strong>{t.shell.lost.since(formatClock(since))}</strong> {hasData && t.shell.lost.stale}
-        {t.shell.lost.retrying}
+        <strong>{`No connection to Inglenook since ${formatClock(since)}.`}</strong>{' '}
+        {hasData && 'Showing the last known state. '}
+        Reconnecting… If you stopped Inglenook, start it again.
       </p>
-      <Button onClick={onRetry}>{t.shell.lost.retry}</Button>
+      <Button onClick={onRetry}>Try now</Button>
     </div>
   );
 }
@@ -96,32 +96,29 @@ export function Locked({ notice, onUnlock }: LockedProps) {
   return (
     <main className="locked">
       <Logo />
-      <h1>{t.shell.locked.title}</h1>
-      <p>{t.shell.locked.text}</p>
+      <h1>Sign in</h1>
+      <p>This gateway is protected by an API key. Enter it to view this page:</p>
       <Form
         className="unlock"
         onSend={async () => key.trim() !== '' && setProblem(await onUnlock(key.trim()))}
       >
-        <TextField
-          label={t.shell.locked.key}
-          type="password"
-          required
-          value={key}
-          onChange={setKey}
-        />
+        <TextField label="API key" type="password" required value={key} onChange={setKey} />
         <Button type="submit" data-primary>
-          {t.shell.locked.open}
+          Open
         </Button>
       </Form>
       <ErrorText text={problem} />
-      <p>{t.shell.locked.control}</p>
+      <p>
+        To change settings too, run this on the gateway’s machine. It opens the dashboard, signed
+        in:
+      </p>
       <CodeLine text="inglenook open" what={t.shell.locked.command} />
       {notice !== null && (
         <p className="notice" role="alert">
           {notice}
         </p>
       )}
-      <p className="quiet">{t.shell.locked.waits}</p>
+      <p className="quiet">Checks again every few seconds.</p>
     </main>
   );
 }

@@ -16,7 +16,6 @@ import { Requests } from './features/requests/requests.tsx';
 import type { Drafts } from './features/settings/draft.ts';
 import { Settings } from './features/settings/settings.tsx';
 import { hashOf, type Route } from './route.ts';
-import * as t from './text/t.ts';
 import { usePageFocus } from './ui/use-page-focus.ts';
 import { type WindowContent, WindowContext } from './window-context.ts';
 
@@ -92,7 +91,7 @@ function openedBy(route: Route, opened: string | null): string | null {
 }
 
 function useTitle({ lead, subject, rest }: HeadlineText): void {
-  const title = t.shell.pageTitle(`${lead}${subject}${rest}`);
+  const title = `${lead}${subject}${rest} – Inglenook`;
   useEffect(() => {
     document.title = title;
   }, [title]);

@@ -2,7 +2,6 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { connectInglenook } from './api/inglenook.ts';
-import * as t from './text/t.ts';
 
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no #root');
@@ -12,7 +11,7 @@ const inglenook = connectInglenook(window);
 
 createRoot(place, {
   onUncaughtError: (error) => {
-    document.body.textContent = t.shell.crashed(String(error));
+    document.body.textContent = `Something went wrong on this page (${String(error)}). Reload it; the gateway is still running.`;
   },
 }).render(
   <StrictMode>

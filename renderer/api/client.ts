@@ -1,5 +1,4 @@
 import { parseVisible } from '#shared/visible.ts';
-import * as t from '../text/t.ts';
 
 const TOKEN_KEY = 'inglenook.session';
 const BROWSER_KEY = 'inglenook.browser';
@@ -41,7 +40,7 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
         /** `browser`: for all tabs of this browser, also later ones. */
         readonly keep?: unknown;
       };
-      if (typeof token !== 'string') return t.shell.errors.noSession;
+      if (typeof token !== 'string') return 'The gateway did not return a session.';
       (keep === 'browser' ? standing : store).setItem(name, token);
       return null;
     } catch {
@@ -77,7 +76,7 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
       try {
         const response = await send('/api/v1/status', {}, key);
         await response.body?.cancel();
-        if (response.status === 401) return t.shell.errors.wrongKey;
+        if (response.status === 401) return 'The gateway does not accept this key.';
         storage.setItem(API_KEY, key);
         return null;
       } catch {
@@ -101,11 +100,14 @@ export interface Refusal {
   readonly code?: string;
 }
 
-export const NO_ANSWER: Refusal = { message: t.shell.errors.noAnswer, param: null };
+export const NO_ANSWER: Refusal = {
+  message: 'The gateway did not answer. Is it still running?',
+  param: null,
+};
 
 /** The server's error message for a refused call, otherwise its status. */
 export async function refusalOf(response: Response): Promise<Refusal> {
-  const fallback = t.shell.errors.status(response.status);
+  const fallback = `The gateway answered ${response.status}.`;
   try {
     const { error } = parseVisible(await response.text()) as {
       readonly error?: Readonly<Partial<Record<'message' | 'param' | 'code', unknown>>>;
@@ -173,4 +175,4 @@ export function partOf<T, P>(answer: Answer<T>, part: (value: T) => P): Answer<P
   return answer.ok ? { ok: true, value: part(answer.value) } : answer;
 }
 
-const UNREADABLE: Refusal = { message: t.shell.errors.brokenAnswer, param: null };
+const UNREADABLE: Refusal = { message: 'The gateway’s answer was cut off.', param: null };

@@ -1,5 +1,4 @@
 import type { Refusal } from '../api/client.ts';
-import * as t from './t.ts';
 
 /** Names of fields by the last part of the gateway's name for them, as in `baseUrl`. */
 export type FieldLabels = Readonly<Record<string, string>>;
@@ -12,10 +11,12 @@ export function refusalText({ message, param }: Refusal, labels: FieldLabels): s
 
 export function plainText(message: string): string {
   return message
-    .replaceAll(/\b(?:connect )?ECONNREFUSED (\[.*?\]:\d+|[\w.-]+:\d+)/g, (_, at: string) =>
-      t.shell.errors.nothingListens(at),
+    .replaceAll(
+      /\b(?:connect )?ECONNREFUSED (\[.*?\]:\d+|[\w.-]+:\d+)/g,
+      (_, at: string) => `nothing listens at ${at}`,
     )
-    .replaceAll(/\b(?:getaddrinfo )?ENOTFOUND ([\w.-]+)/g, (_, host: string) =>
-      t.shell.errors.unknownHost(host),
+    .replaceAll(
+      /\b(?:getaddrinfo )?ENOTFOUND ([\w.-]+)/g,
+      (_, host: string) => `no machine is known as ${host}`,
     );
 }

@@ -1,8 +1,4 @@
-/**
- * All text of the window: one file per feature, sentences with values as functions. Another language would be another
- * directory with the same shape, chosen here.
- */
-export * from './en/about.tsx';
+/** The texts that several parts of the window show, and the words of states, reasons and settings. */
 export * from './en/joining.tsx';
 export * from './en/models.ts';
 export * from './en/overview.tsx';

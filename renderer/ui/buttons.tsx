@@ -21,7 +21,20 @@ export function ReadOnlyNote() {
   const { command, demo } = useWindow().data.app;
   return (
     <p className="panel-note" id={READ_ONLY_NOTE}>
-      <span>{demo === undefined ? t.shell.readOnly(command) : t.shell.readOnlyDemo}</span>
+      <span>
+        {demo === undefined ? (
+          <>
+            <strong>This page is read-only.</strong> To change anything, run{' '}
+            <code>{command} open</code> on this gateway’s machine: it opens the dashboard, signed
+            in.
+          </>
+        ) : (
+          <>
+            <strong>This page is read-only.</strong> Open the link that the demo has printed; Enter
+            there prints it again.
+          </>
+        )}
+      </span>
     </p>
   );
 }
@@ -34,7 +47,10 @@ interface CopyButtonProps {
 }
 
 const SHOWN_MS = 1_600;
-const SPOKEN = { copied: t.shell.copy.copied, refused: t.shell.copy.refusedAloud } as const;
+const SPOKEN = {
+  copied: t.shell.copy.copied,
+  refused: 'The browser did not allow copying: select the text',
+} as const;
 
 export function CopyButton({ text, what, isNamed = false }: CopyButtonProps) {
   const [result, setResult] = useState<'copied' | 'refused' | null>(null);

@@ -64,7 +64,7 @@ interface UnreadableProps {
 export function Unreadable({ what, message, onRetry }: UnreadableProps) {
   return (
     <section className="panel empty" role="alert">
-      <h2>{t.shell.unreadable(what)}</h2>
+      <h2>{`${what} could not be read`}</h2>
       <p>{message}</p>
       <Button onClick={onRetry}>{t.shell.tryAgain}</Button>
     </section>

@@ -1,6 +1,5 @@
 import { type ComponentProps, useId } from 'react';
 import { formatCount } from '../text/format.ts';
-import * as t from '../text/t.ts';
 
 interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
   readonly onSend: () => unknown;
@@ -109,7 +108,7 @@ export function Switch({ id, label, on, disabled, describedBy, onChange }: Switc
       />
       <label htmlFor={id ?? ownId}>{label}</label>
       <span className="switch-word" aria-hidden="true">
-        {on ? t.shell.switch.on : t.shell.switch.off}
+        {on ? 'on' : 'off'}
       </span>
     </span>
   );

@@ -13,9 +13,9 @@ export function Header({ route, baseUrl }: HeaderProps) {
     <header className="header">
       <a className="brand" href="#/">
         <Logo />
-        <span className="brand-name">{t.shell.product}</span>
+        <span className="brand-name">Inglenook</span>
       </a>
-      <nav className="tabs" aria-label={t.shell.tabs.label}>
+      <nav className="tabs" aria-label="Pages">
         {TABS.map(({ page, hash }) => (
           <a key={page} href={hash} aria-current={page === current ? 'page' : undefined}>
             {t.shell.tabs[page]}
@@ -24,7 +24,7 @@ export function Header({ route, baseUrl }: HeaderProps) {
       </nav>
       {baseUrl !== null && (
         <div className="base-url">
-          <span className="quiet base-url-label">{t.shell.baseUrl}</span>
+          <span className="quiet base-url-label">Base URL</span>
           <code className="one-line">{baseUrl}</code>
           <CopyButton text={baseUrl} what={t.shell.theBaseUrl} />
         </div>

@@ -7,7 +7,6 @@ import {
   useRef,
   useState,
 } from 'react';
-import * as t from '../text/t.ts';
 import { Button, ControlButton } from './buttons.tsx';
 
 interface ModalProps {
@@ -23,7 +22,7 @@ const FIRST_FIELD = ':is(input, select, textarea):not(:disabled, [readonly])';
 
 /** A modal dialog; Escape, a click outside and its button close it. */
 export function Modal(props: ModalProps) {
-  const { title, closing = t.shell.close, nav, onClose, onKeyDown, children } = props;
+  const { title, closing = 'Close', nav, onClose, onKeyDown, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -71,7 +70,7 @@ export function ConfirmButton({ asks, text, action, onConfirm, ...button }: Conf
     <>
       <ControlButton {...button} onClick={() => setAsking(true)} />
       {isAsking && (
-        <Modal title={asks} closing={t.shell.cancel} onClose={() => setAsking(false)}>
+        <Modal title={asks} closing="Keep it" onClose={() => setAsking(false)}>
           <p className="modal-text">{text}</p>
           <Button data-danger onClick={confirm}>
             {action}

@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'react';
 import type { Access, RememberedBrowser } from '../../api/access.ts';
 import type { Answer } from '../../api/client.ts';
 import { formatDuration, formatMoment } from '../../text/format.ts';
-import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { Fact } from '../../ui/facts.tsx';
@@ -19,29 +18,25 @@ export function About({ opened }: { readonly opened: string | null }) {
   const tunnel = sshLine(location.href, data.app.baseUrl);
   return (
     <section className="panel about" aria-labelledby="about-title" ref={top}>
-      <h2 id="about-title">{t.about.title}</h2>
+      <h2 id="about-title">About and access</h2>
       {about.value !== null && (
         <dl className="facts">
-          <Fact label={t.about.version} value={about.value.version} />
-          <Fact label={t.about.uptime} value={formatDuration(about.value.uptimeSeconds * 1000)} />
-          <Fact
-            label={t.about.platform}
-            value={t.about.platformOf(about.value.platform, about.value.node)}
-          />
-          <Fact label={t.about.dataDirectory} value={about.value.dataDirectory} />
+          <Fact label="Version" value={about.value.version} />
+          <Fact label="Running for" value={formatDuration(about.value.uptimeSeconds * 1000)} />
+          <Fact label="Runs on" value={`${about.value.platform}, Node ${about.value.node}`} />
+          <Fact label="Data directory" value={about.value.dataDirectory} />
         </dl>
       )}
       <Browsers />
-      <h3>{t.about.ssh.title}</h3>
-      <p className="quiet">{t.about.ssh.text(tunnel.url)}</p>
-      <CodeLine text={tunnel.line} what={t.about.ssh.what} />
+      <h3>From another computer, through SSH</h3>
+      <p className="quiet">{`Leave this running on the other computer, then open ${tunnel.url} there.`}</p>
+      <CodeLine text={tunnel.line} what="SSH command" />
       <Log />
     </section>
   );
 }
 
 const READ_AGAIN_MS = 60_000;
-const { log } = t.about;
 
 function Log() {
   const { access, frozenAt } = useWindow();
@@ -49,17 +44,23 @@ function Log() {
   const lines = answer?.ok ? answer.value : null;
   return (
     <>
-      <h3>{log.title}</h3>
+      <h3>Log</h3>
       <p className="row">
         <Button disabled={frozenAt !== null} onClick={() => void access.logs().then(setAnswer)}>
-          {lines === null ? log.show : log.again}
+          {lines === null ? 'Show the log' : 'Refresh'}
         </Button>
         <Button disabled={frozenAt !== null} onClick={() => void download(access)}>
-          {log.download}
+          Download diagnostics
         </Button>
-        <span className="quiet">{log.downloadHint}</span>
+        <span className="quiet">
+          A file with status, settings, machines and log. Secrets are masked.
+        </span>
       </p>
-      {answer?.ok && lines === null && <p className="quiet">{log.none}</p>}
+      {answer?.ok && lines === null && (
+        <p className="quiet">
+          This gateway logs to the console, the journal or the container, not to a file.
+        </p>
+      )}
       {answer?.ok === false && <ErrorText text={answer.refusal.message} />}
       {lines !== null && (
         <textarea
@@ -67,8 +68,8 @@ function Log() {
           readOnly
           rows={16}
           wrap="off"
-          aria-label={log.label}
-          value={lines.join('\n') || log.empty}
+          aria-label="End of the log"
+          value={lines.join('\n') || 'The log is empty.'}
         />
       )}
     </>
@@ -89,11 +90,9 @@ function sshLine(page: string, baseUrl: string): { readonly line: string; readon
   const port = new URL(baseUrl).port || new URL(page).port || '80';
   const { hostname } = new URL(page);
   const isLoopback = /^(localhost|127\.|\[::1\])/.test(hostname);
-  const host = `${t.about.ssh.user}@${isLoopback ? t.about.ssh.machine : hostname}`;
+  const host = `user@${isLoopback ? 'this-machine' : hostname}`;
   return { line: `ssh -N -L ${port}:127.0.0.1:${port} ${host}`, url: `http://localhost:${port}/` };
 }
-
-const browserWords = t.about.browsers;
 
 function Browsers() {
   const { access, frozenAt } = useWindow();
@@ -110,28 +109,28 @@ function Browsers() {
   const [now] = useState(() => Date.now());
   return (
     <>
-      <h3>{browserWords.title}</h3>
-      <p className="quiet">{browserWords.text}</p>
+      <h3>Remembered browsers</h3>
+      <p className="quiet">
+        They stay signed in after a restart, until you forget them here or they go unused for 90
+        days.
+      </p>
       <ul className="browsers">
         {reading.value?.map((browser) => (
           <li key={browser.id} className="row">
             <span>
               {browser.name}{' '}
               <span className="quiet">
-                {browserWords.used(
-                  formatMoment(browser.createdAt, now),
-                  formatMoment(browser.seenAt, now),
-                )}
+                {`since ${formatMoment(browser.createdAt, now)}, used ${formatMoment(browser.seenAt, now)}`}
               </span>
             </span>
             <Button disabled={isLost} onClick={() => void forget(browser)}>
-              {browserWords.forget(browser.name)}
+              Forget<span className="unseen"> {browser.name}</span>
             </Button>
           </li>
         ))}
       </ul>
       <Button disabled={isLost} onClick={() => void remember()}>
-        {browserWords.remember}
+        Remember this browser
       </Button>
       <ErrorText text={problem} />
     </>
@@ -142,15 +141,12 @@ function Browsers() {
 export function browserName(userAgent: string): string {
   const find = (names: readonly (readonly [pattern: RegExp, name: string])[], other: string) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? other;
-  return browserWords.name(
-    find(BROWSERS, browserWords.otherBrowser),
-    find(SYSTEMS, browserWords.otherSystem),
-  );
+  return `${find(BROWSERS, 'Browser')} on ${find(SYSTEMS, 'another system')}`;
 }
 
 /** Most user agents also name other browsers, so the order matters. */
 const BROWSERS = [
-  [/Electron\//, browserWords.desktop],
+  [/Electron\//, 'Desktop app'],
   [/Edg\//, 'Edge'],
   [/OPR\//, 'Opera'],
   [/Firefox\//, 'Firefox'],

@@ -1,6 +1,7 @@
+import { REQUESTS } from '../../text/en/nouns.ts';
 import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
 import { distinctNames } from '#shared/machine-names.ts';
-import { formatAge, formatCount } from '../../text/format.ts';
+import { formatAge, formatCount, counted } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Unreadable } from '../../ui/facts.tsx';
 import { ErrorText, Select } from '../../ui/fields.tsx';
@@ -22,14 +23,16 @@ export function Models() {
     <>
       <div className="row page-head">
         <div>
-          <h1 id="models-title">{words.title}</h1>
-          {asked !== null && <p className="quiet">{words.text(asked.days)}</p>}
+          <h1 id="models-title">Models</h1>
+          {asked !== null && (
+            <p className="quiet">{`Every model name that apps asked for in the last ${asked.days} days, and where it went. A name that your engine does not have goes to the chat model it has loaded; map it to another here.`}</p>
+          )}
         </div>
         {!control && <ReadOnlyNote />}
       </div>
       {asked !== null && <Asked {...{ asked, again, message }} />}
       {asked === null && message !== null && frozenAt === null && (
-        <Unreadable what={words.subject} message={message} onRetry={again} />
+        <Unreadable what="The models" message={message} onRetry={again} />
       )}
     </>
   );
@@ -60,9 +63,13 @@ function Asked(props: {
   return (
     <section className="panel asked-models" aria-labelledby="models-title">
       {problem !== null && <p className="panel-text">{problem}</p>}
-      {isHeld && <p className="panel-text">{words.held(setting.env)}</p>}
+      {isHeld && (
+        <p className="panel-text">{`${setting.env} is set in the environment, so aliases can be changed only there.`}</p>
+      )}
       <ErrorText text={error ?? message} />
-      {names.length === 0 && problem === null && <p className="panel-text">{words.empty}</p>}
+      {names.length === 0 && problem === null && (
+        <p className="panel-text">No app has named a model yet.</p>
+      )}
       {names.length > 0 && (
         <AskedTable {...{ asked, pairs, isHeld }} onMap={(name, model) => void map(name, model)} />
       )}
@@ -82,7 +89,7 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
   const { name, calls, last, went, map } = words.columns;
   const machines = machinesOf(asked);
   return (
-    <table aria-label={words.list}>
+    <table aria-label="Names that apps asked for">
       <thead>
         <tr>
           <th scope="col">{name}</th>
@@ -145,11 +152,13 @@ interface DestinationProps {
 
 function Destination({ to, isOnly, machines }: DestinationProps) {
   const { upstreams } = useWindow().data.status;
-  const share = isOnly ? null : <span className="quiet">{words.share(to.calls)}</span>;
+  const share = isOnly ? null : (
+    <span className="quiet">{` (${counted(to.calls, REQUESTS)})`}</span>
+  );
   if (to.upstream === null) {
     return (
       <span data-tone="red" className="models-nowhere">
-        {words.nowhere}
+        No answer
         {share}
       </span>
     );
@@ -158,7 +167,7 @@ function Destination({ to, isOnly, machines }: DestinationProps) {
   const where = placeName(to.upstream, to.provider, names);
   return (
     <>
-      {words.went(where, to.model ?? words.itsOwn)}
+      {`${where}: ${to.model ?? 'its own model'}`}
       {share}
     </>
   );
@@ -179,12 +188,12 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
   const byPattern = mapped === null && aliasOf !== null;
   return (
     <Select
-      aria-label={words.mapOf(name)}
+      aria-label={`Alias of ${name}`}
       aria-describedby={control ? undefined : READ_ONLY_NOTE}
       disabled={!control || isHeld}
       value={mapped ?? ''}
       options={[
-        ['', byPattern ? words.byPattern(aliasOf) : words.noAlias],
+        ['', byPattern ? `${aliasOf} (by a pattern)` : 'none'],
         ...choices.filter((model) => model !== name).map((model) => [model, model] as const),
       ]}
       onChoose={(model) => onMap(name, model || null)}

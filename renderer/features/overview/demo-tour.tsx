@@ -34,7 +34,9 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
   );
   if (matching?.name !== 'heal' && !hasBroken) setHasBroken(true);
   const current = hasBroken ? matching : undefined;
-  const idle = hasBroken ? words.own : words.begin;
+  const idle = hasBroken
+    ? 'Your own mix: the headline says who answers.'
+    : 'All is healthy, and Local answers. Begin with step 1.';
 
   const take = async (step: (typeof STEPS)[number]): Promise<void> => {
     setError(await play(step.faults, faults, actions));
@@ -44,9 +46,12 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
     <section className="demo-tour" aria-labelledby="demo-title">
       <p>
         <strong className="demo-badge" id="demo-title">
-          {words.badge}
+          Demo
         </strong>{' '}
-        <span>{words.text}</span>
+        <span>
+          The upstreams are simulated, and their answers are canned text. Break one above, or take
+          these steps:
+        </span>
       </p>
       <ol className="row">
         {STEPS.map((step) => (
@@ -95,7 +100,7 @@ function Traffic() {
   return (
     <div>
       <Switch
-        label={words.traffic}
+        label="Send a request every second"
         on={shown}
         disabled={!control}
         describedBy={control ? undefined : READ_ONLY_NOTE}

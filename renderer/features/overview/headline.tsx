@@ -1,9 +1,16 @@
+import { TIMES } from '../../text/en/nouns.ts';
 import type { ReactNode } from 'react';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Tone } from '../../text/en/states.ts';
-import { formatCountdown, formatDuration } from '../../text/format.ts';
+import {
+  formatCountdown,
+  formatDuration,
+  formatList,
+  formatCount,
+  counted,
+} from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import type { Absence } from '../../text/en/overview.tsx';
 import * as t from '../../text/t.ts';
@@ -48,7 +55,13 @@ export function Headline({ headline, list, children }: HeadlineProps) {
               <strong>{what}</strong> {todo} {remedy !== null && <RemedyButton remedy={remedy} />}
             </p>
           ))}
-          {more > 0 && <p>{t.overview.headline.more(more)}</p>}
+          {more > 0 && (
+            <p>
+              {more === 1
+                ? '1 more upstream needs attention.'
+                : `${formatCount(more)} more upstreams need attention.`}
+            </p>
+          )}
         </div>
       </div>
       {children}
@@ -61,8 +74,8 @@ function Back({ list }: { readonly list: UpstreamList }) {
   const back = firstBack(list);
   if (back === null) return null;
   const { label, remainingMs, isPromised } = back;
-  const wording = isPromised ? words.backIn : words.retriedIn;
-  return <p>{wording(label, formatCountdown(remainingMs))}</p>;
+  const time = formatCountdown(remainingMs);
+  return <p>{isPromised ? `${label} is back in ${time}.` : `${label} is retried in ${time}.`}</p>;
 }
 
 export interface HeadlineText {
@@ -82,10 +95,10 @@ const words = t.overview.headline;
 
 export const UNREACHABLE: HeadlineText = {
   lead: '',
-  subject: words.unreachable,
+  subject: 'Gateway not reachable.',
   rest: '',
   tone: 'red',
-  details: [words.appsGetErrors],
+  details: ['Apps get connection errors. Below is the last known state.'],
   problems: [],
   isStuck: false,
 };
@@ -97,7 +110,11 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
     .map((upstream) => problemAt(upstream, isStuck))
     .filter((problem) => problem !== null);
   const broken = demo
-    ? found.map(({ what }) => ({ what, todo: words.demoTodo, remedy: null }))
+    ? found.map(({ what }) => ({
+        what,
+        todo: 'Set it back to healthy below and watch it recover.',
+        remedy: null,
+      }))
     : found;
   const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
   return { ...sentenceFor(list), problems, isStuck };
@@ -106,7 +123,13 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
 /** A problem that says so if upstreams could answer with zero-spend off. */
 function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   if (!upstreams.some(isOff)) return [];
-  return [problem(words.paidOff, words.paidOffTodo, settingsAt('routing', words.openSetting))];
+  return [
+    problem(
+      'Paid upstreams are switched off.',
+      'Switch “Local only” off to let them answer.',
+      settingsAt('routing', 'Open the setting'),
+    ),
+  ];
 }
 
 const isOff = ({ condition }: UpstreamView): boolean => condition.kind === 'zero-spend';
@@ -125,19 +148,34 @@ function sentenceFor(list: UpstreamList): Sentence {
   const { verdict, upstreams, server } = list;
   switch (verdict.kind) {
     case 'bare':
-      return say('grey', { subject: words.bare }, words.bareTodo);
+      return say(
+        'grey',
+        { subject: 'Nothing is set up yet.' },
+        'Tell Inglenook where your engine or a hosted API is.',
+      );
     case 'verifying': {
       const local = upstreams.find(({ report }) => report.id === 'local');
       const subject = local?.report.label ?? '';
-      return say('blue', { subject, rest: words.verifying }, words.verifyingNote);
+      return say(
+        'blue',
+        { subject, rest: ' is being verified.' },
+        'It serves as soon as its checks have passed.',
+      );
     }
     case 'stuck': {
-      const detail = server === null ? words.noneAtAll : words.stillTried(server.report.label);
+      const detail =
+        server === null
+          ? 'Requests are refused until one of them is back.'
+          : `Requests still try ${server.report.label} first.`;
       return say('red', words.none, detail);
     }
     case 'untested': {
       const subject = server?.report.label ?? '';
-      return say('grey', { subject, rest: words.untested }, words.untestedTodo);
+      return say(
+        'grey',
+        { subject, rest: ' is next, but untested.' },
+        'Test it below, or send the first request.',
+      );
     }
     case 'serving':
       return server === null ? say('red', words.none) : serving(server, upstreams);
@@ -149,12 +187,16 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
   const details = detailLines(server, upstreams);
   switch (server.condition.kind) {
     case 'probe':
-      return say('amber', { subject, rest: words.retried }, ...details);
+      return say('amber', { subject, rest: ' is retried with the next request.' }, ...details);
     case 'on-demand': {
       const { warmup } = server.condition;
       if (warmup === 'ready') break;
-      const rest = warmup === 'warming' ? words.starting : words.coldStart;
-      return say('blue', { subject, rest }, words.waits(formatDuration(timeoutMs)));
+      const rest = warmup === 'warming' ? ' is starting up.' : ' is next (cold start).';
+      return say(
+        'blue',
+        { subject, rest },
+        `Requests wait for it, up to ${formatDuration(timeoutMs)}.`,
+      );
     }
     default:
   }
@@ -162,7 +204,7 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
     .slice(0, upstreams.indexOf(server))
     .filter(({ condition }) => condition.kind !== 'missing');
   const rest = words.servingRest(before.map(absenceOf));
-  return say('green', { lead: words.serving, subject, rest }, ...details);
+  return say('green', { lead: 'Serving from ', subject, rest }, ...details);
 }
 
 /** An upstream that is passed by, with why, if it is not down: it answered that it cannot serve, or its owner paused it. */
@@ -175,17 +217,18 @@ function absenceOf({ report, condition }: UpstreamView): Absence {
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
   const { model, circuit } = server.report;
-  const speed = circuit.ewmaTtft === null ? '' : words.firstToken(formatDuration(circuit.ewmaTtft));
+  const speed =
+    circuit.ewmaTtft === null ? '' : `first token in about ${formatDuration(circuit.ewmaTtft)}`;
   const behind = upstreams
     .slice(upstreams.indexOf(server) + 1)
     .filter(({ condition }) => condition.kind === 'closed' || condition.kind === 'on-demand')
     .map(({ report }) => report.label);
   const next =
     behind.length > 0
-      ? words.order(behind)
+      ? `Fallback order: ${formatList(behind)}.`
       : upstreams.some(isOff)
-        ? words.othersOff
-        : words.noFallback;
+        ? 'The others are switched off: if it fails, requests fail.'
+        : 'No fallback is set up: if it fails, requests fail.';
   return [[model, speed].filter((part) => part !== '').join(' · '), next].filter(
     (line) => line !== '',
   );
@@ -210,7 +253,7 @@ const problem = (what: string, todo: string, remedy: Remedy): Problem => ({ what
 
 const MACHINES: Remedy = {
   hash: hashOf({ page: 'providers', filter: 'all' }),
-  word: remedyWords.machines,
+  word: 'Show machines',
 };
 
 const settingsAt = (section: string, word: string): Remedy => ({
@@ -230,10 +273,17 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
     case 'cooling':
     case 'probe':
       return condition.cause === 'slow'
-        ? problem(w.slow(label, circuit.consecutiveSlow), w.checkUse, checkOf(report))
-        : repair(report, w.failed(label, circuit.consecutiveFails, becauseOf(report)));
+        ? problem(
+            `${label} was too slow ${counted(circuit.consecutiveSlow, TIMES)} in a row.`,
+            'Check what else is using it.',
+            checkOf(report),
+          )
+        : repair(
+            report,
+            `${label} failed ${counted(circuit.consecutiveFails, TIMES)} in a row${becauseOf(report)}.`,
+          );
     case 'failing':
-      return repair(report, w.failing(label, becauseOf(report)));
+      return repair(report, `${label} is failing${becauseOf(report)}.`);
     case 'skipped': {
       const { reason } = condition;
       const isTold = reason === 'budget' || isLasting(reason) || isStuck;
@@ -245,7 +295,11 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
       return downProblem(report, condition.reason);
     case 'on-demand':
       return condition.warmup === 'failed'
-        ? problem(w.notStarted(label), w.notStartedTodo, checkOf(report))
+        ? problem(
+            `${label} could not be started.`,
+            'Check the endpoint at your GPU provider.',
+            checkOf(report),
+          )
         : null;
     default:
       return nearBudget(report);
@@ -254,7 +308,11 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
 
 function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
   if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
-  return problem(w.nearBudget(label, budget.period), '', settingsAt(id, remedyWords.raiseBudget));
+  return problem(
+    `${label} has spent over 80% of its budget for the ${budget.period}.`,
+    '',
+    settingsAt(id, remedyWords.raiseBudget),
+  );
 }
 
 function noProviderProblem(label: string, cause: NoProviderCause, isStuck: boolean) {
@@ -264,27 +322,32 @@ function noProviderProblem(label: string, cause: NoProviderCause, isStuck: boole
 }
 
 const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
-  lastError === null ? '' : w.because(reasonText(reasonOf(lastError)));
+  lastError === null ? '' : ` (${reasonText(reasonOf(lastError))})`;
 
 function downProblem(report: UpstreamReport, reason: string): Problem {
   if (isLasting(reason)) return skipProblem(report, reason);
-  const what = w.down(report.label, reasonText(reason));
+  const what = `${report.label} does not answer (${reasonText(reason)}).`;
   if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
-  const todo = report.id === 'local' ? w.startOrCorrect : w.check;
+  const todo =
+    report.id === 'local'
+      ? (at: string) => `Start its engine${at}, or correct the address.`
+      : (at: string) => `Check it${at}.`;
   return problem(what, todo(placeOf(report)), checkOf(report));
 }
 
 /** Verified machines serve Local: which of them fails, and why, only their page tells. */
 const isPool = ({ id, baseUrl }: UpstreamReport): boolean => id === 'local' && baseUrl === null;
 
-const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' : w.at(baseUrl));
+const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' : ` at ${baseUrl}`);
 
 function repair(report: UpstreamReport, what: string): Problem {
   const { circuit, id } = report;
   if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
   const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
-  const engine = isUnreachable ? w.startEngine : w.checkEngine;
-  const todo = id === 'local' ? engine : w.checkService;
+  const engine = isUnreachable
+    ? (at: string) => `Start its engine${at}.`
+    : (at: string) => `Check its engine${at}.`;
+  const todo = id === 'local' ? engine : (at: string) => `Check its service${at}.`;
   return problem(what, todo(placeOf(report)), checkOf(report));
 }
 
@@ -293,23 +356,39 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
   switch (reason) {
     case 'budget': {
       const period = budget?.period ?? 'day';
-      return problem(w.budget(label, period), '', settingsAt(id, remedyWords.raiseBudget));
+      return problem(
+        `${label} has spent its budget for the ${period}.`,
+        '',
+        settingsAt(id, remedyWords.raiseBudget),
+      );
     }
     case 'credentials':
-      return problem(w.key(label), w.keyTodo, settingsAt(id, remedyWords.changeKey));
+      return problem(
+        `${label} rejected the API key.`,
+        'Set a new one.',
+        settingsAt(id, 'Change key'),
+      );
     case 'quota':
-      return problem(w.quota(label), w.quotaTodo, checkOf(report));
+      return problem(`${label} is out of quota.`, 'Top up the account.', checkOf(report));
     case 'model_not_found':
-      return problem(w.model(label, model), w.modelTodo, settingsAt(id, remedyWords.changeModel));
+      return problem(
+        `${label} does not have the model ${model || 'that was requested'}.`,
+        'Choose another.',
+        settingsAt(id, 'Change model'),
+      );
     default:
-      return problem(w.skipped(label, reasonText(reason)), w.skippedTodo, checkOf(report));
+      return problem(
+        `${label} is skipped: ${reasonText(reason)}.`,
+        'Requests go to it again once that is over.',
+        checkOf(report),
+      );
   }
 }
 
 function RemedyButton({ remedy }: { readonly remedy: Remedy }) {
   return 'check' in remedy ? (
     <TestButton id={remedy.check} className="button remedy">
-      {remedyWords.check}
+      Check again
       <span className="unseen"> {remedy.label}</span>
     </TestButton>
   ) : (

@@ -45,7 +45,7 @@ export function Overview({ list, headline, isTrying, isHeld, onSelect }: Overvie
       </Headline>
       {problem !== null && (
         <p className="notice">
-          {problem} {t.overview.poolAway}
+          {problem} Machines cannot join now, and what other gateways learn is not known here.
         </p>
       )}
       {leads && <FirstRun />}
@@ -55,7 +55,7 @@ export function Overview({ list, headline, isTrying, isHeld, onSelect }: Overvie
       {!leads && (
         <section className="panel" aria-labelledby="requests-title">
           <header className="panel-head">
-            <h2 id="requests-title">{t.overview.latest}</h2>
+            <h2 id="requests-title">Latest requests</h2>
             {data.requests.length > 0 && (
               <>
                 <Legend />
@@ -90,8 +90,8 @@ function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
   const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
     <dl className="counters">
-      <Fact label={labels.inFlight} value={formatCompact(inFlight)} />
-      <Fact label={labels.requests} value={formatCompact(status.stats.totalRequests)} />
+      <Fact label="in flight" value={formatCompact(inFlight)} />
+      <Fact label="requests" value={formatCompact(status.stats.totalRequests)} />
       {OUTCOMES.map((outcome) => (
         <Fact
           key={outcome}
@@ -102,8 +102,6 @@ function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
     </dl>
   );
 }
-
-const words = t.overview.today;
 
 type Tile = readonly [
   label: string,
@@ -124,8 +122,8 @@ function Today() {
   return (
     <section className="panel" aria-labelledby="today-title">
       <header className="panel-head">
-        <h2 id="today-title">{words.title}</h2>
-        <a href={hashOf({ page: 'history', range: 'day' })}>{words.history}</a>
+        <h2 id="today-title">Today</h2>
+        <a href={hashOf({ page: 'history', range: 'day' })}>History</a>
       </header>
       <dl className="sums">
         {tilesOf(report).map(([label, of, text]) => (
@@ -145,13 +143,13 @@ function Today() {
 function tilesOf({ currency, thisMonth }: HistoryReport): readonly Tile[] {
   const money = (value: number) => moneyText(value, currency);
   return [
-    [words.requests, ({ calls }) => calls, formatCompact],
-    [words.tokens, ({ inputTokens, outputTokens }) => inputTokens + outputTokens, formatCompact],
+    ['Requests', ({ calls }) => calls, formatCompact],
+    ['Tokens', ({ inputTokens, outputTokens }) => inputTokens + outputTokens, formatCompact],
     ...(thisMonth.spentNano + thisMonth.savedNano === 0
       ? []
       : ([
-          [words.spent, ({ spentNano }) => spentNano, money],
-          [words.saved, netSavedNano, money],
+          ['Spent', ({ spentNano }) => spentNano, money],
+          ['Saved by Local', netSavedNano, money],
         ] as const satisfies readonly Tile[])),
   ];
 }

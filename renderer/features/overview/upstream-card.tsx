@@ -49,7 +49,7 @@ export function UpstreamCard({ upstream, onSetUp, children }: UpstreamCardProps)
       </h3>
       <div>
         <p className="model one-line" title={report.model}>
-          {missing ? '' : report.model || words.anyModel}
+          {missing ? '' : report.model || 'the model that the app asks for'}
         </p>
         {isPool && !missing && (
           <p className="machines">
@@ -66,12 +66,12 @@ export function UpstreamCard({ upstream, onSetUp, children }: UpstreamCardProps)
         <SetHint {...{ onSetUp }} id={report.id} label={report.label} wants={condition.wants} />
       ) : (
         <dl className="figures">
-          <Fact label={words.inFlight} value={formatCount(inFlight)} />
+          <Fact label="in flight" value={formatCount(inFlight)} />
           <Fact
-            label={words.firstToken}
+            label="avg. first token"
             value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
           />
-          <Fact label={words.answered} value={<Answered {...outcomes.upstreams[report.id]} />} />
+          <Fact label="answered" value={<Answered {...outcomes.upstreams[report.id]} />} />
         </dl>
       )}
       {children}
@@ -83,7 +83,7 @@ function Answered({ asked, answered, retries, polls }: UpstreamTally) {
   const extra = words.extraCalls(retries, polls);
   return (
     <>
-      {asked === 0 ? '–' : words.answeredOf(formatCompact(answered), formatCompact(asked))}
+      {asked === 0 ? '–' : `${formatCompact(answered)} of ${formatCompact(asked)}`}
       {extra !== null && <span className="figure-note"> {extra}</span>}
     </>
   );
@@ -106,9 +106,10 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
       ) : onSetUp !== null && wants !== 'key' ? (
         <Button onClick={onSetUp}>{words.setUp(label)}</Button>
       ) : wants === 'engine' ? (
-        words.startEngine
+        'Start an engine on this machine; it is detected automatically.'
       ) : (
-        words.set(
+        <>
+          Set{' '}
           <code>
             {variableFor(id, wants).map((part) => (
               <Fragment key={part}>
@@ -116,8 +117,8 @@ function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
                 <wbr />
               </Fragment>
             ))}
-          </code>,
-        )
+          </code>
+        </>
       )}
     </p>
   );

@@ -22,7 +22,7 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   return (
     <section className="panel track-panel" aria-labelledby="track-title">
       <h2 id="track-title" className="unseen">
-        {t.overview.track.title}
+        Upstreams, in fallback order
       </h2>
       <div
         className="upstream-track"
@@ -34,7 +34,7 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
             <span className="origin-mark" />
             <span className="segment" data-live={list.server !== null || undefined} />
           </div>
-          <p className="origin-name">{t.overview.track.apps}</p>
+          <p className="origin-name">Your apps</p>
         </div>
         <ol>
           {list.upstreams.map((upstream) => {
@@ -62,7 +62,19 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   );
 }
 
-const { reset, warmUp, done } = t.overview.track;
+const RESET = {
+  word: 'Reset',
+  more: '',
+  title: 'Closes the circuit breaker and clears failures and exclusions: the next request tries it',
+  done: 'reset; the next request tries it',
+};
+
+const WARM_UP = {
+  word: 'Warm up',
+  more: ' now',
+  title: 'Starts it now, so that it is ready as a fallback',
+  done: 'warming up',
+};
 
 /** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
 function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
@@ -71,11 +83,11 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
   const { id, label } = report;
   const [said, setSaid] = useState('');
   const { error, attempt } = useAttempt();
-  const button = (action: typeof reset, send: () => Promise<Refusal | null>) => {
+  const button = (action: typeof RESET, send: () => Promise<Refusal | null>) => {
     const run = async (pressed: HTMLElement): Promise<void> => {
       const name = pressed.closest('.upstream-card')?.querySelector('h3');
       const isDone = await attempt(send());
-      setSaid(isDone ? done(label, action.done) : '');
+      setSaid(isDone ? `${label}: ${action.done}` : '');
       // The button disappears on success, so the focus moves to the upstream's name.
       if (isDone) name?.focus({ preventScroll: true });
     };
@@ -89,9 +101,13 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
   };
   return (
     <div className="upstream-actions">
-      {isResettable(report) && button(reset, () => actions.resetCircuit(id))}
-      {isWarmable(upstream, data.status) && button(warmUp, actions.warmUp)}
-      {condition.kind !== 'missing' && <TestButton id={id}>{t.setup.test.test(label)}</TestButton>}
+      {isResettable(report) && button(RESET, () => actions.resetCircuit(id))}
+      {isWarmable(upstream, data.status) && button(WARM_UP, actions.warmUp)}
+      {condition.kind !== 'missing' && (
+        <TestButton id={id}>
+          Test<span className="unseen"> {label}</span>
+        </TestButton>
+      )}
       <output className="unseen">{said}</output>
       <ErrorText text={error} />
     </div>
@@ -122,8 +138,8 @@ function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
   return (
     <div className="fault">
       <label>
-        <span className="unseen">{t.overview.demo.of(label)}</span>
-        {t.overview.demo.simulate}
+        <span className="unseen">{`${label}: `}</span>
+        Simulate
         <Select
           value={shown}
           disabled={!control}
@@ -137,8 +153,6 @@ function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
   );
 }
 
-const words = t.overview.rules;
-
 export function RoutingRules({ list }: { readonly list: UpstreamList }) {
   const { data } = useWindow();
   const { forceZero } = data.status;
@@ -147,21 +161,25 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
   const local = at('local')?.report.label ?? '';
   const others = list.upstreams.filter(({ report }) => report.id !== 'local');
   const hasPaid = others.some(({ condition }) => condition.kind !== 'missing');
-  const paid = hasPaid ? words.paidMayAnswer(local) : words.noPaid;
+  const paid = hasPaid
+    ? `If ${local} fails, paid upstreams may answer.`
+    : 'No paid upstream is set up.';
   return (
     <div className="rules">
       <Rule
         section="routing"
         setting="forceZero"
-        label={words.forceZero}
+        label="Local only"
         on={forceZero}
-        hint={forceZero ? words.onlyLocal(local) : paid}
+        hint={
+          forceZero ? `Requests go to ${local} or fail; paid upstreams are never called.` : paid
+        }
       />
       {last && last.condition.kind !== 'missing' && (
         <Rule
           section="ondemand"
           setting="warmup"
-          label={words.warmUp}
+          label="Warm up the on-demand GPU when Local fails"
           on={data.app.warmupEnabled}
           hint={warmupHint(last.report.label, forceZero, data.app.warmupEnabled)}
         />
@@ -171,8 +189,10 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
 }
 
 function warmupHint(label: string, forceZero: boolean, on: boolean): string {
-  if (forceZero) return words.warmUpOff;
-  return on ? words.warmsUp(label) : words.startsLate(label);
+  if (forceZero) return 'Off while “Local only” is on.';
+  return on
+    ? `${label} starts in the background, ready as a fallback.`
+    : `${label} starts only when a request reaches it.`;
 }
 
 interface RuleProps {
@@ -201,7 +221,13 @@ function Rule({ section, setting, label, on, hint }: RuleProps) {
         onChange={choose}
       />
       <p id={hintId} className="quiet">
-        {held ? words.held(known.env) : hint}
+        {held ? (
+          <>
+            Set by <code>{known.env}</code>; change it there and restart.
+          </>
+        ) : (
+          hint
+        )}
       </p>
       <ErrorText text={error} />
     </div>

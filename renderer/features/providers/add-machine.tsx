@@ -39,7 +39,7 @@ export function AddMachine({ list, onClose }: AddMachineProps) {
 
   const note = enrollment ? joinNoteOf(gatewayOf(enrollment.join) ?? location.href) : pageNote;
   return (
-    <Modal title={t.joining.title} onClose={onClose}>
+    <Modal title="Add a machine" onClose={onClose}>
       {joined === undefined && (
         <>
           <JoinWarning note={note} certain={enrollment !== null} />
@@ -53,11 +53,12 @@ export function AddMachine({ list, onClose }: AddMachineProps) {
       <output className="joined">
         {joined !== undefined && (
           <>
-            {t.joining.joined(nameOf(joined))} {t.joining.state[joined.verification.status]}
+            <strong>{nameOf(joined)} has joined.</strong>{' '}
+            {t.joining.state[joined.verification.status]}
           </>
         )}
         {joined === undefined && enrollment !== null && (
-          <span className="waiting-for">{t.joining.waiting}</span>
+          <span className="waiting-for">Waiting for the machine to join…</span>
         )}
       </output>
       {joined !== undefined && <Joined machine={joined} name={nameOf(joined)} />}
@@ -84,10 +85,10 @@ function NoCommand({ asksFirst, error, onMake }: NoCommandProps) {
       </>
     );
   }
-  if (!asksFirst) return <p className="quiet">{t.joining.creating}</p>;
+  if (!asksFirst) return <p className="quiet">Creating a join command…</p>;
   return (
     <Button data-primary onClick={onMake}>
-      {t.joining.plainHttp}
+      Continue over plain HTTP
     </Button>
   );
 }
@@ -98,11 +99,11 @@ function Joined({ machine, name }: { readonly machine: Provider; readonly name: 
   return (
     <>
       {machine.verification.status === 'failed' && (
-        <ErrorText text={t.joining.failure(what ?? '', todo ?? '')} />
+        <ErrorText text={`${what ?? ''} ${todo ?? ''}`.trim()} />
       )}
       <p className="modal-text">
         <a className="button" href={hashOf({ page: 'provider', id: machine.id })}>
-          {t.joining.see(name)}
+          {`See ${name}`}
         </a>
       </p>
     </>
@@ -113,8 +114,6 @@ interface JoinStepsProps {
   readonly enrollment: Enrollment;
   readonly onRenew: () => void;
 }
-
-const words = t.joining.steps;
 /** HTTP status if the gateway's address cannot be used by other machines. */
 const NOT_SHARED_STATUS = 409;
 
@@ -122,24 +121,28 @@ function JoinSteps({ enrollment, onRenew }: JoinStepsProps) {
   const left = validityText(enrollment.expires_at, useServerNow());
   return (
     <ol className="steps">
-      <li>{words.engine}</li>
+      <li>On the machine with the GPU, start its engine.</li>
       <li>
-        {words.run}
+        In a terminal on that machine, run one of these commands. Treat it like a password: it works
+        once.
         <Installers token={enrollment.token} />
-        <h3>{words.installed}</h3>
-        <CodeLine text={enrollment.join} what={words.line} />
-        <p className="install-note quiet">{words.paste}</p>
+        <h3>Where Inglenook is installed</h3>
+        <CodeLine text={enrollment.join} what="join command" />
+        <p className="install-note quiet">
+          Or paste it into the dashboard there: Machines, “Join a gateway…”.
+        </p>
         <p className="validity quiet">
           {left === null ? (
             <>
-              <strong>{words.expired}</strong> <Button onClick={onRenew}>{words.renew}</Button>
+              <strong>These commands have expired.</strong>{' '}
+              <Button onClick={onRenew}>Make new ones</Button>
             </>
           ) : (
-            words.valid(left)
+            `Valid for ${left}.`
           )}
         </p>
       </li>
-      <li>{words.appears}</li>
+      <li>The machine appears in the list within seconds and is verified immediately.</li>
     </ol>
   );
 }
@@ -148,25 +151,27 @@ function Installers({ token }: { readonly token: string }) {
   const { readInstall } = useWindow().registry;
   const [answer, setAnswer] = useState<Answer<InstallLines> | null>(null);
   useEffect(() => void readInstall().then(setAnswer), [readInstall]);
-  if (answer === null) return <p className="install-note quiet">{words.reading}</p>;
+  if (answer === null) return <p className="install-note quiet">Reading the install command…</p>;
   if (!answer.ok) {
     const isShared = answer.status !== NOT_SHARED_STATUS;
     return (
       <p className="install-note quiet">
-        {isShared ? words.noInstall(answer.refusal.message) : words.installOnceShared}
+        {isShared
+          ? `Nothing to install from here: ${answer.refusal.message}`
+          : 'If Inglenook is not installed there: share this gateway, and an install command appears here.'}
       </p>
     );
   }
   const { version, unix, windows } = answer.value;
   return (
     <>
-      <h3>{words.unix}</h3>
+      <h3>Without Inglenook: Linux and macOS, with Node 24</h3>
       <Installer {...unix} token={token} />
       <details>
-        <summary>{words.windows}</summary>
+        <summary>Windows PowerShell</summary>
         <Installer {...windows} token={token} />
       </details>
-      <p className="install-note quiet">{words.installs(version)}</p>
+      <p className="install-note quiet">{`Installs Inglenook ${version} for the user who runs it. To check it first, open the address in the command and compare its SHA-256.`}</p>
     </>
   );
 }
@@ -174,8 +179,10 @@ function Installers({ token }: { readonly token: string }) {
 function Installer({ line, sha256, token }: InstallLine & { readonly token: string }) {
   return (
     <>
-      <CodeLine text={line.replace('<token>', token)} what={words.installLine} />
-      <p className="install-note quiet">{words.sha256(sha256)}</p>
+      <CodeLine text={line.replace('<token>', token)} what="install command" />
+      <p className="install-note quiet">
+        SHA-256 <code>{sha256}</code>
+      </p>
     </>
   );
 }

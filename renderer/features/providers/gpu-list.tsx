@@ -1,17 +1,16 @@
 import type { Provider } from '#shared/provider.ts';
-import * as t from '../../text/t.ts';
 import { type Meter, metersOf } from './provider-facts.ts';
 
 export function GpuList({ gpu }: Pick<Provider, 'gpu'>) {
   if (gpu.devices.length === 0) {
-    return <p className="panel-text">{t.providers.gpu.noGpu}</p>;
+    return <p className="panel-text">The agent reports no GPU. Check that its driver is loaded.</p>;
   }
   return (
     <ol className="gpus">
       {gpu.devices.map((device) => (
         <li key={device.index}>
           <h3>
-            <span className="gpu-index">{t.providers.gpu.index(device.index)}</span> {device.name}
+            <span className="gpu-index">{`GPU ${device.index}`}</span> {device.name}
           </h3>
           <dl className="meters">
             {metersOf(device).map((meter) => (

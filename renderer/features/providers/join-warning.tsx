@@ -1,6 +1,5 @@
 import { hashOf } from '../../route.ts';
 import { formatSpan } from '../../text/format.ts';
-import * as t from '../../text/t.ts';
 
 interface JoinWarningProps {
   readonly note: JoinNote | null;
@@ -8,19 +7,29 @@ interface JoinWarningProps {
   readonly certain: boolean;
 }
 
-const words = t.joining.warning;
-
 export function JoinWarning({ note, certain }: JoinWarningProps) {
   if (note === null) return null;
   return (
     <div className="notice">
       {note === 'plain-http' ? (
-        <p>{words.plainHttp}</p>
+        <p>
+          <strong>This gateway uses plain HTTP.</strong> Anyone who can listen in on the network can
+          read prompts, answers and the join command itself. Continue only on a network that you
+          trust, or over a tailnet, which encrypts it.
+        </p>
       ) : (
         <p>
-          <strong>{certain ? words.hereOnly : words.mustReach}</strong>{' '}
-          {certain ? words.hereOnlyText : words.mustReachText}{' '}
-          <a href={hashOf({ page: 'settings', section: 'sharing' })}>{words.share}</a>
+          <strong>
+            {certain
+              ? 'Only this machine can use this command.'
+              : 'The other machine must be able to reach this gateway.'}
+          </strong>{' '}
+          {certain
+            ? 'It names an address that other machines cannot reach.'
+            : 'You opened this page at an address that works on this machine only. If the gateway listens nowhere else:'}{' '}
+          <a href={hashOf({ page: 'settings', section: 'sharing' })}>
+            Share this gateway on a network
+          </a>
         </p>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { MODELS } from '../../text/en/nouns.ts';
 import type { Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import {
@@ -8,6 +9,7 @@ import {
   formatMemory,
   formatMemoryOf,
   formatMoment,
+  counted,
 } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import type { FactText } from '../../ui/facts.tsx';
@@ -16,7 +18,7 @@ import type { ProviderCircuit } from './provider-standing.ts';
 const words = t.providers.facts;
 
 /** Unknown is shown as unknown, never as zero. */
-const UNKNOWN = words.unknown;
+const UNKNOWN = 'unknown';
 
 type Latencies = StatusReport['stats']['providerLatencies'][string];
 
@@ -24,19 +26,19 @@ const MAKER = /^(NVIDIA( GeForce)?|AMD( Radeon)?|Intel(\(R\))?) +/;
 
 export function chipText({ chip, memory_gb }: Pick<Provider, 'chip' | 'memory_gb'>): string {
   const memory = memory_gb === null ? null : formatGb(memory_gb);
-  return words.chipMemory(chip?.replace(MAKER, '') ?? null, memory);
+  return `${chip?.replace(MAKER, '') ?? 'GPU unknown'} · ${memory ?? 'memory unknown'}`;
 }
 
 export function modelText(of: Pick<Provider, 'current_model' | 'models'>): string {
   const { current_model, models } = of;
   const more = models.filter((model) => model !== current_model).length;
-  if (current_model === null) return more === 0 ? words.noModel : words.models(more);
-  return more === 0 ? current_model : words.modelAndMore(current_model, more);
+  if (current_model === null) return more === 0 ? 'no model' : counted(more, MODELS);
+  return more === 0 ? current_model : `${current_model} + ${formatCount(more)}`;
 }
 
 /** `41.5`, or a dash if unknown. */
 export function speedText(tokensPerSecond: number | null): string {
-  if (tokensPerSecond === null) return words.noSpeed;
+  if (tokensPerSecond === null) return '–';
   if (tokensPerSecond < 100) return tokensPerSecond.toFixed(1);
   return formatCount(Math.round(tokensPerSecond));
 }
@@ -47,49 +49,58 @@ export const heartbeatAge = ({ last_heartbeat }: Provider, serverNow: number): s
 export function machineFacts(provider: Provider): readonly FactText[] {
   const { host, cpu_cores, chip_family, chip_tier, memory_bandwidth_gbs, gpu_cores } = provider;
   return [
-    { label: words.chip, value: provider.chip ?? UNKNOWN },
-    { label: words.family, value: [chip_family, chip_tier].filter(Boolean).join(', ') || UNKNOWN },
-    { label: words.gpuMemory, value: gbOr(provider.memory_gb) },
-    { label: words.bandwidth, value: unitOr(memory_bandwidth_gbs, words.bandwidthUnit) },
-    { label: words.gpuCores, value: gpu_cores === null ? UNKNOWN : formatCount(gpu_cores) },
-    { label: words.cpuCores, value: formatCount(cpu_cores.total) },
-    { label: words.memory, value: gbOr(host.memory_gb) },
-    { label: words.platform, value: provider.machine_model ?? host.platform },
-    { label: words.region, value: provider.region ?? words.notSet },
-    { label: words.agent, value: provider.agent_version },
-    { label: words.uptime, value: formatDuration(provider.raw.uptime_s * 1000) },
+    { label: 'Chip', value: provider.chip ?? UNKNOWN },
+    { label: 'Family', value: [chip_family, chip_tier].filter(Boolean).join(', ') || UNKNOWN },
+    { label: 'GPU memory', value: gbOr(provider.memory_gb) },
+    { label: 'Bandwidth', value: unitOr(memory_bandwidth_gbs, 'GB/s') },
+    { label: 'GPU cores', value: gpu_cores === null ? UNKNOWN : formatCount(gpu_cores) },
+    { label: 'CPU cores', value: formatCount(cpu_cores.total) },
+    { label: 'Memory', value: gbOr(host.memory_gb) },
+    { label: 'Platform', value: provider.machine_model ?? host.platform },
+    { label: 'Region', value: provider.region ?? 'not set' },
+    { label: 'Agent', value: provider.agent_version },
+    { label: 'Up', value: formatDuration(provider.raw.uptime_s * 1000) },
   ];
 }
 
 /** Figures that the machine reports itself are marked as reported. */
 export function servingFacts(provider: Provider, latencies?: Latencies): readonly FactText[] {
   const { totalRequests, successCount, engine_health, decode_tps } = provider;
-  const asked = totalRequests === 0 ? words.none : words.answeredOf(successCount, totalRequests);
+  const asked =
+    totalRequests === 0
+      ? words.none
+      : `${formatCount(successCount)} of ${formatCount(totalRequests)} answered`;
   return [
-    { label: words.model, value: provider.current_model ?? words.none },
-    { label: words.modelFiles, value: provider.engine_model ?? UNKNOWN },
-    { label: words.engine, value: words.engineHealth(engine_health.status, engine_health.code) },
-    { label: words.speed, value: unitOr(decode_tps, words.speedUnit) },
-    { label: words.inFlight, value: formatCount(provider.concurrentRequests) },
-    { label: words.answered, value: asked },
-    { label: words.firstToken, value: durationOr(latencies?.ewmaTtft ?? provider.ewmaTtft) },
-    { label: words.wholeAnswer, value: durationOr(latencies?.ewmaLatency ?? provider.ewmaLatency) },
-    { label: words.requests, value: formatCount(provider.requests_served) },
-    { label: words.tokens, value: formatCount(provider.tokens_generated) },
+    { label: 'Model', value: provider.current_model ?? words.none },
+    { label: 'Model files', value: provider.engine_model ?? UNKNOWN },
+    {
+      label: 'Engine',
+      value:
+        engine_health.code === 0
+          ? engine_health.status
+          : `${engine_health.status}, HTTP ${engine_health.code}`,
+    },
+    { label: 'Speed (reported)', value: unitOr(decode_tps, 'tokens/s') },
+    { label: 'In flight', value: formatCount(provider.concurrentRequests) },
+    { label: 'Requests from this gateway', value: asked },
+    { label: 'First token', value: durationOr(latencies?.ewmaTtft ?? provider.ewmaTtft) },
+    { label: 'Whole answer', value: durationOr(latencies?.ewmaLatency ?? provider.ewmaLatency) },
+    { label: 'Requests (reported)', value: formatCount(provider.requests_served) },
+    { label: 'Tokens (reported)', value: formatCount(provider.tokens_generated) },
   ];
 }
 
 export function networkFacts(provider: Provider, serverNow: number): readonly FactText[] {
   const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
   return [
-    { label: words.lastHeartbeat, value: heartbeatAge(provider, serverNow) },
-    { label: words.cameFrom, value: last_heartbeat_ip || UNKNOWN },
-    { label: words.heartbeats, value: formatCount(heartbeat_count) },
-    { label: words.agentUrl, value: provider.agent_url || UNKNOWN },
-    { label: words.hostName, value: host.hostname || UNKNOWN },
-    { label: words.tailnetName, value: host.tailnet_hostname ?? words.none },
-    { label: words.tailnetAddress, value: provider.tailnet_ip || words.none },
-    { label: words.trust, value: trust_level === 'software' ? words.trusted : words.untrusted },
+    { label: 'Last heartbeat', value: heartbeatAge(provider, serverNow) },
+    { label: 'Came from', value: last_heartbeat_ip || UNKNOWN },
+    { label: 'Heartbeats', value: formatCount(heartbeat_count) },
+    { label: 'Agent’s address', value: provider.agent_url || UNKNOWN },
+    { label: 'Host name', value: host.hostname || UNKNOWN },
+    { label: 'Tailnet name', value: host.tailnet_hostname ?? words.none },
+    { label: 'Tailnet address', value: provider.tailnet_ip || words.none },
+    { label: 'Trust', value: trust_level === 'software' ? 'software: alive and able' : 'none yet' },
   ];
 }
 
@@ -98,10 +109,10 @@ const formatGb = (gb: number): string => formatMemory(gb * 1024 ** 3);
 const gbOr = (gb: number | null): string => (gb === null ? UNKNOWN : formatGb(gb));
 
 const unitOr = (value: number | null, unit: string): string =>
-  value === null ? UNKNOWN : words.unit(speedText(value), unit);
+  value === null ? UNKNOWN : `${speedText(value)} ${unit}`;
 
 const durationOr = (ms: number | null): string =>
-  ms === null ? words.notMeasured : formatDuration(ms);
+  ms === null ? 'not measured yet' : formatDuration(ms);
 
 const gpuWords = t.providers.gpu;
 
@@ -128,7 +139,7 @@ export function metersOf(device: GpuDevice): readonly Meter[] {
   const { busy, temperature } = gpuWords;
   return [
     memoryMeter(device),
-    percent === null ? meter(busy, UNKNOWN) : meter(busy, gpuWords.percent(percent), percent / 100),
+    percent === null ? meter(busy, UNKNOWN) : meter(busy, `${percent}%`, percent / 100),
     celsius === null
       ? meter(temperature, UNKNOWN)
       : {
@@ -176,7 +187,12 @@ export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>) {
 export function gpuTexts(provider: Pick<Provider, 'gpu'>) {
   const { loads, memory, temperatureC } = gpuFigures(provider);
   return {
-    load: loads.length === 0 ? gpuWords.none : gpuWords.percents(loads),
+    load:
+      loads.length === 0
+        ? gpuWords.none
+        : loads.length > 2
+          ? `${Math.min(...loads)}–${Math.max(...loads)}%`
+          : `${loads.join(' · ')}%`,
     memory:
       memory === null ? gpuWords.none : formatMemoryOf(memory.usedMb * MIB, memory.totalMb * MIB),
     temperature: temperatureC === null ? gpuWords.none : gpuWords.celsius(temperatureC),
@@ -195,22 +211,22 @@ export function circuitFacts(
   circuit: ProviderCircuit | undefined,
   { elapsedMs, serverNow }: ReportAge,
 ): readonly FactText[] {
-  if (!circuit) return [{ label: circuitWords.state, value: circuitWords.unused }];
+  if (!circuit) return [{ label: circuitWords.state, value: 'healthy, not used yet' }];
   const at = (time: string | null): string =>
-    time === null ? circuitWords.never : formatMoment(Date.parse(time), serverNow);
+    time === null ? 'never' : formatMoment(Date.parse(time), serverNow);
   return [
     { label: circuitWords.state, value: stateText(circuit, elapsedMs) },
-    { label: circuitWords.row, value: formatCount(circuit.consecutiveFails) },
-    { label: circuitWords.failed, value: formatCount(circuit.fails) },
-    { label: circuitWords.answered, value: formatCount(circuit.successes) },
-    { label: circuitWords.lastAnswer, value: at(circuit.lastSuccessAt) },
-    { label: circuitWords.lastFailure, value: at(circuit.lastFailAt) },
-    { label: circuitWords.lastError, value: circuit.lastError ?? circuitWords.noError },
+    { label: 'Failures in a row', value: formatCount(circuit.consecutiveFails) },
+    { label: 'Failed in total', value: formatCount(circuit.fails) },
+    { label: 'Answered in total', value: formatCount(circuit.successes) },
+    { label: 'Last answer', value: at(circuit.lastSuccessAt) },
+    { label: 'Last failure', value: at(circuit.lastFailAt) },
+    { label: 'Last error', value: circuit.lastError ?? 'none' },
   ];
 }
 
 function stateText({ open, cooldownRemainingMs }: ProviderCircuit, elapsedMs: number): string {
-  if (!open) return circuitWords.closed;
+  if (!open) return 'closed';
   const leftMs = Math.max(0, cooldownRemainingMs - elapsedMs);
-  return leftMs === 0 ? circuitWords.open : circuitWords.openFor(formatCountdown(leftMs));
+  return leftMs === 0 ? 'skipped; retries next' : `skipped; retries in ${formatCountdown(leftMs)}`;
 }

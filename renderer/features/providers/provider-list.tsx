@@ -139,7 +139,7 @@ const ProviderRow = memo(function ProviderRow({ entry, index, serverNow }: Provi
         title={note === '' ? (provider.chip ?? undefined) : note}
       >
         {isHere && <strong>{words.here} · </strong>}
-        {note === '' ? chipText(provider) : words.noted(chipText(provider), note)}
+        {note === '' ? chipText(provider) : `${chipText(provider)} · ${note}`}
       </span>
       <span className="provider-what quiet one-line" title={what ?? undefined}>
         {what}

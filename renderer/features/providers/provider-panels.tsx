@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from 'react';
 import type { Check, Provider, ProviderEvent } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
-import { formatDuration, formatMoment } from '../../text/format.ts';
+import { formatDuration, formatMoment, formatCount } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { GpuList } from './gpu-list.tsx';
 import { Facts } from '../../ui/facts.tsx';
@@ -29,18 +29,18 @@ export function ProviderPanels(props: ProviderPanelsProps) {
   const groups = checkGroups(checks);
   const checkedAt =
     last_check === null
-      ? t.providers.checks.never
-      : t.providers.checks.at(formatMoment(Date.parse(last_check), serverNow));
+      ? 'not verified yet'
+      : `at ${formatMoment(Date.parse(last_check), serverNow)}`;
   const isOld = provider.status === 'offline' || provider.status === 'stale';
   const reportedAt = formatMoment(Date.parse(provider.last_heartbeat), serverNow);
   return (
     <div className="provider-panels">
-      <Panel subject="gpus" aside={isOld ? t.providers.panels.asOf(reportedAt) : undefined}>
+      <Panel subject="gpus" aside={isOld ? `as last reported, ${reportedAt}` : undefined}>
         <GpuList gpu={provider.gpu} />
       </Panel>
       <Panel subject="checks" aside={checkedAt}>
         {groups.length === 0 ? (
-          <p className="panel-text">{checkWords.none}</p>
+          <p className="panel-text">It has not been verified yet.</p>
         ) : (
           <ol className="checks">
             {groups.map((group) => (
@@ -54,7 +54,7 @@ export function ProviderPanels(props: ProviderPanelsProps) {
           <Facts facts={facts.servingFacts(provider, latencies)} />
           {provider.models.length > 1 && (
             <details className="models">
-              <summary>{t.providers.panels.models(provider.models.length)}</summary>
+              <summary>{`All ${formatCount(provider.models.length)} models`}</summary>
               <ul>
                 {provider.models.map((model) => (
                   <li key={model}>{model}</li>
@@ -107,8 +107,8 @@ function ProviderHistory({
   history,
   serverNow,
 }: Pick<ProviderPanelsProps, 'history'> & { readonly serverNow: number }) {
-  if (history === null) return <p className="panel-text">{historyWords.unreadable}</p>;
-  if (history.length === 0) return <p className="panel-text">{historyWords.none}</p>;
+  if (history === null) return <p className="panel-text">The history could not be read.</p>;
+  if (history.length === 0) return <p className="panel-text">Nothing has happened yet.</p>;
   return (
     <ol className="history">
       {history.map(({ at, kind, text }, place) => (
@@ -154,8 +154,8 @@ function CheckItem({ name, outcome, entries }: CheckGroup) {
 function EntryLine({ entry, alone }: { readonly entry: Check; readonly alone: boolean }) {
   const { passed, error, detail, latencyMs } = entry;
   const address = addressOf(entry) ?? detail ?? '';
-  const passing = alone ? '' : checkWords.outcomes.passed;
-  const result = passed ? passing : (error ?? checkWords.outcomes.failed);
+  const passing = alone ? '' : 'passed';
+  const result = passed ? passing : (error ?? 'failed');
   return (
     <li data-tone={passed ? 'green' : 'red'}>
       <code>{address}</code>

@@ -1,3 +1,4 @@
+import { ADDRESSES, REQUESTS } from '../../text/en/nouns.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { distinctNames } from '#shared/machine-names.ts';
@@ -5,7 +6,7 @@ import type { Check, Provider } from '#shared/provider.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Machines } from '../../api/providers.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
-import { formatMoment } from '../../text/format.ts';
+import { formatMoment, counted } from '../../text/format.ts';
 import { reasonOf, reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 
@@ -167,7 +168,7 @@ export function addressOf({ detail }: Check): string | null {
 }
 
 export const checkTodo = (name: string): string =>
-  t.providers.checks.todo[name] ?? t.providers.checks.otherTodo;
+  t.providers.checks.todo[name] ?? 'Check the machine’s own log.';
 
 export const checkTitle = (name: string): string => t.providers.checks.names[name] ?? name;
 
@@ -196,46 +197,62 @@ type Told = Pick<ProviderWords, 'what' | 'todo'>;
 function whatOf(standing: Standing, serverNow: number): Told {
   switch (standing.kind) {
     case 'stopped':
-      return say(says.stopped(says.at(formatMoment(standing.since, serverNow))));
+      return say(`Shut down at ${formatMoment(standing.since, serverNow)}.`);
     case 'silent':
-      return say(says.silent(formatMoment(standing.since, serverNow)), says.silentTodo);
+      return say(
+        `No heartbeat since ${formatMoment(standing.since, serverNow)}.`,
+        'Check that the machine is on, its agent runs and the network is up.',
+      );
     case 'unreachable': {
       const shown = standing.entries.slice(0, SHOWN_ADDRESSES).map(failureText);
       const more = standing.entries.length - SHOWN_ADDRESSES;
-      return say(says.unreachable(shown, more), checkTodo(CHECKS.health));
+      return say(
+        `Its heartbeats arrive, but it cannot be reached: ${shown.join(', ')}${
+          more > 0 ? ` and ${counted(more, ADDRESSES)}` : ''
+        }.`,
+        checkTodo(CHECKS.health),
+      );
     }
-    case 'engine-down': {
-      const { status, code } = standing;
-      const said = NO_NEWS.has(status) ? '' : status;
-      const what = status === 'unresponsive' ? says.engineSilent : says.engineDown(code, said);
-      return say(what, checkTodo(CHECKS.engineHealth));
-    }
+    case 'engine-down':
+      return say(engineText(standing), checkTodo(CHECKS.engineHealth));
     case 'check-failed':
       return checkWords(standing.failed);
     case 'wavering':
-      return checkWords(standing.failed, says.grace);
+      return checkWords(
+        standing.failed,
+        ' It keeps serving; three failed verifications in a row exclude it.',
+      );
     case 'pending':
       return say(pendingText(standing.reason));
     case 'resting': {
       const { fails, lastError } = standing;
       const reason = lastError === null ? null : reasonText(reasonOf(lastError));
-      return say(says.resting(fails, reason), says.restingTodo);
+      return say(
+        `It failed ${counted(fails, REQUESTS)} in a row${reason === null ? '' : ` (${reason})`} and is skipped for now.`,
+        'Check its engine’s log.',
+      );
     }
     default:
       return say(SAID[standing.kind] ?? null);
   }
 }
 
+function engineText({ status, code }: Extract<Standing, { readonly kind: 'engine-down' }>): string {
+  if (status === 'unresponsive') return 'Its engine accepts connections but does not answer.';
+  const told = code === 0 ? 'does not answer' : `answers HTTP ${code}`;
+  return `Its engine ${told}${NO_NEWS.has(status) ? '' : ` (${status})`}.`;
+}
+
 const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
-  paused: says.paused,
-  loading: says.loading,
-  draining: says.draining,
-  direct: says.direct,
+  paused: 'Paused by its owner.',
+  loading: 'Its engine is loading a model.',
+  draining: 'It finishes running requests and takes no new ones.',
+  direct: 'Local calls its engine without the agent.',
 };
 
 /** A machine's own name: its host's, or if it has none what it is. */
 export const providerName = ({ host, chip }: Pick<Provider, 'host' | 'chip'>): string =>
-  host.hostname.trim() || chip?.trim() || t.providers.unnamed;
+  host.hostname.trim() || chip?.trim() || 'Unnamed machine';
 
 /** The names of all machines by their ids, the owner's first; two of one name are told apart. */
 export function namesOf({
@@ -248,13 +265,13 @@ export function namesOf({
 
 /** An address that failed, and how: `tower:47901 (connection refused)`. */
 function failureText(check: Check): string {
-  const error = check.error?.trim() || says.failed;
+  const error = check.error?.trim() || 'failed';
   const address = addressOf(check);
-  return address === null ? error : says.failure(address, error);
+  return address === null ? error : `${address} (${error})`;
 }
 
 function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): Told {
-  if (!first) return say(says.unverified, says.verifyAgain);
+  if (!first) return say('Its verification failed.', 'Verify it again.');
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
   const what = says.checkFailed(checkTitle(first.name), errors, others.length);
   return say(what + grace, checkTodo(first.name));
@@ -262,9 +279,9 @@ function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): Told
 
 function pendingText(reason: string): string {
   if (reason !== '' && failuresIn(reason).every(({ error }) => error === CHECK_MISSING)) {
-    return says.otherModel;
+    return 'Another model is loaded; it is tested within a minute.';
   }
-  return reason === '' ? says.pending : says.pendingBecause(reason);
+  return reason === '' ? 'Waiting to be verified.' : `Waiting to be verified: ${reason}.`;
 }
 
 const say = (what: string | null, todo: string | null = null): Told => ({ what, todo });

@@ -42,8 +42,10 @@ export function Provider({ id }: { readonly id: string }) {
   if (failure?.status === 404) {
     return (
       <section className="panel empty">
-        <h1>{t.providers.unknownTitle}</h1>
-        <p>{t.providers.unknownText(id)}</p>
+        <h1>This machine is not known here</h1>
+        <p>
+          No machine has the id <code>{id}</code>. It was removed, or has not reported for 30 days.
+        </p>
         <Back />
       </section>
     );
@@ -52,12 +54,8 @@ export function Provider({ id }: { readonly id: string }) {
     if (!failure || frozenAt !== null) return <p className="connecting">{t.shell.reading}</p>;
     return (
       <>
-        <h1>{t.providers.machine}</h1>
-        <Unreadable
-          what={t.providers.theMachine}
-          message={failure.refusal.message}
-          onRetry={again}
-        />
+        <h1>Machine</h1>
+        <Unreadable what="This machine" message={failure.refusal.message} onRetry={again} />
       </>
     );
   }
@@ -112,7 +110,7 @@ function Machine(props: MachineProps) {
         <p className="provider-id">
           {ownMachine(here) === id && <strong>{t.providers.here} · </strong>}
           <code className="one-line">{id}</code>
-          <CopyButton text={id} what={t.providers.id} />
+          <CopyButton text={id} what="machine id" />
         </p>
         {!control && <ReadOnlyNote />}
       </div>
@@ -141,7 +139,7 @@ function Machine(props: MachineProps) {
 
 const Back = () => (
   <a className="back quiet" href={LIST}>
-    {t.providers.all}
+    All machines
   </a>
 );
 
@@ -162,8 +160,6 @@ interface OwnNoteProps {
   readonly onSave: (note: ProviderNote) => Promise<Refusal | null>;
 }
 
-const noteWords = t.providers.note;
-
 function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
   const { control } = useWindow();
   const [draft, setDraft] = useState(note);
@@ -182,12 +178,12 @@ function OwnNote({ note, hostname, onSave }: OwnNoteProps) {
   return (
     <Form
       className="panel own-note"
-      aria-label={noteWords.title}
+      aria-label="Name and note"
       onSend={() => attempt(onSave(draft))}
     >
-      <label htmlFor={`${id}-name`}>{noteWords.name}</label>
+      <label htmlFor={`${id}-name`}>Your name for it</label>
       <input {...field('name')} placeholder={hostname} autoComplete="off" />
-      <label htmlFor={`${id}-note`}>{noteWords.note}</label>
+      <label htmlFor={`${id}-note`}>Note</label>
       <textarea {...field('note')} rows={2} />
       <Button type="submit" disabled={!control || !isChanged}>
         {t.settings.save.save}
@@ -203,8 +199,6 @@ interface ProviderActionsProps {
   readonly checking: boolean;
   readonly onVerifying: () => void;
 }
-
-const actionWords = t.providers.actions;
 
 function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsProps) {
   const { registry } = useWindow();
@@ -223,15 +217,15 @@ function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsPro
         aria-disabled={checking || undefined}
         onClick={() => void (checking ? undefined : verify())}
       >
-        {checking ? actionWords.verifying : actionWords.verify}
+        {checking ? 'Verifying…' : 'Verify now'}
       </ControlButton>
       <ConfirmButton
-        asks={actionWords.removeTitle(name)}
-        text={actionWords.removeText}
-        action={actionWords.removeNow(name)}
+        asks={`Remove ${name}?`}
+        text="It gets no more requests from this gateway, and its history is deleted. To come back, it has to join again with a new join command."
+        action={`Remove ${name}`}
         onConfirm={remove}
       >
-        {actionWords.remove}
+        Remove…
       </ConfirmButton>
       <ErrorText text={error} />
     </div>

@@ -1,3 +1,4 @@
+import { formatCount } from '../../text/format.ts';
 import { useMemo } from 'react';
 import { hashOf, type Route } from '../../route.ts';
 import * as t from '../../text/t.ts';
@@ -51,19 +52,19 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
     <>
       <div className="row page-head">
         <div>
-          <h1>{t.providers.title}</h1>
+          <h1>Machines</h1>
           <p className="quiet">
             {isReading ? t.shell.reading : list !== null && t.providers.summary(countsOf(all))}
           </p>
         </div>
         <ControlButton data-primary onClick={() => void (location.hash = ADD)}>
-          {t.providers.joinOne}
+          Add a machine
         </ControlButton>
         {!control && <ReadOnlyNote />}
       </div>
       <ThisMachine joining={dialog === 'join'} />
       {failed && (
-        <Unreadable what={t.providers.theList} message={failed.refusal.message} onRetry={again} />
+        <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
       )}
       {list !== null && all.length === 0 && <NoProviders />}
       {list !== null && all.length > 0 && (
@@ -79,8 +80,6 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
     </>
   );
 }
-
-const filterWords = t.providers.filters;
 const LIST = hashOf({ page: 'providers', filter: 'all' });
 export const ADD = hashOf({ page: 'providers', filter: 'all', dialog: 'add' });
 
@@ -104,7 +103,7 @@ function Machines(props: MachinesProps) {
     <>
       <search className="provider-filters">
         <Filters
-          label={filterWords.label}
+          label="Which machines"
           choices={PROVIDER_FILTERS}
           chosen={filter}
           words={t.providers.groups}
@@ -114,15 +113,15 @@ function Machines(props: MachinesProps) {
         <input
           type="search"
           className="search"
-          aria-label={filterWords.search}
-          placeholder={filterWords.placeholder}
+          aria-label="Filter by name, note, chip, model or address"
+          placeholder="Name, chip or model"
           autoComplete="off"
           spellCheck={false}
           value={text}
           onChange={({ target }) => onView({ ...view, text: target.value })}
         />
         <label className="provider-sort">
-          {t.providers.sortBy}
+          {'Sort by '}
           <Select
             value={sort}
             options={COLUMN_IDS.map((id) => [id, t.providers.columns[id].sort])}
@@ -130,43 +129,51 @@ function Machines(props: MachinesProps) {
           />
         </label>
       </search>
-      <section className="panel" aria-label={t.providers.label}>
+      <section className="panel" aria-label="Machines">
         {shown.length > 0 ? (
           <ProviderList key={`${filter}/${sort}`} entries={shown} {...{ sort, opened }} />
         ) : (
           <div className="empty">
-            <h2>{filterWords.noneTitle}</h2>
+            <h2>No machine here</h2>
             <p>
-              {text.trim() === '' ? filterWords.none : filterWords.noneNamed(text.trim())}{' '}
+              {text.trim() === ''
+                ? 'None is in this state.'
+                : `None in this state matches “${text.trim()}”.`}{' '}
               <a href={LIST} onClick={() => onView({ ...view, text: '' })}>
-                {filterWords.showAll}
+                Show all
               </a>
             </p>
           </div>
         )}
       </section>
-      {unread > 0 && <p className="quiet">{filterWords.unread(unread)}</p>}
+      {unread > 0 && (
+        <p className="quiet">{`${formatCount(unread)} more machines report to this gateway than are listed here; the API lists them all.`}</p>
+      )}
     </>
   );
 }
 
 const NONE = { data: [], notes: {} };
 
-const noneYet = t.providers.noneYet;
-
 function NoProviders() {
   return (
     <section className="panel empty" aria-labelledby="no-providers">
-      <h2 id="no-providers">{noneYet.title}</h2>
-      <p>{noneYet.text}</p>
+      <h2 id="no-providers">No machine reports to this gateway yet</h2>
+      <p>
+        Add a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM
+        Studio. Requests for Local go to the machines listed here.
+      </p>
       <dl className="ways">
         <div>
-          <dt>{noneYet.this}</dt>
-          <dd>{noneYet.thisText}</dd>
+          <dt>This machine</dt>
+          <dd>
+            With an engine and a GPU it appears within seconds of the gateway’s start; there is
+            nothing to enter.
+          </dd>
         </div>
         <div>
-          <dt>{noneYet.other}</dt>
-          <dd>{noneYet.otherText}</dd>
+          <dt>Another machine</dt>
+          <dd>“Add a machine” gives you one command to run there. It works once, for an hour.</dd>
         </div>
       </dl>
     </section>

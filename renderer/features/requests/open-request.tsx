@@ -1,8 +1,9 @@
+import { TIMES } from '../../text/en/nouns.ts';
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
 import { firstTokenMsOf, type RequestRow, type AttemptRow } from '#shared/live.ts';
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
-import { formatDuration, formatMoment } from '../../text/format.ts';
+import { formatDuration, formatMoment, formatCount, counted } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { Fact } from '../../ui/facts.tsx';
@@ -60,28 +61,26 @@ export function OpenRequest({ labels, details, rows, onEnd }: OpenRequestProps) 
   );
   return (
     <Modal
-      title={row === null ? words.title : <Title row={row} serverNow={serverNow} />}
+      title={row === null ? 'Request' : <Title row={row} serverNow={serverNow} />}
       nav={
         <>
-          {step(words.newer, newer)}
-          {step(words.older, older)}
+          {step('Newer', newer)}
+          {step('Older', older)}
         </>
       }
       onClose={details.close}
       onKeyDown={onKeyDown}
     >
       {row === null ? (
-        <p className="story">{note ?? words.reading}</p>
+        <p className="story">{note ?? 'Loading…'}</p>
       ) : (
         <Details row={row} labels={labelsWith(row, labels)} elapsedMs={elapsedOf(row, serverNow)} />
       )}
-      <h3>{words.id}</h3>
-      <CodeLine text={id} what={words.theId} />
+      <h3>Request id</h3>
+      <CodeLine text={id} what="request id" />
     </Modal>
   );
 }
-
-const words = t.requestDetails;
 
 interface OneRequest {
   readonly row: RequestRow | null;
@@ -108,7 +107,10 @@ function useOneRequest(
       if (isOver) return;
       if (answer.ok) setKnown({ id, row: answer.value, note: null });
       else {
-        const note = answer.status === 404 ? words.unknown : answer.refusal.message;
+        const note =
+          answer.status === 404
+            ? 'This request is no longer on record, or it belongs to another gateway.'
+            : answer.refusal.message;
         setKnown({ id, row: null, note });
       }
     };
@@ -142,7 +144,7 @@ function Title({ row, serverNow }: { readonly row: RequestRow; readonly serverNo
   const { tone, word } = outcomeWords(row, elapsedOf(row, serverNow));
   return (
     <>
-      {words.titleAt(formatMoment(row.startedAt, serverNow))}
+      {`Request at ${formatMoment(row.startedAt, serverNow)} `}
       <span className="pill" data-tone={tone}>
         {word}
       </span>
@@ -153,33 +155,33 @@ function Title({ row, serverNow }: { readonly row: RequestRow; readonly serverNo
 function Details({ row, labels, elapsedMs }: DetailsProps) {
   const { endpoint, model, stream, caller, key: name, tokens, status, state } = row;
   const amount = tokens === null ? amountOf(row) : t.usage.tokens(tokens);
-  const answer = [stream ? words.streamed : '', amount].filter(Boolean).join(', ');
+  const answer = [stream ? 'streamed' : '', amount].filter(Boolean).join(', ');
   const { key, address, userAgent } = caller;
-  const noUpstream = state === 'running' ? words.noUpstreamYet : words.noUpstream;
+  const noUpstream = state === 'running' ? 'none yet' : 'none';
   const facts = [
     {
-      label: words.answeredBy,
+      label: 'Answered by',
       value: row.upstream ? whoOf(row, labels, wholeNameOf) : noUpstream,
     },
-    { label: words.endpoint, value: endpoint },
-    { label: words.model, value: model ?? words.noModel },
-    { label: words.took, value: formatDuration(elapsedMs) },
-    { label: words.answer, value: answer || words.notStreamed },
-    { label: words.status, value: status === null ? words.noStatus : String(status) },
-    { label: words.key, value: name === null || key === null ? key : words.namedKey(name, key) },
-    { label: words.from, value: address },
-    { label: words.app, value: userAgent, isWide: true },
+    { label: 'Endpoint', value: endpoint },
+    { label: 'Requested model', value: model ?? 'not specified' },
+    { label: 'Took', value: formatDuration(elapsedMs) },
+    { label: 'Answer', value: answer || 'not streamed' },
+    { label: 'HTTP status', value: status === null ? 'not yet' : String(status) },
+    { label: 'Key', value: name === null || key === null ? key : `${name} (${key})` },
+    { label: 'From', value: address },
+    { label: 'App', value: userAgent, isWide: true },
   ];
   return (
     <>
-      <p className="story">{t.story.whole(storyOf(row, labels))}</p>
+      <p className="story">{`${storyOf(row, labels)}.`}</p>
       <dl className="facts">
         {facts.map((fact) => fact.value !== null && <Fact key={fact.label} {...fact} />)}
       </dl>
-      <h3>{words.attempts}</h3>
+      <h3>Attempts</h3>
       <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
-      <h3>{words.reason}</h3>
-      <CodeLine text={row.fallbackReason} what={words.theReason} />
+      <h3>Fallback reason</h3>
+      <CodeLine text={row.fallbackReason} what="fallback reason" />
     </>
   );
 }
@@ -223,32 +225,32 @@ export function useOpenRequest(route: Route) {
   };
 }
 
-const attemptWords = t.attempts;
-
 function AttemptTable({ row, labels, elapsedMs }: DetailsProps) {
   const hidden = row.attemptCount - row.attempts.length;
   const skips = skippedUpstreams(row);
   if (row.attempts.length + skips.length === 0) {
-    return <p className="quiet">{attemptWords.none}</p>;
+    return <p className="quiet">No upstream was called.</p>;
   }
   return (
     <>
       <table className="attempts">
         <thead>
           <tr>
-            {attemptWords.columns.map((column) => (
-              <th key={column} scope="col">
-                {column}
-              </th>
-            ))}
+            {['Upstream', 'Called because', 'Result', 'Started', 'First token', 'Took'].map(
+              (column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>
           {skips.map(({ upstream, reason }) => (
             <tr key={upstream} className="skip">
               <th scope="row">{labels.get(upstream) ?? upstream}</th>
-              <td>{attemptWords.notCalled}</td>
-              <td colSpan={4}>{attemptWords.skipped(reasonText(reason))}</td>
+              <td>not called</td>
+              <td colSpan={4}>{`skipped: ${reasonText(reason)}`}</td>
             </tr>
           ))}
           {row.attempts.map((attempt) => (
@@ -259,7 +261,9 @@ function AttemptTable({ row, labels, elapsedMs }: DetailsProps) {
           ))}
         </tbody>
       </table>
-      {hidden > 0 && <p className="quiet">{attemptWords.more(hidden)}</p>}
+      {hidden > 0 && (
+        <p className="quiet">{`and ${formatCount(hidden)} more attempts that were not kept.`}</p>
+      )}
     </>
   );
 }
@@ -269,7 +273,7 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
   const { startMs, endMs, model, error, circuitBefore, cutAtTokens, polls } = attempt;
   const firstTokenMs = firstTokenMsOf(attempt);
   const circuit = circuitText(attempt);
-  const isCircuitTold = circuitBefore !== 'closed' || circuit !== attemptWords.circuits.closed;
+  const isCircuitTold = circuitBefore !== 'closed' || circuit !== 'closed';
   return (
     <tr>
       <th scope="row">
@@ -278,20 +282,24 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
       </th>
       <td>
         {causeText(attempt, row, labels)}
-        <Aside text={isCircuitTold ? attemptWords.circuit(circuit) : null} />
+        <Aside text={isCircuitTold ? `circuit ${circuit}` : null} />
       </td>
       <td>
         {resultText(attempt, row)}
         <Aside text={error} />
         <Aside text={usageText(attempt)} />
-        <Aside text={cutAtTokens === null ? null : attemptWords.cut(cutAtTokens)} />
-        <Aside text={polls > 0 ? attemptWords.polled(polls) : null} />
+        <Aside
+          text={
+            cutAtTokens === null
+              ? null
+              : `read only ${formatCount(cutAtTokens)} tokens of a longer prompt: its context window is too small`
+          }
+        />
+        <Aside text={polls > 0 ? `polled ${counted(polls, TIMES)} as it started` : null} />
       </td>
-      <td data-label={attemptWords.started}>{attemptWords.startedAt(formatDuration(startMs))}</td>
-      <td data-label={attemptWords.firstToken}>
-        {firstTokenMs === null ? '–' : formatDuration(firstTokenMs)}
-      </td>
-      <td data-label={attemptWords.took}>
+      <td data-label="Started">{`+${formatDuration(startMs)}`}</td>
+      <td data-label="First token">{firstTokenMs === null ? '–' : formatDuration(firstTokenMs)}</td>
+      <td data-label="Took">
         {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
       </td>
     </tr>

@@ -1,7 +1,6 @@
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
-import { formatClock, formatDuration } from '../../text/format.ts';
-import * as t from '../../text/t.ts';
+import { formatClock, formatDuration, formatCount } from '../../text/format.ts';
 import { useInUse } from '../../ui/use-in-use.ts';
 import { useRowFocus, useVisibleRange } from '../../ui/use-rows.ts';
 import { useWindow } from '../../window-context.ts';
@@ -63,7 +62,7 @@ export function RequestList(props: RequestListProps) {
     <div className="request-list">
       <div className="list-bar">
         <button type="button" className="button new-rows" hidden={waiting === 0} onClick={show}>
-          {t.requests.newRows(waiting)}
+          {`${formatCount(waiting)} new · Show`}
         </button>
       </div>
       <TimeAxis />
@@ -99,7 +98,7 @@ function TimeAxis() {
     <div className="axis" aria-hidden="true">
       {AXIS_TICKS_MS.map((ms, index) => (
         <span key={ms} style={{ left: `${axisPercent(ms)}%` }}>
-          <span className="axis-label">{t.requests.axis.ticks[index]}</span>
+          <span className="axis-label">{['0', '1 s', '5 s', '30 s', '2 min'][index]}</span>
         </span>
       ))}
     </div>

@@ -1,3 +1,4 @@
+import { TOKENS } from '../../text/en/nouns.ts';
 import { assertNever } from '#shared/assert.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts';
@@ -6,7 +7,7 @@ import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/window-state.ts';
 import type { Tone } from '../../text/en/states.ts';
-import { formatDuration } from '../../text/format.ts';
+import { formatDuration, formatList, formatCount, counted } from '../../text/format.ts';
 import { predicateText, reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 
@@ -54,8 +55,6 @@ export function placeName(upstream: string, provider: string | null, labels: Lab
 export const machineName = (id: string, labels: Labels): string =>
   labels.get(id) ?? unknownMachine(id);
 
-const { causes, results } = t.attempts;
-
 export function gaveContent(attempt: AttemptRow, row: RequestRow): boolean {
   const { firstContentMs, reason } = attempt;
   return firstContentMs !== null && reason !== OUTRUN && !hasDiverged(attempt, row);
@@ -85,15 +84,17 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
     case 'turn': {
       const before = attempts[at - 1];
       const isAgain = before?.upstream === attempt.upstream && before.provider === attempt.provider;
-      return isAgain ? causes.retry : causes.turn;
+      return isAgain ? 'retry' : 'next in line';
     }
     case 'hedge': {
       const slow = hedgedCall(attempt, row);
-      return slow === null ? causes.hedge : causes.hedgeOf(nameOf(slow, row, labels));
+      return slow === null ? 'hedge' : `hedge: ${nameOf(slow, row, labels)} was slow`;
     }
     case 'resume': {
       const broken = attempts[brokenBefore(attempts, at)];
-      return broken === undefined ? causes.resume : causes.resumeOf(nameOf(broken, row, labels));
+      return broken === undefined
+        ? 'continuation'
+        : `${nameOf(broken, row, labels)} dropped the stream`;
     }
   }
 }
@@ -114,8 +115,10 @@ export function usageText(attempt: AttemptRow): string | null {
   const parts = [
     t.usage.tokens(tokens),
     perSecond === null ? '' : t.usage.rate(perSecond),
-    tokens.cached === 0 ? '' : t.usage.cached(tokens.cached, tokens.input),
-    fixedParts.length === 0 ? '' : t.usage.fixed(fixedParts),
+    tokens.cached === 0
+      ? ''
+      : `${formatCount(tokens.cached)} of ${counted(tokens.input, TOKENS)} from its cache`,
+    fixedParts.length === 0 ? '' : `${fixedParts.join(', ')} in its prompt held constant`,
   ];
   return parts.filter(Boolean).join(' · ');
 }
@@ -124,22 +127,23 @@ export function resultText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs, firstContentMs, reason } = attempt;
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
-    return isBroken ? results.dropped : reasonText(reason);
+    return isBroken ? 'dropped' : reasonText(reason);
   }
-  if (endMs === null) return firstContentMs === null ? results.waiting : results.answering;
-  if (hasDiverged(attempt, row)) return results.diverged;
-  if (row.state === 'broken') return results.dropped;
-  if (row.state === 'cancelled') return results.cancelled;
-  return cause === 'resume' ? results.resumed : results.answered;
+  if (endMs === null) return firstContentMs === null ? 'waiting' : 'answering';
+  if (hasDiverged(attempt, row)) return 'different answer';
+  if (row.state === 'broken') return 'dropped';
+  if (row.state === 'cancelled') return 'cancelled by the app';
+  return cause === 'resume' ? 'continued it' : 'answered';
 }
 
 /** The circuit's state, as in `closed`, or its change by the attempt, as in `closed → open`. */
 export function circuitText({ circuitBefore, circuitAfter }: AttemptRow): string {
-  const { circuits, circuitChange } = t.attempts;
-  const before = circuits[circuitBefore];
+  const before = CIRCUITS[circuitBefore];
   if (circuitAfter === null || circuitAfter === circuitBefore) return before;
-  return circuitChange(before, circuits[circuitAfter]);
+  return `${before} → ${CIRCUITS[circuitAfter]}`;
 }
+
+const CIRCUITS = { closed: 'closed', open: 'open', probing: 'testing' } as const;
 
 /** Upstreams that were not called: named in the fallback reason, but without an attempt. */
 export function skippedUpstreams({
@@ -166,10 +170,10 @@ export function briefStoryOf(row: RequestRow, labels: Labels): string {
     clauses.filter((clause) => clause.isFallback === isFallback).map(({ text }) => text);
   const left = sentenceOf(textsOf(true));
   const rest = sentenceOf([...textsOf(false), ...endOf(row, labels, clauses.length > 0)]);
-  return left === '' ? rest : words.withPassed(rest, left);
+  return left === '' ? rest : `${rest} (${left})`;
 }
 
-const sentenceOf = (clauses: readonly string[]): string => words.together([...new Set(clauses)]);
+const sentenceOf = (clauses: readonly string[]): string => [...new Set(clauses)].join('; ');
 
 /** The outcome, if the attempts do not show it. */
 function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly string[] {
@@ -177,16 +181,18 @@ function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly stri
   const given = attempts.some((attempt) => gaveContent(attempt, row));
   switch (state) {
     case 'running':
-      return isBegun ? [] : [words.noneCalled];
+      return isBegun ? [] : ['no upstream called yet'];
     case 'done':
-      return given || upstream === null ? [] : [words.answered(labels.get(upstream) ?? upstream)];
+      return given || upstream === null ? [] : [`${labels.get(upstream) ?? upstream} answered`];
     case 'failed':
-      if (upstream !== null) return [words.errorPassedOn];
-      return [attempts.length === 0 ? words.noneCallable : words.noneAnswered];
+      if (upstream !== null) return ['the error was passed on'];
+      return [attempts.length === 0 ? 'no upstream could be called' : 'no upstream answered'];
     case 'broken':
-      return attempts.some(({ cause }) => cause === 'resume') ? [words.incomplete] : [];
+      return attempts.some(({ cause }) => cause === 'resume')
+        ? ['the answer stayed incomplete']
+        : [];
     case 'cancelled':
-      return [words.left];
+      return ['the app disconnected'];
   }
 }
 
@@ -220,7 +226,7 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   const led = slow === null ? [] : [aside(startMs, slowText(slow, row, labels))];
   const atMs = endMs ?? Infinity;
   if (reason === OUTRUN && cause === 'hedge') {
-    return [...led, aside(atMs, words.calledAsWell(name))];
+    return [...led, aside(atMs, `${name} was called as well`)];
   }
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
@@ -244,7 +250,7 @@ const isBeside = (hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
   const name = nameOf(slow, row, labels);
-  return isWaitedFor ? words.isSlow(name) : words.clause(name, predicateText(OUTRUN));
+  return isWaitedFor ? `${name} is slow` : words.clause(name, predicateText(OUTRUN));
 }
 
 const aside = (atMs: number, text: string): Clause => ({
@@ -256,31 +262,28 @@ const aside = (atMs: number, text: string): Clause => ({
 
 function answerText(attempt: AttemptRow, row: RequestRow): string {
   const { cause, endMs } = attempt;
-  if (hasDiverged(attempt, row)) return words.diverged;
+  if (hasDiverged(attempt, row)) return 'gave a different answer';
   if (row.state === 'broken' && endMs !== null) return words.dropped;
-  if (cause === 'resume') return endMs === null ? words.resuming : words.resumed;
-  if (endMs === null) return words.answering;
-  return row.attempts.some(({ reason }) => reason === OUTRUN)
-    ? words.answeredFirst
-    : words.answeredAlone;
+  if (cause === 'resume')
+    return endMs === null ? 'is continuing the answer' : 'continued the answer';
+  if (endMs === null) return 'is answering';
+  return row.attempts.some(({ reason }) => reason === OUTRUN) ? 'answered first' : 'answered';
 }
 
 type OutcomeWords = Readonly<{ tone: Tone; word: string }>;
-
-const { outcome, who } = t.requests;
 
 export function outcomeWords(row: RequestRow, elapsedMs: number): OutcomeWords {
   switch (row.state) {
     case 'running':
       return runningWords(row, elapsedMs);
     case 'done':
-      return { tone: 'green', word: outcome.done };
+      return { tone: 'green', word: 'done' };
     case 'failed':
-      return { tone: 'red', word: outcome.failed(row.status) };
+      return { tone: 'red', word: row.status === null ? 'failed' : `failed · ${row.status}` };
     case 'broken':
-      return { tone: 'red', word: outcome.dropped };
+      return { tone: 'red', word: 'dropped' };
     case 'cancelled':
-      return { tone: 'grey', word: outcome.cancelled };
+      return { tone: 'grey', word: 'cancelled' };
     default:
       return assertNever(row.state, 'request state');
   }
@@ -299,13 +302,13 @@ export function silentMsOf(attempt: AttemptRow, elapsedMs: number): number {
 
 function runningWords({ attempts }: RequestRow, elapsedMs: number): OutcomeWords {
   const silentMs = Math.max(0, ...attempts.map((attempt) => silentMsOf(attempt, elapsedMs)));
-  if (silentMs > 0) return { tone: 'amber', word: outcome.silent(formatDuration(silentMs)) };
+  if (silentMs > 0) return { tone: 'amber', word: `silent for ${formatDuration(silentMs)}` };
   const isAnswering = attempts.some(
     ({ firstContentMs, endMs }) => firstContentMs !== null && endMs === null,
   );
-  if (isAnswering) return { tone: 'green', word: outcome.answering };
+  if (isAnswering) return { tone: 'green', word: 'answering' };
   const isBroken = attempts.some(({ cause }) => cause === 'resume');
-  return { tone: 'grey', word: isBroken ? outcome.switching : outcome.waiting };
+  return { tone: 'grey', word: isBroken ? 'switching upstream' : 'waiting' };
 }
 
 /** The upstreams that gave the answer or are being called; `No upstream` if none answered. */
@@ -313,12 +316,12 @@ export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string 
   const { attempts, upstream, state } = row;
   const name = (attempt: (typeof attempts)[number]) => naming(attempt, row, labels);
   const givers = attempts.filter((attempt) => gaveContent(attempt, row));
-  if (givers.length > 0) return who.inTurn(givers.map(name));
+  if (givers.length > 0) return givers.map(name).join(', then ');
   if (upstream !== null) return labels.get(upstream) ?? upstream;
-  if (state !== 'running') return who.none;
+  if (state !== 'running') return 'No upstream';
   const asked = attempts.filter(({ endMs }) => endMs === null);
   const named = asked.length > 0 ? asked : attempts.slice(-1);
-  return named.length > 0 ? who.atOnce(named.map(name)) : who.choosing;
+  return named.length > 0 ? formatList(named.map(name)) : 'choosing';
 }
 
 /**
@@ -333,12 +336,18 @@ export function whyOf(row: RequestRow, labels: Labels): string | null {
     const name = placeName(upstream, provider, labels);
     const why = predicateText(reason);
     const last = left.at(-1);
-    if (last?.why === why && t.requests.isOfSeveral(why)) last.names.push(name);
+    if (last?.why === why && /^(?!.* it\b)(was|timed out|answered)/.test(why))
+      last.names.push(name);
     else left.push({ names: [name], why });
   }
   return left.length === 0
     ? null
-    : t.requests.whyPassed(left.map(({ names, why }) => t.requests.passed(names, why)));
+    : left
+        .map(
+          ({ names, why }) =>
+            `${formatList(names)} ${names.length > 1 ? why.replace(/^was /, 'were ') : why}`,
+        )
+        .join('; ');
 }
 
 /** Tokens of the answer and their rate; estimated as one per event until they are counted. */
@@ -351,13 +360,13 @@ export function amountOf(row: RequestRow): string {
     return [t.requests.tokens(tokens.output, tokens.estimated), ...rate].join(' · ');
   }
   if (events > 0) return t.requests.tokens(events, true);
-  return !stream && state === 'done' ? t.requests.notStreamed : '';
+  return !stream && state === 'done' ? 'not streamed' : '';
 }
 
 /** What was asked for, and by whom: the model that answered if the app named none. */
 export function whatOf(row: RequestRow): { readonly model: string; readonly app: string | null } {
   const asked = row.attempts.findLast((attempt) => gaveContent(attempt, row));
-  const model = row.model ?? asked?.model ?? row.attempts.at(-1)?.model ?? t.requests.noModel;
+  const model = row.model ?? asked?.model ?? row.attempts.at(-1)?.model ?? 'no model named';
   return { model, app: row.key ?? appName(row) };
 }
 
@@ -371,7 +380,7 @@ const BROWSER = /^Mozilla\//;
 export function appName({ caller }: Pick<RequestRow, 'caller'>): string | null {
   const agent = caller.userAgent?.trim() ?? '';
   if (agent === '') return null;
-  if (BROWSER.test(agent)) return t.requests.browser;
+  if (BROWSER.test(agent)) return 'a browser';
   // A version begins with a digit or a `v`; what stands before the first of them is the name.
   const [product = agent] = agent.split(/[/ ]+v?\d/, 1);
   const name = product.replaceAll('/', ' ').replace(/\s*\(.*$/, '');

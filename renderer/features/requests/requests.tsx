@@ -49,9 +49,9 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   return (
     <>
       <div className="row page-head">
-        <h1>{t.requests.title}</h1>
+        <h1>Requests</h1>
         <Filters
-          label={t.requests.which}
+          label="Which requests"
           choices={REQUEST_FILTERS}
           chosen={filter}
           words={t.requests.filters}
@@ -67,7 +67,10 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           />
         )}
       </div>
-      <section className="panel" aria-label={t.requests.label(t.requests.filters[filter])}>
+      <section
+        className="panel"
+        aria-label={`Requests, ${t.requests.filters[filter].toLowerCase()}`}
+      >
         {rows.length > 0 && (
           <header className="panel-head">
             <Legend />
@@ -76,10 +79,10 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
         {feed.length === 0 && <FirstRequest heading="h2" />}
         {feed.length > 0 && rows.length === 0 && (
           <div className="empty">
-            <h2>{t.requests.nothing}</h2>
+            <h2>No matching requests</h2>
             <p>
-              {Object.keys(by).length > 0 ? t.requests.none.all : t.requests.none[filter]}{' '}
-              <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.requests.showAll}</a>
+              {t.requests.none[Object.keys(by).length > 0 ? 'all' : filter]}{' '}
+              <a href={hashOf({ page: 'requests', filter: 'all' })}>Show all</a>
             </p>
           </div>
         )}
@@ -91,7 +94,10 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           />
         )}
         {rows.length > 0 && kept.isComplete && (
-          <p className="panel-text quiet">{t.requests.kept}</p>
+          <p className="panel-text quiet">
+            Inglenook keeps the last 1,000 answered requests and the last 1,000 that failed or were
+            cancelled. It never stores prompts or answers.
+          </p>
         )}
       </section>
       <OpenRequest {...{ labels, details, rows }} onEnd={readOlder} />
@@ -125,8 +131,8 @@ function RequestNarrowing({ facets, labels, by, onChange }: RequestNarrowingProp
         ref={search}
         type="search"
         defaultValue={by.text ?? ''}
-        placeholder={t.requests.searchHint}
-        aria-label={t.requests.search}
+        placeholder="Id, model, app, error"
+        aria-label="Search requests"
         onChange={({ target }) => onChange(changed(by, 'text', target.value))}
       />
       {FACETS.map((facet) => {

@@ -234,14 +234,12 @@ export function notesOf(
         const left = Math.max(from, carrier?.left ?? 0);
         const least = next === undefined ? MIN_NOTE_PERCENT.word : MIN_NOTE_PERCENT.words;
         const text =
-          after.by === null
-            ? reasonText(OUTRUN)
-            : t.requests.notes.resumedBy(nameOf(after.by, row, labels));
+          after.by === null ? reasonText(OUTRUN) : `continued by ${nameOf(after.by, row, labels)}`;
         return to - left < least ? [] : [{ text, lane, left, width: to - left, about: 'before' }];
       }
       const isHedge = next !== undefined && attempts[next.attempt]?.cause === 'hedge';
       if (!isHedge || to - from < MIN_NOTE_PERCENT.word) return [];
-      return [{ text: t.requests.notes.hedge, lane, left: from, width: to - from, about: 'next' }];
+      return [{ text: 'hedge', lane, left: from, width: to - from, about: 'next' }];
     });
   });
 }
@@ -283,7 +281,7 @@ const ENTRIES = [
 export function Legend() {
   return (
     <details className="legend-box quiet">
-      <summary>{t.requests.legend.label}</summary>
+      <summary>What the bars mean</summary>
       <ul className="legend">
         {ENTRIES.flatMap(([look, kinds]) =>
           kinds.map((kind) => (
@@ -293,7 +291,7 @@ export function Legend() {
             </li>
           )),
         )}
-        <li>{t.requests.legend.scale}</li>
+        <li>time axis is logarithmic</li>
       </ul>
     </details>
   );

@@ -8,7 +8,7 @@ import {
 } from '#shared/keys.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Control } from '../../api/control.ts';
-import { formatMinute } from '../../text/format.ts';
+import { formatMinute, formatCount } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorText, Form, TextField } from '../../ui/fields.tsx';
@@ -38,14 +38,14 @@ export function KeyLimitList({ limits }: Pick<NamedKey, 'limits'>) {
 
 function textOf(use: KeyLimitUse): string {
   const { name, used, limit, resetsAt } = use;
-  const sum = words.used(words.names[name], used, limit);
+  const sum = `${words.names[name]}: ${formatCount(used)} of ${formatCount(limit)}`;
   switch (standingOf(use)) {
     case 'free':
       return sum;
     case 'near':
-      return `${sum} · ${words.near}`;
+      return `${sum} · almost used up`;
     case 'reached':
-      return `${sum} · ${words.reached(formatMinute(Date.parse(resetsAt), Date.now()))}`;
+      return `${sum} · used up until ${formatMinute(Date.parse(resetsAt), Date.now())}`;
   }
 }
 
@@ -61,8 +61,11 @@ export function KeyLimitDialog(props: {
     if (await attempt(onSave(named.name, changeOf(draft)))) onClose();
   };
   return (
-    <Modal title={words.title(named.name)} onClose={onClose}>
-      <p className="modal-text">{words.text}</p>
+    <Modal title={`Limits for ${named.name}`} onClose={onClose}>
+      <p className="modal-text">
+        Once a limit is reached, requests with this key get an error until the next day or month. No
+        upstream is called for them.
+      </p>
       <Form className="limit-form" onSend={save}>
         {KEY_LIMIT_NAMES.map((name) => (
           <TextField
@@ -74,7 +77,7 @@ export function KeyLimitDialog(props: {
             max={MAX_KEY_LIMIT}
             step={1}
             value={draft[name]}
-            placeholder={words.none}
+            placeholder="no limit"
             onChange={(text) => setDraft({ ...draft, [name]: text })}
           />
         ))}

@@ -1,6 +1,7 @@
+import { KEYS } from '../../text/en/nouns.ts';
 import { useState } from 'react';
 import type { AddedKey, KeyList, NamedKey } from '#shared/keys.ts';
-import { formatMoment } from '../../text/format.ts';
+import { formatMoment, counted } from '../../text/format.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
@@ -47,21 +48,26 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
         <span className="settings-summary quiet one-line">{summaryOf(list)}</span>
       </summary>
       <div className="keys">
-        <p className="quiet">{words.text}</p>
+        <p className="quiet">
+          Named keys show which app made a request. Once a key exists, every app needs one: enter it
+          where the app asks for an API key.
+        </p>
         <ul className="key-list" aria-label={words.title}>
           {list?.keys.map((key) => (
             <li key={key.name} className="row">
               <strong>{key.name}</strong>
               <span className="quiet">{lastUse(key)}</span>
               <span className="row">
-                <Button onClick={() => setLimiting(key)}>{words.limits.open(key.name)}</Button>
+                <Button onClick={() => setLimiting(key)}>
+                  Limits<span className="unseen"> for {key.name}</span>…
+                </Button>
                 <ConfirmButton
-                  asks={words.revokeTitle(key.name)}
-                  text={words.revokeText(isLastKey(list))}
-                  action={words.revokeNow(key.name)}
+                  asks={`Revoke ${key.name}?`}
+                  text={`Apps that use this key are refused from now on.${isLastKey(list) ? ' It is the last one: after that, apps on this machine need no key.' : ''}`}
+                  action={`Revoke ${key.name}`}
                   onConfirm={() => revoke(key.name)}
                 >
-                  {words.revoke(key.name)}
+                  Revoke<span className="unseen"> {key.name}</span>…
                 </ConfirmButton>
               </span>
               <KeyLimitList limits={key.limits} />
@@ -71,8 +77,8 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
         <output className="added-key">
           {added && (
             <>
-              {words.added(added.name)}
-              <CodeLine text={added.key} what={words.key} />
+              {`Key “${added.name}” created. Copy it now: it is not shown again.`}
+              <CodeLine text={added.key} what="key" />
             </>
           )}
         </output>
@@ -98,7 +104,7 @@ function KeyForm({ onAdd }: { readonly onAdd: (name: string) => Promise<boolean>
   const [name, setName] = useState('');
   return (
     <Form
-      aria-label={words.form}
+      aria-label="New key"
       className="row key-form"
       onSend={async () => (await onAdd(name.trim())) && setName('')}
     >
@@ -109,11 +115,11 @@ function KeyForm({ onAdd }: { readonly onAdd: (name: string) => Promise<boolean>
         maxLength={64}
         autoComplete="off"
         spellCheck={false}
-        placeholder={words.nameExample}
+        placeholder="laptop"
         onChange={(event) => setName(event.target.value)}
       />
       <Button type="submit" data-primary disabled={name.trim() === ''}>
-        {words.create}
+        Create key
       </Button>
     </Form>
   );
@@ -124,14 +130,19 @@ const isLastKey = (list: KeyList | null): boolean => list?.keys.length === 1 && 
 function summaryOf(list: KeyList | null): string {
   if (list === null) return '';
   const { keys, unnamed } = list;
-  if (keys.length + unnamed === 0) return words.none;
+  if (keys.length + unnamed === 0) return 'none: any app on this machine may connect';
   const standings = keys.flatMap(({ limits }) => limits.map(standingOf));
   const warning = (['reached', 'near'] as const).find((each) => standings.includes(each));
-  const count = words.count(keys.length, unnamed);
+  const count = [
+    counted(keys.length, KEYS),
+    ...(unnamed === 0 ? [] : [`${unnamed} unnamed in Client API keys`]),
+  ].join(', ');
   return warning === undefined ? count : `${count}; ${words.limits.some[warning]}`;
 }
 
 function lastUse({ createdAt, lastUsedAt }: NamedKey): string {
   const at = (time: string): string => formatMoment(Date.parse(time), Date.now());
-  return lastUsedAt === null ? words.unused(at(createdAt)) : words.used(at(lastUsedAt));
+  return lastUsedAt === null
+    ? `created ${at(createdAt)}, not used yet`
+    : `last used ${at(lastUsedAt)}`;
 }

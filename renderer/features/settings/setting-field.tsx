@@ -1,7 +1,8 @@
+import { MACHINES, FAILURES } from '../../text/en/nouns.ts';
 import { assertNever } from '#shared/assert.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
-import { formatSpan } from '../../text/format.ts';
+import { formatSpan, counted } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Switch } from '../../ui/fields.tsx';
 import { chosenOf, type Draft, isHidden, isOn, textOf, valueOf } from './draft.ts';
@@ -47,7 +48,7 @@ export function SettingField(props: SettingFieldProps) {
         <label htmlFor={field.path}>{field.label}</label>
       )}
       <span className="field-source quiet">
-        {draft === undefined ? sourceWords(field) : words.changed}
+        {draft === undefined ? sourceWords(field) : 'changed'}
       </span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
       <p id={noteId} className="field-note quiet" data-error={error !== null || undefined}>
@@ -61,7 +62,7 @@ export function SettingField(props: SettingFieldProps) {
           disabled={disabled}
           onClick={goDefault}
         >
-          {isNoneByDefault(field) ? words.remove : words.toDefault}
+          {isNoneByDefault(field) ? 'Remove' : 'Use default'}
           <span className="unseen">{words.of(field.label)}</span>
         </button>
       )}
@@ -140,14 +141,23 @@ const INPUT_MODES: Readonly<Partial<Record<Field['kind'], 'url' | 'numeric' | 'd
 
 function Note({ field, draft, error, held }: PartProps) {
   if (error !== null) return error;
-  if (held) return words.held(<code>{field.env}</code>);
+  if (held)
+    return (
+      <>
+        Set by <code>{field.env}</code>; change it there and restart.
+      </>
+    );
   const isLeft = draft === null && field.kind !== 'choice';
-  const later = field.restart ? words.afterRestart : '';
+  const later = field.restart ? 'Takes effect after a restart.' : '';
   const hidden = isHidden(field) && isSaved(field);
   const parts =
     isLeft || draft === ''
-      ? [words.goesBack, later]
-      : [hintOf(field, draft), hidden && draft === undefined ? words.keepsHidden : '', later];
+      ? ['Returns to the default when saved.', later]
+      : [
+          hintOf(field, draft),
+          hidden && draft === undefined ? 'Leave empty to keep it.' : '',
+          later,
+        ];
   return parts.filter((part) => part !== '').join(' ');
 }
 
@@ -157,15 +167,13 @@ export function sourceWords(field: Pick<Field, 'value' | 'source' | 'kind'>): st
   const { value, source, kind } = field;
   switch (source) {
     case 'env':
-      return words.sources.env;
+      return 'environment';
     case 'file':
-      return kind === 'secret' || kind === 'secrets'
-        ? words.sources.secretFile
-        : words.sources.file;
+      return kind === 'secret' || kind === 'secrets' ? 'in a file' : 'set here';
     case 'keychain':
-      return words.sources.keychain;
+      return 'in the keychain';
     case 'default':
-      return isNone(value) ? words.sources.notSet : words.sources.default;
+      return isNone(value) ? 'not set' : 'default';
     default:
       return assertNever(source, 'source');
   }
@@ -183,7 +191,7 @@ export function placeholderOf(field: Field, draft: Draft | undefined): string {
 }
 
 const defaultWords = (field: Field): string =>
-  isNone(field.default) ? words.noDefault : words.default([field.default].flat().join(', '));
+  isNone(field.default) ? 'none' : `default: ${[field.default].flat().join(', ')}`;
 
 /** The unit after a number, with longer times and sizes also in a larger unit. */
 export function unitOf(field: Field, text: string): string {
@@ -191,9 +199,9 @@ export function unitOf(field: Field, text: string): string {
   const isNumber = typeof value === 'number';
   switch (field.kind) {
     case 'celsius':
-      return words.units.celsius;
+      return '°C';
     case 'milliseconds':
-      return isNumber && value >= 1_000 ? words.units.msAs(formatSpan(value)) : words.units.ms;
+      return isNumber && value >= 1_000 ? `ms = ${formatSpan(value)}` : 'ms';
     case 'bytes': {
       const { bytes, bytesAs } = words.units;
       return isNumber && value >= MIB ? bytesAs(Math.round((value / MIB) * 10) / 10) : bytes;
@@ -216,7 +224,7 @@ export function sectionTitle(
   upstreams: readonly UpstreamReport[],
 ): string {
   const label = upstreams.find((report) => report.id === upstream)?.label ?? id;
-  if (upstream === 'local') return words.yourGpus(label);
+  if (upstream === 'local') return `Your GPUs (${label})`;
   return upstream === null ? (words.sections[id] ?? id) : label;
 }
 
@@ -231,21 +239,23 @@ export function sectionSummary(
   if (upstream !== null) {
     const parts = [value('model'), value('baseUrl')].filter((part) => typeof part === 'string');
     if (value('baseUrl') !== null) return parts.join(' · ');
-    return upstream === 'local' && machines > 0 ? summary.machines(machines) : summary.notSetUp;
+    return upstream === 'local' && machines > 0
+      ? `served by ${counted(machines, MACHINES)}`
+      : 'not set up';
   }
   if (id === 'circuit') {
-    return summary.circuit(Number(value('failThreshold')), ms('cooldownMs'));
+    return `skip after ${counted(Number(value('failThreshold')), FAILURES)}, retry after ${ms('cooldownMs')}`;
   }
   if (id === 'agent') {
-    if (value('enabled') === false) return summary.off;
+    if (value('enabled') === false) return 'switched off';
     const engine = value('engineUrl');
-    return typeof engine === 'string' ? summary.serves(engine) : summary.detects;
+    return typeof engine === 'string' ? `serves ${engine}` : 'detects its engine automatically';
   }
   if (id === 'gateway') {
     return summary.listens(String(value('host')), String(value('port')));
   }
   if (id !== 'routing') return '';
-  return summary.routing(value('forceZero') === true, ms('idleTimeoutMs'));
+  return `${value('forceZero') === true ? 'local only' : 'paid upstreams allowed'} · idle timeout ${ms('idleTimeoutMs')}`;
 }
 
 /** No value, an empty list or no headers. */

@@ -86,7 +86,7 @@ export function SettingsSection(props: SettingsSectionProps) {
         <span className="settings-summary quiet one-line">
           {sectionSummary(section, view, data.providers.serving)}
         </span>
-        {dirty && <span className="unsaved">{t.settings.unsaved}</span>}
+        {dirty && <span className="unsaved">not saved</span>}
       </summary>
       {hosted !== undefined && (
         <div className="row upstream-place">
@@ -121,7 +121,7 @@ export function SettingsSection(props: SettingsSectionProps) {
               disabled={!control || dirty || testing.state?.kind === 'running'}
               onClick={() => void testing.run()}
             >
-              {t.settings.test}
+              Test
             </Button>
             {testing.state === null ? (
               <p className="quiet">{costHint(section.upstream)}</p>
@@ -185,7 +185,7 @@ function SectionFields(props: SectionFieldsProps) {
       {hasMore && (
         <details ref={details} className="more-fields">
           <summary>
-            {t.settings.more}
+            More
             <span className="quiet">
               {more.map(({ name }) => t.settings.groups[name]).join(' · ')}
             </span>
@@ -208,7 +208,7 @@ function ServiceChoice({ id, label }: { readonly id: HostedId; readonly label: s
   return (
     <>
       <Button disabled={!control} onClick={() => setIsOpen(true)}>
-        {t.settings.services}
+        Choose a service…
         <span className="unseen">{t.settings.of(label)}</span>
       </Button>
       {isOpen && <SetupDialog id={id} label={label} onClose={() => setIsOpen(false)} />}
@@ -229,10 +229,10 @@ function SaveBar(props: {
         {t.settings.save.save}
       </Button>
       <output data-kind={outcome?.kind ?? (dirty ? 'dirty' : 'clean')}>
-        {outcome ? outcomeText(outcome, section) : dirty && t.settings.save.unsaved}
+        {outcome ? outcomeText(outcome, section) : dirty && 'Not saved yet'}
       </output>
       <Button type="reset" data-idle={!dirty || undefined}>
-        {t.settings.save.discard}
+        Discard
       </Button>
     </div>
   );
@@ -245,10 +245,10 @@ function outcomeText(outcome: SaveOutcome, { fields }: Section): string {
     case 'unchanged':
       return save[outcome.kind];
     case 'saved':
-      return outcome.later ? save.later : save.saved;
+      return outcome.later ? 'Saved; takes effect after a restart' : 'Saved and applied';
     case 'refused': {
       const isAtField = fields.some(({ path }) => outcome.param === path);
-      return isAtField ? save.refusedAtField : save.refused(outcome.message);
+      return isAtField ? 'Not saved: fix the highlighted field' : `Not saved. ${outcome.message}`;
     }
     default:
       return assertNever(outcome, 'outcome');

@@ -49,8 +49,11 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
     <>
       <div className="row page-head">
         <div>
-          <h1>{words.title}</h1>
-          <p className="quiet">{words.text}</p>
+          <h1>Settings</h1>
+          <p className="quiet">
+            Changes apply immediately unless noted. Values set by environment variables must be
+            changed there.
+          </p>
         </div>
       </div>
       {settings.kind === 'read' && (
@@ -63,13 +66,15 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
             aria-label={words.search}
             onChange={({ target }) => setQuery(target.value)}
           />
-          <output className="quiet">{isNothingFound && words.nothingFound(query.trim())}</output>
+          <output className="quiet">
+            {isNothingFound && `No setting matches “${query.trim()}”.`}
+          </output>
         </search>
       )}
       {!control && <TakeControl />}
       {control && settings.kind === 'unreadable' && (
         <Unreadable
-          what={words.subject}
+          what="The settings"
           message={settings.message}
           onRetry={() => void readSettings()}
         />
@@ -77,7 +82,7 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
       {control && settings.kind === 'unread' && <p className="connecting">{t.shell.reading}</p>}
       {settings.kind === 'read' && (
         <fieldset className="settings" disabled={frozenAt !== null}>
-          <legend className="unseen">{words.all}</legend>
+          <legend className="unseen">All settings</legend>
           {sections.map((section) => (
             <SettingsSection
               key={section.id}
@@ -111,8 +116,11 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
 function TakeControl() {
   return (
     <section className="panel empty" aria-labelledby="take-control">
-      <h2 id="take-control">{words.readOnly}</h2>
-      <p>{words.readOnlyText}</p>
+      <h2 id="take-control">This page is read-only</h2>
+      <p>
+        Sign in to view and change settings. Run this on the gateway’s machine; it opens the
+        dashboard, signed in:
+      </p>
       <CodeLine text="inglenook open" what={t.shell.locked.command} />
     </section>
   );

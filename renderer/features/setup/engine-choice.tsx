@@ -2,7 +2,6 @@ import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { completeBaseUrl } from '../../text/address.ts';
-import * as t from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText, Form, TextField } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
@@ -22,8 +21,6 @@ const READING_OPTIONS = {
   longestMs: 3_000,
   isFinal: ({ kind }: AgentState) => kind === 'off',
 };
-
-const words = t.setup.engine;
 
 export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
   const { data, agent, control, actions } = useWindow();
@@ -62,19 +59,19 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
       <p className="quiet">{engineNote(value)}</p>
       <Form
         className="setup-address"
-        aria-label={words.form}
+        aria-label="Engine address"
         onSend={() => put(completeBaseUrl(address))}
       >
         <TextField
-          label={engines.length > 0 ? words.orAnother : words.address}
+          label={engines.length > 0 ? 'Or another address' : 'Engine address'}
           value={address}
-          placeholder={words.example}
+          placeholder="127.0.0.1:11434"
           inputMode="url"
           disabled={!control}
           onChange={setAddress}
         />
         <Button type="submit" disabled={!control || address.trim() === ''}>
-          {words.thisAddress}
+          Use<span className="unseen"> this address for Local</span>
         </Button>
       </Form>
       <TestResult state={test.state} />
@@ -98,19 +95,24 @@ function EngineRow(props: {
         <strong>{engineName(kind)}</strong>
         <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>
       </div>
-      {isUsed && <span className="quiet">{words.used}</span>}
+      {isUsed && <span className="quiet">Serves Local</span>}
       <ControlButton data-primary={!isUsed || undefined} hidden={isUsed} onClick={onUse}>
-        {words.use(engineName(kind))}
+        Use it for Local<span className="unseen">: {engineName(kind)}</span>
       </ControlButton>
     </li>
   );
 }
 
 export function engineNote(seen: AgentState | null): string {
-  if (seen === null) return words.looking;
-  if (seen.kind === 'off') return words.off;
+  if (seen === null) return 'Looking for engines…';
+  if (seen.kind === 'off')
+    return 'This machine’s agent is switched off, so engines here are not detected.';
   const { engines, useEngineDirectly, record } = seen.view;
-  if (engines.length === 0) return words.none;
-  if (useEngineDirectly !== null) return words.noGpu;
-  return record.gpu.count > 0 ? words.gpu : '';
+  if (engines.length === 0)
+    return 'No engine found yet. Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.';
+  if (useEngineDirectly !== null)
+    return 'No GPU was found, so this machine is not added to Machines. The engine can still serve Local.';
+  return record.gpu.count > 0
+    ? 'A GPU was found: this machine serves Local as soon as it is verified.'
+    : '';
 }

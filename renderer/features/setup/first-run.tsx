@@ -1,11 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
 import { TRY_IT } from '../../route.ts';
-import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
-
-const words = t.setup.firstRun;
 
 export function FirstRun() {
   const { verdict } = useWindow().data.judgement;
@@ -17,18 +14,22 @@ export function FirstRun() {
     <section className="panel empty first-run" aria-labelledby="setup-title">
       <div className="row first-run-head">
         <div>
-          <h2 id="setup-title">{works ? words.works : words.title}</h2>
-          <p>{works ? words.worksText : words.text}</p>
+          <h2 id="setup-title">{works ? 'Your first model works' : 'Connect your first model'}</h2>
+          <p>
+            {works
+              ? 'Send it a message, or point your apps at the base URL above.'
+              : 'One is enough. It is tested with a short request as soon as you save it.'}
+          </p>
         </div>
         {works && <FirstMessage isFocused={isTested} />}
       </div>
       <div className="ways">
         <div>
-          <h3>{words.here}</h3>
+          <h3>On this machine</h3>
           <EngineChoice onWorks={onWorks} />
         </div>
         <div>
-          <h3>{words.hosted}</h3>
+          <h3>A hosted API, or another machine</h3>
           <HostedForm id="hosted_a" onWorks={onWorks} />
         </div>
       </div>
@@ -44,7 +45,7 @@ function FirstMessage({ isFocused }: { readonly isFocused: boolean }) {
   }, [isFocused]);
   return (
     <a ref={link} className="button" data-primary href={TRY_IT}>
-      {words.message}
+      Send a first message
     </a>
   );
 }

@@ -1,3 +1,4 @@
+import { formatCount } from '../../text/format.ts';
 import { useEffect, useId, useState } from 'react';
 import type { HostedId } from '#shared/ids.ts';
 import type { Control } from '../../api/control.ts';
@@ -31,12 +32,14 @@ interface HostedFormProps {
 
 export function HostedForm({ id, onWorks }: HostedFormProps) {
   const { control } = useWindow();
+  const field = useId();
   const [preset, setPreset] = useState<Preset | null>(null);
   return (
     <div className="setup-form">
-      <label className="setup-field">
-        <span>{words.service}</span>
+      <label className="setup-field" htmlFor={field}>
+        <span>Service</span>
         <Select
+          id={field}
           value={preset?.name ?? ''}
           disabled={!control}
           options={[['', t.setup.chooseOne], ...PRESETS.map(({ name }) => [name, name] as const)]}
@@ -88,7 +91,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
   };
 
   return (
-    <Form className="setup-form" aria-label={words.form} onSend={save}>
+    <Form className="setup-form" aria-label="Hosted API" onSend={save}>
       {preset.baseUrl === null && (
         <TextField
           label={words.baseUrl}
@@ -99,7 +102,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
         />
       )}
       <TextField
-        label={isKeyless ? words.optionalKey : words.key}
+        label={isKeyless ? 'API key (if required)' : words.key}
         type="password"
         value={apiKey}
         autoComplete="new-password"
@@ -107,8 +110,13 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
         onChange={setApiKey}
       />
       <p className="quiet" id={note}>
-        {preset.keysAt !== '' && words.keysAt(<code>{preset.keysAt}</code>)}
-        {words.keptHere(baseUrl === '' ? words.thisAddress : <code>{baseUrl}</code>)}
+        {preset.keysAt !== '' && (
+          <>
+            Create one at <code>{preset.keysAt}</code>.{' '}
+          </>
+        )}
+        Stored on this machine; sent only to{' '}
+        {baseUrl === '' ? 'this address' : <code>{baseUrl}</code>}.
       </p>
       <ModelField {...{ list, chosen }} onChoose={setModel} onAgain={() => setAsked(asked + 1)} />
       <TextField
@@ -120,7 +128,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
       {isPaid(preset) && <PriceFields price={price} onType={setPrice} />}
       <div className="row">
         <ControlButton type="submit" data-primary disabled={!control || !isAsking || chosen === ''}>
-          {words.save}
+          Save and test
         </ControlButton>
         <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
       </div>
@@ -159,7 +167,7 @@ function PriceFields({ price, onType }: PriceFieldsProps) {
   );
   return (
     <fieldset className="setup-price">
-      <legend>{words.price}</legend>
+      <legend>Price of a million tokens (optional)</legend>
       {field(words.priceInput, 'input')}
       {field(words.priceOutput, 'output')}
     </fieldset>
@@ -238,14 +246,14 @@ const SEARCHED_FROM = 20;
 function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
   const [query, setQuery] = useState('');
   if (list === null) return null;
-  if (list.kind === 'listing') return <p className="quiet">{t.setup.listing}</p>;
+  if (list.kind === 'listing') return <p className="quiet">Listing its models…</p>;
   if (list.kind === 'listed' && list.models.length > 0) {
     const found = list.models.filter((model) => model.toLowerCase().includes(query.toLowerCase()));
     return (
       <>
         {list.models.length > SEARCHED_FROM && (
           <TextField
-            label={t.setup.filter(list.models.length)}
+            label={`Search ${formatCount(list.models.length)} models`}
             value={query}
             onChange={(text) => {
               setQuery(text);
@@ -258,7 +266,10 @@ function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
           <Select
             value={chosen}
             options={[
-              ['', query === '' ? t.setup.chooseOne : t.setup.chooseOf(found.length)],
+              [
+                '',
+                query === '' ? t.setup.chooseOne : `Choose one of ${formatCount(found.length)}…`,
+              ],
               ...found.map((model) => [model, model] as const),
             ]}
             onChoose={onChoose}

@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { HOSTED_IDS, type UpstreamId } from '#shared/ids.ts';
-import * as t from '../../text/t.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { EngineChoice } from './engine-choice.tsx';
 import { HostedForm } from './hosted-form.tsx';
@@ -16,7 +15,7 @@ export function SetupDialog({ id, label: nameNow, onClose }: SetupDialogProps) {
   const [label] = useState(nameNow);
   const hosted = HOSTED_IDS.find((each) => each === id);
   return (
-    <Modal title={t.setup.title(label)} onClose={onClose}>
+    <Modal title={`Set up ${label}`} onClose={onClose}>
       <div className="setup-dialog">
         {hosted === undefined ? <EngineChoice /> : <HostedForm id={hosted} />}
       </div>

@@ -1,8 +1,9 @@
+import { TOKENS } from '../../text/en/nouns.ts';
 import { type ReactNode, useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Answer } from '../../api/client.ts';
-import { formatDuration } from '../../text/format.ts';
+import { formatDuration, counted } from '../../text/format.ts';
 import { plainText } from '../../text/refusal-text.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
@@ -33,7 +34,9 @@ export function TestButton({ id, ...button }: TestButtonProps) {
 
 export function costHint(id: UpstreamId): string {
   const { costs } = t.setup.test;
-  return id === 'local' || id === 'ondemand' ? costs[id] : costs.hosted;
+  return id === 'local' || id === 'ondemand'
+    ? costs[id]
+    : 'Sends one short request, which costs a fraction of a cent.';
 }
 
 interface TestResultProps {
@@ -104,9 +107,9 @@ const words = t.setup.test;
 export function testWords(state: TestState): TestWords {
   switch (state.kind) {
     case 'running':
-      return { tone: 'grey', word: words.running, detail: '', brief: '' };
+      return { tone: 'grey', word: 'Testing…', detail: '', brief: '' };
     case 'refused':
-      return { tone: 'red', word: words.refused, detail: state.message, brief: state.message };
+      return { tone: 'red', word: 'Not tested.', detail: state.message, brief: state.message };
     case 'ended':
       return state.result.ok ? passedWords(state.result) : failedWords(state.result);
   }
@@ -116,19 +119,24 @@ function passedWords(result: Extract<UpstreamTest, { ok: true }>): TestWords {
   const { model, ttftMs, totalMs, promptTokens, completionTokens } = result;
   const took = formatDuration(totalMs);
   if (model === null) {
-    const detail = words.reachableDetail(took);
-    return { tone: 'green', word: words.reachable, detail, brief: words.noModel };
+    const detail = `The key is accepted (${took}). No model is set, so no completion was tried.`;
+    return { tone: 'green', word: 'Reachable.', detail, brief: 'No model is set.' };
   }
   const isCounted = promptTokens !== null && completionTokens !== null;
-  const tokens = isCounted ? [words.tokens(promptTokens + completionTokens)] : [];
-  const first = ttftMs === null ? [] : [words.firstToken(formatDuration(ttftMs))];
+  const tokens = isCounted ? [counted(promptTokens + completionTokens, TOKENS)] : [];
+  const first = ttftMs === null ? [] : [`first token ${formatDuration(ttftMs)}`];
   const brief = [took, ...tokens].join(' · ');
-  const facts = [words.answeredIn(took), ...first, ...tokens];
-  return { tone: 'green', word: words.works, detail: words.detail(model, facts), brief };
+  const facts = [`answered in ${took}`, ...first, ...tokens];
+  return {
+    tone: 'green',
+    word: 'Works.',
+    detail: `${model === '' ? 'It' : model} ${facts.join(' · ')}`,
+    brief,
+  };
 }
 
 function failedWords({ reason, message }: Extract<UpstreamTest, { ok: false }>): TestWords {
   if (reason === 'starting') return { tone: 'amber', ...words.starting };
   const why = plainText(message);
-  return { tone: 'red', word: words.failed(reasonText(reason)), detail: why, brief: why };
+  return { tone: 'red', word: `Failed: ${reasonText(reason)}.`, detail: why, brief: why };
 }

@@ -8,7 +8,7 @@ export const engineName = (kind: string): string => t.thisMachine.engines[kind] 
 
 export function engineHealthText({ status, code }: AgentEngine['health']): string {
   const { health } = t.thisMachine;
-  return status === 'error' ? health.error(code) : health[status];
+  return status === 'error' ? `fails with HTTP ${code}` : health[status];
 }
 
 /** An address for display, without `http://`. */

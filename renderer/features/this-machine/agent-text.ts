@@ -15,6 +15,7 @@ import {
   formatFileSize,
   formatMemory,
   formatMinute,
+  formatList,
 } from '../../text/format.ts';
 import type { FactText } from '../../ui/facts.tsx';
 import { chipText, modelText } from '../providers/provider-facts.ts';
@@ -61,18 +62,32 @@ function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | nu
   const { isOwner } = bystander;
   if (owner.mode === 'on') return null;
   if (owner.mode === 'leaving') {
-    return say(['stopped', 'grey', own.stopping], says.stopping);
+    return say(['stopped', 'grey', own.stopping], 'Its agent is stopping.');
   }
   const ofMemory = memoryWords(view, bystander);
   if (ofMemory !== null) return ofMemory;
   if (owner.choice === 'on') {
-    const reasons = owner.reasons.join(' ') || says.heldBack;
-    return say(['paused', 'grey', own.heldBack], reasons, says.heldBackTodo);
+    const reasons = owner.reasons.join(' ') || 'An owner rule pauses it.';
+    return say(
+      ['paused', 'grey', own.heldBack],
+      reasons,
+      'It resumes automatically; “Resume” overrides the rule.',
+    );
   }
   if (owner.mode === 'draining') {
-    return say(['draining', 'grey', any.draining], says.draining(isOwner));
+    return say(
+      ['draining', 'grey', any.draining],
+      `Drained by ${isOwner ? 'you' : 'its owner'}: running requests finish, and no new ones are taken.`,
+    );
   }
-  return say(['paused', 'grey', any.paused], says.paused(owner.choice === 'drained', isOwner));
+  return say(
+    ['paused', 'grey', any.paused],
+    `${owner.choice === 'drained' ? 'Drained' : 'Paused'} by ${
+      isOwner
+        ? 'you: it takes no requests until you resume it'
+        : 'its owner: it takes no requests until it is resumed'
+    }.`,
+  );
 }
 
 /** While models are being changed, or the owner has freed the memory; a rule that frees it speaks for itself. */
@@ -86,14 +101,20 @@ function memoryWords(
   return say(
     ['paused', 'grey', own.freed],
     says.freed(freedUntil(owner, nowMs), isOwner),
-    says.freedTodo(memory.toLoad, isOwner),
+    memory.toLoad.length === 0
+      ? null
+      : `${isOwner ? '“Resume”' : 'Resuming'} first loads ${formatList(memory.toLoad)}.`,
   );
 }
 
 function engineWords({ engine, uptimeS }: AgentView): AgentWords | null {
   if (engine === null) {
-    if (uptimeS < SEARCH_S) return say(['pending', 'blue', own.starting], says.looking);
-    return say(['engine-down', 'grey', own.noEngine], says.noEngine, says.noEngineTodo);
+    if (uptimeS < SEARCH_S) return say(['pending', 'blue', own.starting], 'Looking for an engine.');
+    return say(
+      ['engine-down', 'grey', own.noEngine],
+      'No engine was found here, so this machine serves nothing.',
+      'Start Ollama, llama.cpp, vLLM, LM Studio or another engine; it is detected automatically.',
+    );
   }
   return engine.health.status === 'ok' ? null : sickEngineWords(engine);
 }
@@ -103,13 +124,17 @@ function sickEngineWords({ kind, health }: AgentEngine): AgentWords {
   const down = ['engine-down', 'red', any['engine-down']] as const;
   switch (health.status) {
     case 'loading':
-      return say(['loading', 'blue', any.loading], says.loading(name));
+      return say(['loading', 'blue', any.loading], `${name} is loading a model.`);
     case 'unauthorized':
-      return say(['engine-down', 'red', own.locked], says.locked(name), says.lockedTodo);
+      return say(
+        ['engine-down', 'red', own.locked],
+        `${name} requires a key, which the agent does not have.`,
+        'Start it without one: the agent admits only gateways that it has joined.',
+      );
     case 'error':
-      return say(down, says.failing(name, health.code), says.failingTodo);
+      return say(down, `${name} answers HTTP ${health.code}.`, 'Check its log.');
     default:
-      return say(down, says.silent(name), says.silentTodo);
+      return say(down, `${name} does not answer.`, 'Check that it is running.');
   }
 }
 
@@ -120,28 +145,40 @@ function directWords(
   if (useEngineDirectly === null || engine === null) return null;
   const name = engineName(engine.kind);
   if (isDirect) {
-    const direct = says.direct(engine.kind === 'other' ? null : name);
+    const direct = `Local calls ${(engine.kind === 'other' ? null : name) ?? 'its engine'} on this machine directly.`;
     return say(['serving', 'green', any.direct], direct);
   }
-  return say(['wavering', 'amber', own.noGpu], says.noGpu(name));
+  return say(
+    ['wavering', 'amber', own.noGpu],
+    `${name} was found here, but no GPU: gateways send requests only to machines that have one.`,
+  );
 }
 
 function portWords({ server }: AgentView): AgentWords | null {
   if (server.ports.some(({ kind }) => kind === 'listening')) return null;
   return server.ports.length === 0
-    ? say(['pending', 'blue', own.starting], says.starting)
-    : say(['unreachable', 'red', any.unreachable], says.unreachable);
+    ? say(['pending', 'blue', own.starting], 'Its agent is starting.')
+    : say(['unreachable', 'red', any.unreachable], 'No gateway can reach its agent.');
 }
 
 function registryWords({ kind, state }: AgentMembership): AgentWords | null {
   const isJoined = kind === 'joined';
   switch (state) {
     case 'not_enrolled':
-      return say(['silent', 'red', own.notEnrolled], says.notEnrolled);
+      return say(
+        ['silent', 'red', own.notEnrolled],
+        'It belongs to no gateway, so it gets no requests.',
+      );
     case 'failing':
-      return say(['silent', 'red', own.noContact], says.noContact(isJoined));
+      return say(
+        ['silent', 'red', own.noContact],
+        `Its heartbeats do not reach ${isJoined ? 'the gateway that it joined' : 'this gateway'}.`,
+      );
     case 'starting':
-      return say(['pending', 'blue', own.starting], says.firstReport(isJoined));
+      return say(
+        ['pending', 'blue', own.starting],
+        `It reports to ${isJoined ? 'the gateway that it joined' : 'this gateway'} for the first time.`,
+      );
     case 'connected':
       return null;
   }
@@ -155,20 +192,20 @@ function verdictWords({ registry }: AgentView): AgentWords | null {
     case 'failed':
       return say(
         ['check-failed', 'red', any['check-failed']],
-        says.checkFailed(verification.failure_reason),
-        registry.kind === 'own' ? says.checkFailedTodo : null,
+        `The gateway’s check of this machine failed: ${verification.failure_reason}.`,
+        registry.kind === 'own' ? 'Its page shows each check.' : null,
       );
     case 'verifying':
-      return say(['verifying', 'blue', any.verifying], says.verifying);
+      return say(['verifying', 'blue', any.verifying], 'The gateway is checking this machine.');
     default:
-      return say(['pending', 'blue', any.pending], says.pending);
+      return say(['pending', 'blue', any.pending], 'The gateway verifies it within a minute.');
   }
 }
 
 function inUseWords({ record }: AgentView): AgentWords {
   return record.status === 'serving'
-    ? say(['serving', 'green', any.serving], says.serving)
-    : say(['idle', 'green', any.idle], says.ready);
+    ? say(['serving', 'green', any.serving], 'It is answering requests.')
+    : say(['idle', 'green', any.idle], 'Verified and waiting for requests.');
 }
 
 function say(
@@ -194,11 +231,11 @@ export function modelDetail(model: AgentModel, nowMs: number): string {
     engineName(engine),
     use === null || use === 'chat' ? null : words.uses[use],
     loaded === true && loadedAt !== null
-      ? words.loaded(formatAge(Math.max(0, nowMs - loadedAt)))
+      ? `loaded ${formatAge(Math.max(0, nowMs - loadedAt))}`
       : null,
-    vramBytes === null ? null : words.vram(formatMemory(vramBytes)),
+    vramBytes === null ? null : `${formatMemory(vramBytes)} of GPU memory`,
     vramBytes === null && sizeBytes !== null ? formatFileSize(sizeBytes) : null,
-    contextLength === null ? null : words.window(formatCount(contextLength)),
+    contextLength === null ? null : `${formatCount(contextLength)} tokens`,
   ];
   return parts.filter((part) => part !== null).join(' · ');
 }
@@ -214,25 +251,21 @@ const factWords = t.thisMachine.facts;
 export function agentFacts(view: AgentView, serverNow: number): readonly FactText[] {
   const { engine, registry } = view;
   return [
-    { label: factWords.engine, value: engineText(view) },
-    ...(engine === null ? [] : [{ label: factWords.model, value: modelText(view.record) }]),
-    { label: factWords.gpu, value: gpuText(view) },
+    { label: 'Engine', value: engineText(view) },
+    ...(engine === null ? [] : [{ label: 'Model', value: modelText(view.record) }]),
+    { label: 'GPU', value: gpuText(view) },
     ...electricityFacts(view.energy),
-    { label: factWords.gateway, value: gatewayText(registry) },
-    { label: factWords.heartbeat, value: heartbeatText(registry, serverNow) },
-    { label: factWords.listens, value: listenText(view) },
+    { label: 'Reports to', value: gatewayText(registry) },
+    { label: 'Last heartbeat', value: heartbeatText(registry, serverNow) },
+    { label: 'Listens on', value: listenText(view) },
   ];
 }
 
 function engineText({ engine, engines }: AgentView): string {
   if (engine === null) return factWords.noneFound;
-  const name = engine.kind === 'other' ? factWords.otherEngine : engineName(engine.kind);
-  const said = factWords.engineAt(
-    name,
-    engineHealthText(engine.health),
-    plainAddress(engine.baseUrl),
-  );
-  return engines.length > 1 ? factWords.ofFound(said, engines.length) : said;
+  const name = engine.kind === 'other' ? 'Engine' : engineName(engine.kind);
+  const said = `${name}, ${engineHealthText(engine.health)}, at ${plainAddress(engine.baseUrl)}`;
+  return engines.length > 1 ? `${said} (of ${formatCount(engines.length)} found)` : said;
 }
 
 function gpuText({ record }: AgentView): string {
@@ -240,24 +273,22 @@ function gpuText({ record }: AgentView): string {
   if (count === 0) return factWords.noneFound;
   // A no-break space keeps a figure and its unit on one line.
   const chip = chipText(record).replace(/ (?=[MG]B$)/, '\u00a0');
-  return count === 1 ? chip : factWords.gpus(count, chip);
+  return count === 1 ? chip : `${formatCount(count)} × ${chip}`;
 }
 
 function gatewayText({ kind, url }: AgentMembership): string {
   switch (kind) {
     case 'own':
-      return factWords.own;
+      return 'this gateway';
     case 'joined':
-      return url ?? factWords.another;
+      return url ?? 'another gateway';
     case 'none':
-      return factWords.none;
+      return 'no gateway';
   }
 }
 
 function heartbeatText({ lastAcceptedAt }: AgentMembership, serverNow: number): string {
-  return lastAcceptedAt === null
-    ? factWords.noHeartbeat
-    : formatAge(Math.max(0, serverNow - lastAcceptedAt));
+  return lastAcceptedAt === null ? 'none yet' : formatAge(Math.max(0, serverNow - lastAcceptedAt));
 }
 
 function listenText({ server: { host, ports } }: AgentView): string {
@@ -265,8 +296,8 @@ function listenText({ server: { host, ports } }: AgentView): string {
     ports.filter((port) => port.kind === kind).map(({ port }) => port);
   const open = portsOf('listening');
   const failed = portsOf('failed');
-  const not = failed.length === 0 ? '' : factWords.butNot(failed);
-  return (open.length === 0 ? factWords.nothing : factWords.address(host, open)) + not;
+  const not = failed.length === 0 ? '' : `, not on ${formatList(failed.map(String))}`;
+  return (open.length === 0 ? 'nothing' : `${host}:${formatList(open.map(String))}`) + not;
 }
 
 const electricityWords = t.thisMachine.electricity;
@@ -281,7 +312,9 @@ const MIN_TOKENS = 50;
 /** What this machine's GPUs take, as far as it is known: when idle, and for a token of each model. */
 export function electricityFacts(energy: AgentEnergy): readonly FactText[] {
   const { idleWatts, models, isNet } = energy;
-  const name = isNet ? electricityWords.perToken : electricityWords.perTokenGross;
+  const name = isNet
+    ? (model: string) => `A token of ${model}`
+    : (model: string) => `A token of ${model}, idle power included`;
   const measured = models
     .filter(({ tokens }) => tokens >= MIN_TOKENS)
     .map(({ model, joules, tokens }) => ({
@@ -289,21 +322,21 @@ export function electricityFacts(energy: AgentEnergy): readonly FactText[] {
       value: tokenText(joules / tokens, energy),
     }));
   if (idleWatts === null) return measured;
-  return [{ label: electricityWords.idle, value: idleText(idleWatts, energy) }, ...measured];
+  return [{ label: 'GPU when idle', value: idleText(idleWatts, energy) }, ...measured];
 }
 
 function idleText(watts: number, { priceKwh, currency }: AgentEnergy): string {
   const kwh = (watts * HOURS_A_DAY) / W_PER_KW;
   const cost = priceKwh === null ? null : electricityWords.money(kwh * priceKwh, currency);
-  return electricityWords.idleADay(Math.round(watts), kwh, cost);
+  return `${Math.round(watts)} W: ${kwh.toFixed(2)} kWh a day${cost === null ? '' : `, ${cost}`}`;
 }
 
 /** Energy of a token, and the hosted price of a million from which the own GPU pays. */
 function tokenText(joules: number, { priceKwh, currency }: AgentEnergy): string {
-  const perToken = electricityWords.joules(joules);
+  const perToken = `${joules.toPrecision(2)} J`;
   if (priceKwh === null) return perToken;
   const price = electricityWords.money(breakEven(joules, priceKwh), currency);
-  return electricityWords.pays(perToken, price);
+  return `${perToken}: pays above ${price} for a million hosted output tokens`;
 }
 
 /** The price of a million output tokens at which a hosted upstream costs as much as the electricity here. */

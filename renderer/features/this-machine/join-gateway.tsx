@@ -1,14 +1,11 @@
 import { useId, useState } from 'react';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { hashOf } from '../../route.ts';
-import * as t from '../../text/t.ts';
 import { Button, ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText, Form } from '../../ui/fields.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import { joinNoteOf, JoinWarning } from '../providers/join-warning.tsx';
-
-const words = t.thisMachine.join;
 
 export const JOIN = hashOf({ page: 'providers', filter: 'all', dialog: 'join' });
 
@@ -22,9 +19,9 @@ export function JoinGateway({ isAsked, onTaken }: JoinGatewayProps) {
   const close = () => void (location.hash = hashOf({ page: 'providers', filter: 'all' }));
   return (
     <>
-      <ControlButton onClick={() => void (location.hash = JOIN)}>{words.open}</ControlButton>
+      <ControlButton onClick={() => void (location.hash = JOIN)}>Join a gateway…</ControlButton>
       {isAsked && control && (
-        <Modal title={words.title} onClose={close}>
+        <Modal title="Join a gateway" onClose={close}>
           <JoinForm
             onJoined={() => {
               close();
@@ -51,7 +48,7 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
   const submit = async (): Promise<void> => {
     if (joining) return;
     if (address === null) {
-      setError(words.partial);
+      setError('This is not the whole command: copy it again from “Add a machine” on the gateway.');
       return;
     }
     setJoining(true);
@@ -64,7 +61,7 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
 
   return (
     <Form className="join-form" onSend={submit}>
-      <label htmlFor={id}>{words.label}</label>
+      <label htmlFor={id}>Paste the join command from “Add a machine” on the other gateway.</label>
       <textarea
         id={id}
         rows={3}
@@ -78,7 +75,7 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
       />
       {note === 'plain-http' && <JoinWarning note={note} certain />}
       <Button type="submit" data-primary aria-disabled={joining || undefined}>
-        {joining ? words.joining : address === null ? words.join : words.joinHost(address.host)}
+        {joining ? 'Joining…' : address === null ? 'Join' : `Join ${address.host}`}
       </Button>
       <ErrorText text={error} />
     </Form>

@@ -1,13 +1,12 @@
+import { MODELS } from '../../text/en/nouns.ts';
+import { counted } from '../../text/format.ts';
 import { useId, useState } from 'react';
 import type { AgentModel, AgentView } from '#shared/agent.ts';
-import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
 import { modelDetail, modelGroups } from './agent-text.ts';
-
-const words = t.thisMachine.memory;
 
 interface ModelsHereProps {
   readonly view: AgentView;
@@ -59,17 +58,20 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
   return (
     <section className="models-here" aria-labelledby={titleId}>
       <header>
-        <h3 id={titleId}>{words.title}</h3>
+        <h3 id={titleId}>Models in memory</h3>
         <div className="row machine-actions free-actions">
-          {freeButton(view.owner.freed === null ? words.free : words.freeAgain, null)}
-          {freeButton(words.freeTwoHours, TWO_HOURS_MIN)}
-          <p className="quiet">{words.about}</p>
+          {freeButton(view.owner.freed === null ? 'Free the GPU' : 'Free it again', null)}
+          {freeButton('Free it for 2 h', TWO_HOURS_MIN)}
+          <p className="quiet">
+            Unloads all models for a game or another program. Other upstreams answer meanwhile;
+            Resume loads the same models again.
+          </p>
         </div>
       </header>
-      {loaded.length === 0 ? <p className="quiet">{words.nothing}</p> : <ul>{rowsOf(loaded)}</ul>}
+      {loaded.length === 0 ? <p className="quiet">None is loaded.</p> : <ul>{rowsOf(loaded)}</ul>}
       {others.length > 0 && (
         <details>
-          <summary>{words.others(others.length)}</summary>
+          <summary>{`${counted(others.length, MODELS)} not in memory`}</summary>
           <ul>{rowsOf(others)}</ul>
         </details>
       )}
@@ -91,14 +93,14 @@ interface ModelRowProps {
 
 function ModelRow({ model, detail, isBusy, isPending, isFreed, onChange }: ModelRowProps) {
   const { id, loaded, canUnload } = model;
-  const word = loaded === true ? words.unload : words.load;
+  const word = loaded === true ? 'Unload' : 'Load';
   return (
     <li>
       <span>{id}</span>
       <span className="quiet">{detail}</span>
       {canUnload && loaded !== null && !(isFreed && !loaded) && (
         <ControlButton aria-disabled={isBusy || undefined} onClick={onChange}>
-          {isPending ? words.pending : word}
+          {isPending ? 'Working…' : word}
           <span className="unseen"> {id}</span>
         </ControlButton>
       )}

@@ -23,7 +23,7 @@ export function OwnerRules({ view: { owner } }: { readonly view: AgentView }) {
   const isLimit = (rule: RuleKey) => Number(FIRST_LIMITS[rule] !== undefined);
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
-      <h3 id={titleId}>{words.title}</h3>
+      <h3 id={titleId}>Automatic pause</h3>
       {RULE_KEYS.toSorted((a, b) => isLimit(a) - isLimit(b)).map((rule) => (
         <OwnerRule key={rule} {...{ owner, rule }} />
       ))}
@@ -89,7 +89,13 @@ function RuleNote({ owner, rule, isOn, isHeld }: RuleNoteProps) {
       <span data-ineffective={(isOn && ineffective !== null) || undefined}>
         {ineffective ?? t.rules[rule].hint}
       </span>
-      {isHeld && words.held(variable ? <code>{variable}</code> : words.anyVariable)}
+      {isHeld && (
+        <>
+          {' '}
+          Set by {variable ? <code>{variable}</code> : 'an environment variable'}; change it there
+          and restart.
+        </>
+      )}
     </>
   );
 }
@@ -101,7 +107,9 @@ export function whyIneffective(
   isOn: boolean,
 ): string | null {
   if (!unjudgeable.includes(rule)) return null;
-  return words.ineffective(isOn, t.rules[rule].unsupported);
+  return isOn
+    ? `It has no effect here: ${t.rules[rule].unsupported}.`
+    : `It would have no effect here: ${t.rules[rule].unsupported}.`;
 }
 
 const NO_WORDS = { name: '', unit: '' };

@@ -1,3 +1,5 @@
+import { NOTES } from '../../text/en/nouns.ts';
+import { counted } from '../../text/format.ts';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { AgentProblem, AgentView, OwnerChoice } from '#shared/agent.ts';
 import type { AgentState } from '../../api/agent.ts';
@@ -38,7 +40,7 @@ export function ThisMachine({ joining }: ThisMachineProps) {
   }
   return failure === null || frozenAt !== null ? (
     <section className="panel this-machine" aria-busy="true">
-      <p className="panel-text">{t.thisMachine.reading}</p>
+      <p className="panel-text">Reading this machine…</p>
     </section>
   ) : (
     <Unreadable what={t.thisMachine.title} message={failure.refusal.message} onRetry={again} />
@@ -79,7 +81,7 @@ function Machine({ view, joining, again }: MachineProps) {
       <OwnerRules view={view} />
       {tools.length > 0 && (
         <details className="agent-tools">
-          <summary>{t.thisMachine.problems.tools(tools.length)}</summary>
+          <summary>{`${counted(tools.length, NOTES)} about engines and GPU drivers`}</summary>
           <Problems problems={tools} />
         </details>
       )}
@@ -147,7 +149,7 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
           onClick={() => void choose(action)}
         >
           {action.word}
-          <span className="unseen">{modes.of}</span>
+          <span className="unseen">{' this machine'}</span>
         </ControlButton>
       ))}
       {children}
@@ -189,8 +191,8 @@ export function modeActions({
 }
 
 export function modeNote({ owner: { mode, choice } }: AgentView): string | null {
-  if (mode === 'on') return modes.both;
-  return mode === 'draining' && choice !== 'paused' ? modes.pause : null;
+  if (mode === 'on') return 'Drain finishes running requests; Pause stops them.';
+  return mode === 'draining' && choice !== 'paused' ? 'Pause stops running requests.' : null;
 }
 
 function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) {
@@ -200,7 +202,7 @@ function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) 
       {problems.map(({ tool, tried, happened, remedy }) => (
         <li key={`${tool} ${tried} ${happened}`}>
           <strong>{sentence(happened)}</strong> {sentence(remedy)}
-          <span className="agent-tried quiet">{t.thisMachine.problems.tried(tool, tried)}</span>
+          <span className="agent-tried quiet">{`${tool}: ${tried}`}</span>
         </li>
       ))}
     </ul>
@@ -224,8 +226,6 @@ export function sentence(text: string): string {
   return whole.charAt(0).toUpperCase() + whole.slice(1);
 }
 
-const words = t.thisMachine.offer;
-
 function EngineOffer({ address }: { readonly address: string }) {
   const { data, actions } = useWindow();
   const localUrl = localUrlOf(data.status);
@@ -242,23 +242,28 @@ function EngineOffer({ address }: { readonly address: string }) {
     <div className="row agent-offer" ref={place} tabIndex={-1}>
       {isSameEngine(localUrl, address) ? (
         <p>
-          {words.used(
-            (text) => (
-              <a href={hashOf({ page: 'overview' })}>{text}</a>
-            ),
-            (text) => (
-              <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>
-            ),
+          It now serves Local (see the{' '}
+          {((text) => <a href={hashOf({ page: 'overview' })}>{text}</a>)('Overview')}). Pausing this
+          machine does not stop that; freeing its memory does, and so does clearing the address in{' '}
+          {((text) => <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>)(
+            'Settings',
           )}
+          .
         </p>
       ) : (
         <>
           <p>
-            {words.text(<code>{plainAddress(address)}</code>)}
-            {localUrl !== null && words.instead(<code>{plainAddress(localUrl)}</code>)}
+            This gateway can call the engine at <code>{plainAddress(address)}</code> without the
+            agent.
+            {localUrl !== null && (
+              <>
+                {' '}
+                Local then no longer calls <code>{plainAddress(localUrl)}</code>.
+              </>
+            )}
           </p>
           <ControlButton data-primary onClick={() => void put()}>
-            {words.use}
+            Use it for Local
           </ControlButton>
         </>
       )}

@@ -13,8 +13,5 @@ export const usage = {
     `${estimated ? '≈ ' : ''}${counted(input, TOKENS)} in, ${formatCount(output)} out`,
   rate: (perSecond: number) =>
     `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} tokens/s`,
-  cached: (cached: number, input: number) =>
-    `${formatCount(cached)} of ${counted(input, TOKENS)} from its cache`,
-  fixed: (names: readonly string[]) => `${names.join(', ')} in its prompt held constant`,
   machineOf: (upstream: string, machine: string) => `${upstream} · ${machine}`,
 };
