@@ -107,7 +107,9 @@ describe('the words for a request', () => {
     const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
     expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
     const skipped = request('b', { fallbackReason: 'local=circuit_open; hosted_a=circuit_open' });
-    expect(whyOf(skipped, labels)).toBe('Local and Groq were skipped (circuit open)');
+    expect(whyOf(skipped, labels)).toBe(
+      'Local was skipped (circuit open); Groq was skipped (circuit open)',
+    );
     expect(whyOf(request('a'), labels)).toBeNull();
   });
 

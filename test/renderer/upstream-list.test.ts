@@ -147,7 +147,7 @@ describe('money budgets', () => {
       {
         what: 'Groq has spent its budget for the day.',
         todo: '',
-        remedy: { hash: '#/settings/hosted_a', word: 'Raise budget' },
+        remedy: { hash: '#/settings/hosted_a/budgetDay', word: 'Raise budget' },
       },
     ]);
   });
@@ -212,8 +212,8 @@ describe('the verdict', () => {
     for (const { todo, remedy } of problems) expect([todo, remedy]).not.toContain('');
     expect(problems.map(({ remedy }) => remedy)).toEqual([
       { check: 'local', label: 'Local' },
-      { hash: '#/settings/hosted_a', word: 'Change key' },
-      { hash: '#/settings/hosted_b', word: 'Change model' },
+      { hash: '#/settings/hosted_a/apiKey', word: 'Change key' },
+      { hash: '#/settings/hosted_b/model', word: 'Change model' },
       expect.objectContaining({ check: 'hosted_c' }),
     ]);
     expect(problems[0]?.todo).toContain('http://local.test/v1');

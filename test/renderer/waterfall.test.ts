@@ -1,19 +1,16 @@
-import * as fc from 'fast-check';
 import * as rows from './request-builders.ts';
 import { describe, expect, test } from 'vitest';
-import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import type { RequestRow } from '#shared/live.ts';
 import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
-import { labelsOf } from '../../renderer/features/requests/request-text.ts';
 import {
   AXIS_TICKS_MS,
   axisPercent,
   elapsedOf,
   lanesOf,
   marksOf,
-  notesOf,
   segmentsOf,
 } from '../../renderer/features/requests/waterfall.tsx';
-import { attempt, NOW, request, upstream } from './builders.ts';
+import { attempt, NOW, request } from './builders.ts';
 
 const kinds = (...args: Parameters<typeof segmentsOf>) =>
   segmentsOf(...args).map(({ kind }) => kind);
@@ -96,78 +93,7 @@ describe('waterfall', () => {
   });
 });
 
-const LABELS = labelsOf([
-  upstream('local'),
-  upstream('hosted_a'),
-  upstream('hosted_b'),
-  upstream('hosted_c'),
-]);
-const IDS = ['hosted_a', 'hosted_b', 'hosted_c'] as const;
-const ms = (max: number) => fc.integer({ min: 0, max });
-
-/** A call, perhaps one beside it, and how both ended: in failure, or as the one that was outrun. */
-const heat = fc.record({
-  waitMs: ms(400),
-  hedgeMs: ms(3_000),
-  lastMs: ms(9_000),
-  isHedged: fc.boolean(),
-});
-
-/** What a request may look like: heats one after the other, then hand-overs; the last call may still run. */
-const history = fc
-  .record({
-    heats: fc.array(heat, { minLength: 1, maxLength: 5 }),
-    handovers: fc.array(fc.record({ firstMs: ms(900), lastMs: ms(4_000) }), { maxLength: 4 }),
-    isRunning: fc.boolean(),
-  })
-  .map(({ heats, handovers, isRunning }) => {
-    const attempts: AttemptRow[] = [];
-    let atMs = 0;
-    for (const { waitMs, hedgeMs, lastMs, isHedged } of heats) {
-      const startMs = atMs + waitMs;
-      const endMs = startMs + hedgeMs + lastMs;
-      const id = IDS[attempts.length % 3] ?? 'local';
-      attempts.push(attempt({ upstream: id, startMs, endMs, reason: 'timeout' }));
-      if (isHedged) {
-        const hedge = {
-          startMs: startMs + hedgeMs,
-          endMs: endMs + waitMs,
-          reason: 'timeout' as const,
-        };
-        attempts.push(attempt({ upstream: 'ondemand', cause: 'hedge', ...hedge }));
-      }
-      atMs = endMs + waitMs;
-    }
-    for (const [index, { firstMs, lastMs }] of handovers.entries()) {
-      const firstContentMs = atMs + firstMs;
-      const endMs = firstContentMs + lastMs;
-      const cause = index === 0 ? 'turn' : 'resume';
-      const reason = 'bad_response';
-      attempts.push(
-        attempt({
-          upstream: IDS[index % 3] ?? 'local',
-          cause,
-          startMs: atMs,
-          firstContentMs,
-          endMs,
-          reason,
-        }),
-      );
-      atMs = endMs;
-    }
-    const last = attempts.at(-1);
-    if (isRunning && last !== undefined)
-      attempts[attempts.length - 1] = { ...last, endMs: null, reason: null };
-    return request('a', {
-      attempts,
-      state: isRunning ? 'running' : 'failed',
-      endMs: isRunning ? null : atMs,
-    });
-  });
-
 const ELAPSED_MS = 170_000;
-const NOWHERE = { left: 0, width: 0 };
-const endOf = ({ left, width }: { readonly left: number; readonly width: number }) => left + width;
 
 describe('the lines of a waterfall', () => {
   test('calls one after the other are on one line of a waterfall', () => {
@@ -200,30 +126,20 @@ describe('the lines of a waterfall', () => {
 
 const drawn = (row: RequestRow) => segmentsOf(row, row.endMs ?? ELAPSED_MS);
 const marks = (row: RequestRow) => marksOf(row, drawn(row));
-const notes = (row: RequestRow) => notesOf(row, LABELS, drawn(row));
 const startOf = (row: RequestRow, index: number) =>
   drawn(row).find((segment) => segment.attempt === index)?.left;
 
 describe('the marks of a waterfall', () => {
-  test('a hedge is marked and named where it begins, whichever call came first', () => {
+  test('a hedge is marked where it begins, whichever call came first', () => {
     for (const row of [rows.hedgeWon(), rows.hedgeLost()]) {
       expect(marks(row)).toEqual([{ kind: 'hedge', attempt: 1, lane: 1, at: startOf(row, 1) }]);
-      const [note] = notes(row).filter(({ about }) => about === 'next');
-      expect(note).toMatchObject({ text: 'hedge', lane: 1 });
-      expect(note && endOf(note)).toBe(startOf(row, 1));
     }
   });
 
-  test('the call that lost the race is drawn and named so', () => {
+  test('the call that lost the race is drawn so', () => {
     const laned = (row: RequestRow) => drawn(row).map(({ kind, lane }) => `${lane} ${kind}`);
     expect(laned(rows.hedgeWon())).toEqual(['0 outrun', '1 waiting', '1 answering']);
     expect(laned(rows.hedgeLost())).toEqual(['0 waiting', '0 answering', '1 outrun']);
-    expect(notes(rows.hedgeWon())).toContainEqual(
-      expect.objectContaining({ text: 'lost the race', lane: 0 }),
-    );
-    expect(notes(rows.hedgeLost())).toContainEqual(
-      expect.objectContaining({ text: 'lost the race', lane: 1 }),
-    );
   });
 
   test('a call that lost the race with content in the same moment shows no content', () => {
@@ -231,24 +147,9 @@ describe('the marks of a waterfall', () => {
     expect(drawn(request('a', { attempts })).map(({ kind }) => kind)).toEqual(['outrun']);
   });
 
-  test('a continuation is a joint where its call begins, named on the line of what broke off', () => {
+  test('a continuation is a joint where its call begins', () => {
     const row = rows.handedOver();
     expect(marks(row)).toEqual([{ kind: 'handover', attempt: 1, lane: 1, at: startOf(row, 1) }]);
-    expect(notes(row)).toEqual([
-      expect.objectContaining({ text: 'continued by Together', lane: 0, about: 'before' }),
-    ]);
-  });
-
-  test('the words of a continuation begin past its joint, also where its call began after a pause', () => {
-    const [broken, next] = rows.handedOver().attempts;
-    if (!broken || !next) throw new Error('a hand-over has two attempts');
-    const late = { ...next, startMs: 2_900 };
-    const row = rows.handedOver({ attempts: [broken, late] });
-    const [joint] = marks(row);
-    expect(joint?.at).toBeGreaterThan(
-      endOf(drawn(row).findLast(({ lane }) => lane === 0) ?? NOWHERE),
-    );
-    expect(notes(row)[0]?.left).toBe(joint?.at);
   });
 
   test('an upstream that could not continue an answer is not shown as having done so', () => {
@@ -257,24 +158,6 @@ describe('the marks of a waterfall', () => {
     const refused = { ...next, firstContentMs: null, endMs: 3_000, reason: 'http_400' as const };
     const third = { ...next, upstream: 'hosted_c' as const, startMs: 3_000, firstContentMs: 3_500 };
     const row = rows.handedOver({ attempts: [broken, refused, third] });
-    expect(notes(row).map(({ text }) => text)).toEqual(['continued by Hosted C']);
     expect(marks(row).map(({ attempt: index }) => index)).toEqual([1]);
-    const nobody = rows.handedOver({ attempts: [broken, refused], state: 'broken' });
-    expect(notes(nobody)).toEqual([]);
-  });
-
-  test('the notes of a waterfall stand where their line is empty', () => {
-    fc.assert(
-      fc.property(history, (row) => {
-        const segments = drawn(row);
-        for (const note of notes(row)) {
-          for (const segment of segments.filter(({ lane }) => lane === note.lane)) {
-            const isApart =
-              segment.left >= endOf(note) - 1e-9 || endOf(segment) <= note.left + 1e-9;
-            expect(isApart).toBe(true);
-          }
-        }
-      }),
-    );
   });
 });

@@ -127,7 +127,7 @@ function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
     problem(
       'Paid upstreams are switched off.',
       'Switch “Local only” off to let them answer.',
-      settingsAt('routing', 'Open the setting'),
+      settingsAt('routing', 'forceZero', 'Open the setting'),
     ),
   ];
 }
@@ -247,7 +247,6 @@ type Remedy =
   | { readonly check: UpstreamId; readonly label: string };
 
 const w = t.overview.problems;
-const remedyWords = t.overview.remedies;
 
 const problem = (what: string, todo: string, remedy: Remedy): Problem => ({ what, todo, remedy });
 
@@ -256,10 +255,13 @@ const MACHINES: Remedy = {
   word: 'Show machines',
 };
 
-const settingsAt = (section: string, word: string): Remedy => ({
-  hash: hashOf({ page: 'settings', section }),
+const settingsAt = (section: string, field: string, word: string): Remedy => ({
+  hash: hashOf({ page: 'settings', section, field }),
   word,
 });
+
+const raiseBudget = (id: UpstreamId, period: 'day' | 'month'): Remedy =>
+  settingsAt(id, period === 'day' ? 'budgetDay' : 'budgetMonth', 'Raise budget');
 
 const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ check: id, label });
 
@@ -311,7 +313,7 @@ function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
   return problem(
     `${label} has spent over 80% of its budget for the ${budget.period}.`,
     '',
-    settingsAt(id, remedyWords.raiseBudget),
+    raiseBudget(id, budget.period),
   );
 }
 
@@ -359,14 +361,14 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
       return problem(
         `${label} has spent its budget for the ${period}.`,
         '',
-        settingsAt(id, remedyWords.raiseBudget),
+        raiseBudget(id, period),
       );
     }
     case 'credentials':
       return problem(
         `${label} rejected the API key.`,
         'Set a new one.',
-        settingsAt(id, 'Change key'),
+        settingsAt(id, 'apiKey', 'Change key'),
       );
     case 'quota':
       return problem(`${label} is out of quota.`, 'Top up the account.', checkOf(report));
@@ -374,7 +376,7 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
       return problem(
         `${label} does not have the model ${model || 'that was requested'}.`,
         'Choose another.',
-        settingsAt(id, 'Change model'),
+        settingsAt(id, 'model', 'Change model'),
       );
     default:
       return problem(

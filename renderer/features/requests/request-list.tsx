@@ -152,7 +152,7 @@ const RequestLine = memo(function RequestLine(props: RequestLineProps) {
           </span>
           {app !== null && <span className="request-app quiet one-line">{app}</span>}
         </span>
-        <Waterfall row={row} labels={labels} elapsedMs={elapsedMs} />
+        <Waterfall row={row} elapsedMs={elapsedMs} />
         <span className="request-result">
           <span className="request-word">{word}</span>
           <span className="request-took">{formatDuration(elapsedMs)}</span>

@@ -163,16 +163,6 @@ export function storyOf(row: RequestRow, labels: Labels): string {
   return sentenceOf([...clauses, ...endOf(row, labels, clauses.length > 0)]);
 }
 
-/** The story in a short form, with the upstreams that did not answer at its end. */
-export function briefStoryOf(row: RequestRow, labels: Labels): string {
-  const clauses = storyClauses(row, labels);
-  const textsOf = (isFallback: boolean) =>
-    clauses.filter((clause) => clause.isFallback === isFallback).map(({ text }) => text);
-  const left = sentenceOf(textsOf(true));
-  const rest = sentenceOf([...textsOf(false), ...endOf(row, labels, clauses.length > 0)]);
-  return left === '' ? rest : `${rest} (${left})`;
-}
-
 const sentenceOf = (clauses: readonly string[]): string => [...new Set(clauses)].join('; ');
 
 /** The outcome, if the attempts do not show it. */
@@ -200,8 +190,6 @@ function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly stri
 interface Clause {
   readonly atMs: number;
   readonly isAnswer: boolean;
-  /** True if an upstream did not answer and the next one was called. */
-  readonly isFallback: boolean;
   readonly text: string;
 }
 
@@ -213,10 +201,9 @@ function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
 }
 
 function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
-  return skippedUpstreams(row).map(({ upstream, reason }) => ({
-    ...aside(0, words.clause(labels.get(upstream) ?? upstream, predicateText(reason))),
-    isFallback: true,
-  }));
+  return skippedUpstreams(row).map(({ upstream, reason }) =>
+    aside(0, words.clause(labels.get(upstream) ?? upstream, predicateText(reason))),
+  );
 }
 
 function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readonly Clause[] {
@@ -230,9 +217,8 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   }
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
-    const isFallback = cause === 'turn' && !isBroken && reason !== OUTRUN;
     const text = words.clause(name, isBroken ? words.dropped : predicateText(reason));
-    return [...led, { ...aside(atMs, text), isFallback }];
+    return [...led, aside(atMs, text)];
   }
   if (firstContentMs === null) {
     const isSaid = endMs !== null || row.attempts.some((other) => isBeside(other, attempt, row));
@@ -256,7 +242,6 @@ function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
 const aside = (atMs: number, text: string): Clause => ({
   atMs,
   isAnswer: false,
-  isFallback: false,
   text,
 });
 
@@ -329,25 +314,13 @@ export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string 
  * the first one answered.
  */
 export function whyOf(row: RequestRow, labels: Labels): string | null {
-  if (row.attempts.some(({ cause }) => cause !== 'turn')) return briefStoryOf(row, labels);
-  const left: { readonly names: string[]; readonly why: string }[] = [];
-  for (const { upstream, provider, reason } of parseFallbackReason(row.fallbackReason)) {
-    if (reason === 'not_configured') continue;
-    const name = placeName(upstream, provider, labels);
-    const why = predicateText(reason);
-    const last = left.at(-1);
-    if (last?.why === why && /^(?!.* it\b)(was|timed out|answered)/.test(why))
-      last.names.push(name);
-    else left.push({ names: [name], why });
-  }
-  return left.length === 0
-    ? null
-    : left
-        .map(
-          ({ names, why }) =>
-            `${formatList(names)} ${names.length > 1 ? why.replace(/^was /, 'were ') : why}`,
-        )
-        .join('; ');
+  if (row.attempts.some(({ cause }) => cause !== 'turn')) return storyOf(row, labels);
+  const passed = parseFallbackReason(row.fallbackReason)
+    .filter(({ reason }) => reason !== 'not_configured')
+    .map(({ upstream, provider, reason }) =>
+      words.clause(placeName(upstream, provider, labels), predicateText(reason)),
+    );
+  return passed.length === 0 ? null : passed.join('; ');
 }
 
 /** Tokens of the answer and their rate; estimated as one per event until they are counted. */

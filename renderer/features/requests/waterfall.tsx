@@ -1,8 +1,7 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
-import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
-import { brokenBefore, type Labels, nameOf, silentMsOf } from './request-text.ts';
+import { brokenBefore, silentMsOf } from './request-text.ts';
 
 export type SegmentKind =
   'waiting' | 'starting' | 'failed' | 'outrun' | 'answering' | 'silent' | 'stalled' | 'broken';
@@ -131,11 +130,10 @@ export const axisPercent = (ms: number): number =>
 
 interface WaterfallProps {
   readonly row: RequestRow;
-  readonly labels: Labels;
   readonly elapsedMs: number;
 }
 
-export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
+export function Waterfall({ row, elapsedMs }: WaterfallProps) {
   const segments = segmentsOf(row, elapsedMs);
   const isDouble = segments.some(({ lane }) => lane === 1);
   const running = row.state === 'running';
@@ -165,17 +163,6 @@ export function Waterfall({ row, labels, elapsedMs }: WaterfallProps) {
           style={{ left: `${at}%` }}
         />
       ))}
-      {notesOf(row, labels, segments).map(({ text, lane, left, width, about }) => (
-        <span
-          key={`${lane}-${about}-${text}`}
-          className="note one-line"
-          data-about={about}
-          data-lane={lane}
-          style={{ left: `${left}%`, width: `${width}%` }}
-        >
-          {text}
-        </span>
-      ))}
     </span>
   );
 }
@@ -186,19 +173,6 @@ interface Mark {
   readonly lane: Lane;
   readonly at: number;
 }
-
-/** A few words in an empty part of a lane, in percent of the axis. */
-interface Note {
-  readonly text: string;
-  readonly lane: Lane;
-  readonly left: number;
-  readonly width: number;
-  /** Whether they describe the segment after or before them. */
-  readonly about: 'next' | 'before';
-}
-
-/** The least room for one word, and for a few words between two calls. */
-const MIN_NOTE_PERCENT = { word: 9, words: 30 } as const;
 
 export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly Mark[] {
   const attempts = drawnOf(row);
@@ -211,52 +185,6 @@ export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly
     const isHandover = attempt.cause === 'resume' && brokenBefore(attempts, index) === index - 1;
     return isHandover ? [{ kind: 'handover', ...mark }] : [];
   });
-}
-
-/** The notes of a waterfall, at most one per gap and none without room; the row says the same in words. */
-export function notesOf(
-  row: RequestRow,
-  labels: Labels,
-  segments: readonly Segment[],
-): readonly Note[] {
-  const attempts = drawnOf(row);
-  const spans = spansOf(segments);
-  return ([0, 1] as const).flatMap((lane) => {
-    const onLane = spans.filter((span) => span.lane === lane);
-    return [undefined, ...onLane].flatMap((before, index): readonly Note[] => {
-      const next = onLane[index];
-      const from = before === undefined ? 0 : before.left + before.width;
-      const to = next?.left ?? 100;
-      const after = before && wordsAfter(before.attempt, attempts);
-      if (after) {
-        // Past the mark of a handover, which stands across both lanes.
-        const carrier = spans.find(({ attempt }) => attempt === after.carrier);
-        const left = Math.max(from, carrier?.left ?? 0);
-        const least = next === undefined ? MIN_NOTE_PERCENT.word : MIN_NOTE_PERCENT.words;
-        const text =
-          after.by === null ? reasonText(OUTRUN) : `continued by ${nameOf(after.by, row, labels)}`;
-        return to - left < least ? [] : [{ text, lane, left, width: to - left, about: 'before' }];
-      }
-      const isHedge = next !== undefined && attempts[next.attempt]?.cause === 'hedge';
-      if (!isHedge || to - from < MIN_NOTE_PERCENT.word) return [];
-      return [{ text: 'hedge', lane, left: from, width: to - from, about: 'next' }];
-    });
-  });
-}
-
-/** What became of an attempt, if its end does not show it: it lost the race, or another continued its answer. */
-function wordsAfter(index: number, attempts: readonly AttemptRow[]) {
-  const attempt = attempts[index];
-  if (attempt?.reason === OUTRUN) return { by: null, carrier: null };
-  if (attempt?.firstContentMs === null) return null;
-  const carrier = attempts.findIndex(
-    ({ cause, reason, firstContentMs }, at) =>
-      cause === 'resume' &&
-      brokenBefore(attempts, at) === index &&
-      (reason === null || firstContentMs !== null),
-  );
-  const by = attempts[carrier];
-  return by === undefined ? null : { by, carrier };
 }
 
 type Span = Pick<Segment, 'attempt' | 'lane' | 'left' | 'width'>;

@@ -19,6 +19,12 @@ interface TestButtonProps {
 export function TestButton({ id, ...button }: TestButtonProps) {
   const { state, run } = useTest(id);
   const isRunning = state?.kind === 'running';
+  const { upstreams } = useWindow().data.status;
+  // A test that passed says nothing any more once the upstream is in trouble.
+  const isOutdated =
+    state?.kind === 'ended' &&
+    state.result.ok &&
+    upstreams.some((each) => each.id === id && !each.healthy);
   return (
     <>
       <ControlButton
@@ -27,7 +33,7 @@ export function TestButton({ id, ...button }: TestButtonProps) {
         aria-disabled={isRunning || undefined}
         onClick={() => void (!isRunning && run())}
       />{' '}
-      <TestResult state={state} isBrief />
+      <TestResult state={isOutdated ? null : state} isBrief />
     </>
   );
 }

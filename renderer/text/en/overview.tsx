@@ -87,9 +87,6 @@ export const overview = {
       );
     },
   },
-  remedies: {
-    raiseBudget: 'Raise budget',
-  },
   problems: {
     noProvider: {
       silent: {
