@@ -327,9 +327,9 @@ function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway
     async setMachine(choice: OwnerChoice) {
       await machine.agent?.setMode(choice);
     },
-    /** Unloads its models for so many minutes; null: until it is resumed. */
-    async freeMachine(forMin: number | null) {
-      await machine.agent?.free(forMin);
+    /** Unloads its models until it is resumed. */
+    async freeMachine() {
+      await machine.agent?.free(null);
     },
     resetCircuit: gateway.resetCircuit,
   };

@@ -55,7 +55,7 @@ export function createActions(deps: ActionDeps) {
     openLogs: () => act('The logs could not be opened', openLogs),
     setMachine: (choice: OwnerChoice) =>
       act("The machine's mode was not changed", () => host.setMachine(choice)),
-    freeMachine: () => act("The machine's memory was not freed", () => host.freeMachine(null)),
+    freeMachine: () => act("The machine's memory was not freed", () => host.freeMachine()),
     toggleZeroSpend: () =>
       act('Local only was not changed', () => host.setForceZero(!facts().status.forceZero)),
     toggleLoginItem: () =>

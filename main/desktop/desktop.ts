@@ -1,7 +1,7 @@
 import { messageOf } from '../platform/errors.ts';
 import { HIDDEN_SWITCH, relaunchArgs, startAction } from './command-line.ts';
 import { crashLoop, createCrashHandler, startOrAsk } from './failures.ts';
-import { type AppExit, handleExit, watchSession } from './power.ts';
+import { type AppExit, handleExit } from './power.ts';
 import { openShell, type OwnHost, type Shell } from './shell.ts';
 import type { ShellDeps } from './system.ts';
 import type { WindowView } from './window.ts';
@@ -61,7 +61,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   deps.onUncaught(createCrashHandler(deps, isWindowOpen));
 
   await app.whenReady();
-  watchSession(deps, deps.onTerminated, end.endSession);
+  end.watchSession(deps.onTerminated);
   if (isStartedHidden(deps)) app.dock?.hide();
   else open(action);
   let crashed = crashLoop(deps.crashFile, deps.clock.now());

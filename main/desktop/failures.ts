@@ -6,14 +6,12 @@ import { crashed, type Notice } from './owner-notices.ts';
 import type { JsonFile } from './preferences.ts';
 import type { ShellDeps } from './system.ts';
 
-type StartDeps = Pick<ShellDeps, 'electron' | 'clock'> & { readonly dataDirectory: string };
-
 /** A start that failed is tried again, because nobody may be there to answer. */
 const RETRY_MS = 60_000;
 
 /** Calls `start` until it succeeds or the owner quits. Nothing runs yet that a modal box could block. */
 export async function startOrAsk(
-  { electron, clock, dataDirectory }: StartDeps,
+  { electron, clock, dataDirectory }: ShellDeps & { readonly dataDirectory: string },
   start: () => Promise<void>,
 ): Promise<'started' | 'quit'> {
   for (;;) {

@@ -38,7 +38,13 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
   const configHome = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homeDirectory(), '.config');
   const path = join(configHome, 'autostart', 'io.github.inglenook.desktop');
   return {
-    isOn: () => isAutostart(path),
+    isOn() {
+      try {
+        return !SWITCHED_OFF.test(readTextFile(path) ?? 'Hidden=true');
+      } catch {
+        return false;
+      }
+    },
     set(isOn) {
       if (!isOn) return rmSync(path, { force: true });
       mkdirSync(dirname(path), { recursive: true });
@@ -49,15 +55,6 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
 
 /** As the desktop's own settings write it. */
 const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
-
-function isAutostart(path: string): boolean {
-  try {
-    const text = readTextFile(path);
-    return text !== null && !SWITCHED_OFF.test(text);
-  } catch {
-    return false;
-  }
-}
 
 const desktopEntry = (program: string): string =>
   [

@@ -132,10 +132,4 @@ export function appMenu(platform: NodeJS.Platform, act: Actions): Item[] {
 
 const MAC_MENUS: readonly Item[] = [{ role: 'appMenu' }, { role: 'fileMenu' }];
 
-const VIEW: Item[] = [
-  { role: 'reload' },
-  LINE,
-  { role: 'resetZoom' },
-  { role: 'zoomIn' },
-  { role: 'zoomOut' },
-];
+const VIEW = (['reload', 'resetZoom', 'zoomIn', 'zoomOut'] as const).map((role) => ({ role }));

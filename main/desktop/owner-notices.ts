@@ -97,8 +97,8 @@ function unverified({ providers: { failed } }: TrayFacts): readonly Notice[] {
 
 export const PAGE_GONE: Notice = {
   cause: 'page gone',
-  title: 'The app window crashed',
-  body: 'The gateway keeps running.',
+  title: 'The app window stopped',
+  body: 'The gateway keeps running. The log says why.',
   button: opens('Open it again'),
 };
 

@@ -2,14 +2,11 @@ import type * as Electron from 'electron';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { Host } from '../app/app.ts';
-import type { Preferences } from './preferences.ts';
 import { withTimeout } from '../platform/async.ts';
 import type { ShellDeps } from './system.ts';
 
-interface SleepDeps {
-  readonly electron: Pick<typeof Electron, 'powerMonitor'>;
+interface SleepDeps extends Pick<ShellDeps, 'electron' | 'preferences'> {
   readonly host: Pick<Host, 'machine' | 'setMachine' | 'resumed'>;
-  readonly preferences: Preferences;
   readonly log: Log;
 }
 
@@ -64,7 +61,7 @@ const SESSION_END_GRACE_MS = 1500;
  * and never prevents a quit: macOS would report that the app interrupted the shutdown.
  */
 export function handleExit(
-  { electron: { app, powerMonitor }, clock }: Pick<ShellDeps, 'electron' | 'clock'>,
+  { electron: { app, BaseWindow, powerMonitor }, platform, clock }: ShellDeps,
   running: () => Stoppable | null,
 ) {
   let phase: 'running' | 'quitting' | 'ending' = 'running';
@@ -100,7 +97,14 @@ export function handleExit(
     endSession();
   });
   return {
-    endSession,
+    /** To be called once Electron is ready, with what asks this process to exit. */
+    watchSession(onTerminated: (listener: () => void) => void): void {
+      // A logout on Linux. Electron's own listener, registered by now, would quit, and a quit waits for requests.
+      onTerminated(endSession);
+      // The app may have no other window: it was started hidden, or its page has crashed.
+      if (platform === 'win32')
+        new BaseWindow({ show: false, skipTaskbar: true }).on('session-end', endSession);
+    },
     /** Stops as a quit does; from then on nothing keeps an installer from quitting the app. */
     async forInstaller() {
       phase = 'quitting';
@@ -112,17 +116,4 @@ export function handleExit(
     },
     isQuitting: () => phase === 'quitting',
   };
-}
-
-/** Watches what announces the end of the session besides `powerMonitor`; call it when Electron is ready. */
-export function watchSession(
-  { electron, platform }: Pick<ShellDeps, 'electron' | 'platform'>,
-  onTerminated: (listener: () => void) => void,
-  endSession: () => void,
-): void {
-  // A logout on Linux. Electron's own listener, which is registered by now, would quit, and a quit waits for requests.
-  onTerminated(endSession);
-  // The app may have no other window: it was started hidden, or its page has crashed.
-  if (platform === 'win32')
-    new electron.BaseWindow({ show: false, skipTaskbar: true }).on('session-end', endSession);
 }

@@ -12,7 +12,7 @@ interface WindowDeps extends ShellDeps {
   /** Whether a hidden window could be opened again. */
   readonly canHide: () => Promise<boolean>;
   readonly log: Log;
-  /** The page has crashed, and its window is closed. */
+  /** The page has crashed or was not loaded, and its window is closed. */
   readonly onCrash: () => void;
 }
 
@@ -52,16 +52,21 @@ export function createMainWindow(deps: WindowDeps) {
       event.preventDefault();
       void canHide().then((can) => hideOrMinimize(window, can));
     });
-    // A crashed page stays blank.
-    window.webContents.on('render-process-gone', (_event, { reason, exitCode }) => {
-      if (reason === 'clean-exit') return;
-      log('error', 'page_gone', { reason, exitCode });
+    // Such a page stays blank.
+    function giveUp(details: object): void {
+      log('error', 'page_gone', { ...details });
       window.destroy();
       deps.onCrash();
+    }
+    window.webContents.on('render-process-gone', (_event, details) => {
+      if (details.reason !== 'clean-exit') giveUp(details);
     });
     window.loadURL(deps.controlLink()).then(
       () => goTo(window, ownOrigin, view),
-      (error: unknown) => reportFailedLoad(dialog, window, error),
+      (error: unknown) => {
+        // A reload while the page loads aborts the first load, which is not a failure.
+        if (codeOf(error) !== 'ERR_ABORTED') giveUp({ error: messageOf(error) });
+      },
     );
     return window;
   }
@@ -120,22 +125,6 @@ export interface Box {
 
 const showBox = (dialog: Electron.Dialog, window: Electron.BrowserWindow, box: Box) =>
   dialog.showMessageBox(window, { ...box, buttons: ['OK'] });
-
-async function reportFailedLoad(
-  dialog: Electron.Dialog,
-  window: Electron.BrowserWindow,
-  error: unknown,
-): Promise<void> {
-  // A reload while the page loads aborts the first load, which is not a failure.
-  if (window.isDestroyed() || codeOf(error) === 'ERR_ABORTED') return;
-  window.show();
-  await showBox(dialog, window, {
-    type: 'error',
-    message: 'The dashboard could not be loaded',
-    detail: `${messageOf(error)}\n\nThe gateway keeps running. Try "Open dashboard" again, or "Open in browser".`,
-  });
-  window.destroy();
-}
 
 /** Changes only the fragment of the current page, so the session stays. */
 function goTo(window: Electron.BrowserWindow, ownOrigin: string, view: WindowView | null): void {

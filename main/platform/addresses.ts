@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { LOCAL_NETWORK_HINT } from './errors.ts';
+import { localNetworkHint } from './errors.ts';
 import { bareHost, canonicalIp, portOf } from './network-guard.ts';
 
 export interface Reached {
@@ -44,7 +44,7 @@ export function reach(origin: string): Promise<ReachResult> {
 const ERROR_TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens on that port',
   ENOTFOUND: 'its name is not known here',
-  EHOSTUNREACH: `that machine cannot be reached${LOCAL_NETWORK_HINT}`,
+  EHOSTUNREACH: `that machine cannot be reached${localNetworkHint()}`,
   ENETUNREACH: 'that network cannot be reached',
 };
 

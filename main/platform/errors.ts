@@ -27,7 +27,7 @@ export function isExhausted(error: unknown): boolean {
 }
 
 /** For EHOSTUNREACH, which is also what macOS answers an app that it lets nowhere in the local network. */
-export const LOCAL_NETWORK_HINT =
-  process.platform === 'darwin'
+export const localNetworkHint = (platform: NodeJS.Platform = process.platform): string =>
+  platform === 'darwin'
     ? '; if others reach it, allow Inglenook in System Settings > Privacy & Security > Local Network'
     : '';

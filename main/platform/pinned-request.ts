@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { withTimeout } from './async.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 import type { Clock } from './clock.ts';
-import { codeOf, isExhausted, LOCAL_NETWORK_HINT } from './errors.ts';
+import { codeOf, isExhausted, localNetworkHint } from './errors.ts';
 import { bareHost, type CheckedUrl, portOf, serverNameOf } from './network-guard.ts';
 
 interface PinnedRequest {
@@ -138,7 +138,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was closed',
   EPIPE: 'the connection was closed',
-  EHOSTUNREACH: `no route to the machine${LOCAL_NETWORK_HINT}`,
+  EHOSTUNREACH: `no route to the machine${localNetworkHint()}`,
   EHOSTDOWN: 'the machine is down',
   ENETUNREACH: 'no route to the network',
   EADDRNOTAVAIL: 'no route to the network',

@@ -80,3 +80,18 @@ test('a server writes a key over one that it cannot open', () => {
   expect(after.fact()).toMatchObject({ source: 'file', inForce: 'sk-new-0123456789-0123456' });
   expect(after.read.lost).toEqual([]);
 });
+
+test('keys that a keychain opens later are put in force, except those that were entered since', () => {
+  const directory = temporaryDirectory();
+  const box = createSecretBox(newBoxKey());
+  const earlier = start(directory, box).config;
+  earlier.patch({ hosted_a: { apiKey: KEY }, hosted_b: { apiKey: KEY } });
+  const { config, fact } = start(directory, null);
+  let saved = 0;
+  config.onSecretSaved(() => void saved++);
+  config.patch({ hosted_b: { apiKey: 'sk-entered-0123456789-01', model: 'm' } });
+  expect([fact().inForce, saved]).toEqual([null, 1]);
+  config.openSecrets(box);
+  expect(fact()).toMatchObject({ source: 'keychain', inForce: KEY });
+  expect(config.current().hosted_b.apiKey).toBe('sk-entered-0123456789-01');
+});

@@ -47,3 +47,14 @@ test('a job may write only where it says so, and leaves no credentials to what i
     expect(read(path).match(/persist-credentials: false/g) ?? []).toHaveLength(checkouts.length);
   }
 });
+
+test('the jobs give Electron its sandbox on Ubuntu, and the notarisation its key as a file', () => {
+  const [check = '', release = ''] = ['check.yml', 'release.yml'].map((name) =>
+    read(FILES.find((path) => basename(path) === name) ?? ''),
+  );
+  const leave = check.indexOf('kernel.apparmor_restrict_unprivileged_userns=0');
+  expect(leave).toBeGreaterThan(-1);
+  expect(leave).toBeLessThan(check.indexOf('npm test'));
+  expect(release).toContain('APPLE_API_KEY=$RUNNER_TEMP/AuthKey.p8');
+  expect(release).not.toContain('APPLE_API_KEY: ${{');
+});

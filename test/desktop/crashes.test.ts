@@ -42,13 +42,6 @@ describe('uncaught errors', () => {
     expect(app.calls.at(-2)).toBe('relaunch /src/dist/desktop');
   });
 
-  test('an uncaught error counts once, however many follow', async () => {
-    const { app, crash } = await startDesktop();
-    crash(new Error('first'));
-    crash(new Error('second'));
-    expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
-  });
-
   test('an uncaught error is reported once, with its message, and is in the log', async () => {
     const crashes = crashesOf(1);
     const first = await startDesktop({ crashes });

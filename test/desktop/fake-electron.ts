@@ -19,9 +19,7 @@ export class FakeEvent {
   constructor(url = '') {
     this.url = url;
   }
-  preventDefault(): void {
-    this.prevented = true;
-  }
+  readonly preventDefault = (): void => void (this.prevented = true);
 }
 
 export class FakeNotification extends EventEmitter {
@@ -31,9 +29,7 @@ export class FakeNotification extends EventEmitter {
     super();
     this.options = options;
   }
-  show(): void {
-    this.isShown = true;
-  }
+  readonly show = (): void => void (this.isShown = true);
 }
 
 class FakePower extends EventEmitter {
@@ -79,13 +75,9 @@ class FakeApp extends EventEmitter {
     hide: () => void (this.dockShown = false),
   };
   userModelId = '';
-  setAppUserModelId(id: string): void {
-    this.userModelId = id;
-  }
+  readonly setAppUserModelId = (id: string): void => void (this.userModelId = id);
   readonly paths: Record<string, string> = {};
-  setPath(name: string, path: string): void {
-    this.paths[name] = path;
-  }
+  readonly setPath = (name: string, path: string): void => void (this.paths[name] = path);
   readonly switches = new Set<string>();
   readonly commandLine = { hasSwitch: (name: string): boolean => this.switches.has(name) };
   /** What was asked of the app, in order. */
@@ -94,12 +86,8 @@ class FakeApp extends EventEmitter {
     this.calls.push('lock');
     return this.isFirst;
   }
-  enableSandbox(): void {
-    this.beforeReady('sandbox');
-  }
-  disableHardwareAcceleration(): void {
-    this.beforeReady('no GPU');
-  }
+  readonly enableSandbox = (): void => this.beforeReady('sandbox');
+  readonly disableHardwareAcceleration = (): void => this.beforeReady('no GPU');
   /** Both throw once the app is ready. */
   beforeReady(call: string): void {
     if (this.isReady) throw new Error(`${call}: the app is ready`);
@@ -116,17 +104,12 @@ class FakeApp extends EventEmitter {
     this.emit('before-quit', event);
     if (!event.prevented) this.calls.push('quit');
   }
-  exit(code = 0): void {
-    this.calls.push(`exit ${code}`);
-  }
+  readonly exit = (code = 0): void => void this.calls.push(`exit ${code}`);
   /** How often it was made the active app. */
   focused = 0;
-  focus(): void {
-    this.focused++;
-  }
-  relaunch({ args = [] }: { args?: string[] } = {}): void {
-    this.calls.push(['relaunch', ...args].join(' '));
-  }
+  readonly focus = (): void => void this.focused++;
+  readonly relaunch = ({ args = [] }: { args?: string[] } = {}): void =>
+    void this.calls.push(['relaunch', ...args].join(' '));
 }
 
 class FakeContents extends EventEmitter {
@@ -166,27 +149,13 @@ export class FakeWindow extends EventEmitter {
     this.state = 'hidden';
     this.emit('hide');
   }
-  focus(): void {
-    this.focused++;
-  }
-  center(): void {
-    this.centered++;
-  }
-  minimize(): void {
-    this.state = 'minimized';
-  }
-  restore(): void {
-    this.state = 'shown';
-  }
-  isVisible(): boolean {
-    return this.state === 'shown';
-  }
-  isMinimized(): boolean {
-    return this.state === 'minimized';
-  }
-  isDestroyed(): boolean {
-    return this.state === 'destroyed';
-  }
+  readonly focus = (): void => void this.focused++;
+  readonly center = (): void => void this.centered++;
+  readonly minimize = (): void => void (this.state = 'minimized');
+  readonly restore = (): void => void (this.state = 'shown');
+  readonly isVisible = (): boolean => this.state === 'shown';
+  readonly isMinimized = (): boolean => this.state === 'minimized';
+  readonly isDestroyed = (): boolean => this.state === 'destroyed';
   destroy(): void {
     if (this.state === 'destroyed') return;
     this.state = 'destroyed';
@@ -208,9 +177,7 @@ class FakeMenu extends EventEmitter {
   }
   /** Opened under the pointer, as a menu of its own. */
   isOpened = false;
-  popup(): void {
-    this.isOpened = true;
-  }
+  readonly popup = (): void => void (this.isOpened = true);
   get labels(): readonly string[] {
     return this.items.map(({ label, role, type }) => label ?? role ?? type ?? '');
   }
@@ -239,18 +206,10 @@ class FakeTray extends EventEmitter {
     if (last === undefined) throw new Error('the tray has no menu');
     return last;
   }
-  setImage(image: string): void {
-    this.images.push(image);
-  }
-  setToolTip(text: string): void {
-    this.tooltips.push(text);
-  }
-  setContextMenu(menu: FakeMenu): void {
-    this.menus.push(menu);
-  }
-  destroy(): void {
-    this.removed = true;
-  }
+  readonly setImage = (image: string): void => void this.images.push(image);
+  readonly setToolTip = (text: string): void => void this.tooltips.push(text);
+  readonly setContextMenu = (menu: FakeMenu): void => void this.menus.push(menu);
+  readonly destroy = (): void => void (this.removed = true);
 }
 
 /**
@@ -290,9 +249,7 @@ export class FakeSafeStorage {
     return { result, shouldReEncrypt: this.shouldReEncrypt };
   }
   /** Answers what waits for an answer. */
-  answer(): void {
-    this.#silence.resolve();
-  }
+  readonly answer = (): void => this.#silence.resolve();
   #ask(question: string): Promise<void> {
     this.questions.push(question);
     return this.mode === 'silent' ? this.#silence.promise : Promise.resolve();

@@ -4,7 +4,6 @@ import type { Sighting } from '#shared/condition.ts';
 import type { LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from '#shared/status.ts';
 import type { Host } from '../../main/app/app.ts';
-import type { ChangeResult } from '#shared/settings.ts';
 import { APP, circuit, perUpstream, snapshot, status, upstream } from '../renderer/builders.ts';
 
 export interface Scene {
@@ -21,14 +20,11 @@ export interface Scene {
   readonly forceZero?: boolean;
   readonly inFlight?: Readonly<Partial<Record<UpstreamId, number>>>;
   readonly labels?: Readonly<Partial<Record<UpstreamId, string>>>;
-  readonly warmupEnabled?: boolean;
   readonly machine?: MachineMode;
   /** What was seen of upstreams; they have answered, if it is left out. */
   readonly sightings?: Partial<Record<UpstreamId, Sighting>>;
   readonly warmup?: WarmupState;
   readonly failedMachines?: number;
-  /** Of upstreams whose circuit is not closed, the words of the last failure. */
-  readonly lastErrors?: Readonly<Partial<Record<UpstreamId, string>>>;
 }
 
 function budgetOf(id: UpstreamId, { budgets }: Scene): Pick<UpstreamReport, 'budget'> {
@@ -59,7 +55,6 @@ function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
     circuit: circuit({
       open,
       cooldownRemainingMs: open ? 60_000 : 0,
-      lastError: scene.lastErrors?.[id] ?? null,
     }),
     healthy: configured && !open && skip === undefined && !isPoolOut(id, scene),
     ...budgetOf(id, scene),
@@ -109,7 +104,7 @@ export function snapshotOf(scene: Scene): LiveSnapshot {
       load: null,
     },
     inFlight: { ...perUpstream(0), ...scene.inFlight },
-    app: { ...APP, warmupEnabled: scene.warmupEnabled ?? true },
+    app: APP,
   });
 }
 
@@ -130,11 +125,7 @@ export interface FakeHost extends Host {
 }
 
 /** A host without a gateway: live data to show, and promises that the test settles. */
-export function createFakeHost(
-  first: Scene = {},
-  startError: Error | null = null,
-  onWarmup: (enabled: boolean) => Promise<ChangeResult> = () => Promise.resolve({ ok: true }),
-): FakeHost {
+export function createFakeHost(first: Scene = {}, startError: Error | null = null): FakeHost {
   const calls: string[] = [];
   const listeners = new Set<(event: LiveEvent) => void>();
   const stopped = Promise.withResolvers<void>();
@@ -168,12 +159,7 @@ export function createFakeHost(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async setWarmup(enabled) {
-      calls.push(`warmup ${enabled}`);
-      const change = await onWarmup(enabled);
-      if (change.ok) scene = { ...scene, warmupEnabled: enabled };
-      return change;
-    },
+    setWarmup: () => Promise.resolve({ ok: true }),
     setForceZero(enabled) {
       calls.push(`zero-spend ${enabled}`);
       scene = { ...scene, forceZero: enabled };
@@ -185,8 +171,8 @@ export function createFakeHost(
       scene = { ...scene, machine: choice === 'drained' ? 'draining' : choice };
       return Promise.resolve();
     },
-    freeMachine(forMin) {
-      calls.push(`free ${forMin ?? 'until told'}`);
+    freeMachine() {
+      calls.push('free');
       scene = { ...scene, machine: 'paused' };
       return Promise.resolve();
     },
@@ -198,7 +184,7 @@ export function createFakeHost(
     onSecretSaved: (listener) => void (secretSaved = listener),
     saveSecret: () => secretSaved(),
     resumed: () => void calls.push('resumed'),
-    resetCircuit: (id) => void calls.push(`reset ${id}`),
+    resetCircuit: () => undefined,
     controlLink: () => `http://127.0.0.1:47900/#code=${++codes}`,
     change(next) {
       scene = next;

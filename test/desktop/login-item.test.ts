@@ -45,11 +45,6 @@ describe('start at login on Linux', () => {
     expect(readFileSync(file(), 'utf8')).toContain('[Desktop Entry]');
   });
 
-  test('the Linux login item counts as none once its program is gone', () => {
-    onLinux('/opt/Inglenook/inglenook').set(true);
-    expect(readFileSync(file(), 'utf8')).toContain('\nTryExec=/opt/Inglenook/inglenook\n');
-  });
-
   test('the Linux login item follows XDG_CONFIG_HOME', () => {
     onLinux('/opt/inglenook', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
     expect(

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Actions } from '../../main/desktop/actions.ts';
 import { noticesOf } from '../../main/desktop/owner-notices.ts';
 import { createManualClock } from '../support/clock.ts';
 import { createFakeHost, factsOf, type Scene } from './fixtures.ts';
@@ -63,30 +62,6 @@ describe('what the owner is notified of', () => {
   });
 });
 
-test('each notice comes with the button that helps', () => {
-  const down: Scene = { ok: false, configured: ['local'], localHealth: 'unavailable' };
-  const spent = { period: 'day', limit: 5, spent: 5 } as const;
-  const scenes: readonly Scene[] = [
-    { skipped: { hosted_a: 'credentials' } },
-    { skipped: { hosted_b: 'quota' } },
-    { budgets: { hosted_c: spent } },
-    { failedMachines: 1 },
-    down,
-  ];
-  const opened: (string | undefined)[] = [];
-  const act = { openWindow: (view?: string) => void opened.push(view) } as Actions;
-  for (const scene of scenes) {
-    for (const { button } of noticesOf(factsOf(scene))) button.does(act);
-  }
-  expect(opened).toEqual([
-    'settings/hosted_a',
-    'settings/hosted_b',
-    'settings/hosted_c',
-    'providers/failed',
-    undefined,
-  ]);
-});
-
 describe('notifications', () => {
   const REFUSED: Scene = { skipped: { hosted_a: 'credentials' } };
 
@@ -96,13 +71,6 @@ describe('notifications', () => {
     const desktop = await startDesktop({ clock, host });
     return { clock, host, desktop };
   }
-
-  test('a notification shows the codes of hidden characters in a name', async () => {
-    const { clock, host, desktop } = await started();
-    host.change({ ...REFUSED, labels: { hosted_a: 'Groq\u202E\n' } });
-    clock.advance(30_000);
-    expect(desktop.notifications[0]?.options.title).toBe('Groq⟨U+202E⟩ rejects your key');
-  });
 
   test('a notification comes when its cause has lasted, and its button helps', async () => {
     const { clock, host, desktop } = await started();
@@ -148,26 +116,6 @@ describe('notifications', () => {
       clock.advance(60_000);
     }
     expect(desktop.notifications).toHaveLength(1);
-  });
-
-  test('a notification comes again when its cause was gone for long', async () => {
-    const { clock, host, desktop } = await started();
-    for (let round = 0; round < 2; round++) {
-      host.change(REFUSED);
-      clock.advance(60_000);
-      host.change({});
-      clock.advance(700_000);
-    }
-    expect(desktop.notifications).toHaveLength(2);
-  });
-
-  test('no notification comes for a cause that has passed by then', async () => {
-    const { clock, host, desktop } = await started();
-    host.change(REFUSED);
-    clock.advance(10_000);
-    host.change({});
-    clock.advance(60_000);
-    expect(desktop.notifications).toEqual([]);
   });
 
   test('a notification names the keys that the keychain does not open, at once', async () => {

@@ -6,6 +6,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -136,10 +137,23 @@ test.runIf(isPosix)(
   },
 );
 
-test.runIf(isPosix)('npm start runs headless where Chromium dies at once', () => {
-  const tree = makeTree('process.exit(0)', 'kill -TRAP $$');
-  expect(start(tree, DISPLAY).lines.slice(BUILT.length)).toEqual([
-    'Electron could not start here (SIGTRAP); running headless.',
-    'headless true',
-  ]);
-});
+test.runIf(isPosix)(
+  'npm start runs headless where Chromium dies at once, and says what allows its sandbox where Ubuntu does not',
+  () => {
+    const tree = makeTree('process.exit(0)', 'kill -TRAP $$');
+    const lines = ['Electron could not start here (SIGTRAP); running headless.', 'headless true'];
+    expect(start(tree, DISPLAY).lines.slice(BUILT.length)).toEqual(lines);
+    const script = join(tree, 'scripts/start.mjs');
+    const text = readFileSync(script, 'utf8');
+    const setting = put(tree, 'userns', '1\n');
+    writeFileSync(
+      script,
+      text.replace('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', setting),
+    );
+    const helper = join(tree, 'node_modules/electron/dist/chrome-sandbox');
+    expect(start(tree, DISPLAY).lines.slice(2, 4)).toEqual([
+      `  sudo chown root ${helper}`,
+      `  sudo chmod 4755 ${helper}`,
+    ]);
+  },
+);

@@ -47,26 +47,6 @@ describe('electron-builder.yml', () => {
     ).resolves.toBeUndefined();
   });
 
-  test('electron-builder’s own schema refuses a misspelt fuse', async () => {
-    const misspelt = { ...config, electronFuses: { runAsNoode: false } };
-    await expect(builder.validateConfiguration(misspelt, { isEnabled: false })).rejects.toThrow(
-      'configuration.electronFuses',
-    );
-  });
-
-  test('electron-builder.yml turns off every way to run other code as this app', () => {
-    expect(config.electronFuses).toEqual({
-      runAsNode: false,
-      enableNodeOptionsEnvironmentVariable: false,
-      enableNodeCliInspectArguments: false,
-      enableCookieEncryption: true,
-      enableEmbeddedAsarIntegrityValidation: true,
-      onlyLoadAppFromAsar: true,
-      grantFileProtocolExtraPrivileges: false,
-    });
-    expect(config.asar).toEqual({ smartUnpack: false });
-  });
-
   test('electron-builder.yml builds for all three systems, with the zip that macOS updates need', () => {
     expect(config.mac.target).toEqual(['dmg', 'zip']);
     expect(config.win.target).toEqual(['nsis']);
@@ -109,14 +89,5 @@ describe('the shell around Electron', () => {
     const loose =
       /(webSecurity|contextIsolation|sandbox): false|nodeIntegration\w*: true|allowRunningInsecureContent: true|webviewTag: true|executeJavaScript/;
     expect(sources.filter(({ text }) => loose.test(text)).map(({ name }) => name)).toEqual([]);
-  });
-
-  test('the shell is started from where it is built, and named where npm does not pack it', () => {
-    const packing = readFileSync(join(ROOT, 'electron-builder.yml'), 'utf8');
-    expect(packing).toContain('  main: dist/desktop/electron.js\n');
-    expect(readFileSync(join(ROOT, 'package.json'), 'utf8')).not.toContain('"main"');
-    const build = readFileSync(join(folder, 'vite.config.ts'), 'utf8');
-    expect(build).toContain("nodeBundle('dist/desktop'");
-    expect(build).toContain("electron: 'main/electron.ts'");
   });
 });

@@ -22,13 +22,6 @@ describe('sleep of the machine', () => {
     await settle();
     expect(host.calls).toEqual(['start', 'resumed']);
   });
-
-  test('sleep that ended without power leaves no machine drained', async () => {
-    const host = createFakeHost({ machine: 'draining' });
-    await startDesktop({ host, preferences: memoryFile({ isDrainedForSleep: true }) });
-    await settle();
-    expect(host.calls).toContain('machine on');
-  });
 });
 
 test('a machine that cannot be woken is woken at the next start', async () => {

@@ -18,15 +18,6 @@ describe('quits of the app', () => {
     expect(tray().removed).toBe(true);
   });
 
-  test('a second quit does not wait', async () => {
-    const { app, host } = await startDesktop();
-    app.quit();
-    await settle();
-    app.quit();
-    expect(app.calls.at(-1)).toBe('exit 0');
-    expect(host.calls).toEqual(['start', 'stop']);
-  });
-
   test('a quit says in the tray what it waits for, and how to stop waiting', async () => {
     const host = createFakeHost({ inFlight: { local: 2 } });
     const { app, tray } = await startDesktop({ host });
@@ -36,14 +27,6 @@ describe('quits of the app', () => {
     expect(tray().tooltips.at(-1)).toBe('Inglenook: Quitting · 2 in flight');
     tray().menu.click('Quit now');
     expect(app.calls.at(-1)).toBe('exit 0');
-  });
-
-  test('a gateway that fails to stop ends all the same, with 1', async () => {
-    const { app, host } = await startDesktop();
-    app.quit();
-    host.finishStop(new Error('no'));
-    await settle();
-    expect(app.calls.at(-1)).toBe('exit 1');
   });
 
   test('a quit before the gateway runs waits for nothing', async () => {
@@ -118,20 +101,5 @@ describe('the end of the session', () => {
     host.finishStop();
     await settle();
     expect(app.calls.at(-1)).toBe('exit 0');
-  });
-
-  test('the end of the session ends the app before the gateway runs', async () => {
-    const host = createFakeHost();
-    const desktop = await startDesktop({
-      host,
-      isHeldUp: true,
-      prepare: () => {
-        host.start = () => new Promise(() => undefined);
-      },
-    });
-    await settle();
-    desktop.terminate();
-    await settle();
-    expect(desktop.app.calls.at(-1)).toBe('exit 0');
   });
 });

@@ -77,4 +77,11 @@ describe('the uninstaller of Windows', () => {
     ]);
     expect(lines.indexOf('${ifNot} ${isUpdated}')).toBeLessThan(lines.indexOf(deleted[0] ?? ''));
   });
+
+  // The script is compiled by tools for Windows alone, so only its words are looked at.
+  test('the installer of Windows asks a running app to quit, and waits, before electron-builder ends it', () => {
+    const asks = script.indexOf('--action=quit');
+    expect(script.indexOf('!macro customCheckAppRunning')).toBeLessThan(asks);
+    expect(asks).toBeLessThan(script.indexOf('!insertmacro _CHECK_APP_RUNNING'));
+  });
 });

@@ -26,22 +26,6 @@ describe('single instance', () => {
     expect(first.windows).toHaveLength(1);
     expect(first.hostsMade()).toBe(1);
   });
-
-  test('a second instance that comes while the first still starts is answered by its window', async () => {
-    const host = createFakeHost();
-    const start = host.start.bind(host);
-    const first = await startDesktop({
-      host,
-      prepare: ({ app }) => {
-        host.start = () => {
-          app.emit('second-instance', {}, ['inglenook']);
-          return start();
-        };
-      },
-    });
-    expect(first.errors).toEqual([]);
-    expect(first.windows).toHaveLength(1);
-  });
 });
 
 describe('second instances of a starting, running or quitting app', () => {
@@ -82,14 +66,6 @@ describe('second instances of a starting, running or quitting app', () => {
     await settle();
     expect(app.calls.slice(-2)).toEqual([['relaunch', ...args].join(' '), 'exit 0']);
     expect(app.calls.filter((call) => call.startsWith('relaunch'))).toHaveLength(1);
-  });
-
-  test('a second request to quit while the app quits starts nothing', async () => {
-    const { app } = await startDesktop();
-    app.quit();
-    app.emit('second-instance', {}, ['inglenook', '--action=quit']);
-    expect(app.calls.at(-1)).toBe('exit 0');
-    expect(app.calls.some((call) => call.startsWith('relaunch'))).toBe(false);
   });
 });
 

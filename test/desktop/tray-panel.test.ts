@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test, describe } from 'vitest';
 import { createTrayPanel, type RunCommand } from '../../main/desktop/tray.ts';
 import { createManualClock } from '../support/clock.ts';
@@ -31,29 +30,6 @@ describe('panels on Linux', () => {
   ])('a panel on Linux %s', async (_case, answers, isThere) => {
     expect(await createTrayPanel('linux', bus(answers))()).toBe(isThere);
   });
-
-  // The shapes of the answers above are those of a real bus.
-  test.runIf(spawnSync('dbus-run-session', ['--version']).status === 0)(
-    'a panel on Linux is asked for in the words of a real bus',
-    () => {
-      const call = (method: string, ...words: string[]) =>
-        `dbus-send --session --print-reply --dest=org.freedesktop.DBus /org/freedesktop/DBus ${method} ${words.map((word) => `string:${word}`).join(' ')}`;
-      const said = execFileSync(
-        'dbus-run-session',
-        [
-          '--',
-          'sh',
-          '-c',
-          [
-            call('org.freedesktop.DBus.NameHasOwner', 'org.kde.StatusNotifierWatcher'),
-            call('org.freedesktop.DBus.NameHasOwner', 'org.freedesktop.DBus'),
-          ].join(' && '),
-        ],
-        { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-      );
-      expect(said).toMatch(/\n {3}boolean false\n.*\n {3}boolean true\n/);
-    },
-  );
 });
 
 test('macOS and Windows always show tray icons, and no command is run', async () => {
@@ -94,12 +70,6 @@ describe('icons and their panel', () => {
     expect(trays).toHaveLength(2);
   });
 
-  test('an icon that is shown is left alone', async () => {
-    const { trays, wait } = await started({ isThere: true });
-    await wait(HALF_MINUTE);
-    expect(trays).toHaveLength(1);
-  });
-
   test('an icon that never comes leaves a minimised window where the app was started hidden', async () => {
     const { windows, window, wait } = await started({ isThere: false }, hidden);
     await wait(30);
@@ -113,13 +83,6 @@ describe('icons and their panel', () => {
     const { windows, wait } = await started({ isThere: true }, hidden);
     await wait(HALF_MINUTE);
     expect(windows).toEqual([]);
-  });
-
-  test('an icon that never comes leaves an open window as it is', async () => {
-    const { windows, window, wait } = await started({ isThere: false });
-    window().emit('ready-to-show');
-    await wait(HALF_MINUTE);
-    expect([windows.length, window().state]).toEqual([1, 'shown']);
   });
 
   test('the icon is made again by a close that finds a panel for the first time', async () => {

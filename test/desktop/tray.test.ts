@@ -10,13 +10,8 @@ describe('the tray says in words what its icon says by shape', () => {
   test.each<[string, string, Scene]>([
     ['closed', 'Serving from Local', {}],
     ['fallback', 'Serving from Groq', { open: ['local'] }],
-    ['fallback', 'Serving from Groq', { localHealth: 'unavailable' }],
-    ['fallback', 'Serving from Together', { open: ['local'], skipped: { hosted_a: 'quota' } }],
-    ['fallback', 'Serving from RunPod', { configured: ['ondemand'] }],
     ['fallback', 'RunPod is next (cold start)', { configured: ['ondemand'], warmup: 'idle' }],
-    ['fallback', 'RunPod is starting up', { configured: ['ondemand'], warmup: 'warming' }],
     ['closed', 'Local is next, but untested', { sightings: { local: { kind: 'untested' } } }],
-    ['fallback', 'Serving from Groq', { sightings: { local: DOWN } }],
     [
       'broken',
       'Nothing can answer: Local is unreachable',
@@ -38,32 +33,11 @@ describe('the tray says in words what its icon says by shape', () => {
       'Serving from Local; Groq rejects your key',
       { skipped: { hosted_a: 'credentials' } },
     ],
-    ['closed', 'Serving from Local', { forceZero: true }],
     ['off', 'Nothing is configured', { configured: [] }],
     [
       'broken',
       'Nothing can answer: Groq rejects your key',
       { ok: false, configured: ['hosted_a'], skipped: { hosted_a: 'credentials' } },
-    ],
-    [
-      'broken',
-      'Nothing can answer: Local has no machine that passed verification, and 1 more cannot',
-      {
-        ok: false,
-        configured: ['local', 'hosted_a'],
-        localHealth: 'unavailable',
-        open: ['hosted_a'],
-      },
-    ],
-    [
-      'broken',
-      'Nothing can answer: Local was too slow',
-      { ok: false, forceZero: true, open: ['local'], localHealth: 'degraded' },
-    ],
-    [
-      'broken',
-      'Nothing can answer: “Local only” is on, and Local is not set up',
-      { ok: false, forceZero: true, configured: ['hosted_a'] },
     ],
   ])('the tray state is the shape %s with the line: %s', (shape, line, scene) => {
     expect(describeServing(factsOf(scene))).toEqual({ shape, line, inFlight: 0 });
@@ -207,7 +181,7 @@ describe('actions of the tray’s menu', () => {
       'machine drained',
       'machine on',
       'machine paused',
-      'free until told',
+      'free',
     ]);
     expect(tray().menu.labels).not.toContain('Pause this machine');
   });

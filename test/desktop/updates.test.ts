@@ -54,11 +54,6 @@ describe('updates', () => {
     expect(updateMeans(platform, feed)).toBe(means);
   });
 
-  test('updates are not mentioned by a build that knows no address', async () => {
-    const { tray } = await startDesktop();
-    expect(() => tray().menu.item('Check for updates')).toThrow('no menu item');
-  });
-
   test('updates are looked for once a day, and none is downloaded or installed unasked', async () => {
     const { updater, clock } = await started();
     clock.advance(60_000);

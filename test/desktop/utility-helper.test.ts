@@ -47,10 +47,3 @@ test('a helper that hangs is killed', async () => {
   expect(await result).toMatchObject({ kind: 'hung', afterMs: 1000 });
   expect(killed).toEqual([4711]);
 });
-
-test('a helper that ends without an answer has failed', async () => {
-  const { child, killed, result } = called();
-  child.emit('exit', 1);
-  expect(await result).toMatchObject({ kind: 'failed', detail: 'it ended with code 1' });
-  expect(killed).toEqual([]);
-});

@@ -1,4 +1,4 @@
-import { codeOf, isExhausted, LOCAL_NETWORK_HINT } from '../errors.ts';
+import { codeOf, isExhausted, localNetworkHint } from '../errors.ts';
 import type { TransportFailure } from './types.ts';
 
 /*
@@ -68,6 +68,6 @@ function describe(error: Error, code: string): string {
   const port = 'port' in cause && typeof cause.port === 'number' ? `:${cause.port}` : '';
   const host =
     'hostname' in cause && typeof cause.hostname === 'string' ? ` ${cause.hostname}` : '';
-  const hint = codeOf(cause) === 'EHOSTUNREACH' ? LOCAL_NETWORK_HINT : '';
+  const hint = codeOf(cause) === 'EHOSTUNREACH' ? localNetworkHint() : '';
   return `${code === 'Error' ? (codeOf(cause) ?? cause.name) : code}${host}${address}${port}${hint}`;
 }
