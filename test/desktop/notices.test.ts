@@ -46,7 +46,6 @@ describe('what the owner is notified of', () => {
     ['one upstream of several', { open: ['local'] }],
     ['a pause by the owner', { ok: false, configured: ['local'], machine: 'paused' }],
     ['zero-spend without Local', { ok: false, forceZero: true, configured: ['hosted_a'] }],
-    ['a budget with room', { budgets: { hosted_a: { period: 'day', limit: 5, spent: 3.9 } } }],
     ['a budget of nothing', { budgets: { hosted_a: { period: 'day', limit: 0, spent: 0 } } }],
     [
       'a budget while no money may be spent',

@@ -246,7 +246,7 @@ test('the package for Debian takes the login items along when it is removed', ()
 
 const HOOK = join(import.meta.dirname, './electron-module-hook.ts');
 
-interface Told {
+interface ChildMessage {
   readonly loaded?: string;
   readonly calls?: readonly string[];
   readonly paths?: Readonly<Record<string, string>>;
@@ -256,8 +256,8 @@ interface Told {
 }
 
 /** What the stand-in for Electron tells next. */
-const messageOf = (child: ChildProcess): Promise<Told> =>
-  new Promise((resolve) => child.once('message', (sent) => resolve(sent as Told)));
+const messageOf = (child: ChildProcess): Promise<ChildMessage> =>
+  new Promise((resolve) => child.once('message', (sent) => resolve(sent as ChildMessage)));
 
 function startPacked(
   dataDirectory: string,

@@ -147,7 +147,9 @@ describe('starts of the app', () => {
 
   test('a start at login opens no window', async () => {
     const asked = await startDesktop({ prepare: ({ app }) => void app.switches.add('hidden') });
-    expect([asked.windows.length, asked.trays.length, asked.app.loginItemReads]).toEqual([0, 1, 0]);
+    expect([asked.windows.length, asked.trays.length]).toEqual([0, 1]);
+    // Only macOS starts an app at login without its switch, and the question takes time.
+    expect((await startDesktop()).app.loginItemReads).toBe(0);
     const mac = await startDesktop({
       platform: 'darwin',
       prepare: ({ app }) => void (app.loginItem = { wasOpenedAtLogin: true }),
