@@ -15,15 +15,13 @@ interface Program {
   /** The window's address with a one-time code. */
   readonly link: string;
   readonly baseUrl: string;
-  /** Types a line and waits for its reply. */
-  type(line: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 async function startDemo(): Promise<Program> {
   const child = spawn(process.execPath, [join(ROOT, 'main/demo.ts')], {
     env: { ...process.env, INGLENOOK_PORT: '0' },
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   async function read(pattern: RegExp): Promise<string> {
@@ -39,10 +37,6 @@ async function startDemo(): Promise<Program> {
   return {
     link,
     baseUrl,
-    async type(line) {
-      child.stdin.write(`${line}\n`);
-      await read(/^(\w+: \w+|\w+ is healthy|all upstreams are healthy)$/);
-    },
     async stop() {
       child.kill('SIGTERM');
       await once(child, 'exit');
@@ -90,6 +84,13 @@ async function showDefaultPort(page: Page): Promise<void> {
   });
 }
 
+/** Breaks the upstream at a place of the track, or heals it, and waits until the gateway says so. */
+async function fault(page: Page, place: number, name: string): Promise<void> {
+  const answered = page.waitForResponse((response) => response.url().includes('/demo/faults/'));
+  await page.locator('.fault select').nth(place).selectOption(name);
+  await answered;
+}
+
 /** Traffic with a resumed stream, a hedged call and a fallback, the newest request still running. */
 async function photographDemo(): Promise<void> {
   const demo = await startDemo();
@@ -100,12 +101,12 @@ async function photographDemo(): Promise<void> {
     // Its requests would push these off the picture.
     await traffic.click();
     await ask(demo);
-    await demo.type('break local cut');
+    await fault(page, 0, 'cut');
     await ask(demo);
-    await demo.type('break local refuse');
-    await demo.type('break hosted_a slow');
+    await fault(page, 0, 'refuse');
+    await fault(page, 1, 'slow');
     await ask(demo);
-    await demo.type('heal hosted_a');
+    await fault(page, 1, 'none');
     const running = ask(demo);
     await page.locator('.request').nth(3).waitFor();
     await photograph(page, { name: 'requests', hash: '#/requests', height: 508 });
