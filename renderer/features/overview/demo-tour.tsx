@@ -35,8 +35,8 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
   if (matching?.name !== 'heal' && !hasBroken) setHasBroken(true);
   const current = hasBroken ? matching : undefined;
   const idle = hasBroken
-    ? 'Your own mix: the headline says who answers.'
-    : 'All is healthy, and Local answers. Begin with step 1.';
+    ? 'Custom faults: the headline shows who answers.'
+    : 'Everything is healthy, and Local answers. Begin with step 1.';
 
   const take = async (step: (typeof STEPS)[number]): Promise<void> => {
     setError(await play(step.faults, faults, actions));

@@ -63,7 +63,7 @@ export function KeysSection({ revision, onChanged }: KeysSectionProps) {
                 </Button>
                 <ConfirmButton
                   asks={`Revoke ${key.name}?`}
-                  text={`Apps that use this key are refused from now on.${isLastKey(list) ? ' It is the last one: after that, apps on this machine need no key.' : ''}`}
+                  text={`Apps that use this key are refused from now on.${isLastKey(list) ? ' It is the last one: after that, a gateway for this machine only needs no key, and a shared one refuses every request.' : ''}`}
                   action={`Revoke ${key.name}`}
                   onConfirm={() => revoke(key.name)}
                 >

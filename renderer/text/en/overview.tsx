@@ -58,7 +58,7 @@ export const overview = {
         watch:
           'Local drops each answer halfway. Hosted A continues it, and the app sees one answer. After five drops Local is skipped for a while.',
       },
-      heal: { word: '4 Heal all', watch: 'All is well: Local answers.' },
+      heal: { word: '4 Heal all', watch: 'Everything is healthy again, and Local answers.' },
     },
     faults: {
       none: 'healthy',

@@ -122,7 +122,7 @@ export const choiceLabels: Readonly<Record<string, Readonly<Record<string, strin
   modelFallback: { any: 'Yes', same: 'No' },
   affinity: { auto: 'While it is quicker', off: 'No' },
   hedge: {
-    own: 'Your machines with your machines, paid with paid',
+    own: 'Your machines for any upstream, paid for paid',
     all: 'On the next upstream, even if paid',
     off: 'Never',
   },
