@@ -31,6 +31,8 @@ const ask = async (scheme = 'http') => {
 };
 
 const before = await ask();
+// OpenSSL complains on stderr of certificates that it cannot read, so they are read before.
+await ask('https');
 edges.http.close();
 edges.http = createHttpClient();
 try {

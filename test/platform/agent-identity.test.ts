@@ -27,7 +27,7 @@ test('the worked example of the agent protocol comes out right: public key, id a
   expect(publicKeyOf(RFC_KEY)).toBe(RFC_PUBLIC);
   expect(providerIdOf(RFC_PUBLIC)).toBe(RFC_ID);
   expect(signHealth(RFC_KEY, '00ff', RFC_ID)).toBe(
-    'CtC4nOhjq0WTdw8SfCY9yznlT3ENDwnG96BTFp8ysAYVYMKJyX6nYg4pdYs+l6Dc+N0nd5ImS3EA5XSFbjigAg==',
+    'BBSAOW8xjitaM9R39o/vB+AnDoX7jgUCHJTXkPiyjtF9/mcELvU0bw3uZMOFX7GvKOnUlhRCwVKLBVn5vCZtAA==',
   );
 });
 
