@@ -2,13 +2,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent, recordOf } from '../registry/world.ts';
 import { chat, type Pending, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { postJson, send } from '../support/http.ts';
-import { askHedged, startScene, startTierScene, STREAM } from '../support/scene.ts';
+import { send } from '../support/http.ts';
+import { startTierScene, STREAM } from '../support/scene.ts';
 import {
   type Machine,
   machineAt,
   MODEL,
-  startEngine,
   startMachine,
   startTier,
   type Tier,
@@ -169,20 +168,6 @@ async function occupied(tier: Pick<Tier, 'url'>, machine: Machine, talk: Talk): 
   machine.script = script;
 }
 
-test('a prompt whose tokens are only counted is in no cache', async () => {
-  const engine: Script = (call) =>
-    (call.path.endsWith('/count_tokens') ? json(200, { input_tokens: 5 }) : answers('yes'))(call);
-  const machines = [await startEngine('vllm', engine), await startEngine('vllm', engine)];
-  const tier = await startTier(machines, { ...AUTO, HEDGE: 'off', LOCAL_PROTOCOLS: 'native' });
-  const body = { model: MODEL, messages: [{ role: 'user', content: LONG }] };
-  await postJson(`${tier.url}/v1/messages/count_tokens`, body);
-  const [asked, other] = machines.toSorted((a, b) => b.calls.length - a.calls.length);
-  if (asked === undefined || other === undefined) throw new Error('no machines');
-  expect([asked.calls.length, other.calls.length]).toEqual([1, 0]);
-  await occupied(tier, asked, conversation('another'));
-  expect((await chat(tier.url, body)).headers['x-gateway-provider']).toBe(other.id);
-});
-
 describe('cached prefixes', () => {
   const OFF = { ...AUTO, HEDGE: 'off' };
 
@@ -202,19 +187,6 @@ describe('cached prefixes', () => {
       expect(await lost.turn(tier)).toBe(b.id);
     }
     expect(await older.turn(tier)).toBe(a.id);
-  });
-
-  test('a cached prefix is expected where the machine reports about that much', async () => {
-    const tier = await startTierScene({ a: answers('yes'), b: answers('yes') }, {}, OFF);
-    const { b } = tier.own;
-    const [first, older] = [conversation('1'), conversation('2')];
-    await first.turn(tier);
-    expect(await older.turn(tier)).toBe(b.id);
-    await occupied(tier, b, older);
-    for (const cached of [0.5, 0.5]) {
-      b.script = reporting(cached);
-      expect(await older.turn(tier)).toBe(b.id);
-    }
   });
 
   test.each<[what: string, change: object]>([
@@ -253,17 +225,5 @@ describe('cached prefixes', () => {
     await beat({ ...usual, ...change });
     await beat({ ...usual, ...('uptime_s' in change ? change : {}) });
     expect(await second.turn(tier)).toBe(other.id);
-  });
-});
-
-describe('two paid upstreams', () => {
-  test('a paid upstream that has lost the race to another is called first again in the next turn', async () => {
-    const scene = await startScene({ hosted_a: [hang], hosted_b: [answers('b')] });
-    const { hosted_a: a, hosted_b: b } = scene.up;
-    const { pending } = await askHedged(scene, a, b);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
-    a.script = answers('a');
-    for (let turn = 2; turn <= 4; turn += 1)
-      expect(await chat(scene.url, STREAM)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 });

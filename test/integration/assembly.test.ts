@@ -308,12 +308,4 @@ describe('falling back before the end of an assembled answer', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
     expect(b.calls).toHaveLength(0);
   });
-
-  test('an assembled answer waits ten seconds for what follows its finish reason, whatever the idle limit', async () => {
-    const { a, clock, gateway, pending } = await askPair(stall(A, STOP), 60_000);
-    await a.call(1);
-    await turns(gateway);
-    clock.advance(10_000);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  });
 });

@@ -23,19 +23,6 @@ async function startTight() {
 const bodyOf = (bytes: number) => JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes) });
 const isOverloaded = { status: 503, upstream: 'none', reason: 'none' };
 
-test('a body over the budget for bodies gets a 503 with Retry-After, and no upstream is called', async () => {
-  const { upstream, gateway } = await startTight();
-  const first = await openWire(gateway.url);
-  first.send(`${chatHead({ 'content-length': 8000, connection: 'close' })}{`);
-  const answer = await gatewayHolds(gateway.url);
-  expect(answer).toMatchObject({ ...isOverloaded, headers: { 'retry-after': '1' } });
-  expect(JSON.parse(answer.text)).toMatchObject({
-    error: { code: 'overloaded', type: 'server_error' },
-    src: 'gateway',
-  });
-  expect(upstream.calls).toHaveLength(0);
-});
-
 /** Asks with a body that has room beside nothing else, until there is something. */
 async function gatewayHolds(url: string) {
   for (;;) {

@@ -76,10 +76,3 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
     expect([gpu.calls.length, gpu.gets.length]).toEqual([0, 0]);
   });
 });
-
-test('a request to another endpoint goes to the model that an upstream is set to, like chat completions', async () => {
-  const a = await startUpstream(json(200, { choices: [{ text: 'a', finish_reason: 'stop' }] }));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_A_MODEL: 'theirs' });
-  await startCall(`${gateway.url}/v1/completions`, { model: 'mine', prompt: 'a' }).answer;
-  expect(a.calls[0]?.json['model']).toBe('theirs');
-});

@@ -75,12 +75,3 @@ test('a missing model or a missing response is not a missing endpoint', async ()
   }
   expect(a.calls).toHaveLength(3);
 });
-
-test('an upstream that is set to native is asked for the endpoint each time', async () => {
-  const a = await startUpstream(error(404, 'Not Found'));
-  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'native' });
-  for (let n = 0; n < 2; n += 1) {
-    await startCall(`${gateway.url}/v1/responses`, { input: 'hi' }).answer;
-  }
-  expect(a.calls).toHaveLength(2);
-});

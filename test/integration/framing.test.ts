@@ -13,7 +13,6 @@ import {
   json,
   ROLE,
   sse,
-  stall,
   startUpstream,
   STOP,
   type Script,
@@ -75,17 +74,6 @@ test.each(STREAMS.slice(0, 4))(
   'a stream in lines of %s arrives unchanged in one piece',
   async (_name, text) => {
     const gateway = await startOne(sse(text));
-    expect((await chatStream(gateway.url)).text).toBe(text);
-  },
-);
-
-test.each([0xfff, 0x1000, 0x4000, 0x4001])(
-  'a stream of %d bytes in one piece arrives unchanged',
-  async (bytes) => {
-    const rest = chunk({ content: '' }) + STOP + DONE;
-    const text = chunk({ content: 'x'.repeat(bytes - rest.length) }) + STOP + DONE;
-    const gateway = await startOne(sse(text));
-    expect(text).toHaveLength(bytes);
     expect((await chatStream(gateway.url)).text).toBe(text);
   },
 );
@@ -190,27 +178,6 @@ describe.each(CODINGS)('a body compressed with %s', (coding, compress) => {
     expect(answer.text).toBe(text);
     expect(answer.headers).not.toHaveProperty('content-encoding');
   });
-
-  test('a compressed body that was not asked for is decoded for a plain answer', async () => {
-    const text = JSON.stringify(completion('hello'));
-    const gateway = await startOne(encoded('application/json', text));
-    const answer = await chat(gateway.url);
-    expect(answer.text).toBe(text);
-    expect(answer.headers).not.toHaveProperty('content-encoding');
-  });
-
-  test('a compressed body that is cut is a bad response', async () => {
-    const half: Script = ({ res }) => {
-      const bytes = compress(JSON.stringify(completion('hello '.repeat(100))));
-      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding });
-      res.end(bytes.subarray(0, bytes.length / 2));
-    };
-    const gateway = await startOne(half);
-    expect(await chat(gateway.url)).toMatchObject({
-      status: 502,
-      reason: 'hosted_a=bad_response',
-    });
-  });
 });
 
 test('a compressed stream reaches the caller event by event', async () => {
@@ -232,17 +199,6 @@ test('a compressed stream reaches the caller event by event', async () => {
 });
 
 test.each([
-  [
-    'an unknown content coding',
-    { 'content-type': 'application/json', 'content-encoding': 'rot13' },
-  ],
-  ['a page', { 'content-type': 'text/html' }],
-])('%s is a bad response', async (_name, headers) => {
-  const gateway = await startOne(json(200, completion('x'), headers));
-  expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'hosted_a=bad_response' });
-});
-
-test.each([
   ['application/json', { 'content-type': 'application/json' }],
   ['text/plain', { 'content-type': 'text/plain' }],
   ['nothing', {}],
@@ -257,14 +213,6 @@ test.each([
   expect(answer.status).toBe(200);
   expect(answer.text).toBe(ROLE + A + STOP + DONE);
   expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
-});
-
-test('stream events without a content type are assembled for a caller of a plain answer', async () => {
-  const events: Script = ({ res }) => void res.writeHead(200).end(ROLE + A + STOP + DONE);
-  const gateway = await startOne(events);
-  const answer = await chat(gateway.url);
-  expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'a' } }] });
-  expect(answer.headers['content-type']).toBe('application/json');
 });
 
 const PLAIN = { ...completion('hello'), usage: { total_tokens: 9 }, timings: { ms: 1 } };
@@ -323,13 +271,4 @@ test('blanks before an unlabelled JSON answer stay with it', async () => {
   };
   const gateway = await startOne(unlabelled);
   expect((await chat(gateway.url)).text).toBe(text);
-});
-
-test('a stream stalled in its head delays no other', async () => {
-  const a = await startUpstream(stall(ROLE), sse(A, STOP, DONE));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
-  const first = startChat(gateway.url, { ...HELLO, stream: true });
-  await a.call(1);
-  expect((await chatStream(gateway.url)).text).toBe(A + STOP + DONE);
-  first.leave();
 });

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createCircuits } from '../../main/gateway/circuits/circuits.ts';
-import { createHealthChecks } from '../../main/gateway/circuits/health-checks.ts';
 import { chat, chatStream, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
-import { controlOf, machineAt, startMachine, startTier } from '../support/tier.ts';
+import { controlOf, startMachine, startTier } from '../support/tier.ts';
 import {
   answers,
   error,
@@ -17,7 +15,6 @@ import {
   type UpstreamGet,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { UNWATCHED } from '../support/circuits.ts';
 
 const DEAD = error(503, 'out of order');
 const MINUTE_MS = 60_000;
@@ -192,43 +189,6 @@ describe('an upstream whose circuit is open', () => {
     for (let n = 0; n < 10; n += 1) await pass(gateway, clock, PACE_MS);
     expect(up.gets).toEqual([]);
   });
-
-  test('an upstream whose circuit an earlier run left open is checked 15 s after the start', async () => {
-    const clock = createManualClock();
-    const limits = {
-      failThreshold: 1,
-      cooldownMs: MINUTE_MS,
-      ttftThresholdMs: 1,
-      ttftSlowThreshold: 9,
-    };
-    const make = () =>
-      createCircuits({
-        clock,
-        random: () => 0.5,
-        config: () => ({ circuit: limits }),
-        ...UNWATCHED,
-        opened() {},
-      });
-    const before = make();
-    const failure = { kind: 'failure', error: 'x', silentMs: 0, costMs: 0 } as const;
-    before.record('hosted_a', { serial: 0 }, failure);
-    const circuits = make();
-    circuits.restore(before.save());
-    const seen: string[] = [];
-    const check = (id: string) => {
-      seen.push(id);
-      return Promise.resolve(true);
-    };
-    const healthChecks = createHealthChecks({ clock, circuits, isOn: () => true, check });
-    healthChecks.start();
-    clock.advance(FIRST_MS - 1);
-    expect(seen).toEqual([]);
-    clock.advance(1);
-    expect(seen).toEqual(['hosted_a']);
-    await expect.poll(() => circuits.exclusionOf('hosted_a', '')).toBeNull();
-    healthChecks.stop();
-    expect(clock.pending()).toBe(0);
-  });
 });
 
 /** Lets callers of a silent upstream wait until its timeout has opened its circuit. */
@@ -268,18 +228,6 @@ describe('an upstream that hangs', () => {
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 65_000 });
     expect(up.calls).toHaveLength(2);
   });
-
-  test('an upstream that hung and failed its checks is used again when it passes one', async () => {
-    const { clock, up, gateway } = await startHung();
-    up.answerGet = () => {};
-    await pass(gateway, clock, FIRST_MS);
-    await pass(gateway, clock, 4000);
-    up.answerGet = well;
-    up.script = answers('well again');
-    await pass(gateway, clock, 1000);
-    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 0 });
-    expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  });
 });
 
 describe('a machine of the local pool', () => {
@@ -316,19 +264,5 @@ describe('a machine of the local pool', () => {
     expect(circuitOf(tier, 'local')).toMatchObject({ open: true, cooldownRemainingMs: 0 });
     expect(await chatStream(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
     expect(circuitOf(tier, 'local')).toMatchObject({ open: false });
-  });
-
-  test('a machine of the local pool that may not be used is not checked', async () => {
-    const sick = machineAt(await startUpstream(DEAD));
-    const tier = await startTier([sick], { FAIL_THRESHOLD: '1' });
-    await chat(tier.url);
-    sick.answerGet = ill;
-    // Silent for so long, it gets no traffic.
-    for (let n = 0; n < 9; n += 1) await pass(tier, tier.clock, PACE_MS);
-    await pass(tier, tier.clock, 0);
-    const { length } = sick.gets;
-    expect(length).toBeGreaterThan(0);
-    for (let n = 0; n < 3; n += 1) await pass(tier, tier.clock, PACE_MS);
-    expect(sick.gets).toHaveLength(length);
   });
 });

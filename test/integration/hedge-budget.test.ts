@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { chat, startChat } from '../support/client.ts';
+import { startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startControlled } from '../support/control.ts';
-import {
-  ask,
-  askHedged,
-  askNobody,
-  LINE_MS,
-  pass,
-  type Scene,
-  startScene,
-  STREAM,
-} from '../support/scene.ts';
+import { ask, askNobody, LINE_MS, pass, type Scene, startScene, STREAM } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
-import { answers, error, hang, startUpstream } from '../support/upstream.ts';
+import { answers, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 type Pair = Scene<'hosted_a' | 'hosted_b'>;
@@ -58,40 +49,6 @@ test('three requests may be hedged at once, and then one in twenty', async () =>
   await askNobody(scene, 20);
   expect(await isHedged(scene)).toBe(true);
   expect(await isHedged(scene)).toBe(false);
-});
-
-test('all addresses at which the gateway listens share one hedge budget', async () => {
-  const scene = await startPair();
-  for (let n = 1; n <= 3; n += 1) expect(await isHedged(scene)).toBe(true);
-  const url = scene.url.replace('127.0.0.1', '[::1]');
-  expect(await isHedged({ ...scene, url })).toBe(false);
-});
-
-test('a third call of one request costs as much of the hedge budget as a second', async () => {
-  const scene = await startScene({
-    hosted_a: hang,
-    hosted_b: error(503),
-    hosted_c: answers('from c'),
-  });
-  const { up } = scene;
-  const { pending } = await askHedged(scene, up.hosted_a, up.hosted_b);
-  await turns(scene);
-  scene.clock.advance(0);
-  expect(await pending.answer).toMatchObject({ upstream: 'hosted_c' });
-  up.hosted_b.script = answers('from b');
-  expect([await isHedged(scene), await isHedged(scene)]).toEqual([true, false]);
-});
-
-test('no hedge budget is spent where no upstream could be called', async () => {
-  const scene = await startScene(
-    { hosted_a: [error(400, 'the prompt is too long'), hang], hosted_b: error(503) },
-    { FAIL_THRESHOLD: '1', TTFT_SLOW_THRESHOLD: '100' },
-  );
-  await chat(scene.url);
-  for (let n = 1; n <= 3; n += 1) expect(await isHedged(scene)).toBe(false);
-  await scene.post('circuits/hosted_b/reset');
-  scene.up.hosted_b.script = answers('from b');
-  expect(await isHedged(scene)).toBe(true);
 });
 
 describe('a hosted upstream that hangs', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chat, HELLO, startChat } from '../support/client.ts';
+import { chat, startChat } from '../support/client.ts';
 import {
   ask,
   askHedged,
@@ -43,18 +43,6 @@ describe('the setting HEDGE', () => {
       upstream: 'hosted_b',
       reason: 'local=http_503; hosted_a=outrun',
     });
-  });
-
-  test('HEDGE=off hedges among no upstreams, paid ones included', async () => {
-    const scene = await startScene(
-      { hosted_a: hang, hosted_b: answers('never asked') },
-      { HEDGE: 'off' },
-    );
-    const { pending, call } = await ask(scene, scene.up.hosted_a);
-    await pass(scene, 4 * LINE_MS);
-    expect(scene.up.hosted_b.calls).toHaveLength(0);
-    await answers('from a')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
   test('HEDGE=all calls a paid upstream alongside a slow local, and the record says so', async () => {
@@ -101,15 +89,6 @@ describe('long prompts', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 
-  test('HEDGE=all calls no paid upstream alongside a local that reads a long prompt', async () => {
-    const scene = await startScene({ local: hang, hosted_a: answers('no') }, { HEDGE: 'all' });
-    const { pending, call } = await ask(scene, scene.up.local, LONG);
-    await pass(scene, 3 * LINE_MS);
-    expect(scene.up.hosted_a.calls).toHaveLength(0);
-    await answers('from local')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'local' });
-  });
-
   test('paid upstreams are hedged for prompts of any length', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
     const { pending } = await askSlow(scene, scene.up.hosted_a, LONG);
@@ -143,52 +122,6 @@ describe('upstreams that may be the hedge', () => {
     const after = (await scene.status()).circuits['hosted_b'];
     expect(after?.open).toBe(before?.open);
   });
-
-  test('a hedge leaves a half-open upstream alone, which is probed when its turn comes', async () => {
-    const scene = await startWithOneOut();
-    const { up, clock } = scene;
-    clock.advance(MINUTE_MS);
-    up.hosted_c.script = DEAD;
-    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_c);
-    await turns(scene);
-    expect(up.hosted_b.calls).toHaveLength(1);
-    await TOO_LONG(slow);
-    await answers('from b')(await up.hosted_b.call(2));
-    // In routing order, so that the one after it goes unnamed.
-    expect(await pending.answer).toMatchObject({
-      upstream: 'hosted_b',
-      reason: 'hosted_a=context_length',
-    });
-    expect((await scene.status()).circuits['hosted_b']).toMatchObject({ open: false });
-    expect(attemptsOf(scene).map(([id, cause]) => `${id} ${cause}`)).toEqual([
-      'hosted_a turn',
-      'hosted_c hedge',
-      'hosted_b turn',
-    ]);
-  });
-});
-
-test('a slow probe loses the race like any call, and is not sent again before another cool-down', async () => {
-  const scene = await startScene(
-    { hosted_a: [DEAD, hang], hosted_b: answers('from b') },
-    { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
-  );
-  const { up, clock, url } = scene;
-  await chat(url);
-  clock.advance(MINUTE_MS);
-  const { pending } = await askSlow(scene, up.hosted_a);
-  expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
-  // Nothing has failed, but somebody has waited for it.
-  expect((await scene.status()).circuits['hosted_a']).toMatchObject({
-    open: true,
-    cooldownRemainingMs: 2 * MINUTE_MS,
-    fails: 1,
-  });
-  up.hosted_a.script = answers('well again');
-  expect(await chat(url)).toMatchObject({ reason: 'hosted_a=circuit_open' });
-  clock.advance(2 * MINUTE_MS);
-  expect(await chat(url, { ...HELLO, model: 'm2' })).toMatchObject({ reason: 'none' });
-  expect((await scene.status()).circuits['hosted_a']).toMatchObject({ open: false });
 });
 
 describe('the circuits of a hedged request', () => {
@@ -217,20 +150,6 @@ describe('the circuits of a hedged request', () => {
       consecutiveSlow: 0,
     });
     await expectAtRest(scene);
-  });
-
-  test('the circuit of a call that lost the race before it was slow counts nothing as slow', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-    const { up, clock } = scene;
-    const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    clock.advance(LINE_MS - 1);
-    await answers('from a')(slow);
-    await pending.answer;
-    expect((await scene.status()).circuits['hosted_b']).toMatchObject({
-      consecutiveSlow: 0,
-      fails: 0,
-      successes: 0,
-    });
   });
 });
 

@@ -11,18 +11,15 @@ import {
   expectAtRest,
   LINE_MS,
   pass,
-  PLAIN,
   startTierScene,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
-import { answers, chunk, cut, DONE, error, hang, ROLE, STOP } from '../support/upstream.ts';
+import { answers, chunk, DONE, error, hang, STOP } from '../support/upstream.ts';
 
 const PAID = { hosted_a: answers('paid for') };
 const UNASKED = { hosted_a: answers('never asked') };
 const DEAD = error(503);
 const A = chunk({ content: 'a' });
-/** Count as requests, and say nothing of the machine. */
-const REFUSAL = error(401, 'not you');
 /** Heartbeats do not come in here: machines are too long silent after 45 s. */
 const COOLDOWN_MS = 10_000;
 
@@ -60,28 +57,6 @@ test('the next machine is called alongside a slow one by default', async () => {
   expect(circuits[fast.id]).toMatchObject({ open: false, fails: 0, successes });
 });
 
-test('no more than two machines are called at once, and a third only once one has ended', async () => {
-  const tier = await startTierScene(
-    { slow: [REFUSAL, hang], failing: hang, third: hang },
-    {},
-    { LOCAL_TIMEOUT_MS: '180000' },
-  );
-  const { slow, failing, third } = tier.own;
-  await chat(tier.url);
-  const { pending, hedge } = await askHedged(tier, slow, failing);
-  await pass(tier, 2 * LINE_MS);
-  expect(callsOf(tier.own)).toEqual({ slow: 2, failing: 1, third: 0 });
-  await DEAD(hedge);
-  await turns(tier);
-  tier.clock.advance(0);
-  await answers('from the third')(await third.call(1));
-  expect(await pending.answer).toMatchObject({
-    status: 200,
-    reason: `local/${slow.id}=outrun; local/${failing.id}=http_503`,
-  });
-  expect(callsOf(tier.own)).toEqual({ slow: 2, failing: 1, third: 1 });
-});
-
 test('the local pool has failed once where both machines fail, and the paid upstream is called', async () => {
   const tier = await startTierScene({ slow: hang, other: hang }, PAID);
   const { slow, other } = tier.own;
@@ -100,28 +75,6 @@ test('the local pool has failed once where both machines fail, and the paid upst
     [other.id]: { fails: 1 },
   });
   expect(callsOf(tier.own)).toEqual({ slow: 1, other: 1 });
-});
-
-test('a hedged call that wins the race and then breaks leaves the circuit of the local pool closed', async () => {
-  const tier = await startTierScene(
-    { slow: hang, broken: cut(ROLE, A) },
-    { ...PAID, ondemand: answers('never asked') },
-  );
-  const { slow, broken } = tier.own;
-  const { ondemand } = tier.up;
-  const { pending } = await askSlow(tier, slow, PLAIN);
-  expect(await pending.answer).toMatchObject({
-    upstream: 'hosted_a',
-    reason: `local/${slow.id}=outrun; local/${broken.id}=bad_response`,
-  });
-  expect(await circuitsOf(tier)).toMatchObject({
-    local: { fails: 0, successes: 0, open: false },
-    [slow.id]: { fails: 0, successes: 0 },
-    [broken.id]: { fails: 1 },
-  });
-  expect(callsOf(tier.own)).toEqual({ slow: 1, broken: 1 });
-  // The tier is lost for this request all the same.
-  expect((await ondemand.get(1)).path).toBe('/health');
 });
 
 test('a hedged call goes on as the probe of the local pool where it beats the machine that was probed', async () => {
@@ -144,12 +97,4 @@ test('a hedged call goes on as the probe of the local pool where it beats the ma
   expect(await pending.answer).toMatchObject({ reason: `local/${slow.id}=outrun` });
   await turns(tier);
   expect((await circuitsOf(tier))['local']).toMatchObject({ open: false });
-});
-
-test('a slow machine is not called first again, as its mean has risen', async () => {
-  const tier = await startTierScene({ slow: hang, fast: answers('hi') });
-  const { pending } = await askSlow(tier, tier.own.slow);
-  await pending.answer;
-  for (let n = 0; n < 3; n += 1) expect(await chat(tier.url)).toMatchObject({ reason: 'none' });
-  expect(callsOf(tier.own)).toEqual({ slow: 1, fast: 4 });
 });

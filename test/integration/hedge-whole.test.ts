@@ -9,7 +9,6 @@ import {
   PLAIN,
   startScene,
 } from '../support/scene.ts';
-import { turns } from '../support/report.ts';
 import { answers, chunk, cut, DONE, hang, ROLE, stall, STOP } from '../support/upstream.ts';
 
 const A = chunk({ content: 'a' });
@@ -33,24 +32,6 @@ describe('assembled answers', () => {
     expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
     expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'ab' } }] });
     expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1 });
-  });
-
-  test('an assembled answer whose content came before the hedge delay is not hedged, however long it takes', async () => {
-    const scene = await startScene({ hosted_a: stall(ROLE, A), hosted_b: answers('never') });
-    const { up, clock } = scene;
-    const {
-      pending,
-      call: { res },
-    } = await ask(scene, up.hosted_a, PLAIN);
-    await turns(scene);
-    for (let word = 0; word < 3; word += 1) {
-      clock.advance(LINE_MS);
-      res.write(A);
-      await turns(scene);
-    }
-    res.end(REST);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-    expect(up.hosted_b.calls).toHaveLength(0);
   });
 
   test('an assembled answer that wins the race and then breaks falls back, and no upstream is called twice', async () => {
@@ -83,31 +64,5 @@ describe('whole answers', () => {
     expect(up.hosted_b.calls).toHaveLength(0);
     await answers('from a')(call);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  });
-
-  test('a whole answer may win the race as a hedge', async () => {
-    const settings = { HOSTED_B_ASSEMBLE: 'false' };
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
-    const {
-      pending,
-      call: { gone },
-    } = await ask(scene, scene.up.hosted_a, PLAIN);
-    scene.clock.advance(LINE_MS);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
-    await gone;
-  });
-
-  test('a whole answer that loses the race as a hedge is not slow', async () => {
-    const scene = await startScene(
-      { hosted_a: hang, hosted_b: hang },
-      { HOSTED_B_ASSEMBLE: 'false' },
-    );
-    const { up, clock } = scene;
-    const { pending, slow: call } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
-    clock.advance(LINE_MS);
-    await answers('from a')(call);
-    await pending.answer;
-    const { circuits } = await scene.status();
-    expect(circuits['hosted_b']).toMatchObject({ consecutiveSlow: 0, ewmaTtft: null });
   });
 });

@@ -38,17 +38,6 @@ describe.each([
     expect(await pending.answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
   });
 
-  test('an upstream that answers before the hedge delay is called alone', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('never asked') });
-    const { pending, call } = await ask(scene, scene.up.hosted_a, body);
-    scene.clock.advance(LINE_MS - 1);
-    await answers('from a')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-    await pass(scene, LINE_MS);
-    expect(scene.up.hosted_b.calls).toHaveLength(0);
-    expect(attemptsOf(scene)).toEqual([['hosted_a', 'turn', null]]);
-  });
-
   test('the slow call wins the race where its content is first, and the hedged call is aborted at once', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
@@ -91,26 +80,6 @@ describe.each([
       ['hosted_b', 'hedge', null],
     ]);
   });
-
-  test('two answers at once give one answer, and the other call does not count', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-    const { up } = scene;
-    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
-    for (const [name, { res }] of Object.entries({ slow, hedge })) {
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.write(ROLE + chunk({ content: name }));
-    }
-    const [winner, loser] = await Promise.race([
-      hedge.gone.then(() => [slow, 'hosted_b'] as const),
-      slow.gone.then(() => [hedge, 'hosted_a'] as const),
-    ]);
-    winner.res.end(REST);
-    const answer = await pending.answer;
-    expect(answer.text.includes('slow')).toBe(winner === slow);
-    expect(answer.text.includes('hedge')).toBe(winner === hedge);
-    await expectAtRest(scene);
-    expect((await scene.status()).circuits[loser]).toMatchObject({ fails: 0, successes: 0 });
-  });
 });
 
 test('events without content neither stop the hedge delay nor win the race', async () => {
@@ -132,16 +101,6 @@ test('events without content neither stop the hedge delay nor win the race', asy
 });
 
 describe('the hedge delay', () => {
-  test('the hedge delay is the slow threshold of the circuits', async () => {
-    const settings = { TTFT_THRESHOLD_MS: '700' };
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') }, settings);
-    const { pending } = await ask(scene, scene.up.hosted_a);
-    await pass(scene, 699);
-    expect(scene.up.hosted_b.calls).toHaveLength(0);
-    scene.clock.advance(1);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
-  });
-
   test('a changed hedge delay holds for the next request, not for one that runs', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
     const { up, clock, url } = scene;

@@ -135,14 +135,6 @@ test('a token limit is exceeded only by what was running when it was reached', a
   expect(await used('laptop')).toEqual([['tokensDay', RUNNING * TOKENS]]);
 });
 
-test('a limit that is set later counts what its period has seen before', async () => {
-  const { add, limit, statuses } = await started();
-  const key = await add('laptop');
-  expect(await statuses(key, 3)).toEqual([200, 200, 200]);
-  await limit('laptop', { requestsDay: 3 });
-  expect(await statuses(key, 1)).toEqual([429]);
-});
-
 test('the log warns at 80 % of a limit, once, and says when it is reached', async () => {
   const lines: string[] = [];
   const log: Log = (_level, name, details) => void lines.push(`${name} ${String(details?.['of'])}`);
@@ -162,18 +154,6 @@ describe('the use of a key', () => {
     ['requestsMonth', 2],
     ['tokensDay', 2 * TOKENS],
   ];
-
-  test('the use of a key outlasts a restart', async () => {
-    const upstream = await startUpstream(counted);
-    const settings = { HOSTED_A_BASE_URL: upstream.url };
-    const first = await startWithHistory(settings);
-    const key = await ownerOf(first).add('laptop', { requestsMonth: 2, tokensDay: 10_000 });
-    for (let n = 0; n < 2; n += 1) await chat(first.url, HELLO, key);
-    await first.host.stop();
-    const second = await startWithHistory(settings, first.dataDirectory);
-    expect((await chat(second.url, HELLO, key)).status).toBe(429);
-    expect(await ownerOf(second).used('laptop')).toEqual(used);
-  });
 
   test('the use of a key is on disk within a second, also after the process is killed', async () => {
     const clock = createManualClock();

@@ -78,12 +78,6 @@ describe.each(['Content-Length', 'chunked'])('a body sent by %s', (framing) => {
   });
 });
 
-test('a common client reads the 413 for a body far over the limit', async () => {
-  const { gateway } = await startLimited();
-  const answer = await chat(gateway.url, bodyOf(5 * MEBIBYTE));
-  expect(answer).toMatchObject({ status: 413, upstream: 'none', reason: 'none' });
-});
-
 test('a body shorter than its announced length is a caller that went away', async () => {
   const { upstream, gateway } = await startLimited();
   const caller = await openWire(gateway.url);

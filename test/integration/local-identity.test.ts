@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
-import { chat, startCall } from '../support/client.ts';
+import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -39,12 +39,6 @@ test('an engine that starts after its gateway is asked what it is before the fir
   // Once for both, and not again.
   await ask(gateway.url);
   expect(engine.gets.filter(({ path }) => path === '/v1/models')).toHaveLength(1);
-});
-
-test('a chat completion is sent without knowing what the engine is', async () => {
-  const { engine, gateway } = await startBefore('llamacpp');
-  expect((await chat(gateway.url)).status).toBe(200);
-  expect([pathsOf(engine), engine.gets.length]).toEqual([[CHAT], 0]);
 });
 
 test('an engine that does not say what it is delays one request by a second, and no other for a while', async () => {

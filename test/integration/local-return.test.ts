@@ -4,7 +4,6 @@ import { attemptsOf, callsOf, expectAtRest, startScene, STREAM } from '../suppor
 import { MODEL, startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, json, type Script } from '../support/upstream.ts';
 
-const ZERO = { 'x-gateway-force-zero': '1' };
 /** An engine without room for so many seconds, in both of the forms that there are. */
 const limitedFor = (seconds: string): Script =>
   error(429, 'slow down', null, { 'retry-after': seconds });
@@ -32,33 +31,6 @@ describe('waiting for a local that has room again in 2 seconds', () => {
       await expectAtRest(scene);
     },
   );
-
-  test.each(['own', 'off', 'all'])(
-    'a full local is waited for with HEDGE=%s where Local only is on',
-    async (hedge) => {
-      const scene = await startScene(
-        { local: [limitedFor('2'), answers('x')], hosted_a: answers('paid') },
-        { HEDGE: hedge },
-      );
-      const pending = startChat(scene.url, STREAM, ZERO);
-      scene.clock.advance(await scene.clock.timer(2000, 2000));
-      expect(await pending.answer).toMatchObject({ status: 200, upstream: 'local' });
-      expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0 });
-    },
-  );
-
-  test('a full local is waited for where the other upstreams are out', async () => {
-    const scene = await startScene({ local: [], hosted_a: limitedFor('60') }, { HEDGE: 'all' });
-    scene.up.local.script = error(400, 'the prompt is too long');
-    await chatStream(scene.url);
-    const { local } = scene.up;
-    local.script = (call) =>
-      local.calls.length === 2 ? limitedFor('2')(call) : answers('x')(call);
-    const pending = chatStream(scene.url);
-    scene.clock.advance(await scene.clock.timer(2000, 2000));
-    expect(await pending).toMatchObject({ status: 200, upstream: 'local' });
-    expect(callsOf(scene.up)).toEqual({ local: 3, hosted_a: 1 });
-  });
 
   test.each(['own', 'off'])(
     'a full local is waited for with HEDGE=%s before money is spent',
@@ -99,20 +71,6 @@ describe('waiting for a local that has room again in 2 seconds', () => {
       reason: 'local=http_503',
     });
   });
-
-  test('a full local is called in the end where all other upstreams have failed meanwhile', async () => {
-    const scene = await startScene(
-      { local: [limitedFor('2'), answers('x')], hosted_a: error(503) },
-      { HEDGE: 'all' },
-    );
-    const pending = chatStream(scene.url);
-    scene.clock.advance(await scene.clock.timer(2000, 2000));
-    expect(await pending).toMatchObject({
-      status: 200,
-      upstream: 'local',
-      reason: 'hosted_a=http_503',
-    });
-  });
 });
 
 describe('the length of the wait', () => {
@@ -134,11 +92,6 @@ describe('the length of the wait', () => {
     expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
   });
 
-  test('the wait for local is within the timeout of local', async () => {
-    const scene = await startScene({ local: limitedFor('2') }, { LOCAL_TIMEOUT_MS: '2000' });
-    expect(await chatStream(scene.url)).toMatchObject({ status: 429 });
-  });
-
   test('the wait for local counts in the timeout, and the second call gets what is left', async () => {
     const scene = await startScene(
       { local: [limitedFor('2'), hang] },
@@ -153,14 +106,6 @@ describe('the length of the wait', () => {
 });
 
 describe('several full machines', () => {
-  test('a full machine is not waited for while another has room', async () => {
-    const tier = await startTier([
-      await startMachine(limitedFor('1')),
-      await startMachine(answers('x')),
-    ]);
-    expect(await chatStream(tier.url)).toMatchObject({ status: 200, upstream: 'local' });
-  });
-
   test('the machine that has room first is called again where all are full', async () => {
     const slow = await startMachine(limitedFor('2'));
     // A length that no other timer has.

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { chat, chatStream } from '../support/client.ts';
-import { turns } from '../support/report.ts';
 import { startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
 import { answers, chunk, DONE, error, hang, startUpstream, STOP } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
@@ -76,16 +75,6 @@ describe('the circuit of the local pool', () => {
     expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
   });
 
-  test('the circuit of the local pool stays closed where one machine has failed and the other was only busy', async () => {
-    const machines = [await startMachine(error(503, 'busy')), await startMachine(error(503))];
-    const tier = await startTier(machines, { FAIL_THRESHOLD: '1' });
-    await chat(tier.url);
-    expect((await tier.status()).circuits['local']).toMatchObject({ open: false, fails: 0 });
-    for (const machine of machines) machine.script = answers('free again');
-    tier.clock.advance(2000);
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-  });
-
   test('the circuit of the local pool stays closed where one machine is slow and another could serve', async () => {
     const [slow, fast] = [await startMachine(), await startMachine(answers('hi'))];
     slow.script = hang;
@@ -98,29 +87,6 @@ describe('the circuit of the local pool', () => {
     });
     expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
     expect(callsOf([slow, fast])).toEqual([1, 1]);
-  });
-
-  test('the circuit of the local pool is closed by a probe that answers for longer than a lost one is waited for', async () => {
-    const machine = await startMachine(error(503));
-    const settings = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '1000', LOCAL_TIMEOUT_MS: '1000' };
-    const tier = await startTier([machine], settings);
-    await chat(tier.url);
-    tier.clock.advance(1000);
-    machine.script = hang;
-    const probe = chatStream(tier.url);
-    const { res } = await machine.call(2);
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    res.write(chunk({ content: 'slowly' }));
-    await turns(tier, 4);
-    tier.clock.advance(5000);
-    expect((await chat(tier.url)).status).toBe(503);
-    res.end(STOP + DONE);
-    expect(await probe).toMatchObject({ status: 200 });
-    expect(machine.calls).toHaveLength(2);
-    expect((await tier.status()).circuits).toMatchObject({
-      local: { open: false },
-      [machine.id]: { open: false },
-    });
   });
 });
 
@@ -162,65 +128,4 @@ describe('a local pool whose machines are all out', () => {
       [second.id]: { open: true },
     });
   });
-
-  test('a failure of a machine that was called during its cool-down does not lengthen that', async () => {
-    const { tier, first, second } = await startOut();
-    const before = (await tier.status()).circuits;
-    tier.clock.advance(1000);
-    for (let n = 0; n < 3; n += 1) {
-      expect(await chat(tier.url)).toMatchObject({
-        status: 503,
-        reason: expect.stringMatching(new RegExp(`^local/${first.id}=http_503`)),
-      });
-    }
-    expect(callsOf([first, second])).toEqual([4, 1]);
-    const after = (await tier.status()).circuits;
-    for (const id of ['local', first.id, second.id]) {
-      expect([id, after[id]?.failUntil]).toEqual([id, before[id]?.failUntil]);
-    }
-  });
-
-  test('a machine excluded for its quota or its rate limit is not called in the end, however soon it is back', async () => {
-    const limited = await startMachine(error(429, 'slow down', null, { 'retry-after': '3' }));
-    const [poor, dead] = [await startMachine(error(402)), await startMachine(error(503))];
-    const tier = await startTier([limited, poor, dead], { FAIL_THRESHOLD: '1' });
-    await chat(tier.url);
-    dead.script = answers('well again');
-    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-    expect(callsOf([limited, poor, dead])).toEqual([1, 1, 2]);
-  });
-
-  test('each machine comes back with a probe of its own', async () => {
-    const { tier, first, second } = await startOut();
-    first.script = second.script = answers('well again');
-    tier.clock.advance(10_000);
-    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
-    expect(await tier.status()).toMatchObject({ local: { health: 'ok' } });
-    expect((await tier.status()).circuits).toMatchObject({
-      local: { open: false },
-      [first.id]: { open: false },
-    });
-  });
-
-  test.each([
-    ['longer', '60000'],
-    ['shorter', '1000'],
-  ])(
-    'a second machine is still called while the first is probed, with a timeout %s than the cool-down',
-    async (_says, timeoutMs) => {
-      const { tier, first, second } = await startOut({ LOCAL_TIMEOUT_MS: timeoutMs });
-      first.script = hang;
-      second.script = answers('well again');
-      await tier.post('circuits/local/reset');
-      const probe = chat(tier.url);
-      const call = await first.call(2);
-      expect(await chat(tier.url)).toMatchObject({
-        status: 200,
-        upstream: 'local',
-        reason: 'none',
-      });
-      await answers('well again')(call);
-      expect(await probe).toMatchObject({ status: 200 });
-    },
-  );
 });

@@ -8,7 +8,7 @@ import {
   type Machine,
   type Tier,
 } from '../support/tier.ts';
-import { answers, error, hang, startUpstream, type Script } from '../support/upstream.ts';
+import { answers, error, startUpstream, type Script } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
@@ -38,18 +38,6 @@ describe('an agent that refuses the gateway', () => {
       expect(callsOf([closed, open])).toEqual([1, 2]);
     },
   );
-
-  test('an agent that refuses the gateway gives a 502 as the final answer, and is never probed for it', async () => {
-    const closed = await startMachine(unauthorized(401));
-    const tier = await startTier([closed]);
-    const first = await chat(tier.url);
-    expect(first).toMatchObject({ status: 502, reason: `local/${closed.id}=credentials` });
-    expect(await chat(tier.url)).toMatchObject({
-      status: 503,
-      reason: expect.stringMatching(/^local=credentials;/),
-    });
-    expect(closed.calls).toHaveLength(1);
-  });
 });
 
 describe('an engine that refuses the caller', () => {
@@ -131,23 +119,6 @@ describe('machines that refuse requests', () => {
       expect((await tier.status()).circuits[odd.id]).toMatchObject({ fails: 0, open: false });
     },
   );
-
-  test('a machine that serves between refusals, or says why it refuses, is not verified again', async () => {
-    const [by, long] = [
-      await startMachine(error(400), error(400), answers('hi'), error(400), error(400)),
-      await startMachine(error(400, 'maximum context length exceeded', 'context_length_exceeded')),
-    ];
-    for (const machine of [by, long]) {
-      const tier = await startTier([machine]);
-      tier.clock.advance(1000);
-      const before = await lastCheck(tier, machine);
-      for (let asked = 0; asked < 5; asked += 1) await chat(tier.url);
-      tier.clock.advance(1);
-      expect(machine.calls).toHaveLength(5);
-      const { verification } = await tier.provider(machine.id);
-      expect([verification.status, verification.last_check]).toEqual(['verified', before]);
-    }
-  });
 });
 
 describe('machines that take no requests now', () => {
@@ -174,19 +145,6 @@ describe('machines that take no requests now', () => {
     },
   );
 
-  test('a local pool of busy machines falls back to the hosted upstream', async () => {
-    const machines = [
-      await startMachine(error(503, 'busy')),
-      await startMachine(error(429, 'busy')),
-    ];
-    const hosted = await startUpstream(answers('paid for'));
-    const tier = await startTier(machines, at({ hosted_a: hosted.url }));
-    const reason = machines.map(({ id }) => `local/${id}=busy`).join('; ');
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason });
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=busy' });
-    expect(callsOf(machines)).toEqual([1, 1]);
-  });
-
   test('a local pool of busy machines gives a 503 with a time to come back where no other upstream is left', async () => {
     const machines = [
       await startMachine(error(503, 'busy')),
@@ -197,19 +155,6 @@ describe('machines that take no requests now', () => {
     expect(answer).toMatchObject({ status: 503, upstream: 'none' });
     expect(answer.headers['retry-after']).toBe('2');
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
-  });
-
-  test('a busy machine that comes back first is called where no other upstream is left', async () => {
-    const first = await startMachine(error(503, 'busy'), answers('free again'));
-    const second = await startMachine(hang, answers('never asked'));
-    const tier = await startTier([first, second]);
-    const answer = chat(tier.url);
-    const call = await second.call(1);
-    tier.clock.advance(500);
-    await error(503, 'busy')(call);
-    await answer;
-    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-    expect(callsOf([first, second])).toEqual([2, 1]);
   });
 });
 
@@ -232,14 +177,6 @@ describe('the model of a machine', () => {
       asked === null ? HELLO : { ...HELLO, model: asked },
     );
     expect((await machine.call(1)).json['model']).toBe(sent);
-  });
-
-  test('each of two machines that are called in turn gets a model that it has', async () => {
-    const [a, b] = [await offering('x'), await offering('y', 'x')];
-    b.script = error(503);
-    const tier = await startTier([a, b]);
-    expect(await chat(tier.url, { ...HELLO, model: 'y' })).toMatchObject({ status: 200 });
-    expect([a.calls, b.calls].map(([call]) => call?.json['model'])).toEqual(['x', 'y']);
   });
 
   test('a missing model excludes requests for that model at that machine, and no others', async () => {
@@ -270,24 +207,6 @@ describe('the model of a machine', () => {
       expect(answer.headers['x-gateway-provider']).toBe(its.id);
     }
     expect(its.calls.map(({ json: body }) => body['model'])).toEqual(Array(4).fill('rare'));
-  });
-
-  test('a model that only an excluded machine offers is replaced by another model at another machine', async () => {
-    const its = machineAt(await startUpstream(error(503, 'busy')), {
-      record: { models: ['rare', MODEL] },
-    });
-    const other = await startMachine(answers('other'));
-    const tier = await startTier([its, other]);
-    await chat(tier.url, { ...HELLO, model: 'rare' });
-    const answer = await chat(tier.url, { ...HELLO, model: 'rare' });
-    expect(answer.headers['x-gateway-provider']).toBe(other.id);
-    expect((await other.call(1)).json['model']).toBe(MODEL);
-  });
-
-  test('a model that no machine has gets the gateway’s own 404', async () => {
-    const a = await startMachine(error(404, 'no such model'));
-    const answer = await chat((await startTier([a])).url, { ...HELLO, model: MODEL });
-    expect(answer).toMatchObject({ status: 404, reason: `local/${a.id}=model_not_found` });
   });
 
   test('the models of all machines are listed, each once', async () => {

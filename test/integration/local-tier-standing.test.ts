@@ -50,13 +50,6 @@ describe('machines that do not serve', () => {
     },
   );
 
-  test('a local pool that waits for verification, with no other upstream, gives a 503 that names doctor', async () => {
-    const tier = await startTier([await machineThat(pending)]);
-    const answer = await chat(tier.url);
-    expect(answer.status).toBe(503);
-    expect(answer.text).toContain('"inglenook doctor');
-  });
-
   test.each<[says: string, given: MachineGiven, cause: string]>([
     ['waits', pending, 'is being verified'],
     [
@@ -106,12 +99,6 @@ describe('machines that do not serve', () => {
     expect(text).toMatch(/\(prv_\w+ is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/);
   });
 
-  test('the 503 of a local pool whose machines have fallen silent says since when', async () => {
-    const tier = await startTier([await startMachine(answers('hi'))]);
-    tier.clock.advance(70_000);
-    expect((await chat(tier.url)).text).toContain('has been silent for 70 s');
-  });
-
   test('a local pool whose machines are silent has no provider after 45 s, and not before', async () => {
     const { settings } = await startOthers();
     const machine = await startMachine(answers('hi'));
@@ -130,30 +117,11 @@ describe('machines that do not serve', () => {
     expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
   });
 
-  test('a local pool whose machines are paused but for one calls that one', async () => {
-    const [other, machine] = [await machineThat(paused), await startMachine(answers('hi'))];
-    const tier = await startTier([other, machine]);
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(other.calls).toHaveLength(0);
-  });
-
   test('a local pool without machines is not configured: it is not reported, and no warm-up starts', async () => {
     const { settings, ondemand } = await startOthers();
     const tier = await startTier([], settings);
     expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
     expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
-  });
-
-  test('a local pool that cannot be called is named in a 503 where no other upstream is configured', async () => {
-    const others = 'hosted_a=not_configured; hosted_b=not_configured; hosted_c=not_configured';
-    for (const [given, reason] of [
-      [pending, 'no_provider'],
-      [paused, 'paused'],
-    ] as const) {
-      const answer = await chat((await startTier([await machineThat(given)])).url);
-      expect(answer).toMatchObject({ status: 503, upstream: 'none' });
-      expect(answer.reason).toBe(`local=${reason}; ${others}; ondemand=not_configured`);
-    }
   });
 });
 
@@ -181,14 +149,6 @@ describe('a fixed engine', () => {
     expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
     expect(answer.headers).not.toHaveProperty('x-gateway-provider');
     expect((await engine.call(1)).headers).not.toHaveProperty('x-gateway-token');
-    expect(machine.calls).toHaveLength(0);
-  });
-
-  test('a fixed engine that fails is not replaced by a machine', async () => {
-    const machine = await startMachine(answers('never asked'));
-    const engine = await startUpstream(error(503));
-    const tier = await startTier([machine], at({ local: engine.url }));
-    expect(await chat(tier.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
     expect(machine.calls).toHaveLength(0);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chat, chatStream } from '../support/client.ts';
+import { chat } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
@@ -29,38 +29,6 @@ describe('the timeout of the local pool', () => {
       });
     },
   );
-
-  test('the timeout of the local pool belongs to one machine alone where its peers are out', async () => {
-    const [out, alone] = [await startMachine(error(402)), await startMachine(answers('hi'), hang)];
-    const tier = await startTier([out, alone], { LOCAL_TIMEOUT_MS: '60000' });
-    expect(await chat(tier.url)).toMatchObject({ reason: `local/${out.id}=quota` });
-    const answer = chat(tier.url);
-    await alone.call(2);
-    await turns(tier);
-    tier.clock.advance(59_999);
-    await turns(tier);
-    expect((await tier.status()).stats.perUpstream[alone.id]).toMatchObject({ fails: 0 });
-    tier.clock.advance(1);
-    expect(await answer).toMatchObject({ status: 504, reason: `local/${alone.id}=timeout` });
-  });
-
-  test('the timeout of the local pool no longer counts once an answer has begun', async () => {
-    const [machine, other] = [await startMachine(hang), await startMachine(answers('never'))];
-    const tier = await startTier([machine, other], { LOCAL_TIMEOUT_MS: '60000' });
-    const answer = chatStream(tier.url);
-    const { res } = await machine.call(1);
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const word of ['a ', 'b ', 'c ', 'd ']) {
-      res.write(`data: {"choices":[{"index":0,"delta":{"content":"${word}"}}]}\n\n`);
-      await turns(tier, 4);
-      tier.clock.advance(20_000);
-    }
-    res.end(
-      'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
-    );
-    expect(await answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-    expect(other.calls).toHaveLength(0);
-  });
 });
 
 describe('a lone 500 or 502', () => {

@@ -126,27 +126,21 @@ describe.each([
     },
   );
 
-  test.each(
-    NO_ANSWERS.flatMap(([says, script, described]) =>
-      (['local', 'hosted_a', 'ondemand'] as const).map(
-        (upstream) => [says, upstream, script, described] as const,
-      ),
-    ),
-  )('%s from %s as the final answer is a 502', async (_says, upstream, script, described) => {
+  test.each(NO_ANSWERS)('%s as the final answer is a 502', async (_says, script, described) => {
     const only = await startUpstream(script);
     // The clock stands still: nothing of this is waited for or asked for again.
-    const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
+    const gateway = await startGateway(at({ hosted_a: only.url }), createManualClock());
     const answer = await chat(gateway.url, { ...HELLO, stream });
     expect(wordOf(answer)).toEqual(
       worded({
         status: 502,
         code: 'upstream_bad_response',
-        last: [upstream, `bad_response (${described})`],
+        last: ['hosted_a', `bad_response (${described})`],
       }),
     );
     expect(only.calls).toHaveLength(1);
     const { circuits } = gateway.host.snapshot().status;
-    expect(circuits[upstream]).toMatchObject({ fails: 1, successes: 0 });
+    expect(circuits['hosted_a']).toMatchObject({ fails: 1, successes: 0 });
   });
 });
 
@@ -170,10 +164,4 @@ test('a response head just under 32 KiB is read', async () => {
   });
   const gateway = await startGateway(at({ hosted_a: a.url }));
   expect(textOf((await chatStream(gateway.url)).text)).toBe('fits');
-});
-
-test('an over-long header of an error status is a bad response, too', async () => {
-  const a = await startUpstream(json(401, '{}', { 'x-long': 'x'.repeat(33 * 1024) }));
-  const gateway = await startGateway(at({ local: a.url }));
-  expect(await chat(gateway.url)).toMatchObject({ status: 502, reason: 'local=bad_response' });
 });

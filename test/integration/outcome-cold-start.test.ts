@@ -3,15 +3,7 @@ import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { nextPause, pollUntil } from '../support/polling.ts';
-import {
-  answers,
-  error,
-  hang,
-  json,
-  REFUSED_URL,
-  startUpstream,
-  type Script,
-} from '../support/upstream.ts';
+import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
 
 /** Answers with which a machine that is starting puts one off. */
@@ -78,21 +70,6 @@ describe('an ondemand that is starting', () => {
     },
   );
 
-  test('an ondemand that is starting is waited for on one connection only as long as its timeout has left', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(error(503), hang);
-    const gateway = await startGateway(
-      { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '20000' },
-      clock,
-    );
-    const answer = chat(gateway.url);
-    const pause = await nextPause(clock);
-    clock.advance(pause);
-    await machine.call(2);
-    clock.advance(20_000 - pause);
-    expect(await answer).toMatchObject({ status: 504, reason: 'ondemand=timeout' });
-  });
-
   test('an ondemand that refuses after its start is left for that reason', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(error(503), error(401));
@@ -106,16 +83,6 @@ describe('an ondemand that is starting', () => {
         last: ['ondemand', 'credentials (HTTP 401)'],
       }),
     );
-  });
-
-  test('an ondemand that fails with a 500 after its start is not retried, as that was not its first try', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(error(503), error(500), answers('never'));
-    const gateway = await startGateway(at({ ondemand: machine.url }), clock);
-    const answer = chat(gateway.url);
-    clock.advance(await nextPause(clock));
-    expect(await answer).toMatchObject({ status: 502, reason: 'ondemand=http_500' });
-    expect(machine.calls).toHaveLength(2);
   });
 });
 
@@ -134,18 +101,5 @@ describe('an ondemand that refuses connections', () => {
     await pollUntil(answer, clock);
     expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
     expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
-  });
-
-  test('an ondemand that refuses connections while it warms up is polled until it is there', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(answers('awake'));
-    await machine.close();
-    const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
-    const answer = chatStream(gateway.url);
-    clock.advance(await nextPause(clock));
-    await machine.reopen();
-    await pollUntil(answer, clock);
-    expect(await answer).toMatchObject({ upstream: 'ondemand', reason: 'local=unreachable' });
-    expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { answers, error, json, startUpstream } from '../support/upstream.ts';
+import { answers, json, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const llamaCpp = (kind: string) =>
@@ -10,8 +10,6 @@ const llamaCpp = (kind: string) =>
 /** What engines say; those of llama.cpp are recorded from a llama-server 0.7.0, build 11669. */
 const REFUSALS: readonly (readonly [says: string, status: number, body: string])[] = [
   ['llama.cpp to an image', 500, llamaCpp('image')],
-  ['llama.cpp to audio', 500, llamaCpp('audio')],
-  ['llama.cpp to a video', 500, llamaCpp('video')],
   [
     'llama.cpp to a file',
     400,
@@ -29,16 +27,6 @@ const REFUSALS: readonly (readonly [says: string, status: number, body: string])
     }),
   ],
   [
-    'vLLM',
-    400,
-    '{"object":"error","message":"qwen3 is not a multimodal model","type":"BadRequestError","param":null,"code":400}',
-  ],
-  [
-    'vLLM with pictures switched off',
-    400,
-    '{"error":{"message":"At most 0 image(s) may be provided in one prompt.","type":"BadRequestError","param":"image","code":400}}',
-  ],
-  [
     'SGLang',
     400,
     '{"object":"error","message":"Multimodal inputs are not supported when --language-model-only is set; the encoder is not loaded. Restart without the flag.","type":"BadRequestError","code":400}',
@@ -54,11 +42,6 @@ const REFUSALS: readonly (readonly [says: string, status: number, body: string])
     '{"error":{"message":"this model does not support image input (ref: 1)","type":"invalid_request_error","param":null,"code":null}}',
   ],
   ['LM Studio', 400, '{"error":"Model does not support images. Please use a model that does."}'],
-  [
-    'OpenRouter',
-    404,
-    '{"error":{"message":"No endpoints found that support image input","code":404}}',
-  ],
 ];
 
 const messageOf = (text: string): string => {
@@ -92,50 +75,25 @@ test.each(REFUSALS)(
   },
 );
 
-const OWN = REFUSALS.filter(([, status]) => status < 500);
-const WORDED = REFUSALS.filter(([, status]) => status >= 500);
-
-test.each(OWN)(
-  'a refusal of input goes back byte for byte where no other upstream can serve: %s (%i)',
+test.each(REFUSALS)(
+  'a caller that nothing else can serve gets the words of the refusal as a 4xx: %s (%i)',
   async (...row) => {
     const [, status, body] = row;
     const local = await startUpstream(json(status, body));
     const gateway = await startGateway(at({ local: local.url }));
     const answer = await chat(gateway.url, PICTURE);
-    expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
-    expect(local.calls).toHaveLength(1);
-  },
-);
-
-test.each(WORDED)(
-  'a refusal of input with a 5xx is a 400 in the words of the engine where no other can serve: %s (%i)',
-  async (...row) => {
-    const [, status, body] = row;
-    const local = await startUpstream(json(status, body));
-    const gateway = await startGateway(at({ local: local.url }));
-    const answer = await chat(gateway.url, PICTURE);
-    expect(answer).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
-    const { error: told } = JSON.parse(answer.text) as { error: Record<string, unknown> };
-    expect(told).toMatchObject({ type: 'invalid_request_error', code: 'unsupported_input' });
-    expect(told['message']).toContain(messageOf(body).slice(0, 40));
+    expect(answer).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(answer.status).toBe(status < 500 ? status : 400);
+    expect(answer.text).toContain(
+      messageOf(body)
+        .slice(0, 40)
+        .replaceAll('"', String.raw`\"`),
+    );
     // Some repeat the whole prompt.
     expect(answer.text.length).toBeLessThan(1000);
     expect(local.calls).toHaveLength(1);
   },
 );
-
-test('a refusal of input goes back as a 400 when a later upstream fails for another reason', async () => {
-  const local = await startUpstream(json(500, llamaCpp('image')));
-  const hosted = await startUpstream(error(503));
-  const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
-  const answer = await chat(gateway.url, PICTURE);
-  expect(answer).toMatchObject({
-    status: 400,
-    upstream: 'local',
-    reason: 'local=unsupported_input; hosted_a=http_503',
-  });
-  expect(messageOf(answer.text)).toMatch(/^image input is not supported - hint/);
-});
 
 test('input that an engine cannot read never opens the circuit for other callers', async () => {
   const local = await startUpstream(json(500, llamaCpp('image')));

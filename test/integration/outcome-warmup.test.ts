@@ -83,14 +83,6 @@ describe('the warm-up of ondemand', () => {
     expect(warmupOf(gateway)).toMatchObject({ state: 'idle', lastWarmupAt: null });
   });
 
-  test('the warm-up of ondemand does not start when local passes on the caller’s own fault', async () => {
-    const local = await startUpstream(error(401));
-    const machine = await startClosedMachine();
-    const gateway = await startGateway(at({ local: local.url, ondemand: machine.url }));
-    await chat(gateway.url);
-    expect(warmupOf(gateway)).toMatchObject({ state: 'idle', lastWarmupAt: null });
-  });
-
   test.each([
     ['it is switched off', { ONDEMAND_WARMUP: 'false' }, {}],
     ['Local only is on', { FORCE_ZERO: 'true' }, {}],

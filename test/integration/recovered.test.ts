@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent, recordOf } from '../registry/world.ts';
-import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
+import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { begun, goesOn, outcomeOf, startHandover, TEXT } from '../support/handover.ts';
 import { send } from '../support/http.ts';
-import { machineAt, MODEL, startMachine, startTier, type Tier } from '../support/tier.ts';
+import { machineAt, startMachine, startTier, type Tier } from '../support/tier.ts';
 import { answers, cut, error, json, REFUSED_URL, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
@@ -83,24 +83,6 @@ describe('a failure of the last healthy upstream or machine', () => {
     second.script = json(400, '{"error":{"message":"bad temperature"}}');
     expect(await chat(tier.url)).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
     expect(first.calls).toHaveLength(1);
-  });
-
-  test('the upstream that comes back first is the only one of two in their cool-down that is called', async () => {
-    const machines = [
-      await startMachine(DEAD),
-      await startMachine(DEAD),
-      await startMachine(answers('third')),
-    ];
-    const tier = await startTier(machines, NEXT_FAILS);
-    const [first, second, third] = machines;
-    await chat(tier.url);
-    for (const machine of machines) machine.script = DEAD;
-    tier.clock.advance(1000);
-    await chat(tier.url);
-    expect(machines.map(({ calls }) => calls.length)).toEqual([2, 1, 2]);
-    expect(circuitOf(tier, first?.id ?? '')).toMatchObject({ cooldownRemainingMs: 59_000 });
-    expect(circuitOf(tier, second?.id ?? '')).toMatchObject({ cooldownRemainingMs: 59_000 });
-    expect(circuitOf(tier, third?.id ?? '')).toMatchObject({ cooldownRemainingMs: 60_000 });
   });
 });
 
@@ -180,14 +162,5 @@ describe('a machine whose agent reports its engine as well again', () => {
     await beat('idle', 'ok');
     await beat('serving', 'ok');
     expect(isOpen(tier, id)).toBe(60_000);
-  });
-
-  test('a machine whose agent reports its engine as well again opens the local pool where all had failed', async () => {
-    const { machine, tier, beat } = await startBeating();
-    machine.script = answers('well again');
-    expect((await chat(tier.url, { ...HELLO, model: MODEL })).status).toBe(200);
-    await beat('degraded', 'unreachable');
-    await beat('idle', 'ok');
-    expect(await chat(tier.url)).toMatchObject({ status: 200 });
   });
 });

@@ -5,7 +5,6 @@ import { begun, goesOn, startHandover } from '../support/handover.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { chunkOf } from '../support/resume.ts';
 import { hang, stall, type Script } from '../support/upstream.ts';
-import { chatBytes, openWire } from '../support/wire.ts';
 
 const BEGUN = begun('a', 3);
 /** Its connection stays open: only the gateway can end it. */
@@ -51,37 +50,4 @@ describe.each<[phase: string, second: Script, more: object, seen: string]>([
     expect(c.calls).toHaveLength(0);
     expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
   });
-});
-
-/** More than the sockets' buffers on the way take. */
-const EVENTS = 1200;
-const EVENT = chunkOf('b', { content: 'x'.repeat(64 * 1024) });
-
-test('a caller that does not read pauses the upstream that continues, and does not time out', async () => {
-  const sent = { events: 0 };
-  const flood: Script = async ({ res }) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    while (sent.events < EVENTS) {
-      if (!res.write(EVENT)) await new Promise((resolve) => res.once('drain', resolve));
-      sent.events += 1;
-    }
-    res.end(`${chunkOf('b', {}, 'stop')}data: [DONE]\n\n`);
-  };
-  const { gateway, clock } = await startHandover([BREAKS, flood]);
-  const caller = await openWire(gateway.url, false);
-  caller.send(chatBytes({ ...HELLO, stream: true }));
-  await caller.received('brown');
-  caller.pause();
-  for (let before = -1; before < sent.events || sent.events === 0;) {
-    before = sent.events;
-    await turns(gateway, 20);
-  }
-  expect(sent.events).toBeLessThan(EVENTS);
-  // The silence is the caller's own: the idle clock rests.
-  for (let wait = 0; wait < 10; wait += 1) clock.advance(5000);
-  caller.resume();
-  await caller.received('[DONE]');
-  expect(sent.events).toBe(EVENTS);
-  expect(caller.bytesReceived()).toBeGreaterThan(EVENTS * 64 * 1024);
-  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 1 });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { brokenOff } from '../support/broken-off.ts';
-import { chat, chatStream, HELLO } from '../support/client.ts';
+import { chatStream } from '../support/client.ts';
 import {
   begun,
   goesOn,
@@ -15,7 +15,6 @@ import { cut, sse, type Script } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
 const SENT = 'The quick brown ';
-const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });
 
 describe.each<[name: string, first: readonly string[], more: object]>([
   [
@@ -41,12 +40,6 @@ describe.each<[name: string, first: readonly string[], more: object]>([
       expect([b.calls.length, c.calls.length]).toEqual([0, 0]);
     },
   );
-});
-
-test('reasoning that has come to its text does not prevent a continuation', async () => {
-  const { gateway } = await startHandover([cut(THOUGHT, ...BEGUN), goesOn('b')]);
-  const { text } = await chatStream(gateway.url);
-  expect(heard(text)).toMatchObject({ content: TEXT, reasoning: 'a fox, then', dones: 1 });
 });
 
 describe.each([
@@ -103,21 +96,6 @@ test('an answer of more than 1 MiB is not kept, and so not continued', async () 
   const { text } = await chatStream(gateway.url);
   expect(heard(brokenOff(text).before).content).toHaveLength(1024 * 1024);
   expect(b.calls).toHaveLength(0);
-});
-
-test('an answer of less than 1 MiB is continued', async () => {
-  const last = sse(...told('b', ['and out.']));
-  const { gateway } = await startHandover([long(1_000_000, 16_384), last]);
-  const { content, dones } = heard((await chatStream(gateway.url)).text);
-  expect([content.replace(/^x+/, ''), dones]).toEqual(['and out.', 1]);
-});
-
-test('an assembled answer needs no continuation, as a cut falls back', async () => {
-  const { b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')]);
-  b.script = sse(...told('b'));
-  const answer = await chat(gateway.url, HELLO);
-  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
-  expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: TEXT } }] });
 });
 
 test('a broken stream is recorded as broken, and its text is written nowhere', async () => {

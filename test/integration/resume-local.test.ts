@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { brokenOff } from '../support/broken-off.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { askedOf, begun, goesOn, outcomeOf, TEXT } from '../support/handover.ts';
+import { askedOf, begun, goesOn, TEXT } from '../support/handover.ts';
 import { heard } from '../support/resume.ts';
 import { MODEL, startEngine, startTier } from '../support/tier.ts';
 import { cut, error, hang, startUpstream, type Script } from '../support/upstream.ts';
@@ -30,23 +30,6 @@ test.each(['vllm', 'sglang', 'llamacpp'])(
     const { circuits } = await tier.status();
     expect(circuits[first.id]).toMatchObject({ fails: 1, successes: 0 });
     expect(circuits[second.id]).toMatchObject({ fails: 0, successes: 1 });
-  },
-);
-
-test.each([
-  ['is not known to be able to', 'somebody', 'auto', 0],
-  ['is said to be able to', 'somebody', 'last-message', 1],
-  ['is said not to be able to', 'vllm', 'none', 0],
-])(
-  'whether a machine continues a stream whose engine %s',
-  async (_name, ownedBy, prefill, calls) => {
-    const first = await startEngine('', cut(...begun('a', 3)));
-    const second = await startEngine(ownedBy, goesOn('b'));
-    const tier = await startTier([first, second], { LOCAL_PREFILL: prefill });
-    const { text } = await chatStream(tier.url);
-    expect(second.calls).toHaveLength(calls);
-    const isWhole = calls === 1;
-    expect(outcomeOf(text)).toEqual({ content: isWhole ? TEXT : SENT, isWhole });
   },
 );
 

@@ -4,8 +4,7 @@ import { startListed, TEXT, told as toldInChat, WORDS } from '../support/handove
 import { heardMessage } from '../support/heard-message.ts';
 import { endedInError, typed } from '../support/protocols.ts';
 import { inFlight } from '../support/report.ts';
-import { chunkOf } from '../support/resume.ts';
-import { cut, sse, stall, type Script, type UpstreamCall } from '../support/upstream.ts';
+import { cut, sse, type Script, type UpstreamCall } from '../support/upstream.ts';
 
 // Messages of upstreams that speak the Messages API themselves.
 
@@ -81,17 +80,6 @@ test.each(BREAKS)(
   },
 );
 
-test('a message that falls silent is continued, and the silent upstream is aborted', async () => {
-  const { a, clock, gateway } = await startWith(stall(...begun('a', 3)), goesOn, 'llamacpp');
-  const pending = startCall(`${gateway.url}/v1/messages`, ASKED);
-  await pending.received('brown');
-  clock.advance(5000);
-  expect(heardMessage((await pending.answer).text)).toMatchObject(ONE_WHOLE);
-  await (
-    await a.call(1)
-  ).gone;
-});
-
 test.each(['vllm', 'sglang'])(
   'a message is continued by %s as a chat completion, as its Messages API would begin it again',
   async (owner) => {
@@ -102,12 +90,6 @@ test.each(['vllm', 'sglang'])(
     expect(call.json).toMatchObject({ continue_final_message: true, max_tokens: 47 });
   },
 );
-
-test('a message that no upstream is known to continue ends in the error event', async () => {
-  const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn, 'somebody');
-  const { before } = endedInError((await ask(gateway.url)).text);
-  expect([before, b.calls.length]).toEqual([begun('a', 3).join(''), 0]);
-});
 
 describe('reasoning before the text', () => {
   const thought = [
@@ -140,24 +122,6 @@ describe('reasoning before the text', () => {
       });
     },
   );
-});
-
-test('a tool call after the cut is a block of its own', async () => {
-  const call = { index: 0, id: 'call_1', function: { name: 'look', arguments: '{"at":"it"}' } };
-  const second = [
-    ...toldInChat('b', ['fox.']).slice(0, -2),
-    chunkOf('b', { tool_calls: [call] }),
-    chunkOf('b', {}, 'tool_calls'),
-    'data: [DONE]\n\n',
-  ];
-  const { gateway } = await startWith(cut(...begun('a', 3)), sse(...second), 'llamacpp');
-  expect(heardMessage((await ask(gateway.url)).text)).toMatchObject({
-    blocks: [
-      { type: 'text', text: 'The quick brown fox.' },
-      { type: 'tool_use', id: 'call_1', name: 'look', json: '{"at":"it"}' },
-    ],
-    reasons: ['tool_use'],
-  });
 });
 
 test('the usage of a continued message is what the continuation read and wrote, with what was sent before', async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { brokenOff } from '../support/broken-off.ts';
-import { chatStream, HELLO, startChat } from '../support/client.ts';
-import { begun, ONE_WHOLE, startHandover, TEXT, told, WORDS } from '../support/handover.ts';
-import { counted, inFlight, turns } from '../support/report.ts';
+import { chatStream } from '../support/client.ts';
+import { begun, ONE_WHOLE, startHandover, told, WORDS } from '../support/handover.ts';
+import { counted, inFlight } from '../support/report.ts';
 import { chunkOf, heard } from '../support/resume.ts';
-import { completion, cut, json, sse, stall, type Script } from '../support/upstream.ts';
+import { cut, sse, stall, type Script } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 4);
 const SAME = { temperature: 0 };
@@ -37,18 +37,6 @@ test('a request that is not deterministic is not sent again, as the next answer 
   expect(b.calls).toHaveLength(0);
 });
 
-test('what is new in an answer given again reaches the caller as it comes', async () => {
-  const { b, gateway } = await startAnew(cut(...BEGUN), stall(...begun('b', 4)));
-  const pending = startChat(gateway.url, { ...HELLO, ...SAME, stream: true });
-  const { res } = await b.call(1);
-  for (const word of WORDS.slice(4)) {
-    res.write(chunkOf('b', { content: word }));
-    await pending.received(word);
-  }
-  res.end(told('b').slice(-2).join(''));
-  expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
-});
-
 test('an answer given again that differs is not relayed, and the next upstream is asked', async () => {
   const other = stall(...told('b', ['The ', 'slow ', 'brown ', 'fox ']).slice(0, -1));
   const { b, gateway } = await startAnew(cut(...BEGUN), other, sse(...told('c')));
@@ -70,22 +58,6 @@ test('a caller gets the error event where every answer given again differs', asy
   expect(gateway.host.snapshot().requests[0]?.state).toBe('broken');
 });
 
-test('an answer given again as JSON in place of events is not relayed', async () => {
-  const { gateway } = await startAnew(
-    cut(...BEGUN),
-    json(200, completion(TEXT)),
-    sse(...told('c')),
-  );
-  expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
-  expect(inFlight(gateway)).toBe(0);
-});
-
-test('an upstream that breaks off while it repeats is followed by the next', async () => {
-  const { gateway } = await startAnew(cut(...BEGUN), cut(...begun('b', 2)), sse(...told('c')));
-  const { text } = await chatStream(gateway.url, SAME);
-  expect(heard(text)).toMatchObject(ONE_WHOLE);
-});
-
 test('a third answer is compared with all that the caller has from the first two', async () => {
   const { gateway } = await startAnew(
     cut(...BEGUN),
@@ -94,22 +66,6 @@ test('a third answer is compared with all that the caller has from the first two
   );
   const { text } = await chatStream(gateway.url, SAME);
   expect(heard(brokenOff(text).before).content).toBe(WORDS.slice(0, 6).join(''));
-});
-
-test('an upstream that falls silent while it repeats is aborted when its silence is too long', async () => {
-  const { b, clock, gateway } = await startAnew(
-    cut(...BEGUN),
-    stall(...begun('b', 2)),
-    sse(...told('c')),
-  );
-  const pending = startChat(gateway.url, { ...HELLO, ...SAME, stream: true });
-  await pending.received('carried on by hosted_b');
-  await turns(gateway);
-  clock.advance(5000);
-  expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
-  await (
-    await b.call(1)
-  ).gone;
 });
 
 const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });
@@ -126,16 +82,3 @@ test('reasoning before the text of an answer given again is compared and not sen
   const { text } = await chatStream(gateway.url, SAME);
   expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then' });
 });
-
-test.each(['reasoning', 'reasoning_text'])(
-  'reasoning by the name %s is not sent twice in an answer given again',
-  async (name) => {
-    const { gateway } = await startAnew(
-      cut(chunkOf('a', { [name]: 'a fox, then' }), ...BEGUN),
-      sse(chunkOf('b', { [name]: 'a fox, then' }), ...told('b')),
-    );
-    const { text } = await chatStream(gateway.url, SAME);
-    expect(heard(text)).toMatchObject(ONE_WHOLE);
-    expect(text.match(/a fox, then/g)).toHaveLength(1);
-  },
-);

@@ -71,19 +71,6 @@ test('a stream that falls silent is continued unseen by another upstream, and th
   ).gone;
 });
 
-test('a stream that is cut at any of its bytes gives the caller the whole answer', async () => {
-  const bytes = Buffer.from(told('a').join(''));
-  const { a, b, gateway } = await startHandover([undefined, goesOn('b')]);
-  const lastWords = Buffer.byteLength(begun('a', WORDS.length - 2).join(''));
-  const finish = Buffer.byteLength(told('a').slice(0, -1).join(''));
-  for (let at = lastWords; at <= bytes.length; at += 1) {
-    a.script = cut(bytes.toString('utf8', 0, at));
-    expect(seenOf(await chatStream(gateway.url))).toEqual(ORDINARY);
-  }
-  // Once its finish reason was there the answer was whole, and nobody else was asked.
-  expect(b.calls).toHaveLength(finish - lastWords);
-});
-
 test('a third upstream continues after a second cut, from all that was sent', async () => {
   const secondBreaks: Script = (call) => cut(...told('b', missing(call)).slice(0, 4))(call);
   const { c, gateway } = await startHandover([cut(...begun('a', 2)), secondBreaks, goesOn('c')]);
@@ -94,15 +81,6 @@ test('a third upstream continues after a second cut, from all that was sent', as
     ': carried on by hosted_c',
   ]);
   expect(askedOf(await c.call(1))).toBe('The quick brown fox');
-});
-
-test('an upstream that breaks off before any new content is skipped', async () => {
-  const { gateway } = await startHandover([
-    cut(...begun('a', 2)),
-    cut(told('b')[0] ?? ''),
-    goesOn('c'),
-  ]);
-  expect(seenOf(await chatStream(gateway.url))).toEqual(ORDINARY);
 });
 
 test('each event reaches the caller before the next is sent, on both sides of a cut', async () => {

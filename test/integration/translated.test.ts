@@ -19,7 +19,6 @@ import {
   ROLE,
   sse,
   startUpstream,
-  STOP,
   type Script,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
@@ -65,18 +64,6 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       });
       const answer = await startCall(gateway.url + path, body).answer;
       expect([answer.status, pathsOf(a.calls)]).toEqual([404, [native]]);
-    });
-
-    test('a translated request goes to a machine that lacks the endpoint, with the caller’s key', async () => {
-      const engine = await startUpstream(chatOnly(404));
-      const gateway = await startGateway(at({ local: engine.url }));
-      const key = { authorization: 'Bearer of-the-caller' };
-      const answer = await startCall(gateway.url + path, body, key).answer;
-      expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-      expect(engine.calls.map(({ headers }) => headers.authorization)).toEqual([
-        'Bearer of-the-caller',
-        'Bearer of-the-caller',
-      ]);
     });
 
     /** Changes the answer, and has no counterpart. */
@@ -152,14 +139,6 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       expect(answer.text).toContain('whole');
     });
 
-    test('a translated stream passes on the comments of the upstream, which keep the connection', async () => {
-      const { gateway } = await startTranslating(
-        sse(ROLE, chunk({ content: 'a' }), ': still here\n\n', chunk({ content: 'b' }), STOP, DONE),
-      );
-      const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
-      expect(text).toContain(': still here\n\n');
-    });
-
     test('a translated answer is translated however long it is', async () => {
       const { a, settings, gateway } = await startTranslating(answers('hi'));
       const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
@@ -171,15 +150,6 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
       const tight = await startGateway({ ...settings, MAX_BODIES_IN_FLIGHT_BYTES: '3000000' });
       const refused = await startCall(tight.url + path, long).answer;
       expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
-    });
-
-    test('a translated request is never paid for where only local may be called', async () => {
-      const paid = await startUpstream(answers('hi'));
-      const own = await startUpstream(chatOnly(404));
-      const gateway = await startGateway(at({ local: own.url, hosted_a: paid.url }));
-      const free = { 'x-gateway-force-zero': '1' };
-      const answer = await startCall(gateway.url + path, body, free).answer;
-      expect([answer.upstream, paid.calls.length]).toEqual(['local', 0]);
     });
   },
 );
@@ -291,29 +261,6 @@ test('a number of 64 bits in a tool call stays exact, in the answer and in the h
     { tool_calls: [{ function: { arguments: LONG_ID } }] },
     {},
   ]);
-});
-
-test('a number of 64 bits in a tool call stays exact at an upstream with the protocol', async () => {
-  const block = { type: 'tool_use', id: 'u', name: 'f', input: {} };
-  const piece = { type: 'input_json_delta', partial_json: LONG_ID };
-  const a = await startUpstream(
-    sse(
-      typed('message_start', { message: { id: 'msg_1', content: [], usage: {} } }),
-      typed('content_block_start', { index: 0, content_block: block }),
-      typed('content_block_delta', { index: 0, delta: piece }),
-      typed('content_block_stop', { index: 0 }),
-      typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } }),
-      typed('message_stop', {}),
-    ),
-  );
-  const gateway = await startGateway({
-    ...at({ hosted_a: a.url }),
-    HOSTED_A_PROTOCOLS: 'native',
-  });
-  const { text } = await startCall(`${gateway.url}/v1/messages`, ABOUT_AN_ID).answer;
-  expect(text).toContain(`"input":${LONG_ID}`);
-  expect(a.calls[0]?.body.toString()).toContain(USE);
-  expect(a.calls[0]?.body.toString()).not.toContain('unsigned');
 });
 
 test('what Claude Code notes as the system reaches an engine whose messages know no such role', async () => {

@@ -66,20 +66,6 @@ async function untilRead({ clock }: Pair): Promise<void> {
 const askLocal = (scene: Pair, body: unknown = STREAM, headers = {}) =>
   ask(scene, scene.up.local, body, headers);
 
-/** The caller's answer, once `local` was given up after two looks without an answer. */
-async function answerAfterLooks(
-  scene: Pair,
-  { pending }: Awaited<ReturnType<typeof askLocal>>,
-): Promise<unknown> {
-  await untilLook(scene, LOOK_AFTER_MS, 1);
-  await unanswered(scene);
-  await untilLook(scene, AGAIN_MS, 2);
-  await unanswered(scene);
-  scene.clock.advance(AGAIN_MS);
-  await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
-  return pending.answer;
-}
-
 const isRunning = ({ host }: Pair) =>
   host.snapshot().requests.some(({ state }) => state === 'running');
 
@@ -121,29 +107,6 @@ describe('an unresponsive engine whose port is open', () => {
     for (const ms of others) expect(ms).toBeLessThan(LOOK_AFTER_MS + LOOK_MS + 6 * AGAIN_MS);
     expect((await scene.status()).circuits['local']?.open).toBe(true);
   });
-
-  test('an unresponsive engine whose list of models takes a key is given up, too', async () => {
-    const scene = await startScene({ local: hang, hosted_a: answers('paid') });
-    const { local } = scene.up;
-    const lists = () => local.gets.filter(({ path }) => path === '/v1/models').length;
-    local.answerGet = ({ res }) => void res.writeHead(401, { server: 'llama.cpp' }).end('{}');
-    const before = lists();
-    // It is asked for the list again only once its answer was read.
-    const isRead = () => {
-      scene.clock.advance(1000);
-      return lists() >= before + 2;
-    };
-    await expect.poll(isRead).toBe(true);
-    local.answerGet = silent;
-    const asked = await askLocal(scene);
-    expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
-  });
-
-  test('an unresponsive engine is given up for an answer that comes whole, too', async () => {
-    const scene = await startWedged('library');
-    const asked = await askLocal(scene, { ...STREAM, stream: false, n: 2 });
-    expect(await answerAfterLooks(scene, asked)).toMatchObject(NO_ANSWER);
-  });
 });
 
 describe('engines that keep their whole timeout', () => {
@@ -161,21 +124,6 @@ describe('engines that keep their whole timeout', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 
-  test('an engine that answers every second health check keeps its whole timeout', async () => {
-    const scene = await startWedged('llamacpp');
-    const { pending, call } = await askLocal(scene);
-    await untilLook(scene, LOOK_AFTER_MS, 1);
-    for (const look of [2, 4, 6]) {
-      await unanswered(scene);
-      well(await untilLook(scene, AGAIN_MS, look));
-      await untilRead(scene);
-      await untilLook(scene, PAUSE_MS, look + 1);
-    }
-    expect(scene.up.hosted_a.calls).toEqual([]);
-    await answers('late')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'local' });
-  });
-
   test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([
     ['if it is not known to answer checks while it works', 'mlx', {}, {}],
     ['with HEALTH_CHECKS=false', 'llamacpp', { HEALTH_CHECKS: 'false' }, {}],
@@ -191,16 +139,6 @@ describe('engines that keep their whole timeout', () => {
       expect(await pending.answer).toMatchObject(NO_ANSWER);
     },
   );
-
-  test('an engine keeps its whole timeout where no other upstream may be called', async () => {
-    const scene = await startWedged('llamacpp');
-    const { pending } = await askLocal(scene, STREAM, { 'x-gateway-force-zero': '1' });
-    for (let passed = 0; passed < TIMEOUT_MS - 1000; passed += 1000) await pass(scene, 1000);
-    expect(looksAt(scene)).toEqual([]);
-    expect(isRunning(scene)).toBe(true);
-    scene.clock.advance(1000);
-    expect(await pending.answer).toMatchObject({ status: 504 });
-  });
 
   test.each([
     ['llamacpp, whose threads for HTTP may all be taken', 'llamacpp', 0],

@@ -71,27 +71,6 @@ test('an upstream that refuses to be asked for usage is called again without, an
   ]);
 });
 
-test('an answer that is assembled from a stream without usage is estimated by its events, not by the length of its JSON', async () => {
-  const words = ['one ', 'two ', 'three'].map((content) => chunk({ content }));
-  const upstream = await startUpstream(sse(ROLE, ...words, STOP, DONE));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  await chat(gateway.url);
-  const [row] = gateway.host.snapshot().requests;
-  expect(row?.tokens).toMatchObject({ output: 3, estimated: true });
-});
-
-test('an upstream that refuses without words because of usage breaks one request at most', async () => {
-  const strict: Script = (call) =>
-    call.json['stream_options'] === undefined
-      ? sse(ROLE, chunk({ content: 'hi' }), STOP, DONE)(call)
-      : error(400)(call);
-  const upstream = await startUpstream(strict);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  const statuses = [];
-  for (let n = 0; n < 3; n += 1) statuses.push((await chatStream(gateway.url)).status);
-  expect(statuses).toEqual([400, 200, 200]);
-});
-
 test('the cost of a hosted upstream counts as spent, and that of local as saved', async () => {
   const hosted = await startUpstream(
     json(200, { ...completion('hi'), usage: usageOf(1000, 500, 400) }),
@@ -204,12 +183,4 @@ test.each<[format: LogFormat, line: RegExp]>([
   expect(lines.filter((each) => each.includes('request')).map((each) => line.test(each))).toEqual([
     true,
   ]);
-});
-
-test('routing goes on without a database, and the history says why it is empty', async () => {
-  const upstream = await startUpstream(tells);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  expect((await chatStream(gateway.url)).status).toBe(200);
-  const report = await history(gateway.url);
-  expect([report.points, report.problem]).toEqual([[], 'This program keeps no history.']);
 });
