@@ -132,8 +132,7 @@ test('each of at most twenty decisions has its four parts and a line in the inde
   const files = globSync('*.md', { cwd: join(ROOT, folder) }).filter(
     (name) => name !== 'README.md',
   );
-  // One more until the client of our own is gone.
-  expect(files.length).toBeLessThanOrEqual(21);
+  expect(files.length).toBeLessThanOrEqual(20);
   const index = read(`${folder}/README.md`);
   const parts = ['Question', 'Choice', 'Reason', 'What would change it'];
   const isWhole = (page: string) =>
