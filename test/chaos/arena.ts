@@ -1,16 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
+import type { Host } from '../../main/app/app.ts';
 import type { Log } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { chance } from '../support/chance.ts';
 import { createManualClock } from '../support/clock.ts';
+import { startHost } from '../support/host.ts';
 import { call } from './caller.ts';
 import { SPELL_REQUESTS } from './faults.ts';
-import { type End, ENDS, judge } from './judge.ts';
+import { type End, judge } from './judge.ts';
 import { requestOf } from './requests.ts';
 import { startUpstreams, UPSTREAMS } from './upstreams.ts';
 
@@ -50,8 +48,8 @@ const CALLERS = 40;
 const STEP_MS = 10;
 const LOOKS = 3000;
 
-/** Plays requests 0 to `count` of a seed against gateways whose upstreams are well only for a while, or one alone. */
-export async function playChaos(seed: number, count: number, only: number | null = null) {
+/** Plays requests 0 to `count` of a seed against gateways whose upstreams are well only for a while. */
+export async function playChaos(seed: number, count: number) {
   const clock = createManualClock();
   // Time passes only while this process works: nobody is late because the machine is busy.
   const timer = setInterval(() => clock.advance(STEP_MS), 1);
@@ -62,12 +60,13 @@ export async function playChaos(seed: number, count: number, only: number | null
   const directory = mkdtempSync(join(tmpdir(), 'inglenook-chaos-'));
   const upstreams = await startUpstreams(clock, GATEWAYS.length);
   const edges = { clock, log, random: chance(seed) };
-  const hosts = await Promise.all(
-    GATEWAYS.map((settings, at) =>
-      startHost({ ...COMMON, ...addresses(upstreams.urls), ...settings }, directory, at, edges),
-    ),
+  const [local = '', a = '', b = ''] = upstreams.urls;
+  const urls = { LOCAL_ENGINE_URL: local, HOSTED_A_BASE_URL: a, HOSTED_B_BASE_URL: b };
+  const started = GATEWAYS.map((settings) =>
+    startHost({ ...COMMON, ...urls, ...settings }, mkdtempSync(join(directory, 'x')), edges),
   );
-  const counts = Object.fromEntries(ENDS.map((end) => [end, 0])) as Record<End, number>;
+  const hosts = await Promise.all(started);
+  const counts: Partial<Record<End, number>> = {};
 
   async function play(n: number): Promise<void> {
     const request = requestOf({ seed, n }, GATEWAYS.length);
@@ -77,21 +76,19 @@ export async function playChaos(seed: number, count: number, only: number | null
     const received = await call(hosts[request.gateway]?.url ?? '', request, clock);
     const calls = upstreams.callsOf(n);
     const { end, findings } = judge(request, received, calls);
-    counts[end] += 1;
-    if (findings.length === 0 && only === null) return;
+    counts[end] = (counts[end] ?? 0) + 1;
+    if (findings.length === 0) return;
     const asked = calls.map(({ call: { upstream }, script }) => `${upstream}: ${script.name}`);
     const got = { ...received, body: received.body.toString() };
     const story = { n, end, findings, asked, request, got };
-    if (only !== null) console.log(JSON.stringify(story, null, 2));
-    if (findings.length > 0) found.push(JSON.stringify(story).slice(0, 3000));
+    found.push(JSON.stringify(story).slice(0, 5000));
   }
 
   const numbers = Array.from({ length: count }, (_, n) => n).values();
   const caller = async () => {
     for (const n of numbers) await play(n);
   };
-  if (only === null) await Promise.all(Array.from({ length: CALLERS }, caller));
-  else await play(only);
+  await Promise.all(Array.from({ length: CALLERS }, caller));
   const left = () => [upstreams.open(), ...hosts.flatMap(({ host }) => leftIn(host))];
   for (let look = 0; look < LOOKS && left().some((number) => number > 0); look += 1)
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -108,27 +105,4 @@ function leftIn(host: Host): readonly number[] {
   const { inFlight, requests, status } = host.snapshot();
   const running = requests.filter(({ state }) => state === 'running').length;
   return [...Object.values(inFlight), running, status.admission.running];
-}
-
-const addresses = ([local = '', a = '', b = '']: readonly string[]): Settings => ({
-  LOCAL_ENGINE_URL: local,
-  HOSTED_A_BASE_URL: a,
-  HOSTED_B_BASE_URL: b,
-});
-
-async function startHost(
-  settings: Settings,
-  directory: string,
-  at: number,
-  edges: Pick<HostEdges, 'clock' | 'log' | 'random'>,
-) {
-  const named = Object.entries(settings).map(([name, value]) => [`INGLENOOK_${name}`, value]);
-  const loaded = loadConfig(Object.fromEntries(named) as Settings, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const dataDirectory = mkdtempSync(join(directory, `${at}-`));
-  const host = await createHost(
-    { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
-    { openStore, openUsage: openUsageStore, ...edges },
-  );
-  return { host, url: (await host.start()).url };
 }

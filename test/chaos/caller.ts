@@ -31,13 +31,13 @@ export function call(url: string, request: ChaosRequest, clock: Clock): Promise<
     let bytes = 0;
     let head: Received['head'] = null;
     let broken: 'left' | 'stuck' | null = null;
-    const { afterMs, afterBytes } = request.leaves;
+    const { leaves } = request;
     const leave = (how: 'left' | 'stuck') => {
       broken ??= how;
       req.destroy();
     };
     const cancels = [clock.after(STUCK_MS, () => leave('stuck'))];
-    if (Number.isFinite(afterMs)) cancels.push(clock.after(afterMs, () => leave('left')));
+    if (leaves?.unit === 'ms') cancels.push(clock.after(leaves.after, () => leave('left')));
     const settle = (end: Received['end']) => {
       for (const cancel of cancels) cancel();
       resolve({ head, body: Buffer.concat(parts), end: broken ?? end });
@@ -48,7 +48,7 @@ export function call(url: string, request: ChaosRequest, clock: Clock): Promise<
       res.on('data', (part: Buffer) => {
         if (broken === null) parts.push(part);
         bytes += part.length;
-        if (bytes >= afterBytes) leave('left');
+        if (leaves?.unit === 'bytes' && bytes >= leaves.after) leave('left');
       });
       res.on('end', () => settle('ended'));
       res.on('error', () => settle('closed')).on('close', () => settle('closed'));

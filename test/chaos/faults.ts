@@ -3,26 +3,13 @@ import { type Draws, drawsFor } from '../support/draws.ts';
 
 /** What an upstream does to a call in place of answering it, or in the middle of the answer. */
 const FAULTS = [
-  /** No response comes, or a head alone, and the connection is reset or silent. */
-  'reset',
-  'hang',
-  'hang_after_head',
-  'refusal',
-  'refusal',
-  'refusal',
-  'empty',
+  /** The connection is reset or silent before a response, or a refusal comes, or a stream without an answer. */
+  ...(['reset', 'hang', 'refusal', 'refusal', 'refusal', 'empty'] as const),
   /** The answer breaks off anywhere, in the middle of a character too. */
-  'cut',
-  'cut',
-  'cut',
-  'clean_end',
-  'silence',
-  'silence',
-  'error_event',
-  'error_event',
-  /** A stream says that it has ended before a finish reason has come. */
-  'done_without_finish',
-] as const;
+  ...(['cut', 'cut', 'cut', 'clean_end', 'silence', 'silence'] as const),
+  /** A stream says that it has failed, or that it has ended before a finish reason has come. */
+  ...(['error_event', 'error_event', 'done_without_finish'] as const),
+];
 export type Fault = (typeof FAULTS)[number] | 'none';
 
 /** As many requests meet an upstream in the same state. */
@@ -49,11 +36,9 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const HTML = { 'content-type': 'text/html' };
 const PAGE = '<!doctype html><html><body><h1>The model is busy</h1></body></html>';
 
-const json = (status: number, body: unknown, headers: Refusal['headers'] = {}): Refusal => ({
-  status,
-  headers: { ...JSON_TYPE, ...headers },
-  body: JSON.stringify(body),
-});
+function json(status: number, body: unknown, headers: Refusal['headers'] = {}): Refusal {
+  return { status, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(body) };
+}
 
 /** An engine that accepts no partial answer is not asked to continue one for an hour. */
 export const REFUSES_PARTIAL = json(400, {

@@ -9,15 +9,7 @@ import type { Received } from './caller.ts';
 import type { ChaosRequest } from './requests.ts';
 import type { PlayedCall } from './upstreams.ts';
 
-export const ENDS = [
-  'answered',
-  'fell back',
-  'resumed',
-  'broken off',
-  'refused',
-  'aborted',
-] as const;
-export type End = (typeof ENDS)[number];
+export type End = 'answered' | 'fell back' | 'resumed' | 'broken off' | 'refused' | 'aborted';
 
 export interface Verdict {
   readonly end: End;

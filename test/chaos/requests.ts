@@ -12,15 +12,14 @@ export interface ChaosRequest extends RequestKey {
   readonly isStream: boolean;
   /** At temperature 0 an answer may be asked for again. */
   readonly isRepeatable: boolean;
-  /** After how many bytes or milliseconds the caller leaves; infinite for a caller that stays. */
-  readonly leaves: { readonly afterMs: number; readonly afterBytes: number };
+  /** When the caller leaves; null for one that stays. */
+  readonly leaves: { readonly after: number; readonly unit: 'ms' | 'bytes' } | null;
 }
 
 export function requestOf({ seed, n }: RequestKey, gateways: number): ChaosRequest {
   const draws = drawsFor(seed, n, 'request');
-  const stays = Number.POSITIVE_INFINITY;
-  const isLeaving = draws.happens(0.15);
-  const isByTime = draws.happens(0.5);
+  const [isLeaving, isByTime] = [draws.happens(0.15), draws.happens(0.5)];
+  const after = draws.below(isByTime ? draws.pick([1, 50, 1000]) : 4000);
   return {
     seed,
     n,
@@ -28,10 +27,7 @@ export function requestOf({ seed, n }: RequestKey, gateways: number): ChaosReque
     gateway: draws.below(gateways),
     isStream: draws.happens(0.7),
     isRepeatable: draws.happens(0.5),
-    leaves: {
-      afterMs: isLeaving && isByTime ? draws.below(draws.pick([1, 50, 1000])) : stays,
-      afterBytes: isLeaving && !isByTime ? draws.below(4000) : stays,
-    },
+    leaves: isLeaving ? { after, unit: isByTime ? 'ms' : 'bytes' } : null,
   };
 }
 

@@ -54,9 +54,7 @@ export function scriptOf(call: Call, fault: Fault): Script {
     case 'reset':
       return say(fault, '', { head: null, end: broken });
     case 'hang':
-      return say(fault, '', { head: null, end: 'silence' });
-    case 'hang_after_head':
-      return say(fault, '', { end: 'silence' });
+      return say(fault, '', { head: draws.pick([head, null]), end: 'silence' });
     case 'refusal': {
       const refusal = refusalOf(draws);
       return say(`${fault} ${refusal.status}`, refusal.body, { head: refusal });
@@ -131,41 +129,28 @@ function missingOf({ request, partial }: Call): Answer {
     : { ...answer, reasoning: '', text: answer.text.slice(partial.length) };
 }
 
-const idOf = ({ upstream, request, number }: Call) => `${upstream}-${request.n}-${number}`;
-const exchangeOf = (call: Call) => ({
-  request: call.body,
-  id: idOf(call),
-  createdAt: CREATED,
-  model: MODEL,
-  items: null,
-});
-const usageOf = ({ usage: { input, output } }: Answer) => ({
-  prompt_tokens: input,
-  completion_tokens: output,
-  total_tokens: input + output,
-});
-
 /** The answer as events, between which it may break off. */
 function eventsOf(call: Call, draws: Draws): readonly string[] {
   const pieceChars = draws.pick([3, 8, 30, 10_000]);
   const lineEnd = draws.pick(['\n', '\n', '\r\n']);
   const comments = draws.pick([0, 0, 0.1, 0.5]);
   const answer = missingOf(call);
+  const { input, output } = answer.usage;
+  const id = `${call.upstream}-${call.request.n}-${call.number}`;
   const deltas = deltasOf(answer, pieceChars, draws);
+  const common = { id, object: 'chat.completion.chunk', created: CREATED, model: MODEL };
   const chunk = (choices: readonly object[], rest: object = {}) => ({
-    id: idOf(call),
-    object: 'chat.completion.chunk',
-    created: CREATED,
-    model: MODEL,
+    ...common,
     choices,
     ...rest,
   });
   const chunks = [
     ...deltas.map((delta) => chunk([{ index: 0, delta, finish_reason: null }])),
     chunk([{ index: 0, delta: {}, finish_reason: answer.finish }]),
-    chunk([], { usage: usageOf(answer) }),
+    chunk([], { usage: { prompt_tokens: input, completion_tokens: output } }),
   ];
-  const stream = NATIVE[call.protocol]?.createStream(exchangeOf(call));
+  const exchange = { request: call.body, id, createdAt: CREATED, model: MODEL, items: null };
+  const stream = NATIVE[call.protocol]?.createStream(exchange);
   const told =
     stream === undefined
       ? [...chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`), DONE]
