@@ -10,7 +10,6 @@ const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
 const PASSED = {
   accept: 'text/event-stream',
   'user-agent': 'OpenAI/JS 7.55.0',
-  'openai-organization': 'org-1',
   'openai-beta': 'x=v2',
   'anthropic-version': '2023-06-01',
   'anthropic-beta': 'tools-2024-04-04',
@@ -26,7 +25,19 @@ const PASSED = {
   'x-opencode-session': 's5',
   'x-openwebui-chat-id': 's6',
 };
+/** They name an account of the caller's, which its own key belongs to. */
+const OF_OWN_ACCOUNT = {
+  'openai-organization': 'org-1',
+  'openai-project': 'proj-1',
+  'anthropic-organization-id': 'org-2',
+  'anthropic-workspace-id': 'wrkspc-1',
+  'openai-anything-new': 'acct-1',
+  'anthropic-anything-new': 'acct-2',
+};
 const KEPT = {
+  'chatgpt-account-id': 'acct-3',
+  'x-goog-user-project': 'proj-2',
+
   cookie: 'session=1',
   'x-gateway-force-zero': '0',
   'x-gateway-key': 'nobody-asked',
@@ -49,14 +60,45 @@ describe('the headers of the caller', () => {
       const gateway = await startGateway(at({ [upstream]: only.url }));
       await chat(gateway.url, HELLO, {
         ...PASSED,
+        ...OF_OWN_ACCOUNT,
         ...KEPT,
         // A page of the gateway's own; a foreign one is refused.
         origin: gateway.url,
         'content-type': 'application/json; charset=utf-8',
       });
       const [call] = only.calls;
-      expect(call?.headerNames.toSorted()).toEqual([...OWN, ...Object.keys(PASSED)].toSorted());
-      expect(call?.headers).toMatchObject(PASSED);
+      const passed = upstream === 'local' ? { ...PASSED, ...OF_OWN_ACCOUNT } : PASSED;
+      expect(call?.headerNames.toSorted()).toEqual([...OWN, ...Object.keys(passed)].toSorted());
+      expect(call?.headers).toMatchObject(passed);
+    },
+  );
+
+  test.each([
+    [
+      'a model that its key may not use',
+      error(403, 'You are not allowed to sample from this model'),
+      'model_not_found',
+    ],
+    [
+      'a model, in words that nobody knows',
+      error(403, 'This model is for partners'),
+      'model_not_found',
+    ],
+    ['a prompt', error(402, 'Prompt tokens limit exceeded: 90000 > 20000'), 'request_too_large'],
+    ['a prompt, by its capacity', error(402, 'More token capacity required'), 'request_too_large'],
+  ])(
+    'what a host refuses for %s takes it from no request for another',
+    async (_what, refusal, reason) => {
+      const host = await startUpstream(refusal, answers('hi'));
+      const next = await startUpstream(answers('spilled'));
+      const gateway = await startGateway(at({ hosted_a: host.url, hosted_b: next.url }));
+      expect(await chat(gateway.url, { ...HELLO, model: 'big' })).toMatchObject({
+        upstream: 'hosted_b',
+        reason: expect.stringMatching(new RegExp(`hosted_a=${reason}$`)),
+      });
+      expect(await chat(gateway.url, { ...HELLO, model: 'small' })).toMatchObject({
+        upstream: 'hosted_a',
+      });
     },
   );
 

@@ -95,8 +95,9 @@ test.each([
     error(429, 'Budget has been exceeded! Current cost: 0.2, Max budget: 0.1', 'budget_exceeded'),
   ],
   ['LocalAI', error(429, 'Request quota exceeded for all models: 5/5 requests in 1h window')],
+  ['any gateway, for a minute', error(429, 'Rate limit exceeded for this key')],
 ])(
-  'a budget of one caller at %s, used up, takes local from no other caller',
+  'a limit of one caller at %s, used up, takes local from no other caller',
   async (_name, used) => {
     const local = await startUpstream(used, answers('hi'));
     const hosted = await startUpstream(answers('spilled'));

@@ -431,7 +431,7 @@ function engineHeaders(
   const headers = hasBody ? ['content-type', caller['content-type'] ?? 'application/json'] : [];
   const authorization = engineAuthorization ?? caller.authorization;
   if (authorization !== undefined) headers.push('authorization', authorization);
-  return [...headers, ...fromCaller(caller)];
+  return [...headers, ...fromCaller(caller, engineAuthorization === null ? 'own' : 'other')];
 }
 
 function callerHeaders(engine: ResponseHeaders): Record<string, string> {

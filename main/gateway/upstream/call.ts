@@ -76,6 +76,8 @@ export interface UpstreamCall {
   /** The same as a chat completion, should the upstream lack the endpoint; null if it cannot be one. */
   readonly inChat: () => UpstreamCall | null;
   readonly upstream: UpstreamId;
+  /** It carries the caller's own `Authorization`. */
+  readonly hasCallersKey: boolean;
   readonly provider: string | null;
   /** Empty if the caller leaves the model to the upstream. */
   readonly model: string;
@@ -127,6 +129,7 @@ export function localCall(
       return other === null ? null : localCall(other, target, config, peers);
     },
     upstream: 'local',
+    hasCallersKey: call.authorization !== null,
     provider: target.provider,
     model: model ?? '',
     window: model === null ? null : declaredWindow(target, model),
@@ -161,6 +164,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
       return other === null ? null : remoteCall(other, upstream);
     },
     upstream: id,
+    hasCallersKey: false,
     provider: null,
     model: model ?? '',
     window: null,
@@ -231,7 +235,7 @@ function requestTo(
     readonly call: ChatCall;
     readonly request: ChatRequest;
     readonly mode: AnswerMode;
-    readonly own: Omit<OwnHeaders, 'vendor'>;
+    readonly own: Omit<OwnHeaders, 'vendor' | 'key'>;
     readonly made: ReadonlySet<Adjustment>;
     readonly forStop: boolean;
   },
@@ -243,7 +247,11 @@ function requestTo(
     origin,
     proxied,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
-    headers: upstreamHeaders(headers, { ...own, vendor: request.endpoint.vendor }),
+    headers: upstreamHeaders(headers, {
+      ...own,
+      vendor: request.endpoint.vendor,
+      key: id === 'local' ? 'own' : 'other',
+    }),
     body: adjustedBody(body, made),
   };
 }

@@ -5,14 +5,7 @@ import type { UpstreamErrorCode } from '../http/errors.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { durationMs, readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import {
-  type Meaning,
-  meaningOf,
-  saysBusy,
-  saysLoading,
-  saysModel,
-  saysOwnBudget,
-} from './refusals.ts';
+import { type Meaning, meaningOf, saysBusy, saysLoading, saysModel } from './refusals.ts';
 
 export interface ErrorResponse {
   readonly kind: 'status';
@@ -67,6 +60,8 @@ export interface Failure {
 
 export interface Called {
   readonly upstream: UpstreamId;
+  /** What that key may not, or may no longer, takes the upstream from no other caller. */
+  readonly hasCallersKey?: boolean;
   readonly endpoint: Pick<ApiEndpoint, 'support'>;
 }
 
@@ -139,6 +134,7 @@ export function isUnexplainedRefusal({ response, reason }: Failure): boolean {
 interface ErrorFacts {
   readonly status: number;
   readonly upstream: UpstreamId;
+  readonly hasCallersKey: boolean;
   readonly support: ApiEndpoint['support'];
   /** The agent, not its engine, refused the gateway's token. */
   readonly agentRefusedUs: boolean;
@@ -217,9 +213,8 @@ function judge(facts: ErrorFacts): Judgement {
 
 function ofAccount(facts: ErrorFacts): Judgement | null {
   const { status, meaning, upstream, agentRefusedUs, error } = facts;
-  // `local` is sent the caller's own key, so it must not be left out for all.
-  if (upstream === 'local' && saysOwnBudget(error)) return ELSEWHERE;
-  if (meaning === 'quota' || (status === 402 && meaning !== 'request_too_large')) return QUOTA;
+  if (meaning === 'quota' || (status === 402 && !ABOUT_THE_REQUEST.has(meaning)))
+    return facts.hasCallersKey ? ELSEWHERE : QUOTA;
   // Ollama, for a model of its cloud that its owner has no plan for or did not sign in for: no matter of the caller's.
   if (status === 403 && meaning === 'model_not_found') return null;
   if (error.codes.includes('signin_url')) return null;
@@ -244,9 +239,10 @@ function ofRequest({ status, meaning, error }: ErrorFacts): Judgement | null {
   return isMissing && saysModel(error) ? NO_MODEL : null;
 }
 
-/** A wall in front of an API answers 403 with a page, for one prompt. */
-function ofKey({ status, meaning, isPage }: ErrorFacts): Judgement | null {
+/** A wall in front of an API answers 403 with a page, for one prompt; a key may open some models only. */
+function ofKey({ status, meaning, isPage, error }: ErrorFacts): Judgement | null {
   const isRefused = status === 401 || (status === 403 && !isPage) || meaning === 'credentials';
+  if (isRefused && meaning === null && saysModel(error)) return NO_MODEL;
   return isRefused ? CREDENTIALS : null;
 }
 
@@ -257,7 +253,8 @@ function ofLoad(facts: ErrorFacts): Judgement | null {
   const isBusy = meaning === 'full' || isLoaded || (status === 429 && error.message === '');
   if (isBusy && isOwnMachine(facts)) return FULL;
   // Groq's flex tier has a status of its own, 498 (console.groq.com/docs/errors).
-  if (status === 429 || status === 498 || meaning === 'rate_limited') return RATE_LIMITED;
+  if (status === 429 || status === 498 || meaning === 'rate_limited')
+    return facts.hasCallersKey ? ELSEWHERE : RATE_LIMITED;
   return null;
 }
 
@@ -299,13 +296,14 @@ const STARTING = ': it is starting up, which can take minutes; try again then';
 function classifyStatus(
   seen: ErrorResponse,
   error: UpstreamError,
-  { upstream, endpoint }: Called,
+  { upstream, endpoint, hasCallersKey = false }: Called,
   nowMs: number,
 ): Failure {
   const { status, headers, body } = seen;
   const facts: ErrorFacts = {
     status,
     upstream,
+    hasCallersKey,
     support: endpoint.support,
     agentRefusedUs: headers['x-gateway-agent'] === 'unauthorized',
     meaning: meaningOf(error, status),

@@ -16,7 +16,9 @@ export const ANTHROPIC_VERSION: readonly [name: string, value: string] = [
 export interface OwnHeaders {
   readonly contentType: string;
   readonly vendor: ApiEndpoint['vendor'];
-  /** The whole `Authorization` value, or null; the caller's own is for `local` only. */
+  /** Whose key an upstream is sent: `local` gets the caller's own. */
+  readonly key: 'own' | 'other';
+  /** The whole `Authorization` value, or null. */
   readonly authorization: string | null;
   /** From the configuration; they replace all others. */
   readonly extra: Readonly<Record<string, string>>;
@@ -26,7 +28,7 @@ export interface OwnHeaders {
 export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): string[] {
   const headers = ['content-type', own.contentType];
   if (own.authorization !== null) headers.push('authorization', own.authorization);
-  headers.push(...fromCaller(caller));
+  headers.push(...fromCaller(caller, own.key));
   const [version] = ANTHROPIC_VERSION;
   if (own.vendor === 'anthropic' && caller[version] === undefined)
     headers.push(...ANTHROPIC_VERSION);

@@ -112,7 +112,7 @@ const REFUSALS: readonly Refusal[] = [
       /request too large/i,
       // Anthropic with 429 (anthropics/claude-code#42616); OpenRouter with 402 (openrouter.ai/docs, Errors): smaller ones work.
       /required for long context requests/i,
-      /or fewer max_tokens|can only afford/i,
+      /or fewer max_tokens|can only afford|prompt tokens limit exceeded|token capacity required/i,
       /(request|payload|body|entity).{0,30} too large|exceeds the maximum (allowed )?(request |payload |body )?size/i,
     ],
   },
@@ -249,7 +249,7 @@ const REFUSALS: readonly Refusal[] = [
       '1310',
       'usage_limit_reached',
       'base_resp:2056',
-      // LiteLLM, for a key's budget; Volcengine (volcengine.com/docs/82379/1299023).
+      // LiteLLM, for a key's budget (proxy/auth/auth_checks.py); Volcengine (volcengine.com/docs/82379/1299023).
       'budget_exceeded',
       'AccountOverdueError',
       '30001',
@@ -273,8 +273,8 @@ const REFUSALS: readonly Refusal[] = [
       /key limit exceeded|premium request allowance|account .{0,60}suspended/i,
       // Cloudflare Workers AI with 429 (developers.cloudflare.com/workers-ai/platform/pricing).
       /used up your (daily )?free allocation/i,
-      // Kimi's plans with 403.
-      /reached your usage limit/i,
+      // Kimi's plans with 403; LocalAI's for a user (core/http/auth/quota.go).
+      /reached your usage limit|\b(request|token) quota exceeded for /i,
       // Zhipu, one-api and new-api, in Chinese.
       /余额不足|额度不足|额度已用尽|欠费/,
     ],
@@ -437,22 +437,12 @@ export function saysBusy({ codes, message }: UpstreamError): boolean {
   return BUSY.test(message) || codes.some((code) => BUSY.test(code));
 }
 
-/**
- * Whether what is used up is the caller's own: a LiteLLM key's budget (proxy/auth/auth_checks.py), a LocalAI user's quota
- * (core/http/auth/quota.go). Other callers are served.
- */
-export function saysOwnBudget({ codes, message }: UpstreamError): boolean {
-  return (
-    codes.includes('budget_exceeded') || /\b(request|token) quota exceeded for /i.test(message)
-  );
-}
-
 /** Busy because it is starting up. */
 export function saysLoading({ message }: Pick<UpstreamError, 'message'>): boolean {
   return LOADING.test(message);
 }
 
-/** Whether a 404 or 410 is about a model. */
+/** Whether a refusal is about a model. */
 export function saysModel({ message }: UpstreamError): boolean {
   return /\bmodels?\b/i.test(message);
 }

@@ -7,19 +7,22 @@ import type { ResponseHeaders } from './types.ts';
  * in turn, so the hops are among them.
  */
 const FROM_CALLER =
-  /^(accept|user-agent|traceparent|tracestate|x-request-id|x-gateway-hops|x-claude-code-session-id|session[-_]id|x-session-id|x-session-affinity|x-opencode-session|x-openwebui-chat-id)$|^(openai|anthropic|x-stainless)-/;
+  /^(accept|user-agent|traceparent|tracestate|x-request-id|x-gateway-hops|x-claude-code-session-id|session[-_]id|x-session-id|x-session-affinity|x-opencode-session|x-openwebui-chat-id|openai-beta|anthropic-(beta|version))$|^x-stainless-/;
+/** Any other of these may name the caller's account (`OpenAI-Organization`), which belongs to the caller's own key. */
+const BESIDE_OWN_KEY = /^(openai|anthropic)-/;
 
 /** In characters; no header that is passed on needs more. */
 const MAX_VALUE_LENGTH = 1024;
 /** In characters, of all names and values: Node's clients break off at a head of 16 KiB. */
 const MAX_HEAD_LENGTH = 8 * 1024;
 
-/** The headers of a caller that are passed on: names and values in turn. */
-export function fromCaller(caller: IncomingHttpHeaders): string[] {
+/** The headers of a caller that are passed on, beside its own key or another: names and values in turn. */
+export function fromCaller(caller: IncomingHttpHeaders, key: 'own' | 'other'): string[] {
   const headers: string[] = [];
   for (const name of Object.keys(caller)) {
     const value = caller[name];
-    if (typeof value === 'string' && FROM_CALLER.test(name)) headers.push(name, value);
+    const isPassed = FROM_CALLER.test(name) || (key === 'own' && BESIDE_OWN_KEY.test(name));
+    if (typeof value === 'string' && isPassed) headers.push(name, value);
   }
   return headers;
 }

@@ -96,7 +96,11 @@ describe('what the agent forwards', () => {
     const { url } = await startServing(engine, {
       engineUrl: engine.url.replace('http://', 'http://me:key@'),
     });
-    await postJson(url + CHAT, ASK, { authorization: 'Bearer caller' });
+    await postJson(url + CHAT, ASK, {
+      authorization: 'Bearer caller',
+      'openai-organization': 'of-the-caller',
+    });
+    expect(engine.calls[0]?.headerNames).not.toContain('openai-organization');
     const basic = `Basic ${Buffer.from('me:key').toString('base64')}`;
     expect(engine.calls[0]?.headers.authorization).toBe(basic);
   });
