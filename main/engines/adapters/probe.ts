@@ -178,7 +178,8 @@ export function idsOf(models: readonly EngineModel[] | null): readonly string[] 
 }
 
 const HUB_ID = /^[\w.-]+\/[\w.-]+(:[\w.-]+)?$/;
-const HUB_CACHE = /(?:^|[/\\])models--([\w.-]+?)--([\w.-]+)(?:[/\\]|$)/;
+/** The hub takes names of 96 characters. */
+const HUB_CACHE = /(?:^|[/\\])models--([\w.-]{1,96}?)--([\w.-]{1,96})(?:[/\\]|$)/;
 
 /**
  * The part of a model's location that may be shown. Paths reveal something about a machine and its owner, so only the

@@ -23,12 +23,11 @@ export const vllm: Engine = {
   },
 };
 
-const SLEEP_STATE = /^vllm:engine_sleep_state\{[^}]*sleep_state="awake"[^}]*\} (\d)/m;
-
 /** From its metrics; earlier versions say it only where a request can put them to sleep (VLLM_SERVER_DEV_MODE). */
 async function isAsleep(ask: Ask): Promise<boolean> {
   const { text } = await ask('/metrics');
-  const [, isAwake] = SLEEP_STATE.exec(text) ?? [];
-  if (isAwake !== undefined) return isAwake === '0';
+  const states = text.split('\n').filter((line) => line.startsWith('vllm:engine_sleep_state{'));
+  const awake = states.find((line) => line.includes('sleep_state="awake"'));
+  if (awake !== undefined) return awake.includes('} 0');
   return memberOf((await ask('/is_sleeping')).json, 'is_sleeping') === true;
 }

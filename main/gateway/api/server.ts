@@ -111,6 +111,8 @@ function pathOf(req: IncomingMessage): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
+const trimmed = (text: string) => text.trim();
+
 /** The gateways that a request has passed through, by their random IDs, separated by commas. */
 const HOPS_HEADER = 'x-gateway-hops';
 /** A gateway in front of another makes two hops; more mean a loop through gateways that drop part of the header. */
@@ -120,9 +122,9 @@ const MAX_HOPS = 5;
  * Adds the gateway `id` to the headers that are forwarded. False if the request has already passed through it, or has
  * been forwarded too often.
  */
-function addHop(headers: IncomingHttpHeaders, id: string): boolean {
+export function addHop(headers: IncomingHttpHeaders, id: string): boolean {
   const value = headers[HOPS_HEADER];
-  const hops = typeof value === 'string' && value !== '' ? value.split(/\s*,\s*/) : [];
+  const hops = typeof value === 'string' && value !== '' ? value.split(',').map(trimmed) : [];
   if (hops.includes(id) || hops.length >= MAX_HOPS) return false;
   headers[HOPS_HEADER] = [...hops, id].join(',');
   return true;

@@ -300,6 +300,8 @@ function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {
 /** Fields stand before or behind the file; the file itself, which may be large, is not searched. */
 const SEARCHED_BYTES = 64 * 1024;
 const MAX_VALUE_BYTES = 200;
+/** Of one part, beside its disposition; without a limit, the search would pass over the rest from each part. */
+const MAX_PART_HEADERS = 8;
 
 /** The value of a short field in a form (RFC 7578); null if it is not found near either end. */
 export function formField(bytes: Buffer, name: string): string | null {
@@ -322,7 +324,7 @@ function valueOf(bytes: Buffer, name: string): Span | null {
 
 function valueIn(bytes: Buffer, from: number, name: string): Span | null {
   const field = new RegExp(
-    `\\r\\ncontent-disposition: *form-data; *name="?${name}"?[ \\t]*\\r\\n(?:[^\\r\\n]+\\r\\n)*\\r\\n([^\\r\\n]{1,${MAX_VALUE_BYTES}})\\r\\n--`,
+    `\\r\\ncontent-disposition: *form-data; *name="?${name}"?[ \\t]*\\r\\n(?:[^\\r\\n]+\\r\\n){0,${MAX_PART_HEADERS}}\\r\\n([^\\r\\n]{1,${MAX_VALUE_BYTES}})\\r\\n--`,
     'di',
   );
   // One character for each byte, so that positions are those of the bytes.

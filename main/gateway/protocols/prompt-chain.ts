@@ -130,7 +130,7 @@ function isSystemMessage(bytes: Buffer, start: number, end: number): boolean {
  * Claude Code marks its last two messages for Anthropic's cache, so the marks move on with each turn
  * (sgl-project/sglang#36877); templates do not show them to the model.
  */
-const CACHE_MARK = /,?\s*"cache_control"\s*:\s*\{[^{}]*\}/;
+const CACHE_MARK = /(?:,\s*)?"cache_control"\s*:\s*\{[^{}]*\}/;
 const MARKED_MESSAGES = 4;
 /** Before the end of its message, where the mark of its last block is. */
 const MARK_BYTES = 256;

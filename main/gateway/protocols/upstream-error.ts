@@ -219,7 +219,7 @@ const UNITS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 export function durationMs(value: unknown): number | null {
   if (typeof value !== 'string' || !/^(\d{1,9}(\.\d{1,12})?(h|ms|m|s))+$/.test(value)) return null;
   let ms = 0;
-  for (const [, number, unit] of value.matchAll(/([\d.]+)(h|ms|m|s)/g))
+  for (const [, number, unit] of value.matchAll(/(\d{1,9}(?:\.\d{1,12})?)(h|ms|m|s)/g))
     ms += Number(number) * UNITS[unit as keyof typeof UNITS];
   return ms;
 }

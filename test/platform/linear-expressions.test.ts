@@ -1,0 +1,116 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { addHop } from '../../main/gateway/api/server.ts';
+import { formField } from '../../main/gateway/protocols/chat-request.ts';
+import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
+import { retryAfterMs } from '../../main/gateway/upstream/failure.ts';
+import { meaningOf } from '../../main/gateway/upstream/refusals.ts';
+import { shownWords } from '../../main/gateway/upstream/shown-error.ts';
+import { parsePrometheus } from '../../main/engines/adapters/metrics.ts';
+import { parseHttpDate } from '../../main/platform/dates.ts';
+
+/*
+ * Whoever can send a text must not be able to stop the gateway with it: the time of every search grows with the length of
+ * the text, and not with its square. Times are compared within one run, so a busy machine slows down both.
+ */
+
+const SHORT = 2000;
+/** Eight times the length takes eight times the time, or 64 times if it grows with the square. */
+const FACTOR = 8;
+const MAX_RATIO = 24;
+/** A search that takes less is no harm at this length, and its ratio is noise. */
+const HARMLESS_MS = 10;
+
+/** How often as long a text of `FACTOR` times the length takes; 0 if it takes next to nothing. */
+function ratioOf(search: (text: string) => unknown, textOf: (length: number) => string): number {
+  const long = textOf(FACTOR * SHORT);
+  if (onceMs(search, long) < HARMLESS_MS) return 0;
+  return fastestMs(search, long) / Math.max(fastestMs(search, textOf(SHORT)), 0.01);
+}
+
+function fastestMs(search: (text: string) => unknown, text: string): number {
+  return Math.min(...[1, 2, 3].map(() => onceMs(search, text)));
+}
+
+function onceMs(search: (text: string) => unknown, text: string): number {
+  const from = performance.now();
+  search(text);
+  return performance.now() - from;
+}
+
+const repeated = (unit: string) => (length: number) => unit.repeat(length / unit.length);
+
+/** Of rooms that read what callers, upstreams, machines and engines send. */
+const ROOMS = 'main/{gateway,platform,registry,engines,agent/server,agent/registration}/**/*.ts';
+const EXPRESSION =
+  /(?<=(?:[(,=:[!&|?;{>]|return)\s*)\/(?![*/])((?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*)/g;
+
+/** Characters that an expression names one after the other, with blanks between them. */
+function wordsOf(source: string): readonly string[] {
+  const words = source.match(/(?:[\w :"'=<>,@%&;-]|\\[{}()[\].*+?|/$^])+/g) ?? [];
+  return words.map((word) => word.replaceAll('\\', ''));
+}
+
+const UNITS = [' ', '\t', '\n', '\r\n', 'a', 'a ', '0', '.', ',', ':', '/', '-', '"', '{', '['];
+
+function slowTexts(source: string, flags: string): readonly string[] {
+  const expression = compiled(source, flags);
+  if (expression === null) return [];
+  const search = (text: string) => expression.test(text);
+  const words = wordsOf(source);
+  const units = new Set([...UNITS, ...words, ...words.map((word) => `\n${word}`)]);
+  const heads = ['', words.join(''), words[0] ?? ''];
+  const texts = [...units].flatMap((unit) => heads.map((head) => [head, unit] as const));
+  return texts
+    .filter(([head, unit]) => ratioOf(search, (n) => `${head}${repeated(unit)(n)}\0`) > MAX_RATIO)
+    .map(([head, unit]) => JSON.stringify([head, unit]));
+}
+
+/** Null for what only looks like an expression, in a comment or a text. */
+function compiled(source: string, flags: string): RegExp | null {
+  try {
+    return new RegExp(source, flags.replaceAll(/[gy]/g, ''));
+  } catch {
+    return null;
+  }
+}
+
+describe('the time of a search grows with the length of the text only', () => {
+  test('of each expression in the rooms that read what comes from outside', () => {
+    const slow = globSync(ROOMS).flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(EXPRESSION)].flatMap(
+        ([, source = '', flags = '']) => {
+          const texts = slowTexts(source, flags);
+          return texts.length === 0 ? [] : [{ file, source, texts }];
+        },
+      ),
+    );
+    expect(slow).toEqual([]);
+  }, 120_000);
+
+  const headers = (name: string) => (text: string) => addHop({ [name]: text }, 'me');
+  const NO_ERROR = { retryAfterMs: null, headers: {}, message: '' };
+  const waits = (name: string) => (text: string) => retryAfterMs({ [name]: text }, NO_ERROR, 0);
+  const LINE = '\r\ncontent-disposition: form-data; name="model"';
+
+  test.each<[name: string, search: (text: string) => unknown, texts: readonly string[]]>([
+    ['the gateways passed through', headers('x-gateway-hops'), [' ', '\t', ',', ' ,']],
+    ['a field of a form', (text) => formField(Buffer.from(text), 'model'), [LINE, `${LINE}\r\nx`]],
+    ['an error of an upstream', (text) => readErrorBody(Buffer.from(text)), [' ', '<', '<a', '{']],
+    ['a wait in a header', waits('retry-after'), ['1m', '1', '1.']],
+    ['the reset of a limit', waits('x-ratelimit-remaining'), ['0', ' ']],
+    [
+      'the words of a refusal',
+      (text) => meaningOf({ ...readErrorBody(Buffer.of()), message: text }, 400),
+      ['model ', 'max ', 'no api ', 'limit: 1 requested: '],
+    ],
+    ['words that are shown', shownWords, [' ', 'key-', 'token ']],
+    ['the counts of an engine', parsePrometheus, ['a{} ', 'a{', '} a ', 'a\n']],
+    ['a date', parseHttpDate, ['Sun ', '00:']],
+  ])('%s', (_name, search, units) => {
+    const slow = units.filter(
+      (unit) => ratioOf(search, (n) => `a${repeated(unit)(n)}b`) > MAX_RATIO,
+    );
+    expect(slow).toEqual([]);
+  });
+});
