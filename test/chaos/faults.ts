@@ -50,9 +50,8 @@ const OPENAI_LIMIT = {
   type: 'requests',
   code: 'rate_limit_exceeded',
 };
-const RETRY = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' };
 
-/** In the words of Ollama, vLLM, OpenAI, Anthropic, Gemini and the proxies before them. */
+/** In the words of Ollama, vLLM, OpenAI, Anthropic and the proxies before them. */
 const REFUSALS: readonly Refusal[] = [
   json(500, { error: { message: 'The server had an error.', type: 'server_error', code: null } }),
   json(503, { error: { message: 'server busy, please try again' } }),
@@ -62,11 +61,7 @@ const REFUSALS: readonly Refusal[] = [
   { status: 504, headers: {}, body: '' },
   json(429, { error: OPENAI_LIMIT }),
   json(429, { error: OPENAI_LIMIT }, { 'retry-after': '1' }),
-  json(429, { error: OPENAI_LIMIT }, { 'retry-after-ms': '40' }),
   json(429, { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down.' } }),
-  json(429, [
-    { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'x', details: [RETRY] } },
-  ]),
 ];
 
 export const refusalOf = (draws: Draws): Refusal => draws.pick(REFUSALS);

@@ -1,6 +1,5 @@
 // `npm run chaos -- --seed 7 --requests 10000`: callers of three protocols, and three upstreams that fail in all ways
-// for a while. Ends with 1 if an answer was neither right nor visibly broken off, or if something of a request was
-// left.
+// for a while. Ends with 1 if an answer was neither right nor visibly broken off, or if anything was left of a request.
 import { parseArgs } from 'node:util';
 import { playChaos } from './arena.ts';
 

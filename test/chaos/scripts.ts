@@ -80,7 +80,7 @@ export function scriptOf(call: Call, fault: Fault): Script {
     case 'done_without_finish': {
       // The last two events of a chat completion are its usage and its end, and the one before has the finish reason.
       const begun = events.slice(0, draws.below(Math.max(1, events.length - 3)));
-      const last = fault === 'error_event' ? errorEvent(call.protocol) : DONE;
+      const last = fault === 'error_event' ? ERROR_EVENTS[call.protocol] : DONE;
       return say(fault, begun.join('') + last);
     }
   }
@@ -90,15 +90,14 @@ const DONE = 'data: [DONE]\n\n';
 const ERROR = '{"error":{"message":"out of memory","type":"server_error","code":500}}';
 const OVERLOADED = { type: 'overloaded_error', message: 'Overloaded' };
 
+const FAILED = { type: 'response.failed', sequence_number: 1, response: { status: 'failed' } };
+
 /** As OpenAI, Anthropic and OpenAI's Responses report one. */
-function errorEvent(protocol: Protocol): string {
-  if (protocol === 'chat') return `data: ${ERROR}\n\n`;
-  if (protocol === 'messages')
-    return `event: error\ndata: ${JSON.stringify({ type: 'error', error: OVERLOADED })}\n\n`;
-  const response = { id: 'r', object: 'response', status: 'failed', error: OVERLOADED, output: [] };
-  const event = { type: 'response.failed', sequence_number: 1, response };
-  return `event: response.failed\ndata: ${JSON.stringify(event)}\n\n`;
-}
+const ERROR_EVENTS: Readonly<Record<Protocol, string>> = {
+  chat: `data: ${ERROR}\n\n`,
+  messages: `event: error\ndata: ${JSON.stringify({ type: 'error', error: OVERLOADED })}\n\n`,
+  responses: `event: response.failed\ndata: ${JSON.stringify(FAILED)}\n\n`,
+};
 
 /** Cuts bytes in the middle of characters too. Some first words take longer than the hedge delay, none a timeout. */
 function paced(bytes: Buffer, draws: Draws): Script['pieces'] {
@@ -133,7 +132,6 @@ function missingOf({ request, partial }: Call): Answer {
 function eventsOf(call: Call, draws: Draws): readonly string[] {
   const pieceChars = draws.pick([3, 8, 30, 10_000]);
   const lineEnd = draws.pick(['\n', '\n', '\r\n']);
-  const comments = draws.pick([0, 0, 0.1, 0.5]);
   const answer = missingOf(call);
   const { input, output } = answer.usage;
   const id = `${call.upstream}-${call.request.n}-${call.number}`;
@@ -155,10 +153,7 @@ function eventsOf(call: Call, draws: Draws): readonly string[] {
     stream === undefined
       ? [...chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`), DONE]
       : [...chunks.map((each) => stream.push(each)), stream.end()];
-  return told.map((text) => {
-    const comment = text !== '' && draws.happens(comments) ? ': still here\n\n' : '';
-    return (comment + text).replaceAll('\n', lineEnd);
-  });
+  return told.map((text) => text.replaceAll('\n', lineEnd));
 }
 
 function deltasOf({ reasoning, text, calls }: Answer, pieceChars: number, draws: Draws): object[] {
