@@ -119,27 +119,6 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('a move to an address that this machine does not have fails with that reason and changes nothing', async () => {
-  const gateway = await startWaiting();
-  const move = await gateway.lifecycle.prepareMove('203.0.113.7');
-  expect(move).toEqual({ kind: 'failed', message: 'This machine has no address 203.0.113.7.' });
-  expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
-});
-
-test('a second move of the gateway waits until the first is settled', async () => {
-  const gateway = await startWaiting();
-  const first = await moved(gateway, '127.0.0.1');
-  const second = await gateway.lifecycle.prepareMove('127.0.0.1');
-  expect(second).toMatchObject({ kind: 'failed', message: expect.stringContaining('try again') });
-  first.rollBack();
-  expect((await gateway.lifecycle.prepareMove('127.0.0.1')).kind).toBe('ready');
-});
-
-test('a move between one address and all of them takes a restart', async () => {
-  const gateway = await startWaiting();
-  expect(await gateway.lifecycle.prepareMove('0.0.0.0')).toEqual({ kind: 'at_restart' });
-});
-
 test.runIf(process.platform === 'linux')(
   'a move to an address where another program has the port is reported as failed',
   async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
-import { later, type DualTime } from '../../../main/platform/clock.ts';
+import { type DualTime } from '../../../main/platform/clock.ts';
 import {
   NO_EXCLUSIONS,
   type Exclusion,
@@ -9,7 +9,6 @@ import {
   type Exclusions,
   withExclusion,
 } from '../../../main/gateway/circuits/exclusions.ts';
-import { exclusionReports } from '../../../main/gateway/monitoring/status.ts';
 
 const NOW: DualTime = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
 
@@ -45,53 +44,9 @@ const skipped = (
     NO_EXCLUSIONS,
   );
 
-test.each<
-  [reasons: readonly (readonly [Exclusion['reason'], number])[], named: Exclusion['reason']]
->([
-  [
-    [
-      ['rate_limited', 1000],
-      ['busy', 2000],
-    ],
-    'rate_limited',
-  ],
-  [
-    [
-      ['quota', 600_000],
-      ['rate_limited', 1000],
-    ],
-    'quota',
-  ],
-  [
-    [
-      ['quota', 1000],
-      ['rate_limited', 9000],
-    ],
-    'rate_limited',
-  ],
-  [
-    [
-      ['busy', 2000],
-      ['model_not_found', 60_000],
-    ],
-    'model_not_found',
-  ],
-  [[['busy', 2000]], 'busy'],
-])('the exclusion shown of %j is %s', (reasons, named) => {
-  expect(findExclusion(skipped(...reasons), 'm', NOW)?.reason).toBe(named);
-});
-
 test('an exclusion runs out while the computer sleeps, and a clock set back does not lengthen it', () => {
   const skips = skipped(['quota', 600_000]);
   expect(findExclusion(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
   const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
   expect(findExclusion(skips, 'm', setBack)).toBeNull();
-});
-
-test('exclusions that hold are shown, with the model only where they are for one', () => {
-  const skips = skipped(['busy', 1], ['quota', 600_000], ['model_not_found', 60_000, 'a']);
-  expect(exclusionReports(skips, later(NOW, 1))).toEqual([
-    { reason: 'quota', until: '2026-01-01T00:10:00.000Z' },
-    { reason: 'model_not_found', until: '2026-01-01T00:01:00.000Z', model: 'a' },
-  ]);
 });

@@ -2,8 +2,6 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   admit,
-  type AdmitDecision,
-  type Breaker,
   hedgeLost,
   type Limits,
   NEW_BREAKER,
@@ -29,24 +27,6 @@ const FAILURE: Result = {
 const T0: DualTime = { ticks: 0, wallMs: Date.UTC(2026, 0, 1) };
 
 const judging = (now: DualTime) => ({ now, limits: LIMITS, random: 0.5 });
-
-function admitted(admission: AdmitDecision): Extract<AdmitDecision, { readonly kind: 'admitted' }> {
-  if (admission.kind !== 'admitted') throw new Error(`refused for ${admission.waitMs} ms`);
-  return admission;
-}
-
-/** One admitted call that loses its hedge after `silentMs` without content. */
-function hedgeLostOnce(breaker: Breaker, silentMs: number, now: DualTime = T0): Breaker {
-  const { breaker: called, permit } = admitted(admit(breaker, now, TIMEOUT_MS));
-  return hedgeLost(called, permit, silentMs, judging(now));
-}
-
-test('a call that lost the race raises the mean by what it took at least, and never lowers it', () => {
-  const known = hedgeLostOnce(NEW_BREAKER, 4000);
-  expect(known.health.ttft?.value).toBe(4000);
-  expect(hedgeLostOnce(known, 1000).health.ttft?.value).toBe(4000);
-  expect(hedgeLostOnce(known, 8000).health.ttft?.value).toBe(6000);
-});
 
 test('a lost race is never a failure or a success, never closes, and leaves no probe running', () => {
   const step = fc.record({

@@ -3,24 +3,6 @@ import { expect, test } from 'vitest';
 import { counter } from '../../../main/gateway/monitoring/metrics.ts';
 import { readExposition } from '../../support/exposition.ts';
 
-const TRAINS = [
-  [{ track: 'a', side: 'left' }, 3],
-  [{}, 0.25],
-] as const;
-
-test('a metric family is its HELP, its TYPE and a line for each sample', () => {
-  expect(counter('trains_total', 'Trains.', TRAINS)).toBe(
-    '# HELP trains_total Trains.\n# TYPE trains_total counter\ntrains_total{track="a",side="left"} 3\ntrains_total 0.25\n',
-  );
-});
-
-test('a missing figure is left out, and so is a metric family without any', () => {
-  const none = [{}, null] as const;
-  const sparse = counter('trains_total', 'Trains.', [none, ...TRAINS]);
-  expect(sparse).toBe(counter('trains_total', 'Trains.', TRAINS));
-  expect(counter('planes_total', 'Planes.', [none])).toBe('');
-});
-
 test('any text comes back unchanged from a label and from a HELP', () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^[\\"n\n{},= ]+$/));
   const property = fc.property(text, text, (value, other) => {

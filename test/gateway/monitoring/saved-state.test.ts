@@ -78,13 +78,3 @@ test('all lifetime counts outlast a restart', () => {
     tokens: 100,
   });
 });
-
-test.each([undefined, null, -1, 0.5, '3'])(
-  'lifetime counts that a saved file has as %j, like an older one, begin at 0',
-  (count) => {
-    const later = { hedges: count, handovers: count, answers: count, tokens: count };
-    const { stats } = recalled({ ...kept(), ...later });
-    const begun = { hedges: 0, handovers: 0, answers: 0, tokens: 0 };
-    expect(stats.view()).toMatchObject({ totalRequests: 5, fallbackCount: 1, ...begun });
-  },
-);

@@ -52,14 +52,6 @@ test('a scanned answer is judged like a parsed one, wherever its bytes are cut',
   );
 });
 
-test.each([
-  ['{"choices":[{"message":{"content":"a"}}]', null],
-  ['{"choices":[{"message":{"content":"a"}}]}}', null],
-  ['', null],
-])('the answer %s is judged as %s', (text, kind) => {
-  expect(judged(text, [])).toBe(kind);
-});
-
 const LONG = 'word '.repeat(20_000);
 
 test.each([

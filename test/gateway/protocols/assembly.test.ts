@@ -36,26 +36,6 @@ const calls = fc.uniqueArray(
   { selector: ({ id }) => id, maxLength: 4 },
 );
 
-test('a whole message in the only chunk of a stream is the assembled answer', () => {
-  const message = { role: 'assistant', content: 'Yes' };
-  const choices = [{ index: 0, message, finish_reason: 'stop' }];
-  expect(assembled([{ choices }])).toEqual({ object: 'chat.completion', choices });
-});
-
-test('a message with the text so far, next to each delta, adds nothing to the assembled answer', () => {
-  const beside = (content: string, soFar: string, finish_reason: string | null = null) => ({
-    choices: [{ index: 0, delta: { content }, message: { content: soFar }, finish_reason }],
-  });
-  expect(
-    assembled([beside('Do not ', 'Do not '), beside('press.', 'Do not press.', 'stop')]),
-  ).toEqual({
-    object: 'chat.completion',
-    choices: [
-      { index: 0, message: { role: 'assistant', content: 'Do not press.' }, finish_reason: 'stop' },
-    ],
-  });
-});
-
 test('the assembled message is the same, wherever text and arguments are cut', () => {
   fc.assert(
     fc.property(text, cuts, calls, (content, places, told) => {
@@ -115,27 +95,4 @@ test('an answer that is made a chunk and assembled again is the same answer', ()
       expect(assembled(chunksOf(stream))).toEqual(whole);
     }),
   );
-});
-
-test.each<[name: string, chunks: readonly unknown[], finished: boolean]>([
-  ['nothing', [], false],
-  ['text', [{ choices: [{ delta: { content: 'a' } }] }], false],
-  ['a finish reason of null', [{ choices: [{ delta: {}, finish_reason: null }] }], false],
-  ['a finish reason', [{ choices: [{ delta: {}, finish_reason: 'stop' }] }], true],
-  [
-    'a finish reason and then more',
-    [{ choices: [{ finish_reason: 'stop' }] }, { choices: [] }],
-    true,
-  ],
-  ['no chunks at all', [1, 'a', null, [], { choices: 7 }, { choices: [null] }], false],
-])('an assembly knows whether its answer is finished after %s', (_name, chunks, finished) => {
-  const assembly = createAssembly();
-  for (const chunk of chunks) assembly.add(chunk);
-  expect(assembly.finished()).toBe(finished);
-});
-
-test('an answer that is nested too deep to be written is not assembled', () => {
-  const assembly = createAssembly();
-  assembly.add({ deep: JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown });
-  expect(assembly.result()).toBeNull();
 });

@@ -52,25 +52,6 @@ test('thinking is switched off in a tool loop that loses its reasoning', () => {
   expect(cleaned(own)).toEqual(loop(thought('theirs'), toolUse));
 });
 
-test('thinking stays on where the conversation is not within a tool loop', () => {
-  const body = {
-    thinking: { type: 'enabled', budget_tokens: 2000 },
-    messages: [
-      { role: 'assistant', content: [thought('unsigned'), text] },
-      { role: 'user', content: 'next' },
-    ],
-  };
-  expect(cleaned(body)).toMatchObject({ thinking: { type: 'enabled' } });
-});
-
-test('a body without placeholders keeps its bytes', () => {
-  const body = Buffer.from('{ "messages" : [ {"role":"user","content":"\\u0041"} ] }');
-  expect(withoutUnsigned(body, REMOTE)).toBe(body);
-  expect(withoutOwnItems(body, REMOTE)).toBe(body);
-  const theirs = Buffer.from('{"input":[{"type":"message","id":"msg_68","role":"user"}]}');
-  expect(withoutOwnItems(theirs, REMOTE)).toBe(theirs);
-});
-
 const THOUGHT = { type: 'reasoning', summary: [] };
 const ID = '0b8fbd0c-6f7c-4d57-9a48-0a3c4ad5a4f1';
 

@@ -27,7 +27,6 @@ function common(a: PromptChain, b: PromptChain): number {
 }
 
 const user = (content: unknown) => ({ role: 'user', content });
-const assistant = (content: unknown) => ({ role: 'assistant', content });
 const system = (content: unknown) => ({ role: 'system', content });
 
 const message = fc.record({
@@ -44,11 +43,6 @@ describe('the chain of a prompt', () => {
     expect(common(of({ ...head, cache_salt: 'b' }), of({ ...head, cache_salt: 'a' }))).toBe(0);
     expect(common(plain, of({ ...head, reasoning_effort: 'high' }))).toBe(0);
     expect(common(plain, of({ ...head, cache_prompt: true }))).toBe(2);
-  });
-
-  test('a prompt that llama.cpp is asked to read whole has no chain', () => {
-    const body = { model: 'm', cache_prompt: false, messages: [user('hi')] };
-    expect(() => of(body)).toThrow('no chain');
   });
 
   test('the chain of a prompt begins with the chain of its earlier turn', () => {
@@ -77,35 +71,6 @@ describe('the chain of a prompt', () => {
     );
   });
 
-  test('chains have nothing in common where the model, the tools or the system prompt differ', () => {
-    const base = { model: 'm', tools: [{ name: 'a' }], system: 's', messages: [user('hello')] };
-    for (const other of [{ model: 'n' }, { tools: [{ name: 'b' }] }, { system: 't' }])
-      expect(common(of(base), of({ ...base, ...other }))).toBe(0);
-    const chat = (text: string) => of({ messages: [system(text), user('hello')] });
-    expect(common(chat('one'), chat('two'))).toBe(0);
-  });
-
-  test('the chain of a prompt is about as long as its body', () => {
-    const chain = of({ model: 'm', messages: [user('hello'), assistant('hi'), user('go on')] });
-    expect(chain.keys).toHaveLength(4);
-    expect(chain.lengths.at(-1)).toBeGreaterThan(0.8 * chain.bytes);
-    expect(chain.lengths).toEqual(chain.lengths.toSorted((a, b) => a - b));
-  });
-
-  test('the chain of a Responses request has its instructions and its input', () => {
-    const input = [user('hello'), { type: 'function_call_output', output: 'x' }];
-    const before = of({ instructions: 'be kind', input });
-    const after = of({ instructions: 'be kind', input: [...input, user('go on')] });
-    expect(common(before, after)).toBe(3);
-  });
-
-  test('the chain of a prompt that is one text has pieces of it', () => {
-    const text = 'word '.repeat(4000);
-    const chain = of({ prompt: text });
-    expect(chain.keys.length).toBeGreaterThan(4);
-    expect(common(chain, of({ prompt: `${text} and more` }))).toBe(chain.keys.length - 1);
-  });
-
   test('the chain of a prompt leaves out the cache marks that move on with each turn', () => {
     const mark = { cache_control: { type: 'ephemeral', ttl: '5m' } };
     const block = (text: string, marked: object = {}) => [{ type: 'text', text, ...marked }];
@@ -114,25 +79,6 @@ describe('the chain of a prompt', () => {
       messages: [user(block('one')), user(block('two')), user(block('three', mark))],
     });
     expect(common(before, after)).toBe(before.keys.length);
-  });
-
-  test('the chain of a long conversation has its beginning and its last messages', () => {
-    const many = Array.from({ length: 200 }, (_, at) => user(`message ${at}`));
-    const [before, after] = [of({ messages: many.slice(0, 190) }), of({ messages: many })];
-    expect(after.keys).toHaveLength(64);
-    expect(after.keys[0]).toBe(before.keys[0]);
-    expect(after.keys).toContain(before.keys.at(-1));
-  });
-
-  test('the chain of a body with more messages than are told apart is that of the first of them', () => {
-    const many = Array.from({ length: 5000 }, (_, at) => user(`message ${at}`));
-    const [cut, all] = [of({ messages: many.slice(0, 4096) }), of({ messages: many })];
-    expect(all.keys).toEqual(cut.keys);
-  });
-
-  test('a body without a prompt has no chain', () => {
-    const bytes = Buffer.from('{"model":"m"}');
-    expect(chainOf({ bytes, members: [] }, {})).toBeNull();
   });
 });
 
@@ -167,10 +113,6 @@ describe('the session of a prompt', () => {
   test.each(sessions)('the session of a prompt is what %s', (_what, asked, headers) => {
     expect(of(asked, headers).session).toBe(known);
     expect(known).not.toBeNull();
-  });
-
-  test('a prompt has no session where nobody names one', () => {
-    expect(of({ ...body, metadata: { user_id: 'me' } }).session).toBeNull();
   });
 
   test('a second agent with another system prompt has another session', () => {

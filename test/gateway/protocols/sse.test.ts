@@ -74,21 +74,6 @@ test('a byte order mark before the first event is no part of it, wherever the by
   }
 });
 
-test('an event is complete with its last byte, not with the next event', () => {
-  for (const event of ['data: x\n\n', 'data: x\r\n\r\n', 'data: x\r\r']) {
-    expect(framed([Buffer.from(event)]).events).toEqual([event]);
-  }
-});
-
-test.each(['\n', '\r\n', '\r'])(
-  'blank lines after an event are not events of their own where lines end in %j',
-  (eol) => {
-    const event = `data: x${eol}${eol}`;
-    const seen = framed([Buffer.from(event + eol.repeat(1000) + event)]);
-    expect(seen.events).toEqual([event + eol.repeat(1000), event]);
-  },
-);
-
 test.each<[event: string, data: string | null, isNamedError: boolean]>([
   ['data: x\n\n', 'x', false],
   ['data:x\n\n', 'x', false],

@@ -53,21 +53,6 @@ test.each([
   },
 );
 
-test.each([
-  ['a comment', ': hi\n\n'],
-  ['a name alone', 'event: ping\n\n'],
-  ['another chunk', 'data: {"choices":[],"usage":{"a":1}}\n\n'],
-  ['an empty object', 'data: {}\n\n'],
-  ['a chunk without a blank', 'data:{"id":1}\n\n'],
-  ['a chunk with CRLF', 'data: {"id":1}\r\n\r\n'],
-  ['a chunk with CR', 'data: {"id":1}\r\r'],
-  ['a chunk in two lines', 'data: {"id":\ndata: 1}\n\n'],
-  ['a chunk with a name and a number', 'id: 7\nevent: message\ndata: {"id":1}\n\n'],
-])('a readable event of %s is passed on unchanged', (_name, event) => {
-  expect(readable(event)).toBe(event);
-  expect(readable(A + event + A, event, A)).toBe(A + event + A + event + A);
-});
-
 const STOP = chunk({}, 'stop');
 const DONE = 'data: [DONE]\n\n';
 
@@ -150,61 +135,3 @@ test.each<[name: string, choices: number, events: readonly string[], finished: b
     expect(watched(choices, ...events).finished).toBe(finished);
   },
 );
-
-/** The chunk with these bytes, as they are, for its text. */
-const saying = (bytes: string) => A.replace('"a"', `"${bytes}"`);
-
-const AN_ERROR = '},"finish_reason":null}],"error":{"message":"no"},"more":[{"delta":{"content":"c';
-
-test.each([
-  ['a text that ends early', `b"${AN_ERROR}`],
-  ['a text that ends early after an escaped quote', `b\\""${AN_ERROR}`],
-])(
-  'an error after %s, in an event that begins and ends like the one before, is seen',
-  (_where, bytes) => {
-    expect(JSON.parse(saying(bytes).slice('data: '.length))).toHaveProperty('error.message', 'no');
-    expect(watched(1, A, A, saying(bytes)).sight).toBe('error');
-  },
-);
-
-test.each([
-  ['an escaped quote', 'b\\"c'],
-  ['an escaped quote as its last character', 'b\\"'],
-  ['an escaped backslash as its last character', 'b\\\\'],
-  ['nothing', ''],
-  ['the word error and [DONE]', 'error [DONE]'],
-])('a chunk of text with %s is passed on unchanged', (_what, bytes) => {
-  const events = [A, A, saying(bytes), A];
-  expect(watched(1, ...events)).toEqual({ text: events.join(''), sight: 'going', finished: false });
-});
-
-test('a text after one that ended in an escaped quote is passed on unchanged', () => {
-  const events = [saying('b\\"'), saying('c'), A];
-  expect(watched(1, ...events).text).toBe(events.join(''));
-});
-
-/** A chunk that says its end before its text. */
-const endFirst = (created: number, finish: string | null) =>
-  `data: {"id":"c1","created":${created},"choices":[{"index":0,"finish_reason":${JSON.stringify(finish)},"delta":{"content":"a"}}]}\n\n`;
-
-test('a finish reason before the text is seen, where an id is as much shorter as it is longer', () => {
-  const events = [endFirst(1_790_000_000, null), endFirst(1_790_000_001, null)];
-  const last = endFirst(17_900_000, 'stop');
-  expect(last).toHaveLength(events[0]?.length ?? 0);
-  expect(watched(1, ...events, last)).toMatchObject({
-    finished: true,
-    text: [...events, last].join(''),
-  });
-});
-
-test('an error in place of the ids before the text is seen', () => {
-  const error = A.replace('"id"', '"error":{"message":"no"},"id"');
-  expect(watched(1, A, A, error).sight).toBe('error');
-});
-
-test('chunks that differ in their time alone are passed on unchanged, up to the last', () => {
-  const timed = (created: number, finish: string | null = null) =>
-    chunk({ content: 'a' }, finish).replace('"choices"', `"created":${created},"choices"`);
-  const events = [timed(1), timed(1), timed(2), timed(3), timed(4, 'stop'), 'data: [DONE]\n\n'];
-  expect(watched(1, ...events)).toEqual({ text: events.join(''), sight: 'done', finished: true });
-});

@@ -24,11 +24,6 @@ test('a stream of typed events ends at the event of that type, wherever its name
   expect(taken(named, nested)).toEqual({ text: named + nested, sight: 'going' });
 });
 
-test('an error in a stream of typed events begins where its event does, also without a name', () => {
-  const error = 'data: {"type":"error","error":{"message":"no"}}\n\n';
-  expect(taken(DELTA, error)).toEqual({ text: DELTA, sight: 'error' });
-});
-
 test.each([
   ['data: null\n\n', false],
   ['event: x\ndata: [1]\n\n', false],

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFramer } from '../../../main/gateway/protocols/sse.ts';
-import { reportedTokens, UsageMeter } from '../../../main/gateway/protocols/usage.ts';
+import { reportedTokens } from '../../../main/gateway/protocols/usage.ts';
 
 const tokens = (body: object | string) =>
   reportedTokens(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
@@ -58,19 +57,6 @@ test('the timings of llama.cpp give the cached tokens where its usage does not',
   expect(tokens({ usage: told, timings: TIMINGS })).toEqual(counted(237, 35, 100));
   expect(tokens({ usage: USAGE, timings: { ...TIMINGS, cache_n: -1 } })).toEqual(counted(237, 35));
   expect(tokens({ timings: TIMINGS })).toBeNull();
-});
-
-test('the last event of a stream of llama.cpp gives its cached tokens', () => {
-  const event = { choices: [], usage: USAGE, timings: TIMINGS };
-  const frames = createFramer().push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
-  const meter = new UsageMeter(false);
-  if (frames !== null) meter.take(frames);
-  expect(meter.tokens()).toEqual(counted(237, 35, 236));
-});
-
-test('the word usage in a text is not read as a usage', () => {
-  const said = 'say "usage": {"prompt_tokens": 5}';
-  expect(tokens({ choices: [{ message: { content: said } }] })).toBeNull();
 });
 
 test('a usage at the beginning or at the end of a long answer is found', () => {

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import { CHAT_STREAM } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { createUsualText } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { createAssemblingReader } from '../../../main/gateway/upstream/body-readers.ts';
 
 const eventOf = (chunk: unknown) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
@@ -56,12 +55,4 @@ test('an answer whose usual chunks are not parsed is the same, byte for byte, as
     expect(assembled(events, false)).toBe(assembled(events, true));
   });
   fc.assert(property, { numRuns: 400 });
-});
-
-test('a chunk with a raw control character, which is not JSON, does not pass for a usual one', () => {
-  const usual = createUsualText();
-  const first = chunkOf({ content: 'one' });
-  usual.learn(eventOf(first), first);
-  const raw = Buffer.from(eventOf(first).toString().replace('one', 'o\u0001e'));
-  expect(usual.of(raw)).toBeNull();
 });

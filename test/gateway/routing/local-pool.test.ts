@@ -4,25 +4,8 @@ import {
   type BalancingDeps,
   type LocalPoolRequest,
   localPool,
-  shuffled,
 } from '../../../main/gateway/routing/local-pool.ts';
 import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
-import { chance } from '../../support/chance.ts';
-
-test('a random order puts each machine in each place about equally often', () => {
-  const count = 5;
-  const rounds = 20_000;
-  const random = chance(1);
-  const seen = Array.from({ length: count * count }, () => 0);
-  for (let round = 0; round < rounds; round += 1) {
-    shuffled([0, 1, 2, 3, 4], random).forEach((number, place) => {
-      const cell = place * count + number;
-      seen[cell] = (seen[cell] ?? 0) + 1;
-    });
-  }
-  // 4000 expected in each of the 25, with a standard deviation of 57.
-  for (const times of seen) expect(Math.abs(times - rounds / count)).toBeLessThan(300);
-});
 
 describe('machines that would have to load the model', () => {
   const fact = (id: string, loaded: boolean | null) => modelFacts(id, { loaded });
@@ -80,19 +63,6 @@ describe('machines that would have to load the model', () => {
     expect(called([cold, warm], 'qwen', { busy: ['warm'] }).first).toEqual(['warm', 'cold']);
   });
 
-  test('machines without the model come after those that have it under the name that Ollama or Docker lists', () => {
-    const tagged = [
-      machine('cold', { 'qwen:latest': false, 'gemma:latest': true }),
-      machine('none', { llama: true }),
-      machine('warm', { 'docker.io/qwen:latest': true }),
-    ];
-    expect(called(tagged, 'qwen').first).toEqual(['warm', 'cold', 'none']);
-    const [first] = tagged;
-    expect(called(first === undefined ? [] : [first], 'qwen', { busy: ['cold'] }).first).toEqual(
-      [],
-    );
-  });
-
   test('machines without any model in memory come last where no machine has the one that was asked for', () => {
     const idle = machine('idle', { qwen: false });
     for (const targets of [
@@ -107,11 +77,6 @@ describe('machines that would have to load the model', () => {
     const { first, forced, reason } = called([cold], 'qwen', { busy: ['cold'] });
     expect([first, forced, reason]).toEqual([[], ['cold'], 'busy']);
     expect(called([cold, warm], 'qwen', { busy: ['cold', 'warm'] }).first).toEqual(['warm']);
-  });
-
-  test('machines without the model in memory are called while an earlier request has it loaded', () => {
-    expect(called([cold], 'qwen', { busy: ['cold'], with: 'qwen' }).first).toEqual(['cold']);
-    expect(called([cold], 'qwen', { busy: ['cold'], with: 'gemma' }).first).toEqual([]);
   });
 
   test('busy machines are called for embeddings all the same, and where they do not report what is loaded', () => {

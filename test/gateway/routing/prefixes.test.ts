@@ -50,23 +50,6 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(0);
   });
 
-  test('the prefixes of a machine are those of the latest 4,096 conversations', () => {
-    const { prefixes } = create();
-    for (let n = 0; n <= 4096; n += 1) prefixes.read(n % 2 === 0 ? A : B, prompt([1, 10 + n]));
-    expect(prefixes.at(A, prompt([1, 10, 5])).bytes).toBe(100);
-    expect(prefixes.at(B, prompt([1, 11, 5])).bytes).toBe(200);
-    expect(prefixes.countAt(A) + prefixes.countAt(B)).toBe(4096);
-  });
-
-  test('the prefixes of a machine are forgotten with the machine', () => {
-    const { prefixes } = create();
-    prefixes.read(A, prompt([1, 2]));
-    prefixes.read(B, prompt([1, 2]));
-    prefixes.forget(A);
-    expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(0);
-    expect(prefixes.at(B, prompt([1, 2])).bytes).toBe(200);
-  });
-
   test('prefixes that are older than one that the machine has lost are lost as well', () => {
     const { clock, prefixes } = create();
     const [oldest, lost, newer] = [prompt([1, 2]), prompt([3, 4]), prompt([5, 6])];
@@ -82,36 +65,6 @@ describe('the prefixes that machines have', () => {
     expect(prefixes.told(A, before, told(10))).toBe(0.01);
     expect(prefixes.at(A, oldest).bytes).toBe(0);
     expect(prefixes.at(A, newer).bytes).toBe(200);
-    expect(prefixes.at(A, next).bytes).toBe(300);
-  });
-
-  test('prefixes are kept where only a system prompt that many have was not found', () => {
-    const { prefixes } = create();
-    prefixes.read(A, prompt([1, 2]));
-    const other = prompt([1, 9]);
-    const before = prefixes.at(A, other);
-    prefixes.told(A, prefixes.at(A, prompt([7])), told(500));
-    expect(prefixes.told(A, before, told(0))).toBe(0);
-    expect(prefixes.at(A, prompt([1, 2, 3])).bytes).toBe(200);
-  });
-
-  test('prefixes are kept where the machine has about what was expected', () => {
-    const { prefixes } = create();
-    prefixes.read(A, prompt([1, 2]));
-    const before = prefixes.at(A, prompt([1, 2, 3]));
-    expect(prefixes.told(A, before, told(500))).toBe(0.5);
-    expect(prefixes.at(A, prompt([1, 2])).bytes).toBe(200);
-  });
-
-  test('prefixes are kept where an engine that reports nothing has taken the place of one that did', () => {
-    const { prefixes } = create();
-    const first = prompt([1, 2, 3]);
-    prefixes.read(A, first);
-    prefixes.told(A, prefixes.at(A, first), told(500));
-    prefixes.forget(A);
-    prefixes.read(A, first);
-    const next = prompt([1, 2, 3, 4]);
-    expect(prefixes.told(A, prefixes.at(A, next), told(0))).toBeNull();
     expect(prefixes.at(A, next).bytes).toBe(300);
   });
 

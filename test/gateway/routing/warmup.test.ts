@@ -2,10 +2,7 @@ import { expect, test } from 'vitest';
 import {
   COLD,
   coldStartAt,
-  ended,
-  putOff,
   seenStarting,
-  started,
   used,
   type Warmup,
 } from '../../../main/gateway/routing/warmup.ts';
@@ -27,18 +24,4 @@ test('a cold start shows how long it has gone on and, from the second on, how lo
     elapsedMs: 2000,
     usualMs: 70_000,
   });
-});
-
-test('a warm-up of an upstream that is up is not a cold start, and neither is one that failed', () => {
-  const at = { now: 0, wallMs: 0, byRouting: true };
-  const up = ended(started(COLD, at), 50, true, 'HTTP 200');
-  const failed = ended(putOff(started(up, at), 10), 120_000, false, 'HTTP 503');
-  expect([up.coldStartsMs, failed.coldStartsMs]).toEqual([[], []]);
-  expect(coldStartAt(failed, 120_000)).toBeNull();
-});
-
-test('a cold start that no request waits for any longer is over, and the next one begins again', () => {
-  const left = seenStarting(COLD, 0);
-  expect(coldStartAt(left, 15_000)).toBeNull();
-  expect(coldStartAt(seenStarting(left, 100_000), 101_000)).toMatchObject({ elapsedMs: 1000 });
 });

@@ -69,16 +69,6 @@ describe('the fewest tokens of a prompt', () => {
     expect(least({ messages, response_format: schema, tools: [{ x: words(500) }] })).toBe(9);
   });
 
-  test('the fewest tokens of a prompt leave out the reasoning that an earlier answer begins with', () => {
-    const content = `<think>${words(500)}</think>${words(100)}`;
-    const messages = [{ role: 'assistant', content }];
-    expect(least({ messages })).toBe(90);
-    const inGo = JSON.stringify({ messages }).replaceAll('<', '\\u003c').replaceAll('>', '\\u003e');
-    const request = parseChatRequest(Buffer.from(inGo));
-    if (isBadRequest(request)) throw new Error(request.message);
-    expect(lengthOf(request.bytes, request.members).leastTokens).toBe(90);
-  });
-
   test('the fewest tokens of a prompt are never more than its words, in whatever JSON', () => {
     const text = fc.string({ unit: 'binary', maxLength: 200 });
     fc.assert(
@@ -106,13 +96,6 @@ describe('prompts and windows', () => {
     ]);
   });
 
-  test('a machine is called where its window is unknown or holds the prompt', () => {
-    const { windows } = windowsAfter();
-    const long = saying(words(3000));
-    expect(windows.exceeds(targetOf({ context_length: null }), long)).toBe(false);
-    expect(windows.exceeds(targetOf({ context_length: 8192 }), long)).toBe(false);
-  });
-
   test('a machine is called for a prompt with images, whose tokens no byte tells, and for what is not a chat', () => {
     const { windows } = windowsAfter();
     const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
@@ -131,56 +114,6 @@ describe('prompts and windows', () => {
     tell(text(800), 800);
     expect(exceeds()).toBe(true);
     expect(windows.exceeds(targetOf(), saying(text(2100)))).toBe(false);
-  });
-
-  test('a prompt is not judged by a rate that differs from prompt to prompt', () => {
-    const { windows, tell } = windowsAfter();
-    for (let n = 0; n < 20; n += 1) tell('xy'.repeat(1000), n % 2 === 0 ? 200 : 1200);
-    expect(windows.exceeds(targetOf(), saying('xy'.repeat(9000)))).toBe(false);
-  });
-
-  test.each([
-    ['words of other letters', 'नमस्ते '.repeat(1500)],
-    ['long words, where figures came before', 'internationalization'.repeat(400)],
-    ['lines of one sign', '-'.repeat(40_000)],
-    ['indents', `${' '.repeat(400)}end\n`.repeat(100)],
-    [
-      'a film',
-      [{ type: 'video_url', video_url: { url: `data:video/mp4;base64,${'Ab9/'.repeat(10_000)}` } }],
-    ],
-    [
-      'a file',
-      [
-        {
-          type: 'file',
-          file: { file_data: `data:application/pdf;base64,${'Ab9/'.repeat(10_000)}` },
-        },
-      ],
-    ],
-  ])('a prompt of %s is not judged by the rate of other prompts', (_, content) => {
-    const { windows, tell } = windowsAfter();
-    // Qwen has a token for each figure.
-    for (let n = 0; n < 20; n += 1) tell(`${n % 10}123456789`.repeat(200), 2200);
-    expect(windows.exceeds(targetOf(), saying(content))).toBe(false);
-  });
-
-  test('a prompt with tools that a template leaves out is not judged by prompts without', () => {
-    const { windows, tell } = windowsAfter();
-    for (let n = 0; n < 20; n += 1) tell('some words of prose '.repeat(100), 400);
-    const tools = [{ type: 'function', function: { name: 'f', description: words(9000) } }];
-    const request = saying('hi', { tools, tool_choice: 'none' });
-    expect(windows.exceeds(targetOf(), request)).toBe(false);
-  });
-
-  test('a prompt is read once, however many machines there are', () => {
-    const { windows } = windowsAfter();
-    const request = saying(words(3000));
-    const target = targetOf({ context_length: 4096 });
-    expect(windows.exceeds(target, request)).toBe(false);
-    // Nobody looks at it again.
-    request.bytes.fill(' ');
-    for (let n = 0; n < 100; n += 1)
-      expect(windows.exceeds(targetOf({ context_length: 2048 }), request)).toBe(true);
   });
 });
 
@@ -205,11 +138,5 @@ describe('engines that cut prompts silently', () => {
     expect(later.windows.exceeds(target, saying(words(9000)))).toBe(true);
     later.clock.advance(3_600_001);
     expect(later.windows.exceeds(target, saying(words(9000)))).toBe(false);
-  });
-
-  test('a window that was found out is forgotten when another engine takes its place', () => {
-    const { windows } = windowsAfter([words(9000), 4096], [words(9000), 4096]);
-    windows.forget('local');
-    expect(windows.exceeds(targetOf({ context_length: 32_768 }), saying(words(9000)))).toBe(false);
   });
 });

@@ -385,37 +385,6 @@ test('an upstream that refuses streams is not asked for a whole answer that no s
   expect(after('/messages', body, refusal)).toBe('without_stream');
 });
 
-test('an upstream that refuses both names of the token limit is not asked in circles', () => {
-  const refusal = error("Unsupported parameter: 'max_completion_tokens'");
-  const made: ReadonlySet<Adjustment> = new Set(['max_completion_tokens']);
-  expect(after(CHAT, { max_completion_tokens: 5 }, refusal, { made })).toBeNull();
-});
-
-test('the newer of the two names of a token limit counts', () => {
-  const body = { max_tokens: 5, max_completion_tokens: 6 };
-  expect(adjusted(body, 'max_completion_tokens')).toEqual({ max_completion_tokens: 6 });
-});
-
-test('thinking is switched off where the last turn of a tool loop loses its reasoning', () => {
-  const messages = (thinking: object) => ({
-    thinking,
-    messages: [
-      {
-        role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: 'hm', signature: 's' },
-          { type: 'tool_use', id: 'a', name: 'b', input: {} },
-        ],
-      },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
-    ],
-  });
-  const enabled = messages({ type: 'enabled', budget_tokens: 2000 });
-  expect(adjusted(enabled, 'without_thinking')).toMatchObject({ thinking: { type: 'disabled' } });
-  const adaptive = messages({ type: 'adaptive' });
-  expect(adjusted(adaptive, 'without_thinking')).toMatchObject({ thinking: { type: 'adaptive' } });
-});
-
 test('an adjustment that an upstream accepted is remembered for its model, for an hour', () => {
   const clock = createManualClock();
   const adjustments = createAdjustments(clock);

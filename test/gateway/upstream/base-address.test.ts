@@ -21,12 +21,3 @@ test.each([
 ])('a hosted API at the base URL %s is called at %s', (baseUrl, address) => {
   expect(chatAt(baseUrl, 'hosted_a')).toBe(address);
 });
-
-test.each([
-  'http://127.0.0.1:8080',
-  'http://127.0.0.1:8080/v1/',
-  'http://127.0.0.1:8080/v1/chat/completions',
-  'http://127.0.0.1:8080/v1/models',
-])('an engine at the address %s is called under /v1', (baseUrl) => {
-  expect(chatAt(baseUrl, 'local')).toBe('http://127.0.0.1:8080/v1/chat/completions');
-});

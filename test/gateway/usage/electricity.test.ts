@@ -25,19 +25,6 @@ test('the electricity of a call is its tokens times their energy, at the price o
   });
 });
 
-test('the electricity of a call has no cost without a price', () => {
-  expect(energyFigures(call('prv', 1000), rate, null)).toEqual({
-    energyMj: 3_000_000,
-    energyNano: 0,
-  });
-});
-
-test('the electricity of a call is unknown without a measurement, a machine or tokens', () => {
-  expect(energyFigures(call('prv', 1000), () => null, 0.3)).toEqual({});
-  expect(energyFigures(call(null, 1000), rate, 0.3)).toEqual({});
-  expect(energyFigures(call('prv', null), rate, 0.3)).toEqual({});
-});
-
 test('the energy of a token is known from fifty tokens on, for that model only', () => {
   expect(joulesPerTokenIn(ENERGY, 'qwen3')).toBe(3);
   expect(joulesPerTokenIn(ENERGY, 'new')).toBeNull();

@@ -3,11 +3,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
 import { reportOf } from '../../../main/gateway/usage/recorder.ts';
-import { keptRows } from '../../../main/gateway/usage/kept-rows.ts';
 import { createUsageQueries, queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { attempt, request } from '../../renderer/builders.ts';
+import { request } from '../../renderer/builders.ts';
 
 function open() {
   const opened = openUsageDatabase(join(temporaryDirectory(), 'usage.db'), 0);
@@ -17,12 +16,6 @@ function open() {
 }
 
 const ids = (rows: readonly string[]) => rows.map((row) => (JSON.parse(row) as RequestRow).id);
-
-test('a stored request is read back with all that is known of its attempts', () => {
-  const known = { fixedParts: ['cch'], cutAtTokens: 4096, machine: 'tower' };
-  const row = request('req_1', { attempts: [attempt(known), attempt()] });
-  expect(keptRows([storedRow(row).json])).toEqual([row]);
-});
 
 test('the last thousand answered requests are kept, and the last thousand of all others', () => {
   const queries = open();

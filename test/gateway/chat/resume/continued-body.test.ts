@@ -42,35 +42,12 @@ test('the partial answer is the last message of a continuation, and every other 
   );
 });
 
-test.each<[prefill: ContinuedPlan['continuing']['prefill'], message: string, tail: string]>([
-  ['last-message', '{"role":"assistant","content":"Hello"}', ''],
-  ['prefix', '{"role":"assistant","content":"Hello","prefix":true}', ''],
-  [
-    'continue_final_message',
-    '{"role":"assistant","content":"Hello"}',
-    ',"continue_final_message":true,"add_generation_prompt":false',
-  ],
-])(
-  'a continuation by %s marks the partial answer as that way asks for',
-  (prefill, message, tail) => {
-    expect(bytesOf(`{"messages":[${USER}]}`, by(prefill))).toBe(
-      `{"messages":[${USER},${message}]${tail}}`,
-    );
-  },
-);
-
 test('the flags of a continuation replace the caller’s own', () => {
   const body = `{"add_generation_prompt":true,"continue_final_message":false,"messages":[${USER}]}`;
   expect(JSON.parse(bytesOf(body, by('continue_final_message')))).toMatchObject({
     add_generation_prompt: false,
     continue_final_message: true,
   });
-});
-
-test('a continuation names the upstream’s own model where it has one', () => {
-  const body = `{"model":"mine","messages":[${USER}]}`;
-  expect(bytesOf(body)).toContain('"model":"mine"');
-  expect(bytesOf(body, { model: 'its' })).toContain('"model":"its"');
 });
 
 test('tokens that were sent count towards the token limits of a continuation, which are never below one', () => {
@@ -81,11 +58,6 @@ test('tokens that were sent count towards the token limits of a continuation, wh
 
 const THOUGHT = { ...sent('Hello', 'Hello', 2), reasoning: 'hm so\n' };
 const WITH_THOUGHT = { transcript: { ...THOUGHT, tokens: { content: 2, reasoning: 7 } } };
-
-test('reasoning that came before the text counts towards the token limits of a continuation', () => {
-  const body = `{"max_tokens":30,"messages":[${USER}]}`;
-  expect(bytesOf(body, WITH_THOUGHT)).toContain('"max_tokens":21,');
-});
 
 test('an engine gets the reasoning that led to the text, and a service only the text', () => {
   const body = `{"messages":[${USER}]}`;
@@ -167,15 +139,6 @@ test.each<[why: string, body: string]>([
   ['the text is constrained', `{"guided_regex":"a","messages":[${USER}]}`],
 ])('a continuation is not possible where %s', (_why, body) => {
   expect(continued(body)).toBeNull();
-});
-
-test('a format of text and a constraint of null do not rule out a continuation', () => {
-  const body = `{"response_format":{"type":"text"},"grammar":null,"messages":[${USER}]}`;
-  expect(continued(body)).not.toBeNull();
-});
-
-test('a text that was cut inside a character is not continued', () => {
-  expect(bytesOf(`{"messages":[${USER}]}`, {}, 'a😀'.slice(0, 2))).toBe('none');
 });
 
 test('a continuation keeps all messages but the last, and the last is the partial answer', () => {

@@ -1,30 +1,14 @@
 import { expect, test } from 'vitest';
-import { isDeterministic } from '../../../../main/gateway/chat/resume/continuation.ts';
-import { topLevelMembers } from '../../../../main/gateway/protocols/json-scan.ts';
 import {
   type Continuing,
   continuingOf,
   type Echo,
   type Prefill,
-  prefillOf,
 } from '../../../../main/gateway/upstream/upstreams.ts';
 
 function howOf(continuing: Continuing | null) {
   return continuing === null ? null : { prefill: continuing.prefill, echo: continuing.echo };
 }
-
-test.each<[ownedBy: string | null, prefill: Prefill]>([
-  ['vllm', 'continue_final_message'],
-  ['sglang', 'continue_final_message'],
-  ['llamacpp', 'continue_final_message'],
-  ['library', 'none'],
-  ['openai', 'none'],
-  ['VLLM', 'none'],
-  ['', 'none'],
-  [null, 'none'],
-])('an engine whose models are owned by %j continues a text by %s', (ownedBy, prefill) => {
-  expect(prefillOf(ownedBy)).toBe(prefill);
-});
 
 test.each<[address: string, prefill: Prefill | null, echo: Echo | null]>([
   ['api.mistral.ai/v1/', 'prefix', 'always'],
@@ -74,19 +58,3 @@ test.each<[prefill: Prefill, ownedBy: string | null, takes: boolean, continues: 
     expect(continuing).toMatchObject({ takesThought, continuesThought });
   },
 );
-
-test.each<[body: string, is: boolean]>([
-  ['{"temperature":0}', true],
-  ['{"temperature":0.0}', true],
-  ['{"seed":7}', true],
-  ['{"seed":0,"temperature":1}', true],
-  ['{"temperature":0.2}', false],
-  ['{"temperature":null,"seed":null}', false],
-  ['{"seed":"7"}', false],
-  ['{}', false],
-  ['[0]', false],
-  ['no JSON', false],
-])('a request with %s is deterministic: %s', (body, is) => {
-  const bytes = Buffer.from(body);
-  expect(isDeterministic({ bytes, members: topLevelMembers(bytes) })).toBe(is);
-});

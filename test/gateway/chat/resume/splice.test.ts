@@ -45,15 +45,6 @@ test('a chunk of a continuation that only repeats the role, or has no content, i
   expect((await out(CONTINUED, empty)).bytes).toBe('');
 });
 
-test('a continuation without an index gets one, and its second choice is not sent', async () => {
-  const none = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
-  const other = 'data: {"choices":[{"index":1,"delta":{"content":"b"}}]}\n\n';
-  expect(await heardOf(CONTINUED, [none, other])).toMatchObject({
-    content: `${SENT}a`,
-    indexes: new Set([0]),
-  });
-});
-
 test('reasoning of a continuation is dropped, and its tool call is not', async () => {
   const call = chunkOf('2', { tool_calls: [{ index: 0, id: 't' }] }, 'tool_calls');
   const { bytes } = await out(CONTINUED, [chunkOf('2', { reasoning_content: 'hm' }), call]);
@@ -74,20 +65,6 @@ test.each([
   },
 );
 
-test('a comment inside an event stays with it', async () => {
-  expect((await out(CONTINUED, [`: hi\r\n${text('x').trim()}\r\n\r\n`])).bytes).toMatch(
-    /^: hi\ndata: \{/,
-  );
-});
-
-test('an event of a continuation that cannot be read is dropped', async () => {
-  const broken = 'data: {"half\n\n';
-  expect((await out(CONTINUED, [broken, text('x')])).bytes).toBe(
-    (await out(CONTINUED, [text('x')])).bytes,
-  );
-  expect((await out(REPEATED, [broken, text(SENT.slice(4))])).diverged).toMatch(/differs/);
-});
-
 test('an echo is dropped only where it is the first text of all and comes in one piece', async () => {
   const echo = [chunkOf('2', { role: 'assistant', content: '' }), text(SENT), text(', and'), STOP];
   for (const plan of [ECHO, going('always')]) {
@@ -96,11 +73,6 @@ test('an echo is dropped only where it is the first text of all and comes in one
       `${SENT} – ${SENT}`,
     );
   }
-});
-
-test('an engine that is known to send only new text may send the same text again', async () => {
-  const again = [text(SENT), text(SENT.slice(0, 5)), text(SENT.slice(5)), STOP];
-  expect((await heardOf(CONTINUED, again)).content).toBe(SENT.repeat(3));
 });
 
 test('a text that has repeated itself may go on repeating itself, at any upstream', async () => {
@@ -137,30 +109,6 @@ test('blanks that end the sent text are sent again by the continuation and dropp
   expect((await heardOf(plan, [text('\n\n\n')], first)).content).toBe(`${SENT}.\n\n\n`);
 });
 
-test('an answer begun again is recognised also from where the caller had begun it', async () => {
-  const plan = going('maybe', `Once: ${SENT}`);
-  expect((await out(plan, [text(SENT.slice(0, 9)), text(SENT.slice(9))])).diverged).toMatch(
-    /repeats what was sent/,
-  );
-  expect((await out(plan, [text('Once: '), text(SENT)])).diverged).toMatch(/repeats what was sent/);
-});
-
-test.each<[end: string, events: readonly string[]]>([
-  ['a finish reason', [STOP]],
-  ['[DONE]', [DONE]],
-  ['a tool call', [chunkOf('2', { tool_calls: [{ index: 0 }] })]],
-])('text that was held back as a possible echo is sent before %s', async (_end, events) => {
-  expect((await heardOf(ECHO, [text('It was '), ...events])).content).toBe(`${SENT}It was `);
-});
-
-test('a text of under 16 characters is taken for an echo only where one is due', async () => {
-  const short = 'It was a dark a';
-  const first = [chunkOf('1', { content: short })];
-  const echo = [text(short), text(' night')];
-  expect((await out(going('maybe', short), echo, first)).diverged).toMatch(/repeats what was sent/);
-  expect((await heardOf(going('always', short), echo, first)).content).toBe(`${short} night`);
-});
-
 test.each<[how: string, events: readonly string[]]>([
   ['differs', [text('It is')]],
   ['differs at its end', [text(`${SENT.slice(0, -1)}T`)]],
@@ -180,17 +128,6 @@ test.each<[how: string, events: readonly string[]]>([
   },
 );
 
-test('text in the same piece as the divergence is not sent either', async () => {
-  const splice = createSplice(await transcriptOf(...FIRST), REPEATED);
-  expect(splice.push(framesIn(text('It is'), text(SENT), text('more'))).kind).toBe('diverged');
-});
-
-test('a list of parts is never joined to the text that was sent', async () => {
-  const parts = chunkOf('2', { content: [{ type: 'text', text: 'x' }] });
-  expect((await out(CONTINUED, [parts])).diverged).toMatch(/list of parts/);
-  expect((await out(REPEATED, [text(SENT), parts])).diverged).toMatch(/list of parts/);
-});
-
 test('a continuation that takes the text for reasoning has diverged', async () => {
   const thoughts = chunkOf('2', { reasoning_content: '; the rain' });
   expect((await out(CONTINUED, [thoughts, STOP])).diverged).toMatch(/reasons instead/);
@@ -202,16 +139,6 @@ test('a continuation that takes the text for reasoning has diverged', async () =
 });
 
 const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
-const reasons = (reasoning: string) => chunkOf('2', { reasoning });
-
-test.each<[how: string, events: readonly string[]]>([
-  ['other', [reasons('hm no')]],
-  ['more', [reasons('hm so, and')]],
-  ['less', [reasons('hm'), text(`${SENT}!`)]],
-  ['no', [text(SENT), STOP]],
-])('an answer given again with %s reasoning has diverged', async (_how, events) => {
-  expect((await out(REPEATED, events, REASONED)).diverged).not.toBeNull();
-});
 
 test('the usage of a continuation is added to the usage of the first stream', async () => {
   const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17, x: { y: 1 } };
@@ -233,28 +160,4 @@ test('reasoning that the continuation’s prompt did not hold counts as output a
   expect((await heardOf({ ...CONTINUED, heldTokens: 6 }, last, REASONED)).usages).toEqual([
     { prompt_tokens: 6, completion_tokens: 11, total_tokens: 17 },
   ]);
-});
-
-test('no token count of a splice falls below zero, and a usage of null stays null', async () => {
-  const usage = { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 };
-  expect((await heardOf(CONTINUED, [chunkOf('2', {}, 'stop', { usage })])).usages).toEqual([
-    { prompt_tokens: 0, completion_tokens: 6, total_tokens: 6 },
-  ]);
-  expect((await out(CONTINUED, [text('x', { usage: null })])).bytes).toContain('"usage":null');
-});
-
-test('token probabilities are dropped from a text that was cut', async () => {
-  const choices = [{ index: 0, delta: { content: `${SENT}!` }, logprobs: { content: [] } }];
-  const event = `data: ${JSON.stringify({ choices })}\n\n`;
-  expect((await out(REPEATED, [event])).bytes).toContain('"logprobs":null');
-  expect((await out(CONTINUED, [event])).bytes).toContain('"logprobs":{"content":[]}');
-});
-
-test('a continuation that is nested too deep to be written diverges', async () => {
-  const deep = '['.repeat(200_000) + ']'.repeat(200_000);
-  const event = `data: {"choices":[{"delta":{"content":"x"}}],"deep":${deep}}\n\n`;
-  expect(await out(CONTINUED, [event])).toEqual({
-    bytes: '',
-    diverged: expect.any(String) as string,
-  });
 });

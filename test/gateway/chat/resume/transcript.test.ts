@@ -12,7 +12,6 @@ import {
 } from '../../../support/resume.ts';
 
 const A = chunkOf('1', { content: 'a' });
-const THOUGHT = chunkOf('1', { reasoning_content: 'hm' });
 
 async function reasonFor(...sent: readonly string[]): Promise<string> {
   const read = await readTranscript(sent.map((text) => Buffer.from(text)));
@@ -49,21 +48,6 @@ test('a text is read back from the bytes that were sent, however it was cut', as
   );
 });
 
-test('reasoning before the text is read under either name, and once where both are there', async () => {
-  const both = chunkOf('1', { reasoning: '!', reasoning_content: '!' });
-  const other = chunkOf('1', { reasoning: 'so' });
-  const read = await transcriptOf(THOUGHT, both, other, A);
-  // Three events, and the tags around them.
-  const tokens = { content: 1, reasoning: 7 };
-  expect(read).toMatchObject({ reasoning: 'hm!so', content: 'a', tokens });
-});
-
-test('a transcript says where the answer broke off', async () => {
-  const open = { at: 'reasoning', reasoning: 'hm', content: '' };
-  expect(await transcriptOf(THOUGHT)).toMatchObject(open);
-  expect(await transcriptOf(A, THOUGHT)).toMatchObject({ at: 'reasoning', content: 'a' });
-});
-
 test('the head of a transcript is what all chunks share, not what is about one of them', async () => {
   const extra = { system_fingerprint: 'f', timings: { n: 1 }, obfuscation: 'x', usage: null };
   const { head } = await transcriptOf(chunkOf('1', { content: 'a' }, null, extra));
@@ -74,17 +58,6 @@ test('the head of a transcript is what all chunks share, not what is about one o
     model: 'model-1',
     system_fingerprint: 'f',
   });
-});
-
-test('the comment of an earlier continuation, and other comments, are not part of the answer', async () => {
-  const read = await transcriptOf(
-    A,
-    ': handed over\n\n',
-    ':\n\n',
-    'data:\n\n',
-    chunkOf('1', { content: 'b' }),
-  );
-  expect(read).toMatchObject({ content: 'ab', tokens: { content: 2 } });
 });
 
 test.each<[why: string, reason: string, sent: readonly string[]]>([
@@ -111,10 +84,3 @@ test.each<[why: string, reason: string, sent: readonly string[]]>([
 ])('a stream is not continued where %s: %s', async (_why, reason, sent) => {
   expect(await reasonFor(...sent)).toBe(reason);
 });
-
-test.each(['', 'null'])(
-  'an empty finish reason, such as %j, does not end an answer',
-  async (reason) => {
-    expect(await reasonFor(A, chunkOf('1', { content: 'b' }, reason))).toBe('none');
-  },
-);

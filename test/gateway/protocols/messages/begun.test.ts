@@ -28,14 +28,6 @@ test('the texts of a begun message, its open blocks and the next index are read 
 });
 
 test.each([
-  [{ type: 'message_delta', delta: { stop_reason: 'end_turn' } }],
-  [{ type: 'message_delta', delta: { stop_reason: 'pause_turn' } }],
-  [{ type: 'message_stop' }],
-])('a begun message has no further text after %j', (event) => {
-  expect(createBegunMessage().read(event)).toBe('end');
-});
-
-test.each([
   ['a tool call', start(0, { type: 'tool_use', id: 't', name: 'look', input: {} })],
   ['a search of its provider’s', start(0, { type: 'server_tool_use' })],
   ['a citation', grown(0, { type: 'citations_delta' })],

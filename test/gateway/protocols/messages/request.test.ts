@@ -446,24 +446,6 @@ describe('parts of a Messages request that cannot be translated', () => {
   );
 });
 
-describe('invalid Messages requests', () => {
-  test.each<[param: string, fields: object]>([
-    ['max_tokens', { max_tokens: undefined }],
-    ['messages', { messages: [] }],
-    ['messages[0].role', { messages: [{ role: 'robot', content: 'x' }] }],
-    ['messages[0].content', { messages: [{ role: 'user' }] }],
-    ['messages[0].content[0].text', inUser({ type: 'text' })],
-    ['messages[0].content[0].source', inUser({ type: 'image' })],
-    ['messages[0].content[0].tool_use_id', inUser({ type: 'tool_result' })],
-    ['tools[0].input_schema', { tools: [{ name: 'look' }] }],
-    ['tool_choice.type', { tools: [tool], tool_choice: { type: 'perhaps' } }],
-    ['thinking.budget_tokens', { thinking: { type: 'enabled' } }],
-    ['system', { system: 3 }],
-  ])('an invalid Messages request is refused with the name of the field: %s', (param, fields) => {
-    expect(ask(fields)).toMatchObject({ kind: 'bad_request', param });
-  });
-});
-
 describe('counts of tokens', () => {
   const counted = (fields: object) => {
     const { max_tokens: _none, ...body } = whole(fields);
@@ -480,9 +462,5 @@ describe('counts of tokens', () => {
   test('an estimated token count has the same number for each image, however large', () => {
     const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) };
     expect(counted(inUser({ type: 'image', source }))).toBe(1604);
-  });
-
-  test('a token count is refused where the request would be', () => {
-    expect(counted({ container: 'c' })).toMatchObject({ kind: 'unsupported', field: 'container' });
   });
 });

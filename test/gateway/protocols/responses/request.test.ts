@@ -453,43 +453,6 @@ describe('parts of a Responses request that cannot be translated', () => {
 });
 
 describe('invalid Responses requests', () => {
-  test.each<[param: string, fields: object]>([
-    ['input', { input: undefined }],
-    ['input', { input: [] }],
-    ['input[1]', { input: [HI, 'text'] }],
-    ['input[0].role', { input: [{ role: 'robot', content: 'x' }] }],
-    ['input[0].content', { input: [{ role: 'user', content: 3 }] }],
-    ['input[0].content[0].text', { input: [{ role: 'user', content: [{ type: 'input_text' }] }] }],
-    ['input[0].call_id', { input: [{ type: 'function_call', name: 'x', arguments: '{}' }] }],
-    ['input[0].output', { input: [{ type: 'function_call_output', call_id: 'x' }] }],
-    ['instructions', { instructions: 3 }],
-    ['max_output_tokens', { max_output_tokens: 'many' }],
-    ['tools', { tools: {} }],
-    ['tools[0].name', { tools: [{ type: 'function' }] }],
-    ['tool_choice', { tools: [tool], tool_choice: 'perhaps' }],
-    ['text.format.schema', { text: { format: { type: 'json_schema', name: 'n' } } }],
-    ['stream', { stream: 'yes' }],
-  ])('an invalid Responses request is refused with the name of the field: %s', (param, fields) => {
-    expect(ask(fields)).toMatchObject({
-      kind: 'bad_request',
-      param,
-      message: expect.stringMatching(
-        new RegExp(`^'${param.replaceAll(/[[\].]/g, String.raw`\$&`)}' must be .*\\.$`),
-      ),
-    });
-  });
-
-  test('a Responses request that is both invalid and untranslatable is refused as invalid', () => {
-    const request = ask({ previous_response_id: 'resp_1', tools: {} });
-    expect(request).toMatchObject({ kind: 'bad_request', param: 'tools' });
-  });
-
-  test.each([null, 3, 'text', []])('a Responses request whose body is %j is refused', (body) => {
-    const message = 'The body must be an object.';
-    const refused = { kind: 'bad_request', message, param: null };
-    expect(RESPONSES_TRANSLATION.toChat(body, null)).toEqual(refused);
-  });
-
   test('a Responses request that is nested too deep to be written again is refused', () => {
     const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;
     const message = 'The body must not be nested so deeply.';

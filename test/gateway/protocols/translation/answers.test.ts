@@ -129,11 +129,6 @@ describe('an answer of the Responses API', () => {
       body: { messages: [{ tool_calls: [called] }] },
     });
   });
-
-  test('an answer of the Responses API has a usage of null where the upstream reports none', () => {
-    const { usage: _none, ...rest } = completion({ content: 'Hello.' });
-    expect(answerOf(RESPONSES_TRANSLATION, rest)).toMatchObject({ usage: null });
-  });
 });
 
 describe('consistent usage', () => {
@@ -171,13 +166,6 @@ describe('consistent usage', () => {
     expect(messages).toMatchObject({
       usage: { output_tokens: 2, output_tokens_details: { thinking_tokens: 2 } },
     });
-  });
-
-  test('the usage of a translated answer is read from the choice where the upstream has it there', () => {
-    const usage = { prompt_tokens: 3, completion_tokens: 2 };
-    const { responses, messages } = told({}, { usage });
-    expect(responses).toMatchObject({ usage: { input_tokens: 3, output_tokens: 2 } });
-    expect(messages).toMatchObject({ usage: { input_tokens: 3, output_tokens: 2 } });
   });
 });
 
@@ -233,22 +221,6 @@ describe('an answer of the Messages API', () => {
       expect(answer).toMatchObject({ body: told });
     },
   );
-
-  test('an answer of the Messages API names the stop sequence that llama.cpp has next to its choices', () => {
-    const value = { ...completion({ content: 'a' }), __verbose: { stopping_word: 'END' } };
-    const request = { stop_sequences: TWO };
-    expect(MESSAGES_TRANSLATION.answer(value, { ...EXCHANGE, request })).toMatchObject({
-      body: NAMED,
-    });
-  });
-
-  test('an answer of the Messages API leaves out a call that was cut off at the token limit', () => {
-    const value = completion({ content: 'a', tool_calls: [call('a', '{"at":')] }, 'length');
-    expect(answerOf(MESSAGES_TRANSLATION, value)).toMatchObject({
-      content: [{ type: 'text', text: 'a' }],
-      stop_reason: 'max_tokens',
-    });
-  });
 });
 
 describe.each([

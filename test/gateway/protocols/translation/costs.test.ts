@@ -1,10 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { createItemMemory } from '../../../../main/gateway/protocols/responses/history.ts';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
-import { createTextBuilder } from '../../../../main/gateway/protocols/translation/partial-calls.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 
@@ -41,31 +39,4 @@ describe.each([
     )();
     expect(stream.ended()).toBe('failed');
   });
-});
-
-describe('kept items', () => {
-  const item = (id: string, chars: number) => ({ id, text: 'a'.repeat(chars) });
-
-  test('kept items are found unchanged until newer ones need their room', () => {
-    const memory = createItemMemory(4000);
-    memory.keep([item('a', 500), item('b', 500)]);
-    expect(memory.find('a')).toEqual(item('a', 500));
-    memory.keep([item('c', 500)]);
-    expect(['a', 'b', 'c'].map((id) => memory.find(id) !== undefined)).toEqual([false, true, true]);
-  });
-
-  test('a kept item replaces one with the same id, and an item that is too large is not kept', () => {
-    const memory = createItemMemory(4000);
-    memory.keep([item('a', 500), item('a', 600), item('b', 500), item('c', 4000)]);
-    expect([memory.find('a'), memory.find('b')]).toEqual([item('a', 600), item('b', 500)]);
-    expect(memory.find('c')).toBeUndefined();
-  });
-});
-
-test('a text that is cut inside a character is put together whole', () => {
-  const builder = createTextBuilder();
-  const text = '😀'.repeat(20_000);
-  for (const unit of text.split('')) builder.add(unit);
-  expect(builder.text() === text).toBe(true);
-  expect(builder.length).toBe(text.length);
 });

@@ -84,47 +84,6 @@ describe('a stream of the Responses API', () => {
     );
   });
 
-  test('each event of a stream of the Responses API names the item that it belongs to', () => {
-    const items = new Map<unknown, unknown>();
-    for (const event of events) {
-      const item = event['item'] as { id: string } | undefined;
-      const id = item?.id ?? event['item_id'];
-      if (id === undefined) continue;
-      expect(items.get(event['output_index']) ?? id).toBe(id);
-      items.set(event['output_index'], id);
-    }
-    expect([...items]).toEqual([
-      [0, 'rs_x_0'],
-      [1, 'msg_x_1'],
-      [2, 'fc_x_2'],
-      [3, 'fc_x_3'],
-    ]);
-  });
-
-  test.each([
-    ['nothing', [begin(0, 'look')]],
-    ['blanks', [begin(0, 'look'), more(0, ' ')]],
-    ['nothing before another call', [begin(0, 'look'), begin(1, 'see'), more(1, '{}')]],
-  ])(
-    'a call whose arguments are %s has an empty object as its arguments in a stream of the Responses API',
-    (_what, calls) => {
-      const ends = told(RESPONSES_TRANSLATION, ...calls, chunk({}, 'tool_calls'));
-      const ofFirst = ends.filter((event) => event['output_index'] === 0);
-      const deltas = ofFirst.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join('');
-      const done = ofFirst.find(({ type }) => type === 'response.function_call_arguments.done');
-      expect(JSON.parse(deltas)).toEqual({});
-      expect(done).toMatchObject({ arguments: deltas });
-      expect(ofFirst.at(-1)).toMatchObject({ item: { status: 'completed', arguments: deltas } });
-    },
-  );
-
-  test('a call that was cut off before its arguments keeps them empty in a stream of the Responses API', () => {
-    const cut = told(RESPONSES_TRANSLATION, begin(0, 'look'), chunk({}, 'length'));
-    expect(cut.at(-1)).toMatchObject({
-      response: { output: [{ type: 'function_call', status: 'incomplete', arguments: '' }] },
-    });
-  });
-
   test('a stream of the Responses API that fails ends with an error event and the failed answer', () => {
     const stream = RESPONSES_TRANSLATION.createStream(EXCHANGE);
     const begun = stream.push(chunk({ content: 'Hel' }));
@@ -138,30 +97,6 @@ describe('a stream of the Responses API', () => {
 });
 
 describe('a stream of the Messages API', () => {
-  const events = told(MESSAGES_TRANSLATION, ...LOOKING, chunk({}, 'tool_calls'), usage);
-
-  test('a stream of the Messages API has the events of each block in order', () => {
-    expect(events.map((event) => [event['type'], event['index']])).toEqual([
-      ['message_start', undefined],
-      ['content_block_start', 0],
-      ['content_block_delta', 0],
-      ['content_block_delta', 0],
-      ['content_block_stop', 0],
-      ['content_block_start', 1],
-      ['content_block_delta', 1],
-      ['content_block_delta', 1],
-      ['content_block_stop', 1],
-      ['content_block_start', 2],
-      ['content_block_delta', 2],
-      ['content_block_delta', 2],
-      ['content_block_stop', 2],
-      ['content_block_start', 3],
-      ['content_block_stop', 3],
-      ['message_delta', undefined],
-      ['message_stop', undefined],
-    ]);
-  });
-
   test.each([
     ['are no JSON object', [begin(0, 'look'), more(0, '[1]'), DONE]],
     ['are cut', [begin(0, 'look'), more(0, '{"at"'), DONE]],
