@@ -32,9 +32,3 @@ test('a model that Ollama runs on the processor although there is a GPU is a pro
   ]);
   expect(adviceFor({ vram_bytes: 1_000_000 })).toEqual([]);
 });
-
-test('an engine that a gateway has caught cutting prompts is a problem', () => {
-  expect(adviceFor({}, [{ model: 'qwen3', tokens: 4096 }])).toEqual([
-    'Ollama: they were cut to 4,096 tokens without an error. Set OLLAMA_CONTEXT_LENGTH.',
-  ]);
-});

@@ -89,22 +89,6 @@ test('a record holds null for what is unknown, and 0 for what is zero', () => {
   expect(record.engine_health).toEqual({ status: 'no engine found', code: 0 });
 });
 
-test('the record of a machine without a GPU says so', () => {
-  const record = agentRecord(machine(), ENGINE, STATE);
-  expect(record).toMatchObject({ chip: null, memory_gb: null, gpu_cores: null, gpu: { count: 0 } });
-  agentRecordSchema.parse(record);
-});
-
-test('a sum in a record is unknown when it is unknown of one card', () => {
-  const record = agentRecord(machine(CARD, { ...CARD, memoryTotalMb: null }), ENGINE, STATE);
-  expect(record.gpu).toMatchObject({ count: 2, total_memory_gb: null, gpu_cores: 32_768 });
-});
-
-test('a card that the driver has lost does not count in a record', () => {
-  const record = agentRecord(machine({ ...CARD, fault: 'GPU is lost' }), ENGINE, STATE);
-  expect(record.gpu.count).toBe(0);
-});
-
 test('a GPU that shares the machine’s memory has that memory in its record', () => {
   const memory = { totalBytes: 128 * GIB, availableBytes: 100 * GIB, source: 'node:os' };
   const shared = (part: Pick<GpuDevice, 'vendor' | 'name'> & Partial<GpuDevice>) =>
@@ -156,12 +140,6 @@ describe('the current model of a record', () => {
       expected,
     );
   });
-});
-
-test('a speed measured from real traffic goes before that of the engine', () => {
-  const tps = (decodeTps: number | null) =>
-    agentRecord(machine(CARD), ENGINE, { ...STATE, decodeTps }).decode_tps;
-  expect([tps(41.5), tps(null)]).toEqual([41.5, 30]);
 });
 
 test('readings that no card can have are put right in a record', () => {

@@ -91,15 +91,6 @@ describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
     expect((await host.view()).memory).toEqual({ state: 'kept', toLoad: [], problem: null });
   });
 
-  test('the memory of a real engine is freed for a time that passes', async (context) => {
-    const { router, host, canLoad } = await startMachine();
-    if (!canLoad) context.skip('this llama-server cannot start its children');
-    await host.order('agent/free', { minutes: 0.05 });
-    expect(await loadedIn(router.url)).toEqual([]);
-    await soon(async () => expect((await host.view()).owner.mode).toBe('on'));
-    expect(await loadedIn(router.url)).toEqual(['alpha']);
-  });
-
   test('the memory of a real engine changes for an order only when no request runs', async (context) => {
     const { router, host, canLoad } = await startMachine();
     if (!canLoad) context.skip('this llama-server cannot start its children');

@@ -281,11 +281,6 @@ describe('stand-ins for a name that an engine does not have', () => {
     expect(order(models.slice(0, 4))).toEqual(['large', 'small', 'huge', 'e']);
   });
 
-  test('an unknown name goes to the smallest model where the memory is unknown', () => {
-    const models = [chatting('large', { size_bytes: 9 * GB }), chatting('s', { size_bytes: GB })];
-    expect(order(models, { lastUsed: null, memoryBytes: null })).toEqual(['s', 'large']);
-  });
-
   test('an unknown name goes with a picture or tools to a model that takes them, if there is one', () => {
     const models = [
       chatting('text', { loaded: true, vision: false, tools: true }),

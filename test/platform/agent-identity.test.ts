@@ -1,7 +1,6 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
-  isProviderId,
   parsePublicKey,
   parseSignature,
   providerIdOf,
@@ -81,13 +80,6 @@ test('a public key that is no point on the curve verifies nothing', () => {
   const key = keyOf(Buffer.from(`02${'00'.repeat(31)}`, 'hex').toString('base64url'));
   const signature = Buffer.alloc(64).toString('base64');
   expect(verifyHealth(key, { nonce: '00', id: RFC_ID, signature })).toBe(false);
-});
-
-test('a provider id is prv_ and 32 hex digits', () => {
-  expect(isProviderId(RFC_ID)).toBe(true);
-  for (const bad of ['', 'prv_', RFC_ID.toUpperCase(), `${RFC_ID}0`, `${RFC_ID}\n`]) {
-    expect(isProviderId(bad)).toBe(false);
-  }
 });
 
 test('a signature is 64 bytes in canonical base64', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isExhausted, localNetworkHint } from '../../main/platform/errors.ts';
+import { isExhausted } from '../../main/platform/errors.ts';
 
 const error = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
 
@@ -28,9 +28,4 @@ test.each([
   ['a thrown text does not mean that descriptors are exhausted', 'EMFILE', false],
 ])('%s', (_what, thrown, expected) => {
   expect(isExhausted(thrown)).toBe(expected);
-});
-
-test('a machine that cannot be reached names the setting of macOS that may forbid it, and only there', () => {
-  expect(localNetworkHint('darwin')).toMatch(/Local Network$/);
-  expect(localNetworkHint('linux')).toBe('');
 });

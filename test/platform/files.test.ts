@@ -11,7 +11,6 @@ import { syncBuiltinESMExports } from 'node:module';
 import { basename, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import {
-  asideName,
   readTextFile,
   replaceFile,
   replaceFileAsync,
@@ -107,15 +106,6 @@ test('a replaced file is for its owner alone, whatever draft or link lay there',
   expect(readdirSync(directory)).toEqual(['at-once', 'later']);
 });
 
-test('no file of several is replaced if one of them cannot be written', () => {
-  const directory = temporaryDirectory();
-  writeFileSync(join(directory, 'a'), 'old');
-  mkdirSync(join(directory, 'b.new'));
-  const files = ['a', 'b'].map((name) => ({ path: join(directory, name), text: 'new' }));
-  expect(() => replaceFiles(files)).toThrow(/b\.new/);
-  expect(readFileSync(join(directory, 'a'), 'utf8')).toBe('old');
-});
-
 test.each(['old', null])(
   'no file of several is replaced if one of them cannot be (first: %j)',
   (old) => {
@@ -128,21 +118,6 @@ test.each(['old', null])(
     expect(readTextFile(first)).toBe(old);
   },
 );
-
-test('an error of the disk names the file', async () => {
-  const directory = temporaryDirectory();
-  const folder = join(directory, 'folder');
-  mkdirSync(folder);
-  expect(() => readTextFile(folder)).toThrow(expect.objectContaining({ path: folder }));
-  expect(readTextFile(join(directory, 'none'))).toBeNull();
-  await expect(replaceFileAsync(join(directory, 'no', 'file'), '')).rejects.toHaveProperty('path');
-});
-
-test('a file that is set aside keeps its name and gets the time', () => {
-  expect(asideName('/data/x.json', Date.UTC(2026, 0, 2, 3, 4, 5, 6))).toBe(
-    '/data/x.json.bad-2026-01-02T03-04-05.006Z',
-  );
-});
 
 test('no file is written or replaced other than through the one helper', () => {
   const main = join(import.meta.dirname, '../../main');

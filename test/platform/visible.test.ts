@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseVisible, visible } from '#shared/visible.ts';
-import { ask } from '../../main/cli/running-app.ts';
 import { createLog, fileSink } from '../../main/platform/log.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { startStandIn } from '../support/owned-gateway.ts';
 
 /** Clears a terminal, forges a line, and reads as `exe.gnp` turned round. */
 const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085\u2066';
@@ -16,11 +14,6 @@ test('control and direction characters of a name are shown as their codes', () =
   expect(visible('\u{E0041}\u200B\uFEFF')).toBe('⟨U+E0041⟩⟨U+200B⟩⟨U+FEFF⟩');
 });
 
-test('a visible text keeps the letters of all scripts', () => {
-  for (const name of ['Büro-PC №2', 'שולחן', 'حاسوب', 'ओ३म् क्‍ष', '机器', '👩‍💻 rig', 'a “b” — c'])
-    expect(visible(name)).toBe(name);
-});
-
 test.each([
   ['as it is', JSON.stringify({ names: [NAME], n: 1 })],
   [
@@ -29,15 +22,6 @@ test.each([
   ],
 ])('JSON for people is read with its hidden characters as their codes: %s', (_how, json) => {
   expect(parseVisible(json)).toEqual({ names: [SEEN], n: 1 });
-});
-
-test('the command line prints no hidden character of a gateway’s answer', async () => {
-  const directory = temporaryDirectory();
-  await startStandIn(directory, (_req, res) => {
-    res.writeHead(400).end(JSON.stringify({ error: { message: NAME } }));
-  });
-  const asked = await ask(directory, { method: 'GET', path: 'status' });
-  expect(asked).toMatchObject({ kind: 'failed', message: SEEN });
 });
 
 test('the log holds no hidden character, and a line for each event', async () => {

@@ -33,13 +33,6 @@ test.each(ROUTES)('a body that does not come in time is a 408 at %s', async (pat
   expect(await agent.closed).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test('a body in a few chunks is taken by the registry', async () => {
-  const { url } = await startMessages();
-  const agent = await openWire(url);
-  agent.send(`${head(ENROLL, 'transfer-encoding: chunked')}1\r\n{\r\n1\r\n}\r\n0\r\n\r\n`);
-  await expect(agent.received('"param":"token"')).resolves.toBeUndefined();
-});
-
 test('the oldest of too many bodies that are waited for gives way, and a whole message still gets through', async () => {
   const { clock, url, begin } = await startMessages();
   const idle = clock.pending();

@@ -36,27 +36,6 @@ describe('heartbeats', () => {
     expect(await beat(agent)).toMatchObject({ kind: 'answered' });
     expect(store.state().providers[0]?.heartbeatCount).toBe(6);
   });
-
-  test('a heartbeat of a machine that was removed is refused as from an unknown provider', async () => {
-    const { join, beat, registry } = startRegistry();
-    const agent = await join();
-    await beat(agent);
-    await registry.remove(agent.id);
-    expect(await beat(agent)).toMatchObject({ status: 401, code: 'unknown_provider' });
-  });
-
-  test('a heartbeat is recorded with the address it came from, in its plainest form', async () => {
-    const { join, beat, registry } = startRegistry();
-    const agent = await join();
-    for (const [ip, shown] of [
-      ['::ffff:10.1.2.3', '10.1.2.3'],
-      ['fe80::1%eth0', 'fe80::1'],
-      ['2001:db8::7', '2001:db8::7'],
-    ] as const) {
-      await beat(agent, {}, ip);
-      expect(registry.get(agent.id)?.last_heartbeat_ip).toBe(shown);
-    }
-  });
 });
 
 describe('the sequence of heartbeats', () => {
@@ -124,17 +103,6 @@ describe('the signature of heartbeats', () => {
     const answer = await registry.handleHeartbeat(agent.message(HEARTBEAT, body, { createdS }));
     expect(answer).toMatchObject(expected);
   });
-
-  test('a signature covers the body', async () => {
-    const { join, registry } = startRegistry();
-    const agent = await join();
-    const message = agent.heartbeat(recordOf());
-    const body = Buffer.from(JSON.stringify(recordOf({ decode_tps: 4000 })));
-    expect(await registry.handleHeartbeat({ ...message, body })).toMatchObject({
-      status: 401,
-      code: 'invalid_signature',
-    });
-  });
 });
 
 describe('records of heartbeats', () => {
@@ -169,23 +137,6 @@ describe('records of heartbeats', () => {
     expect(answer).toMatchObject({ status: 400, code: 'invalid_request', param: field });
     expect(answer).toMatchObject({ message: expect.stringContaining(field) });
     expect(provider).toBeNull();
-  });
-
-  test.each(['', '{', 'null', '[]', '7', '"x"', '['.repeat(60_000), '{"a":'.repeat(10_000)])(
-    'a record that is no JSON object is refused: %.12s',
-    async (body) => {
-      const { answer } = await send(body);
-      expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
-    },
-  );
-
-  test('a record that is not UTF-8 is refused', async () => {
-    const { join, registry } = startRegistry();
-    const agent = await join();
-    const body = Buffer.from(JSON.stringify(recordOf({ chip: 'é' })), 'latin1');
-    expect(await registry.handleHeartbeat(agent.message(HEARTBEAT, body))).toMatchObject({
-      code: 'invalid_request',
-    });
   });
 
   test('a record keeps no field that is not of the protocol, and none that is the registry’s own', async () => {

@@ -107,33 +107,6 @@ test('a listed record has every field that is promised, and no other', async () 
   expect(provider?.raw).toEqual({ id: agent.id, ...recordOf({ tailnet_ip: '100.64.0.7' }) });
 });
 
-test('an empty tailnet address is null in the record and empty in raw', async () => {
-  const { registry, join, beat } = startRegistry();
-  const agent = await join();
-  await beat(agent);
-  expect(registry.get(agent.id)).toMatchObject({ tailnet_ip: null, raw: { tailnet_ip: '' } });
-});
-
-test('the list without a machine is empty', () => {
-  expect(listed(startRegistry().registry)).toEqual({
-    object: 'list',
-    data: [],
-    count: 0,
-    verified: 0,
-    pending: 0,
-    verifying: 0,
-    failed: 0,
-  });
-});
-
-test('a machine that has not sent a heartbeat yet is not listed', async () => {
-  const { registry, join } = startRegistry();
-  const agent = await join();
-  expect(listed(registry).count).toBe(0);
-  expect(registry.get(agent.id)).toBeNull();
-  expect(registry.servingState()).toBe('expected');
-});
-
 test('the counts by state sum up to the total, whatever is filtered, and the page is a slice of it', async () => {
   const provider = fc.record({
     state: fc.constantFrom('pending', 'verified', 'failed'),
@@ -174,16 +147,6 @@ test('the counts by state sum up to the total, whatever is filtered, and the pag
   );
 });
 
-test('the ids in the status report are the first of the default list', async () => {
-  const day = 86_400_000;
-  const silent = { ...kept(1), lastHeartbeatAt: Date.UTC(2026, 0, 1) - 2 * day };
-  const { registry } = await withProviders([silent, kept(2), kept(3), kept(4)]);
-  const shown = listed(registry).data.map(({ id }) => id);
-  expect(shown).toHaveLength(3);
-  expect(registry.ids(2)).toEqual(shown.slice(0, 2));
-  expect(registry.ids(1000)).toEqual(shown);
-});
-
 test('the tag of a list is the same while nothing changes, and another after whatever changes it', async () => {
   let traffic = NO_TRAFFIC;
   const world = startRegistry({ traffic: () => traffic });
@@ -207,30 +170,6 @@ test('the tag of a list is the same while nothing changes, and another after wha
   await registry.remove(agent.id);
   expect(etagOf(registry)).toBe(seen[0]);
   expect(seen[0]).toMatch(/^"[\w-]{27}"$/);
-});
-
-test('the freshest machine is the one heard last', async () => {
-  const { registry, join, beat, clock } = startRegistry();
-  expect(registry.freshest()).toBeNull();
-  const [first, second] = [await join(), await join()];
-  await beat(first);
-  clock.advance(1);
-  await beat(second);
-  expect(registry.freshest()).toBe(second.id);
-  clock.advance(1);
-  await beat(first);
-  expect(registry.freshest()).toBe(first.id);
-  expect(registry.excerpt(first.id)).toMatchObject({ id: first.id, engine_health: { code: 200 } });
-  expect(registry.excerpt('prv_none')).toBeNull();
-});
-
-test('a paused machine alone makes the registry paused, and an offline one does not', async () => {
-  const { registry, join, beat } = startRegistry();
-  const agent = await join();
-  await beat(agent, { status: 'paused' });
-  expect(registry.servingState()).toBe('paused');
-  await beat(agent, { status: 'offline' });
-  expect(registry.servingState()).toBe('expected');
 });
 
 describe('machines that may get requests', () => {

@@ -9,10 +9,6 @@ const heard = (overrides: Partial<AgentRecord> = {}, ip = '192.168.1.20') => ({
   ip,
 });
 
-test('the first heartbeat is material', () => {
-  expect(newsOf(null, heard())).toEqual(['material']);
-});
-
 test.each<[what: string, change: Partial<AgentRecord>]>([
   ['agent_url', { agent_url: 'http://192.168.1.21:3001' }],
   ['tailnet address', { tailnet_ip: '100.64.0.7' }],
@@ -27,10 +23,6 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['GPU count', { gpu: { ...gpu, count: 2 } }],
 ])('a change of the %s is material', (_what, change) => {
   expect(newsOf(heard(), heard(change))).toContain('material');
-});
-
-test('a model that is loaded where none was does not make another machine', () => {
-  expect(newsOf(heard({ current_model: null }), heard())).not.toContain('material');
 });
 
 test('another source address of heartbeats is material, but another loopback family is not', () => {
@@ -48,17 +40,6 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['the agent version', { agent_version: '9.9.9' }],
 ])('a change of %s is no news', (_what, change) => {
   expect(newsOf(heard(), heard(change))).toEqual([]);
-});
-
-test('another engine health is news, but not material', () => {
-  const change = { engine_health: { status: 'loading', code: 503 } };
-  expect(newsOf(heard(), heard(change))).toEqual(['engineHealth', 'emptied']);
-  const otherCode = { engine_health: { status: 'ok', code: 204 } };
-  expect(newsOf(heard(), heard(otherCode))).toEqual([]);
-});
-
-test('a lower uptime means a restart', () => {
-  expect(newsOf(heard(), heard({ uptime_s: 5 }))).toEqual(['rebooted', 'emptied']);
 });
 
 test.each<[what: string, change: Partial<AgentRecord>]>([
@@ -95,18 +76,6 @@ test('a new machine takes no requests before it was verified, whatever its model
   await beat(agent);
   await beat(agent, { models: ['another'], current_model: 'another' });
   expect(registry.targets()).toEqual([]);
-});
-
-test('a verified machine that changes its model is pending, and still shown as getting requests', async () => {
-  const { registry, join, beat, verify } = startRegistry();
-  const agent = await join();
-  await beat(agent);
-  expect(registry.get(agent.id)?.verification.routable).toBe(false);
-  await verify(agent.id);
-  expect(registry.get(agent.id)?.verification.routable).toBe(true);
-  await beat(agent, { models: ['another'], current_model: 'another' });
-  expect(registry.targets()).toHaveLength(1);
-  expect(registry.get(agent.id)?.verification).toMatchObject({ status: 'pending', routable: true });
 });
 
 test('a material change makes a verified machine pending in the same write, and takes it out of routing', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Check } from '#shared/provider.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
 import type { StoredVerification } from '../../main/registry/store/store.ts';
 import { createAgent, startRegistry } from './world.ts';
@@ -43,16 +42,6 @@ test('a running verification shows as verifying, until its result is there', asy
   expect(verification().status).toBe('failed');
 });
 
-test('a verified machine stays so while it is checked again, and has software trust', async () => {
-  const { id, host, verify, verification, registry } = await withMachine();
-  expect(registry.get(id)).toMatchObject({ trust_level: 'none', attested: false });
-  await verify(id);
-  host.verifying(id, true);
-  expect(verification().status).toBe('verified');
-  expect(registry.get(id)).toMatchObject({ trust_level: 'software', attested: false });
-  expect(registry.targets()).toHaveLength(1);
-});
-
 test('a verification result is on disk before it is acknowledged, and in the history', async () => {
   const { id, host, subject, store } = await withMachine();
   expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({
@@ -92,13 +81,6 @@ describe('outdated verification results', () => {
     expect(verification().status).toBe('pending');
   });
 
-  test('a verification result is outdated when the machine was enrolled again meanwhile', async () => {
-    const { agent, id, host, subject, newToken, registry } = await withMachine();
-    const { materialChanges } = subject();
-    await registry.handleEnroll(agent.enroll(await newToken()));
-    expect(await host.verificationDone(id, materialChanges, FAILED)).toEqual({ kind: 'outdated' });
-  });
-
   test('a verification result is outdated when the machine is gone', async () => {
     const { id, host, subject, registry, removed } = await withMachine();
     const { materialChanges } = subject();
@@ -106,59 +88,6 @@ describe('outdated verification results', () => {
     expect(removed).toEqual([id]);
     expect(await host.verificationDone(id, materialChanges, FAILED)).toEqual({ kind: 'outdated' });
     expect(host.subject(id)).toBeNull();
-  });
-});
-
-test.each<[checks: readonly Check[], reason: string]>([
-  [[], ''],
-  [[{ name: 'a', passed: true }], ''],
-  [[{ name: 'a', passed: false, error: 'x' }], 'a: x'],
-  [[{ name: 'a', passed: false }], 'a: failed'],
-  [
-    [
-      { name: 'a', passed: false, error: 'x' },
-      { name: 'a', passed: true },
-      { name: 'b', passed: false, error: 'y' },
-      { name: 'b', passed: false, error: 'z' },
-    ],
-    'b: y; b: z',
-  ],
-])('the checks %j have the failure reason "%s"', async (checks, reason) => {
-  const { id, host, subject, verification } = await withMachine();
-  await host.verificationDone(id, subject().materialChanges, { ...FAILED, checks });
-  expect(verification().failure_reason).toBe(reason);
-});
-
-describe('machines to verify', () => {
-  test('every machine that was heard is there to verify, with what a run needs', async () => {
-    const { agent, id, host, join, registry, verify } = await withMachine();
-    await join();
-    expect(host.subjects().map((each) => each.id)).toEqual([id]);
-    await verify(id);
-    const [target] = registry.targets();
-    expect(host.subject(id)).toMatchObject({
-      publicKey: agent.publicKey,
-      gatewayToken: target?.gatewayToken,
-      lastHeartbeatIp: '192.168.1.20',
-      isOwn: false,
-      isReachable: true,
-      verification: { state: 'verified' },
-    });
-  });
-
-  test.each(['paused', 'offline'] as const)(
-    'a machine that is %s is not worth a verification',
-    async (status) => {
-      const { agent, beat, subject } = await withMachine();
-      await beat(agent, { status });
-      expect(subject().isReachable).toBe(false);
-    },
-  );
-
-  test('a silent machine is not worth a verification', async () => {
-    const { clock, subject } = await withMachine();
-    clock.advance(45_000);
-    expect(subject().isReachable).toBe(false);
   });
 });
 

@@ -1,9 +1,6 @@
 import type { OwnerChoice } from '#shared/agent.ts';
 import { describe, expect, test } from 'vitest';
-import {
-  type HostActivity,
-  UNKNOWN_HOST_ACTIVITY,
-} from '../../../main/agent/availability/host-activity.ts';
+import { UNKNOWN_HOST_ACTIVITY } from '../../../main/agent/availability/host-activity.ts';
 import {
   afterObservation,
   afterTime,
@@ -20,7 +17,7 @@ import {
   OWNER_RULES,
   type OwnerRules,
 } from '../../../main/agent/availability/rules.ts';
-import { startAgent, turn, until } from '../../support/agent.ts';
+import { startAgent, until } from '../../support/agent.ts';
 
 const QUIET: Observation = {
   userIdleMs: null,
@@ -46,12 +43,6 @@ function under(part: Partial<OwnerRules>, state = INITIAL_STATE) {
   };
 }
 
-test('a machine with no owner rules and no choice of its owner takes requests', () => {
-  const busy = { userIdleMs: 0, isOnBattery: true, gpuTemperatureC: 99, gpuUtilPercent: 100 };
-  const machine = under({}).see(busy);
-  expect([machine.mode(), machine.reasons()]).toEqual(['on', []]);
-});
-
 test('a pause takes effect at once, a drain lets running requests finish, and both show a reason', () => {
   expect(under({}).choice('paused').mode(3)).toBe('paused');
   const drained = under({}).choice('drained');
@@ -74,12 +65,6 @@ describe('owner rules', () => {
       expect(held.reasons()[0]).toMatch(/\S/);
     },
   );
-
-  test('an owner rule on temperature does not switch back and forth around its limit', () => {
-    const hot = under({ maxGpuTemperatureC: 80 }).see({ gpuTemperatureC: 81 });
-    expect(hot.see({ gpuTemperatureC: 76 }).mode()).toBe('paused');
-    expect(hot.see({ gpuTemperatureC: 74 }, { gpuTemperatureC: 79 }).mode()).toBe('on');
-  });
 
   test('an owner rule to yield pauses for another program that keeps the GPU busy, and resumes after a long quiet', () => {
     const rule = under({ yieldToOthers: true });
@@ -152,91 +137,6 @@ test('the owner’s choice is kept over a restart, and owner rules are those of 
   });
 });
 
-test('a GPU that gets hot pauses the machine at the next reading, and its owner sees why', async () => {
-  const { agent, telemetry, clock } = await startAgent({ maxGpuTemperatureC: 80 });
-  telemetry.card({ temperatureC: 85 });
-  clock.advance(5000);
-  expect(agent.view().owner).toMatchObject({
-    mode: 'paused',
-    reasons: [expect.stringContaining('80 °C')],
-  });
-});
-
-test('a changed owner rule is judged at once, in both directions', async () => {
-  const { agent, set } = await startAgent();
-  set({ maxGpuTemperatureC: 40 });
-  expect(agent.view().owner.mode).toBe('paused');
-  set({ maxGpuTemperatureC: null });
-  expect(agent.view().owner.mode).toBe('on');
-});
-
-describe('idle time and power of the machine', () => {
-  /** Surroundings that count how often each was asked. */
-  function counting() {
-    const asked = { idle: 0, battery: 0 };
-    const hostActivity: HostActivity = {
-      userIdleMs: () => Promise.resolve(((asked.idle += 1), 0)),
-      isOnBattery: () => Promise.resolve(((asked.battery += 1), true)),
-    };
-    return { asked, hostActivity };
-  }
-
-  test('idle time and power are asked for once at the start, and then only for a rule that needs them', async () => {
-    const { asked, hostActivity } = counting();
-    const { clock, set, agent } = await startAgent({ hostActivity });
-    clock.advance(20_000);
-    await turn();
-    expect(asked).toEqual({ idle: 1, battery: 1 });
-    set({ notOnBattery: true });
-    await until(() => agent.view().owner.mode === 'paused');
-    clock.advance(5000);
-    expect(asked).toEqual({ idle: 1, battery: 3 });
-  });
-
-  test('the idle time is never asked for twice at once', async () => {
-    let [asked, running, most] = [0, 0, 0];
-    let answer = () => {};
-    const { clock, agent } = await startAgent({
-      onlyWhenIdle: true,
-      hostActivity: {
-        ...UNKNOWN_HOST_ACTIVITY,
-        userIdleMs() {
-          asked += 1;
-          running += 1;
-          most = Math.max(most, running);
-          return new Promise((resolve) => {
-            answer = () => {
-              running -= 1;
-              resolve(0);
-            };
-          });
-        },
-      },
-    });
-    clock.advance(20_000);
-    expect([asked, agent.view().owner.mode]).toEqual([1, 'on']);
-    answer();
-    await until(() => agent.view().owner.mode === 'paused');
-    clock.advance(5000);
-    expect([asked, most]).toEqual([2, 1]);
-  });
-
-  test('a question about power is stopped with the agent', async () => {
-    let heard: AbortSignal | null = null;
-    const { stop } = await startAgent({
-      hostActivity: {
-        ...UNKNOWN_HOST_ACTIVITY,
-        isOnBattery(signal) {
-          heard = signal;
-          return Promise.resolve(null);
-        },
-      },
-    });
-    await stop();
-    expect(heard).toMatchObject({ aborted: true });
-  });
-});
-
 describe('owner rules that cannot be judged here', () => {
   test('an owner rule that cannot be judged here is named, set or not, and pauses nothing', async () => {
     const { agent, telemetry, set } = await startAgent();
@@ -246,13 +146,5 @@ describe('owner rules that cannot be judged here', () => {
     telemetry.card({ temperatureC: null, utilGpu: null });
     set({ onlyWhenIdle: true, notOnBattery: true, maxGpuTemperatureC: 30, yieldToOthers: true });
     expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULE_KEYS });
-  });
-
-  test('no owner rule is named as impossible to judge before the machine has been asked', async () => {
-    const never = () => new Promise<null>(() => {});
-    const hostActivity = { userIdleMs: never, isOnBattery: never };
-    const { agent, telemetry } = await startAgent({ hostActivity });
-    telemetry.now = { ...telemetry.now, gpus: { state: 'starting', devices: [], problems: [] } };
-    expect(agent.view().owner.unjudgeable).toEqual([]);
   });
 });

@@ -4,13 +4,10 @@ import { describe, expect, test } from 'vitest';
 import {
   createHostActivity,
   idleOfSessions,
-  parseHidIdleMs,
-  parsePmset,
-  parseSessionIds,
   parseSessions,
 } from '../../../main/agent/availability/host-activity.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { fileTree, HANGS, prints, stubTools } from '../../support/stub-tool.ts';
+import { fileTree, prints, stubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
 
 const never = new AbortController().signal;
@@ -125,13 +122,6 @@ describe('sessions of logind', () => {
   ])('%s', (_title, sessions, ms) => {
     expect(idle(...sessions)).toBe(ms);
   });
-
-  test('the ids of sessions are read from logind’s list, and nothing else is taken for one', () => {
-    expect(parseSessionIds(fixture('loginctl-list.txt'))).toEqual(['2', 'c1', '14']);
-    expect(parseSessionIds(fixture('loginctl-list-states.txt'))).toEqual(['1', 'c2']);
-    expect(parseSessionIds('')).toEqual([]);
-    expect(parseSessionIds('--help now\n$(reboot)\n')).toEqual([]);
-  });
 });
 
 describe('idle time on Linux', () => {
@@ -142,18 +132,6 @@ describe('idle time on Linux', () => {
     const { userIdleMs, tools } = machine('linux', { loginctl: script });
     expect(await userIdleMs()).toBe(NOW_MS - 1_767_225_540_000);
     expect(tools.runs[1]?.args.slice(-3)).toEqual(['2', 'c1', '14']);
-  });
-
-  test('the idle time on Linux is infinite where nobody is logged in', async () => {
-    expect(await machine('linux', { loginctl: 'exit 0' }).userIdleMs()).toBe(Infinity);
-  });
-
-  test('the idle time on Linux is unknown while logind hangs, which is waited for 10 s', async () => {
-    const { userIdleMs, clock, tools } = machine('linux', { loginctl: HANGS });
-    const asked = userIdleMs();
-    await tools.run(1);
-    clock.advance(10_000);
-    expect(await asked).toBeNull();
   });
 
   /** Terminals as files, last read so many milliseconds ago. */
@@ -195,21 +173,4 @@ describe('a Mac', () => {
     expect(await isOnBattery()).toBe(true);
     expect(await userIdleMs()).toBe(301_500);
   });
-
-  test('a Mac on mains power is not on battery, and unknown output is no answer', () => {
-    expect(parsePmset("Now drawing from 'AC Power'\n")).toBe(false);
-    expect(parsePmset("Now drawing from 'UPS Power'\n")).toBe(true);
-    expect(parsePmset('')).toBeNull();
-    expect(parseHidIdleMs('"IOClass" = "IOHIDSystem"')).toBeNull();
-  });
-
-  test('a Mac whose tools fail reports nothing about power and idle time', async () => {
-    const { isOnBattery, userIdleMs } = machine('darwin', { pmset: 'exit 1' });
-    expect([await isOnBattery(), await userIdleMs()]).toEqual([null, null]);
-  });
-});
-
-test('Windows reports nothing about power and idle time yet', async () => {
-  const { isOnBattery, userIdleMs } = machine('win32', {});
-  expect([await isOnBattery(), await userIdleMs()]).toEqual([null, null]);
 });

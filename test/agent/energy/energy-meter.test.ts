@@ -60,22 +60,6 @@ describe('energy measured along a known power curve', () => {
     },
   );
 
-  test('the energy of many short requests is counted like that of one long request', () => {
-    const meter = createEnergyMeter();
-    const events = Array.from({ length: 300 }, (_, n) => {
-      const at = 100_300 + n * 1000;
-      let end = (_ticks: number, _tokens: number): void => {};
-      return [
-        [at, () => (end = meter.began('qwen3', at))],
-        [at + 999.9, () => end(at + 999.9, 30)],
-      ] as const;
-    }).flat();
-    measured(SERVING, { stepMs: 2000, endMs: 500_000 }, events, meter);
-    const [only] = meter.view().models;
-    const expected = integral(SERVING, 100_300, 400_300, 30);
-    expect(Math.abs((only?.joules ?? 0) / expected - 1)).toBeLessThan(0.01);
-  });
-
   test('the energy is divided among the requests that run at the same time', () => {
     const meter = createEnergyMeter();
     const flat: Curve = () => 200;
@@ -109,44 +93,6 @@ describe('energy measured along a known power curve', () => {
   });
 });
 
-describe('gaps in the power readings', () => {
-  test('a request without any power reading counts neither energy nor tokens', () => {
-    const meter = createEnergyMeter();
-    meter.sample(0, null);
-    const end = meter.began('m', 1000);
-    meter.sample(2000, null);
-    end(3000, 50);
-    expect(meter.view()).toEqual({
-      watts: null,
-      idleWatts: null,
-      isNet: true,
-      models: [],
-    });
-  });
-
-  test('a request during which the power was unknown for a while is left out', () => {
-    const meter = createEnergyMeter();
-    meter.sample(0, 50);
-    const across = meter.began('m', 1000);
-    meter.sample(2000, null);
-    meter.sample(3000, 50);
-    across(4000, 70);
-    const whole = meter.began('m', 4000);
-    meter.sample(5000, 50);
-    whole(6000, 20);
-    expect(meter.view().models.map(({ tokens }) => tokens)).toEqual([20]);
-  });
-
-  test('the energy between readings that are far apart is not guessed', () => {
-    const meter = createEnergyMeter();
-    meter.sample(0, 300);
-    const end = meter.began('m', 1000);
-    meter.sample(90_000, 300);
-    end(91_000, 10);
-    expect(meter.view().models).toEqual([]);
-  });
-});
-
 test('idle power is the lowest of the last hour while nothing was served', () => {
   const meter = createEnergyMeter();
   const minute = 60_000;
@@ -160,14 +106,4 @@ test('idle power is the lowest of the last hour while nothing was served', () =>
   expect(meter.view().idleWatts).toBe(25);
   for (let n = 4; n < 62; n += 1) meter.sample(n * minute, 40);
   expect(meter.view().idleWatts).toBe(40);
-});
-
-test('a caller that keeps naming new models takes bounded memory', () => {
-  const meter = createEnergyMeter();
-  meter.sample(0, 100);
-  for (let n = 0; n < 1000; n += 1) meter.began(`model-${n}`, n)(n + 1, 1);
-  meter.sample(2000, 100);
-  const { models } = meter.view();
-  expect(models).toHaveLength(65);
-  expect(models.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(1000);
 });

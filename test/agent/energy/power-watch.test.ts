@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createEnergyMeter, createPowerWatch, wattsIn } from '../../../main/agent/energy.ts';
+import { createEnergyMeter, createPowerWatch } from '../../../main/agent/energy.ts';
 import type { GpuDevice } from '../../../main/agent/telemetry/gpu-device.ts';
 import type { StartTool, ToolEnd } from '../../../main/agent/telemetry/tool-process.ts';
 import { CARD, setTelemetry, turn } from '../../support/agent.ts';
@@ -62,27 +62,6 @@ describe('power while requests run', () => {
     expect(tool.starts).toHaveLength(1);
   });
 
-  test('the power is unknown while requests run where one card does not report its own', () => {
-    const { clock, meter, tool, watch } = startWatch([{}, {}]);
-    meter.began('qwen3', clock.ticks());
-    watch.look();
-    tool.print('0, 100.00\n1, [N/A]\n');
-    expect(meter.view().watts).toBeNull();
-  });
-
-  test('nvidia-smi ends half a minute after the last request', () => {
-    const { clock, meter, tool, watch } = startWatch();
-    const ended = meter.began('qwen3', clock.ticks());
-    watch.look();
-    clock.advance(5000);
-    ended(clock.ticks(), 1);
-    clock.advance(28_000);
-    expect(tool.starts[0]?.isKilled).toBe(false);
-    clock.advance(4000);
-    expect(tool.starts[0]?.isKilled).toBe(true);
-    expect(clock.pending()).toBe(0);
-  });
-
   test('an nvidia-smi that fails is restarted only after ten minutes, and plain readings stand in for it', async () => {
     const { clock, meter, telemetry, tool, watch } = startWatch([{ powerW: 80 }]);
     meter.began('qwen3', clock.ticks());
@@ -105,23 +84,4 @@ describe('power while requests run', () => {
     const [model] = meter.view().models;
     expect([model?.model, Math.round(model?.joules ?? 0)]).toEqual(['qwen3', 20 * (90 - 30)]);
   });
-});
-
-test('an idle machine takes power readings as they come, and starts no tool', () => {
-  const { clock, meter, tool, watch } = startWatch([{ powerW: 28 }]);
-  for (let n = 0; n < 5; n += 1) {
-    clock.advance(5000);
-    watch.look();
-  }
-  expect(meter.view()).toMatchObject({ watts: 28, idleWatts: 28 });
-  expect([tool.starts.length, clock.pending()]).toEqual([0, 0]);
-});
-
-test('the power of a machine is unknown where one of its cards does not report its own', () => {
-  const gpus = (...devices: GpuDevice[]) => ({
-    gpus: { state: 'reading', devices, problems: [] } as const,
-  });
-  expect(wattsIn(gpus({ ...CARD, powerW: 30 }, { ...CARD, powerW: 40 }))).toBe(70);
-  expect(wattsIn(gpus({ ...CARD, powerW: 30 }, { ...CARD, powerW: null }))).toBeNull();
-  expect(wattsIn(gpus())).toBeNull();
 });

@@ -1,11 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  decodeSpeed,
-  meanOf,
-  parseMetrics,
-  parsePrometheus,
-  sumOf,
-} from '../../../main/engines/adapters/metrics.ts';
+import { parseMetrics } from '../../../main/engines/adapters/metrics.ts';
 import { shownLocation } from '../../../main/engines/adapters/probe.ts';
 import { lookAt } from '../../../main/engines/detect.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
@@ -194,14 +188,6 @@ test.each([
   expect(await look(engine)).toMatchObject({ found: { kind: 'mlx', detail: { loaded } } });
 });
 
-test('a llama.cpp that is loading its model is recognised and not healthy yet', async () => {
-  const loading = { status: 503, body: { error: { message: 'Loading model', code: 503 } } };
-  const engine = await startEngine({ '*': loading }, { server: 'llama.cpp' });
-  expect(await look(engine)).toMatchObject({
-    found: { kind: 'llama.cpp', detail: { health: { status: 'loading', code: 503 }, models: [] } },
-  });
-});
-
 test('a llama.cpp with a key is reported as wanting one, although health and models answer without', async () => {
   const refused = { status: 401, body: { error: { message: 'Invalid API Key', code: 401 } } };
   const routes = { '/props': refused, '/metrics': refused, '/health': ok({ status: 'ok' }) };
@@ -230,15 +216,6 @@ test('a llama.cpp router is asked about a model that is loaded, and about none t
   expect(engine.asked.filter((asked) => asked.includes('model='))).toEqual([]);
 });
 
-test('a llama.cpp with several models reports which of them is loaded', async () => {
-  const entry = (id: string, value: string) => ({ id, owned_by: 'llamacpp', status: { value } });
-  const data = [entry('a', 'unloaded'), entry('b', 'loaded')];
-  const engine = await startEngine({ ...HEALTHY, '/v1/models': ok({ object: 'list', data }) });
-  expect(await look(engine)).toMatchObject({
-    found: { detail: { models: ['a', 'b'], loaded: ['b'] } },
-  });
-});
-
 test('a vLLM that wants a key is recognised, and its list of models makes it unhealthy', async () => {
   const engine = await startEngine({
     ...SAMPLES['vllm']?.routes,
@@ -261,30 +238,12 @@ describe('servers that are no engine', () => {
   ])('%s is not taken for an engine', async (_what, routes) => {
     expect((await look(await startEngine(routes))).kind).toBe('stranger');
   });
-
-  test('a server that is no engine is not asked for paths that its port does not suggest', async () => {
-    const server = await startEngine({ '*': '<!doctype html>' });
-    await look(server);
-    expect(server.asked).toEqual(['GET /v1/models']);
-  });
-
-  test('a server of an unknown kind is taken for an engine when its owner has pinned it and it lists models', async () => {
-    const engine = await startEngine({ '/v1/models': listed('me', 'mine') });
-    expect(await look(engine, true)).toMatchObject({
-      found: { kind: 'other', detail: { models: ['mine'], health: { status: 'ok', code: 200 } } },
-    });
-  });
 });
 
 test('a server that never answers is given up after one request', async () => {
   const engine = await startEngine({ '*': { body: '', hangs: true } });
   expect(await look(engine)).toEqual({ kind: 'silent', isLate: true });
   expect(engine.asked).toHaveLength(1);
-});
-
-test('an answer of ten megabytes from an engine is not kept', async () => {
-  const engine = await startEngine({ '*': 'x'.repeat(10_000_000) });
-  expect((await look(engine)).kind).toBe('silent');
 });
 
 test.each([
@@ -303,21 +262,6 @@ test.each([
   ],
 ])('the model at %s is shown as %s', (location, shown) => {
   expect(shownLocation(location)).toBe(shown);
-});
-
-test('metrics are summed over all labels, without buckets, comments and values that are no number', () => {
-  const samples = parsePrometheus(
-    'a{x="1"} 2\na{x="2"} 4 1700000000\n# b 1\nc NaN\nd -1\ne_bucket{le="1"} 5\nno line\n=\nf{l="} 9"} 1',
-  );
-  expect([...samples.keys()]).toEqual(['a', 'f']);
-  expect([sumOf(samples, 'a'), meanOf(samples, 'a'), sumOf(samples, 'c')]).toEqual([6, 3, null]);
-  expect(sumOf(samples, 'missing', 'f')).toBe(1);
-});
-
-test('the metrics of one engine are not read as those of another', () => {
-  expect(parseMetrics('vllm', fixture('sglang-metrics.txt'))).toBeNull();
-  expect(parseMetrics('sglang', fixture('vllm-metrics.txt'))).toBeNull();
-  expect(parseMetrics('llama.cpp', '<html>')).toBeNull();
 });
 
 const NOTHING = { running: null, waiting: null, cacheUse: null, generatedTokens: null };
@@ -345,12 +289,3 @@ test.each([
     expect(parseMetrics(kind, fixture(page))).toEqual({ metrics, decode });
   },
 );
-
-test('the speed is that since the last reading, and of all time at the first', () => {
-  const count = (tokens: number, seconds: number) => ({ tokens, seconds });
-  expect(decodeSpeed(null, count(1000, 25))).toBe(40);
-  expect(decodeSpeed(count(1000, 25), count(1100, 30))).toBe(20);
-  expect(decodeSpeed(count(1000, 25), count(1000, 25))).toBeNull();
-  expect(decodeSpeed(count(1000, 25), count(10, 1))).toBe(10);
-  expect(decodeSpeed(null, count(0, 0))).toBeNull();
-});

@@ -131,39 +131,6 @@ test('the agent’s own ports are never searched for engines', async () => {
   expect(world.watch.engine()).toBeNull();
 });
 
-describe('intervals of looking for engines', () => {
-  test('the interval of looking for engines grows from 5 s to 60 s', async () => {
-    const server = await startEngine({ '*': '<!doctype html>' });
-    const world = started({ ports: [server.port] });
-    await world.rested();
-    expect(await timesOf(server, world, 200)).toEqual([5, 15, 35, 75, 135, 195]);
-  });
-
-  test('the interval of reading an engine grows from 5 s to 15 s, and is short again after a change', async () => {
-    const engine = await startEngine(VLLM);
-    const world = started({ ports: [engine.port] });
-    await world.rested();
-    expect(await timesOf(engine, world, 60)).toEqual([5, 15, 30, 45, 60]);
-    engine.routes = { ...VLLM, '/v1/models': listed('vllm', 'a', 'new') };
-    expect(await timesOf(engine, world, 30)).toEqual([15, 20, 30]);
-    expect(world.changes()).toBe(2);
-  });
-
-  test('an engine is not read more often however often a reading is asked for', async () => {
-    const engine = await startEngine(VLLM);
-    const world = started({ ports: [engine.port] });
-    await world.rested();
-    const asked = () => engine.asked.filter((line) => line === 'GET /health').length;
-    const before = asked();
-    for (let time = 0; time < 50; time += 1) world.watch.look();
-    await turn();
-    for (let time = 0; time < 50; time += 1) world.watch.look();
-    world.clock.advance(1000);
-    await world.rested();
-    expect(asked() - before).toBe(1);
-  });
-});
-
 test('the engine that can answer is served of two, and stays in service when both can', async () => {
   const [first, second] = [await startEngine(VLLM), await startEngine(LLAMA)];
   first.routes = { ...VLLM, '/health': { status: 503, body: '' } };
@@ -176,15 +143,6 @@ test('the engine that can answer is served of two, and stays in service when bot
     ['llama.cpp', 'ok'],
     ['vllm', 'ok'],
   ]);
-});
-
-test('an engine that replaces another on its port is recognised', async () => {
-  const engine = await startEngine(VLLM);
-  const world = started({ ports: [engine.port] });
-  await world.rested();
-  engine.routes = LLAMA;
-  await timesOf(engine, world, 5);
-  expect(world.watch.engine()).toMatchObject({ kind: 'llama.cpp', models: ['b'], loaded: ['b'] });
 });
 
 test('an engine that stops is unreachable, keeps its models, and is forgotten in the end', async () => {
@@ -224,14 +182,6 @@ async function lateRounds(engine: FakeEngine, world: Started, rounds: number) {
   return states;
 }
 
-test('an engine that misses a second is asked again at once, and is unresponsive the third time', async () => {
-  const engine = await startEngine(VLLM);
-  const world = started({ ports: [engine.port] });
-  await world.rested();
-  expect(await lateRounds(engine, world, 3)).toEqual(['ok', 'ok', 'unresponsive']);
-  expect(world.watch.isStuck()).toBe(false);
-});
-
 test.each([
   ['vllm', VLLM, true],
   ['mlx', { '/v1/models': listed(null, 'a'), '/health': ok({ status: 'ok' }) }, false],
@@ -264,49 +214,6 @@ describe('pinned engines', () => {
     expect(world.watch.engine()?.baseUrl).toBe(pinned.url);
     expect(JSON.stringify(world.watch.engines())).not.toContain('secret');
   });
-
-  test('a pinned engine is shown although it does not answer, and recognised once it does', async () => {
-    const engine = await startEngine({ '*': { status: 401, body: {} } });
-    const world = started({ pinned: addressOf(engine.url) });
-    await world.rested();
-    expect(world.watch.engine()).toMatchObject({
-      kind: 'other',
-      health: { status: 'unauthorized', code: 401 },
-    });
-    engine.routes = VLLM;
-    await timesOf(engine, world, 15);
-    expect(world.watch.engine()).toMatchObject({ kind: 'vllm', health: { status: 'ok' } });
-  });
-
-  test('an address with a query may not be pinned as an engine, and no other is searched for', () => {
-    const engineUrl = 'http://127.0.0.1:8000/?key=sk-secret';
-    expect(enginePlace({ engineUrl, engineApiKey: null })).toEqual({
-      pinned: null,
-      ports: [],
-      fault: 'The engine URL may have no query. Write it like http://127.0.0.1:8000.',
-    });
-  });
-
-  test('a pinned address may have a user and a path, and the user is not shown', () => {
-    expect(addressOf('https://me:sk%40x@engines.test/llm/v1')).toEqual({
-      origin: 'https://engines.test',
-      basePath: '/llm',
-      authorization: `Basic ${Buffer.from('me:sk@x').toString('base64')}`,
-    });
-  });
-});
-
-test('the watch asks no engine after a stop', async () => {
-  const engine = await startEngine(VLLM);
-  const world = started({ ports: [engine.port] });
-  await world.rested();
-  world.watch.stop();
-  await turn();
-  expect(world.clock.pending()).toBe(0);
-  const before = engine.asked.length;
-  world.clock.advance(600_000);
-  world.watch.look();
-  expect(engine.asked).toHaveLength(before);
 });
 
 test('a new engine address makes the watch forget what it found, and ignore what was under way', async () => {

@@ -105,41 +105,6 @@ test('an engine that cannot unload is named, and the machine takes no requests a
   expect(agent.view().problems).toContainEqual(expect.objectContaining({ tool: 'engine' }));
 });
 
-test('a vLLM without sleep mode comes with advice on how to enable it', async () => {
-  const { vllm = () => null } = SCRIPTS;
-  const engine = await startScripted(
-    (asked, loaded) => (asked.method === 'GET' ? vllm(asked, loaded) : null),
-    ['small'],
-  );
-  const { agent, clock } = await startAgent({ engineUrl: engine.url });
-  await until(() => agent.view().engine?.kind === 'vllm');
-  const result = agent.changeModel('unload', 'small');
-  await settled(result, clock);
-  expect(await result).toMatchObject({
-    kind: 'failed',
-    remedy: expect.stringContaining('--enable-sleep-mode'),
-  });
-});
-
-test('an order for a model that no engine has is refused with the models that there are', async () => {
-  const { agent, wait } = await startWith('ollama', []);
-  expect(await wait(agent.changeModel('load', 'huge'))).toEqual({
-    kind: 'refused',
-    code: 'model_not_found',
-    message: 'No engine of this machine offers "huge". Available: small, large.',
-  });
-});
-
-test('no model is loaded on order while the memory is freed', async () => {
-  const { agent, engine, wait } = await startWith('ollama', ['small']);
-  await wait(agent.free(null));
-  expect(await wait(agent.changeModel('load', 'small'))).toMatchObject({
-    kind: 'refused',
-    code: 'freed',
-  });
-  expect([...engine.loaded]).toEqual([]);
-});
-
 test('memory that is freed for a time comes back when it is over, also after a restart', async () => {
   const first = await startWith('ollama', ['small', 'large']);
   const untilMs = first.clock.now() + 90 * 60_000;
@@ -166,52 +131,6 @@ test('memory that is freed for a time comes back when it is over, also after a r
   expect([...first.engine.loaded].toSorted()).toEqual(['large', 'small']);
 });
 
-test('freeing again unloads what others have loaded meanwhile, and brings back all of it', async () => {
-  const { agent, engine, wait, memory, mode } = await startWith('ollama', ['small']);
-  await wait(agent.free(null));
-  engine.loaded.add('large');
-  await wait(agent.free(60));
-  expect([...engine.loaded]).toEqual([]);
-  expect(memory().toLoad).toEqual(['small', 'large']);
-  await agent.setMode('on');
-  await wait(until(() => mode() === 'on'));
-  expect([...engine.loaded]).toEqual(['small', 'large']);
-});
-
-test('an engine that was stopped meanwhile does not delay the return of requests', async () => {
-  const { agent, engine, wait, mode } = await startWith('ollama', ['small']);
-  await wait(agent.free(null));
-  await engine.close();
-  await agent.setMode('on');
-  await wait(until(() => mode() === 'on'));
-  expect(agent.view().memory.toLoad).toEqual([]);
-});
-
-test('an owner rule frees memory only if the owner allows it, and only to make room for others', async () => {
-  const given = {
-    freeMemory: true,
-    maxGpuTemperatureC: 80,
-    yieldToOthers: true,
-  };
-  const { agent, engine, set, telemetry, clock, wait, mode, memory } = await startWith(
-    'ollama',
-    ['small'],
-    given,
-  );
-  telemetry.card({ temperatureC: 85 });
-  set({});
-  expect([mode(), memory().state]).toEqual(['paused', 'kept']);
-  telemetry.card({ temperatureC: 50, utilGpu: 90 });
-  set({});
-  clock.advance(20_000);
-  await wait(until(() => memory().state === 'freed'));
-  expect([...engine.loaded]).toEqual([]);
-  expect(agent.view().owner).toMatchObject({ freed: null, mode: 'paused' });
-  await agent.setMode('on');
-  await wait(until(() => mode() === 'on'));
-  expect([...engine.loaded]).toEqual(['small']);
-});
-
 test('a model that nobody uses is unloaded where the engine does not do it itself', async () => {
   const given = { idleUnloadMin: 0.5 };
   const swap = await startWith('llama-swap', ['small'], given);
@@ -222,23 +141,6 @@ test('a model that nobody uses is unloaded where the engine does not do it itsel
   await swap.wait(until(() => swap.mode() === 'on'));
   ollama.clock.advance(120_000);
   expect([...ollama.engine.loaded]).toEqual(['small']);
-});
-
-test('an engine that refuses to unload an idle model keeps serving, and is asked again an idle time later', async () => {
-  const given = { idleUnloadMin: 0.5 };
-  const swap = SCRIPTS['llama-swap'];
-  const refused = { status: 500, body: { error: 'no' } };
-  const { engine, clock, mode, wait } = await startWith(
-    'llama-swap',
-    ['small'],
-    given,
-    (asked, loaded) => (asked.path.includes('unload') ? refused : (swap?.(asked, loaded) ?? null)),
-  );
-  await wait(until(() => engine.orders.length > 0));
-  await until(() => mode() === 'on');
-  clock.advance(20_000);
-  expect([mode(), engine.orders.length]).toEqual(['on', 1]);
-  await wait(until(() => engine.orders.length === 2));
 });
 
 describe('requests that run meanwhile', () => {
@@ -270,16 +172,6 @@ describe('requests that run meanwhile', () => {
     const refused = { kind: 'refused', code: 'requests_running' };
     expect(await wait(agent.changeModel('unload', 'small'))).toMatchObject(refused);
     expect([engine.orders, mode()]).toEqual([[], 'on']);
-    running.leave();
-  });
-
-  test('a running request goes on where the owner has taken back the freed memory meanwhile', async () => {
-    const { agent, running, engine, memory, mode, wait } = await startBusy();
-    const freeing = agent.free(null);
-    await until(() => memory().state === 'freeing');
-    await agent.setMode('on');
-    await wait(freeing);
-    expect([mode(), engine.orders, agent.view().inFlight]).toEqual(['on', [], 1]);
     running.leave();
   });
 });

@@ -1,8 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { pauseAfter } from '../../../main/agent/registration/heartbeats.ts';
-import type { BeatOutcome } from '../../../main/agent/registration/link.ts';
 import { startWire } from '../../registry/wire.ts';
 import {
   hearingRegistry,
@@ -98,21 +96,6 @@ describe('machines at a real registry', () => {
     await until(() => second.agent.view().registry.state === 'connected');
     expect(second.agent.view().id).toBe(first.agent.view().id);
     expect(wire.registry.get(second.agent.view().id)?.heartbeat_count).toBe(3);
-  });
-
-  test('a used token changes nothing at its machine, and the error says what to do', async () => {
-    const clock = createManualClock();
-    const wire = await startWire({ clock });
-    const ownRegistry = hearingRegistry();
-    const { agent } = await startAgent({ clock, ownRegistry });
-    await until(() => agent.view().registry.state === 'connected');
-    const result = await agent.join(lineTo(wire.url, TOKEN));
-    expect(result).toMatchObject({
-      kind: 'failed',
-      remedy: expect.stringContaining('new join command'),
-    });
-    expect(JSON.stringify(result)).not.toContain(TOKEN);
-    expect(agent.view().registry).toMatchObject({ kind: 'own', state: 'connected' });
   });
 
   test('a machine that lost its heartbeat count takes it up again from what the registry says', async () => {
@@ -231,18 +214,6 @@ describe('times of a heartbeat', () => {
     expect(ownRegistry.statuses[1]).toBe('paused');
   });
 
-  test('a heartbeat follows another no closer than 750 ms, however much changes', async () => {
-    const ownRegistry = hearingRegistry();
-    const { agent, clock } = await startAgent({ ownRegistry });
-    await until(() => ownRegistry.statuses.length === 1);
-    for (let step = 0; step < 40; step += 1) {
-      await agent.setMode(step % 2 === 0 ? 'paused' : 'on');
-      clock.advance(100);
-      await turn();
-    }
-    expect(ownRegistry.statuses.length).toBeLessThanOrEqual(1 + Math.ceil(4000 / 750));
-  });
-
   test('a change reaches the registry within a second, although a heartbeat has only just left', async () => {
     const ownRegistry = hearingRegistry();
     const { agent, clock } = await startAgent({ ownRegistry });
@@ -264,49 +235,5 @@ describe('times of a heartbeat', () => {
     clock.advance(5000);
     await until(() => ownRegistry.statuses.length > 1);
     expect(ownRegistry.statuses).toHaveLength(2);
-  });
-});
-
-test('a wake-up event of the system sends a heartbeat at once and has the GPU read again', async () => {
-  const ownRegistry = hearingRegistry();
-  const { agent, clock, telemetry } = await startAgent({ ownRegistry });
-  await until(() => ownRegistry.statuses.length === 1);
-  clock.advance(1000);
-  agent.resumed();
-  await until(() => ownRegistry.statuses.length > 1);
-  expect(ownRegistry.statuses).toHaveLength(2);
-  expect(telemetry.looks).toBe(1);
-});
-
-describe('the pause after a heartbeat', () => {
-  const pause = (outcome: BeatOutcome, random: number, failures = 1) =>
-    pauseAfter(outcome, { heartbeatMs: 15_000, random, failures });
-  const standing = { status: 'idle', verification: { status: 'pending', failure_reason: '' } };
-  const accepted = (heartbeatMs: number) =>
-    ({ kind: 'accepted', standing, heartbeatMs, pool: null }) as const;
-  const away = { kind: 'unreachable', message: '' } as const;
-
-  test('the pause after a good heartbeat is the usual one, give or take a tenth', () => {
-    expect([0, 0.5, 1].map((random) => pause(accepted(15_000), random))).toEqual([
-      13_500, 15_000, 16_500,
-    ]);
-  });
-
-  test('the pause that a registry asks for is kept within reason', () => {
-    expect([1, 5000, 3_600_000].map((asked) => pause(accepted(asked), 0.5))).toEqual([
-      1000, 5000, 15_000,
-    ]);
-  });
-
-  test('the pause after failures grows from 1 s to 60 s, with full jitter', () => {
-    for (const failures of [1, 3, 6, 50, 5000]) expect(pause(away, 0, failures)).toBe(1000);
-    expect([1, 2, 3, 6, 5000].map((failures) => pause(away, 1, failures))).toEqual([
-      2000, 4000, 8000, 60_000, 60_000,
-    ]);
-  });
-
-  test('the pause for a busy registry is at least what it asked for, up to a minute', () => {
-    const busy = (retryAfterMs: number) => ({ kind: 'busy', message: '', retryAfterMs }) as const;
-    expect([30_000, 9_999_999].map((ms) => pause(busy(ms), 0))).toEqual([30_000, 60_000]);
   });
 });

@@ -1,16 +1,8 @@
 import { expect, test } from 'vitest';
 import { untilReady } from '../../../main/agent/registration/heartbeats.ts';
 import type { GpuReading } from '../../../main/agent/telemetry/gpu-device.ts';
-import {
-  hearingRegistry,
-  setTelemetry,
-  startAgent,
-  startModelServer,
-  turn,
-  until,
-} from '../../support/agent.ts';
+import { setTelemetry, turn } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { answers } from '../../support/upstream.ts';
 
 const { promise: NEVER } = Promise.withResolvers<void>();
 
@@ -28,19 +20,6 @@ function looking(engines: Promise<void>, state: GpuReading['state']) {
   void untilReady(lookers, stopping.signal).then(() => (look.isOver = true));
   return look;
 }
-
-test.each(['reading', 'absent', 'failing'] as const)(
-  'a machine whose GPUs are %s is ready as soon as its engines are known',
-  async (state) => {
-    const engines = Promise.withResolvers<void>();
-    const look = looking(engines.promise, state);
-    await turn();
-    expect(look.isOver).toBe(false);
-    engines.resolve();
-    await turn();
-    expect(look.isOver).toBe(true);
-  },
-);
 
 test('a machine whose GPU tool has not answered yet waits for it before its first heartbeat', async () => {
   const look = looking(Promise.resolve(), 'starting');
@@ -69,20 +48,4 @@ test.each([
   look.clock.advance(50);
   await turn();
   expect([look.isOver, look.clock.pending()]).toEqual([true, 0]);
-});
-
-test('a stop ends the wait for the first heartbeat at once', async () => {
-  const look = looking(NEVER, 'starting');
-  await turn();
-  look.stopping.abort();
-  await turn();
-  expect([look.isOver, look.clock.pending()]).toEqual([true, 0]);
-});
-
-test('the first heartbeat reports the engine, so that no registry hears of the machine without it', async () => {
-  const engine = await startModelServer(answers('hi'));
-  const own = hearingRegistry();
-  await startAgent({ engineUrl: engine.url, ownRegistry: own });
-  await until(() => own.statuses.length > 0);
-  expect(own.statuses).toEqual(['idle']);
 });

@@ -84,18 +84,6 @@ test('heartbeats go to the next gateway while their own does not answer, and com
   expect(link.url).toBe(a.url);
 });
 
-test('a gateway that accepts a heartbeat and stays silent is skipped after four seconds', async () => {
-  const [a, b] = [await gateway(), await gateway()];
-  const { clock, beat, link } = await agentOf(a, [b.url]);
-  a.mode = 'silent';
-  const asked = new Promise<void>((resolve) => (a.heard = resolve));
-  const outcome = beat();
-  await asked;
-  clock.advance(4000);
-  expect(await outcome).toMatchObject({ kind: 'accepted' });
-  expect(link.url).toBe(b.url);
-});
-
 test('a gateway without its database is skipped, and its answer stands if no other takes the heartbeat', async () => {
   const [a, b] = [await gateway(), await gateway()];
   const { beat } = await agentOf(a, [b.url]);
@@ -103,20 +91,6 @@ test('a gateway without its database is skipped, and its answer stands if no oth
   expect(await beat()).toMatchObject({ kind: 'accepted' });
   b.mode = 'away';
   expect(await beat()).toMatchObject({ kind: 'unwritten' });
-});
-
-test('a gateway that is the only one is asked once, for the whole timeout', async () => {
-  const a = await gateway();
-  const { clock, beat } = await agentOf(a);
-  a.mode = 'silent';
-  const asked = new Promise<void>((resolve) => (a.heard = resolve));
-  const outcome = beat();
-  await asked;
-  clock.advance(9999);
-  a.mode = 'away';
-  clock.advance(1);
-  expect(await outcome).toMatchObject({ kind: 'unreachable' });
-  expect(a.messages).toBe(1);
 });
 
 test('a joining machine asks the next gateway where one is silent or has no database, and reports there', async () => {

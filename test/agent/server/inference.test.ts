@@ -1,19 +1,7 @@
 import { expect, test } from 'vitest';
-import { ENDPOINTS } from '../../../main/gateway/protocols/endpoints.ts';
 import { hearingRegistry, startModelServer, startServing, until } from '../../support/agent.ts';
 import { postJson, send } from '../../support/http.ts';
 import { hang, json, startUpstream } from '../../support/upstream.ts';
-
-const JSON_PATHS = ENDPOINTS.filter(({ body }) => body === 'json').flatMap(({ paths }) =>
-  paths.filter((path) => path.startsWith('/v1/')),
-);
-
-test.each(JSON_PATHS)('the agent forwards %s, which gateways serve', async (path) => {
-  const engine = await startModelServer(json(200, { data: [] }));
-  const { url } = await startServing(engine);
-  expect((await postJson(url + path, { model: 'm', input: 'x' })).status).toBe(200);
-  expect(engine.calls[0]?.path).toBe(path);
-});
 
 test('a form is forwarded with its boundary, and JSON in its place is refused', async () => {
   const engine = await startModelServer(json(200, { text: 'a' }));

@@ -1,15 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import {
-  hearingRegistry,
-  startAgent,
-  startModelServer,
-  startServing,
-  until,
-} from '../../support/agent.ts';
+import { startAgent, startModelServer, startServing, until } from '../../support/agent.ts';
 import { begin, over } from '../../support/agent-caller.ts';
-import { freePort } from '../../support/free-port.ts';
 import { send } from '../../support/http.ts';
 import { listening } from '../../support/listening.ts';
 import { chunk, stall, STOP } from '../../support/upstream.ts';
@@ -43,15 +36,6 @@ describe('the agent’s ports', () => {
     expect((await send(`http://127.0.0.1:${taken}/health`)).status).toBe(200);
   });
 
-  test('heartbeats continue with both ports in use', async () => {
-    const ownRegistry = hearingRegistry();
-    const ports = [await takenPort(), await takenPort()];
-    const { agent } = await startAgent({ ports, ownRegistry });
-    await until(() => ownRegistry.statuses.length > 0);
-    expect(agent.view().server.url).toBe('');
-    expect(agent.view().problems.filter(({ tool }) => tool === 'agent')).toHaveLength(2);
-  });
-
   test('the ports can be replaced while a stream continues', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
     const { url, agent, set } = await startServing(engine);
@@ -68,15 +52,6 @@ describe('the agent’s ports', () => {
   });
 });
 
-test('an agent that is moved while it moves listens at the last address only', async () => {
-  const { agent, set } = await startAgent();
-  const passed = await freePort();
-  set({ ports: [passed] });
-  set({ ports: [0, 0] });
-  await until(() => agent.view().server.ports.length === 2);
-  await expect(send(`http://127.0.0.1:${passed}/health`)).rejects.toThrow(/ECONNREFUSED/);
-});
-
 describe('stops of the agent', () => {
   test('a stop lets a running stream finish', async () => {
     const engine = await startModelServer(stall(chunk({ content: 'a' })));
@@ -87,15 +62,5 @@ describe('stops of the agent', () => {
     await over(res);
     expect(res.complete).toBe(true);
     await stopped;
-  });
-
-  test('a stop waits no longer than its grace', async () => {
-    const engine = await startModelServer(stall(chunk({ content: 'a' })));
-    const { url, agent, clock } = await startServing(engine);
-    const { res } = await begin(url);
-    const stopped = agent.stop(30_000);
-    clock.advance(30_000);
-    await Promise.all([stopped, over(res)]);
-    expect(res.complete).toBe(false);
   });
 });

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createEnrollmentFile, openIdentity, createSequence } from '../../../main/agent/storage.ts';
-import { silentLog } from '../../../main/platform/log.ts';
+import { createEnrollmentFile, openIdentity } from '../../../main/agent/storage.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 
@@ -54,17 +53,6 @@ test('a key file that others can read is made private', () => {
   expect(modeOf(path)).toBe(0o600);
 });
 
-test('a disk that takes no key is reported, and ends nothing', () => {
-  const { identity, warnings } = open(join(temporaryDirectory(), 'nowhere'));
-  expect(identity.id).toMatch(/^prv_/);
-  expect(warnings).toEqual([
-    {
-      happened: expect.stringContaining('could not be written'),
-      remedy: expect.stringContaining('Free disk space'),
-    },
-  ]);
-});
-
 test('an enrolment is kept as a secret, and a damaged one is set aside', async () => {
   const directory = temporaryDirectory();
   const file = createEnrollmentFile(directory, clock, 'linux');
@@ -87,28 +75,6 @@ test('an enrolment is kept as a secret, and a damaged one is set aside', async (
     },
   });
   expect(file.load()).toEqual({ enrolment: null, warning: null });
-});
-
-test('an enrolment that is removed while it is being saved stays removed', async () => {
-  const file = createEnrollmentFile(temporaryDirectory(), clock, 'linux');
-  const secret = 'a'.repeat(64);
-  const enrolment = { registryUrl: 'http://gateway:47900', others: [], id: 'prv_1', gatewayToken: secret };
-  const saved = file.save({ ...enrolment, tokenDigest: 'd' });
-  await file.remove();
-  await saved;
-  expect(file.load().enrolment).toBeNull();
-});
-
-test('a sequence continues from what a registry has accepted, and ignores impossible values', async () => {
-  const sequence = createSequence(temporaryDirectory(), silentLog);
-  expect(await sequence.next()).toBe(1);
-  for (const last of [5000, 17, -1, 0.5, NaN, Number.MAX_SAFE_INTEGER]) sequence.countOnFrom(last);
-  expect(await Promise.all([sequence.next(), sequence.next()])).toEqual([5001, 5002]);
-});
-
-test('a disk that takes no sequence does not stop the counting', async () => {
-  const sequence = createSequence(join(temporaryDirectory(), 'nowhere'), silentLog);
-  expect([await sequence.next(), await sequence.next()]).toEqual([1, 2]);
 });
 
 /** Runs a counter, kills it without warning after some numbers, and gives what it printed. */

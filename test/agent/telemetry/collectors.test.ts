@@ -4,7 +4,6 @@ import {
   parseAmdSmiMetric,
   parseRocmSmi,
 } from '../../../main/agent/telemetry/amd.ts';
-import { parseIoreg } from '../../../main/agent/telemetry/apple.ts';
 import {
   type GpuCollector,
   type GpuDevice,
@@ -15,10 +14,9 @@ import {
 } from '../../../main/agent/telemetry/gpu-device.ts';
 import { mergedReading } from '../../../main/agent/telemetry/telemetry.ts';
 import { createIntelCollector, parseXpuSmi } from '../../../main/agent/telemetry/intel.ts';
-import { createPollCollector } from '../../../main/agent/telemetry/poll.ts';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
-import { fileTree, HANGS, prints, stubTools, type StubTools } from '../../support/stub-tool.ts';
+import { fileTree, prints, stubTools, type StubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
 
 const INTERVAL_MS = 5000;
@@ -85,13 +83,6 @@ describe('cards of AMD', () => {
     expect(there.tools.runs).toEqual([]);
   });
 
-  test('an AMD card is named by its tool where the driver does not name it', async () => {
-    const names =
-      '[{"gpu":0,"asic":{"market_name":"Radeon RX 7900 XTX"},"bus":{"bdf":"0000:03:00.0"}}]';
-    const there = world({ 'amd-smi': prints(names) }, RADEON);
-    expect((await afterRound(amd(there))).devices[0]?.name).toBe('Radeon RX 7900 XTX');
-  });
-
   test('an AMD card is named although warnings precede the output of its tool', async () => {
     const there = world({
       'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.txt'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
@@ -116,21 +107,6 @@ describe('cards of AMD', () => {
     ]);
   });
 
-  test('an AMD card that does not report how busy it is keeps its memory readings', async () => {
-    const device = '/sys/class/drm/card0/device';
-    const there = world(
-      {},
-      {
-        [`${device}/vendor`]: '0x1002',
-        [`${device}/mem_info_vram_total`]: '8573157376',
-        [`${device}/mem_info_vram_used`]: '6812925952',
-      },
-    );
-    expect((await afterRound(amd(there))).devices).toMatchObject([
-      { memoryTotalMb: 8176, memoryUsedMb: 6497, memoryFreeMb: 1679, utilGpu: null },
-    ]);
-  });
-
   test.each([
     ['rocm-smi.json', 'Navi 22 [Radeon RX 6700/6700 XT / 6800M]', [12_272, 0, 45]],
     ['rocm-smi-mi100.json', 'Instinct MI100', [32_752, 0, 53]],
@@ -143,11 +119,6 @@ describe('cards of AMD', () => {
       expect(card).toMatchObject({ name, memoryTotalMb, utilGpu: 0, utilMemory, temperatureC });
     },
   );
-
-  test('no AMD card is there without driver files and tool', async () => {
-    const there = world({});
-    expect((await afterRound(amd(there))).state).toBe('absent');
-  });
 
   test('an AMD tool that prints nonsense is reported in plain words', async () => {
     const there = world({ 'rocm-smi': "printf 'no \\033[31mJSON\\033[0m'" });
@@ -173,32 +144,6 @@ describe('cards of AMD', () => {
       { memoryTotalMb: 16_368, utilGpu: 3 },
     ]);
   });
-
-  test('an AMD tool that hangs is reported, and no second one is started alongside it', async () => {
-    const there = world({ 'amd-smi': HANGS });
-    const collector = amd(there);
-    collector.start();
-    onTestFinished(() => collector.stop());
-    const { ended } = await there.tools.run(1);
-    there.clock.advance(10_000);
-    await ended;
-    await there.clock.timer(INTERVAL_MS, 10_000);
-    expect(collector.read().problems[0]?.happened).toBe('it has hung: no answer in 10 s');
-    expect(there.tools.runs).toHaveLength(1);
-  });
-
-  test.each([
-    ['amd-smi', parseAmdSmiMetric],
-    ['rocm-smi', parseRocmSmi],
-  ] as const)('text that is no output of %s is refused', (_tool, parse) => {
-    for (const text of ['', '{}', '[]', 'null', '[1, null]', '{"card0', 'text'])
-      expect(parse(text)).toBeNull();
-  });
-});
-
-test('an Apple GPU is not found in the output for another one', () => {
-  expect(parseIoreg('+-o AMDRadeonX6000\n "model" = "AMD Radeon Pro"')).toBeNull();
-  expect(parseIoreg('')).toBeNull();
 });
 
 describe('cards of Intel', () => {
@@ -258,24 +203,6 @@ describe('cards of Intel', () => {
   );
 });
 
-test('a driver file that is never read to its end stalls nothing and is reported', async () => {
-  const clock = createManualClock();
-  const collector = createPollCollector(() => new Promise(() => {}), {
-    clock,
-    intervalMs: INTERVAL_MS,
-    source: '/sys/class/drm',
-  });
-  collector.start();
-  clock.advance(60_000);
-  await clock.timer(10_000, 10_000);
-  expect(collector.read()).toMatchObject({
-    state: 'failing',
-    problems: [{ happened: 'it has hung: no answer in 60 s' }],
-  });
-  await collector.stop();
-  expect(clock.pending()).toBe(0);
-});
-
 const ABSENT: GpuReading = { state: 'absent', devices: [], problems: [] };
 
 function reading(...devices: GpuDevice[]): GpuReading {
@@ -285,15 +212,6 @@ function reading(...devices: GpuDevice[]): GpuReading {
 function cardOf(key: string, part: Partial<GpuDevice>): GpuDevice {
   return deviceOf({ key, vendor: 'amd', name: key, ...part });
 }
-
-test('an Intel card that only drives a screen does not count next to another one', () => {
-  const names = (...devices: GpuDevice[]) =>
-    mergedReading(ABSENT, [reading(...devices)]).devices.map(({ key }) => key);
-  const screen = cardOf('screen', { memoryTotalMb: 512 });
-  expect(names(screen, cardOf('big', { memoryTotalMb: 24560 }))).toEqual(['big']);
-  expect(names(screen)).toEqual(['screen']);
-  expect(names(cardOf('unknown', {}), screen)).toEqual(['unknown']);
-});
 
 test('a GPU inside an AMD processor counts alone, and next to a card it only drives a screen', async () => {
   const device = '/sys/class/drm/card0/device';
@@ -344,13 +262,6 @@ test.each([
   [null, null],
 ])('the PCI address %j is read as %j', (text, address) => {
   expect(parsePciAddress(text)).toBe(address);
-});
-
-test('a machine without a GPU reports what was tried to find one', () => {
-  expect(mergedReading(ABSENT, [ABSENT, ABSENT])).toMatchObject({
-    state: 'absent',
-    problems: [{ happened: 'no GPU was found', tried: expect.stringContaining('nvidia-smi') }],
-  });
 });
 
 test('a card on the bus that no driver reads comes with advice to install one', () => {

@@ -63,11 +63,6 @@ test.each(['NVIDIA GB10', 'Orin (nvgpu)', 'NVIDIA Thor'])(
   },
 );
 
-test('the name of an NVIDIA card may hold a comma', () => {
-  const row = fixture('nvidia-consumer.csv').trim();
-  expect(parse(`${row}, Special`)?.name).toBe('NVIDIA GeForce RTX 4080 SUPER, Special');
-});
-
 test.each([
   '',
   'No devices were found',
@@ -125,15 +120,6 @@ function started(script: string | null, ...known: readonly GpuDevice[]) {
 
 const IDENTITY = 'index,uuid,pci.bus_id,mig.mode.current,compute_cap';
 
-test('values that systeminformation has reported are not asked of nvidia-smi again', async () => {
-  const { collector, round, asked } = started(smi(CARD), { ...LIBRARY_CARD, utilGpu: 7 });
-  await round();
-  expect(asked(1)).toBe(IDENTITY);
-  expect(collector.read().devices).toMatchObject([
-    { key: CARD['uuid'], computeCapability: '8.9', memoryTotalMb: null, temperatureC: null },
-  ]);
-});
-
 test('a value that systeminformation leaves out is asked once, and again when another one is left out', async () => {
   const { tools, clock, collector, library, round, asked } = started(smi(CARD), LIBRARY_CARD);
   await round();
@@ -146,25 +132,6 @@ test('a value that systeminformation leaves out is asked once, and again when an
   clock.advance(INTERVAL_MS);
   await round();
   expect(asked(2)).toBe(`${IDENTITY},utilization.memory`);
-});
-
-test('values asked of nvidia-smi are renewed after five minutes', async () => {
-  const { tools, clock, round } = started(smi(CARD), LIBRARY_CARD);
-  await round();
-  for (let rounds = 0; rounds < 20; rounds += 1) {
-    expect(tools.runs).toHaveLength(1);
-    clock.advance(INTERVAL_MS);
-    await round();
-  }
-  expect(tools.runs).toHaveLength(2);
-});
-
-test('a requested reading asks nvidia-smi at once, whatever is known', async () => {
-  const { tools, collector, round } = started(smi(CARD), LIBRARY_CARD);
-  await round();
-  collector.look();
-  await until(() => tools.runs.length > 1);
-  expect(tools.runs).toHaveLength(2);
 });
 
 test('every round asks nvidia-smi for everything where systeminformation sees no card, or not all', async () => {
@@ -180,19 +147,6 @@ test('every round asks nvidia-smi for everything where systeminformation sees no
   expect(collector.read().devices).toHaveLength(2);
 });
 
-test('nvidia-smi is asked for everything after systeminformation has hung for 2 s', async () => {
-  const { tools, clock, asked, library } = started(smi(CARD));
-  await until(() => tools.runs.length === 1);
-  library.settled = new Promise(() => {});
-  await clock.timer(INTERVAL_MS, INTERVAL_MS);
-  clock.advance(INTERVAL_MS);
-  await clock.timer(2000, 2000);
-  expect(tools.runs).toHaveLength(1);
-  clock.advance(2000);
-  await tools.run(2);
-  expect(asked(2)).toMatch(/memory\.total,.+name$/);
-});
-
 test('an nvidia-smi that hangs is killed after 45 s, reported, and not started twice', async () => {
   const { tools, clock, collector } = started(HANGS);
   const { ended } = await tools.run(1);
@@ -205,25 +159,6 @@ test('an nvidia-smi that hangs is killed after 45 s, reported, and not started t
   });
   expect(collector.read().problems[0]?.remedy).toMatch(/dmesg/);
   expect(tools.runs).toHaveLength(1);
-});
-
-test('an nvidia-smi that hangs after it was well leaves the card known and its numbers unknown', async () => {
-  const { tools, clock, collector, round } = started(smi(CARD));
-  await round();
-  tools.install('nvidia-smi', HANGS);
-  clock.advance(INTERVAL_MS);
-  const { ended } = await tools.run(2);
-  clock.advance(45_000);
-  await ended;
-  await until(() => collector.read().state === 'failing');
-  expect(collector.read().devices).toMatchObject([
-    {
-      name: 'NVIDIA GeForce RTX 4080 SUPER',
-      memoryTotalMb: 16376,
-      memoryUsedMb: null,
-      utilGpu: null,
-    },
-  ]);
 });
 
 test.each([
@@ -296,19 +231,6 @@ test('an older nvidia-smi is asked for less, at once', async () => {
   expect(collector.read().devices[0]?.name).toBe('Tesla P100-PCIE-16GB');
 });
 
-test('a lost card is reported, and rows before the failure are read', async () => {
-  const lost = Object.fromEntries(
-    Object.entries(SECOND).map(([field, value]) =>
-      ['uuid', 'pci.bus_id', 'name'].includes(field) ? [field, value] : [field, '[GPU is lost]'],
-    ),
-  );
-  const { collector, round } = started(`${smi(CARD, lost)}\nexit 15`);
-  await round();
-  const { devices, problems } = collector.read();
-  expect(devices).toMatchObject([{ fault: null, temperatureC: 43 }, { fault: 'GPU is lost' }]);
-  expect(problems).toMatchObject([{ happened: 'GPU is lost' }]);
-});
-
 /** Fails whenever that card is asked about, as where it fell off the bus; otherwise answers for the first one. */
 const fallen = (address: string) => `case "$*" in --id=*) ;; *)
 ${prints(`Unable to determine the device handle for GPU${address}: Unknown Error`, 'exit 255')};; esac
@@ -341,38 +263,6 @@ test('an agent that starts next to a card off the bus asks for those that the bu
   await round();
   expect(tools.runs.at(-1)?.args[0]).toBe('--id=0000:01:00.0');
   expect(collector.read()).toMatchObject({ state: 'reading', devices: [{ key: CARD['uuid'] }] });
-});
-
-test('nvidia-smi is asked once for each card off the bus, and no more', async () => {
-  const { tools, collector } = started(
-    prints('Unable to determine the device handle for GPU0000:01:00.0: Unknown Error', 'exit 255'),
-    LIBRARY_CARD,
-    { ...LIBRARY_CARD, key: 'other', pciAddress: '0000:02:00.0' },
-  );
-  await until(() => collector.read().state === 'failing');
-  expect(tools.runs).toHaveLength(2);
-});
-
-test('an nvidia-smi that fails for another reason next to a card off the bus is asked no more', async () => {
-  const { tools, collector } = started(
-    `case "$*" in --id=*) exit 9;; esac
-${fallen('0000:02:00.0')}`,
-    LIBRARY_CARD,
-    { ...LIBRARY_CARD, key: 'other', pciAddress: '0000:02:00.0' },
-  );
-  await until(() => collector.read().state === 'failing');
-  expect(tools.runs).toHaveLength(2);
-});
-
-test('a card that is no longer listed alongside others is lost', async () => {
-  const { tools, clock, collector, round } = started(smi(CARD, SECOND));
-  await round();
-  tools.install('nvidia-smi', smi(CARD));
-  clock.advance(INTERVAL_MS);
-  await round();
-  const { devices, problems } = collector.read();
-  expect(devices.map(({ key }) => key)).toEqual([CARD['uuid']]);
-  expect(problems[0]?.happened).toBe('the driver no longer lists it');
 });
 
 test('a machine without nvidia-smi has no card and no problem, and looks for it again after 5 minutes', async () => {

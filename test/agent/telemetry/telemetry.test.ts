@@ -1,23 +1,14 @@
-import { symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
 import { createLibrary, machineModel } from '../../../main/agent/telemetry/systeminformation.ts';
 import {
-  countedCores,
-  createTailnetWatch,
   createTelemetry,
   hybridCores,
   parseTailscale,
 } from '../../../main/agent/telemetry/telemetry.ts';
-import {
-  createStartTool,
-  runTool,
-  type StartTool,
-} from '../../../main/agent/telemetry/tool-process.ts';
+import { runTool, type StartTool } from '../../../main/agent/telemetry/tool-process.ts';
 import { until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { temporaryDirectory } from '../../support/gateway.ts';
 import { fileTree, HANGS, isAlive, prints, stubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
 
@@ -44,12 +35,6 @@ test('cores of a hybrid processor are counted by kind, also without hyper-thread
   );
   expect(await hybridCores(files)).toEqual({ total: 17, performance: 8, efficiency: 9 });
   expect(await hybridCores(createKernelFiles(fileTree({})))).toBeNull();
-});
-
-test('counts of cores that do not add up are not believed', () => {
-  expect(countedCores(8, 6, 2)).toEqual({ total: 8, performance: 6, efficiency: 2 });
-  expect(countedCores(16, 8, 0)).toEqual({ total: 16, performance: 16, efficiency: 0 });
-  expect(countedCores(4, null, null)).toEqual({ total: 4, performance: 4, efficiency: 0 });
 });
 
 /** The library of a machine whose helper is a stub. */
@@ -91,37 +76,6 @@ describe('readings by systeminformation', () => {
     expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
   });
 
-  test('idle cards are read by systeminformation with every second heartbeat, and stay known between', async () => {
-    const idle = [{ ...GRAPHICS[0], utilizationGpu: 3 }];
-    const { clock, runs, round, gpus } = library(answer(idle));
-    await round();
-    for (const expected of [1, 2, 2, 3]) {
-      clock.advance(INTERVAL_MS);
-      await round();
-      expect(runs).toHaveLength(expected);
-      expect(gpus.read().devices).toMatchObject([{ temperatureC: 50, utilGpu: 3 }]);
-    }
-  });
-
-  test('systeminformation reads cards at once on request, whatever is known of them', async () => {
-    const { runs, round, gpus } = library(answer([{ vendor: 'AMD', busAddress: '01:00.0' }]));
-    await round();
-    gpus.look();
-    await until(() => runs.length === 2);
-    expect(runs[1]?.args).toEqual(['graphics']);
-  });
-
-  test('cards without live values are read by systeminformation only every five minutes', async () => {
-    const { clock, runs, round } = library(answer([{ vendor: 'AMD', busAddress: '01:00.0' }]));
-    await round();
-    for (let rounds = 0; rounds < 20; rounds += 1) {
-      expect(runs).toHaveLength(1);
-      clock.advance(INTERVAL_MS);
-      await round();
-    }
-    expect(runs).toHaveLength(2);
-  });
-
   test('systeminformation is asked once on Windows, and the live values of then are not kept', async () => {
     const { clock, runs, round, gpus } = library(answer(GRAPHICS), 'win32');
     await round();
@@ -129,20 +83,6 @@ describe('readings by systeminformation', () => {
     await round();
     expect(runs).toHaveLength(1);
     expect(gpus.read().devices).toMatchObject([{ memoryTotalMb: 8192, temperatureC: null }]);
-  });
-
-  test('systeminformation is asked for the machine’s memory where a GPU shares it', async () => {
-    const { clock, runs, round, memory } = library(answer([]), 'darwin', () => true);
-    await round();
-    for (const expected of [1, 2]) {
-      clock.advance(INTERVAL_MS);
-      await round();
-      expect(runs).toHaveLength(expected);
-    }
-    expect(runs[1]?.args).toEqual(['memory']);
-    expect(memory()).toMatchObject({ availableBytes: 1e9 });
-    clock.advance(4 * INTERVAL_MS);
-    expect(memory()).toBeNull();
   });
 
   test.each([
@@ -161,13 +101,6 @@ describe('readings by systeminformation', () => {
       await until(() => gpus.read().state === 'reading');
     },
   );
-
-  test('nonsense from systeminformation is not taken for a card', async () => {
-    const lie = { graphics: [null, 1, { vendor: {}, model: [] }], machine: [], memory: 'none' };
-    const { round, gpus, facts, memory } = library(prints(JSON.stringify(lie)));
-    await round();
-    expect([gpus.read().devices, facts().machineModel, memory()]).toEqual([[], null, null]);
-  });
 
   test('systeminformation that hangs is killed after 20 s with all that it has started', async () => {
     const { clock, gpus, run } = library('/bin/sleep 1000 &\necho $!\nwait');
@@ -190,19 +123,6 @@ test('the tailnet counts only while it is up', () => {
   expect(parseTailscale('failed to connect to local tailscaled')).toBeNull();
 });
 
-test('the tailnet is asked for once a minute', async () => {
-  const { startTool, runs } = stubTools({ tailscale: prints(fixture('tailscale.json')) });
-  const clock = createManualClock();
-  const watch = createTailnetWatch({ clock, startTool });
-  watch.start();
-  await clock.timer(60_000, 60_000);
-  expect(watch.read()?.ip).toBe('100.64.0.7');
-  clock.advance(59_999);
-  expect(runs).toHaveLength(1);
-  await watch.stop();
-  expect(clock.pending()).toBe(0);
-});
-
 test.each([
   ['prints its answer slowly', prints('late', ':'), { kind: 'output', text: 'late\n' }],
   [
@@ -221,22 +141,6 @@ test.each([
   const call = { command: 'tool', args: [], timeoutMs: 1000, maxBytes: 1000 };
   const result = await runTool(call, { startTool, clock: createManualClock() }, never);
   expect(result).toEqual(expected);
-});
-
-test.each([
-  ['file that may not be run', 'EACCES', (root: string) => writeFileSync(join(root, 'tool'), '')],
-  ['link to itself', 'ELOOP', (root: string) => symlinkSync('tool', join(root, 'tool'))],
-])('a tool that is a %s is a failure, returned as a value', async (_what, code, install) => {
-  const root = temporaryDirectory();
-  install(root);
-  const startTool = createStartTool({ env: { PATH: root }, platform: process.platform });
-  const call = { command: 'tool', args: [], timeoutMs: 1000, maxBytes: 1000 };
-  const result = await runTool(call, { startTool, clock: createManualClock() }, never);
-  expect(result).toEqual({
-    kind: 'failed',
-    detail: `it cannot be started: ${code}`,
-    text: '',
-  });
 });
 
 test('a whole machine is read at once, whatever its tools do, and stops at once', async () => {

@@ -1,7 +1,6 @@
 import { constants } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { createServer as createTlsServer, TLSSocket } from 'node:tls';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type {
@@ -48,16 +47,6 @@ test('an upstream gets no byte of a request before its certificate is accepted',
   expect([heads, exchange.hasLeft()]).toEqual([0, false]);
 });
 
-test('a second TLS connection to an origin goes on with the session of the first', async () => {
-  const server = await startByteServer('https', (socket) => socket.write(HI));
-  await send(server.origin).end;
-  await send(server.origin, { fresh: true }).end;
-  const reused = server.connections.map(
-    (each) => each instanceof TLSSocket && each.isSessionReused(),
-  );
-  expect(reused).toEqual([false, true]);
-});
-
 test('a TLS session that the server no longer takes does not make it unreachable', async () => {
   const server = createTlsServer(
     {
@@ -84,16 +73,4 @@ test('a TLS session that the server no longer takes does not make it unreachable
   const origin = `https://127.0.0.1:${await listening(server)}`;
   for (let n = 0; n < 3; n += 1) expect(await send(origin, { fresh: true }).end).toBeNull();
   expect(refused).toBe(2);
-});
-
-test('a plain answer to TLS makes the upstream unreachable', async () => {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  });
-  const { end } = send(`https://127.0.0.1:${await listening(server)}`);
-  expect(await end).toMatchObject({
-    kind: 'unreachable',
-    detail: expect.stringContaining('does not speak TLS'),
-  });
 });

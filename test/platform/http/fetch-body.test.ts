@@ -4,7 +4,6 @@ import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type BodyRequest, fetchBody } from '../../../main/platform/http/fetch-body.ts';
 import { type Answering, startByteServer } from '../../support/byte-server.ts';
-import { createManualClock } from '../../support/clock.ts';
 
 const HI = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
@@ -43,28 +42,6 @@ test.each([
     expect(server.connections).toHaveLength(3);
   },
 );
-
-/** Half an answer, and what ends the wait for the rest; resolves once the server sees its connection end. */
-async function unfinished(end: (abort: AbortController, advance: () => void) => void) {
-  const clock = createManualClock();
-  const abort = new AbortController();
-  const closed = Promise.withResolvers<void>();
-  const { http, request } = await serving((socket) => {
-    socket.on('close', () => closed.resolve());
-    socket.write(HI.slice(0, -1), () => end(abort, () => clock.advance(request.timeoutMs)));
-  });
-  const result = await fetchBody(request, { http, clock, signal: abort.signal });
-  await closed.promise;
-  return { kind: result.kind, timers: clock.pending() };
-}
-
-test('a fetch that times out is reported as timed out, and its connection closed', async () => {
-  expect(await unfinished((_, advance) => advance())).toEqual({ kind: 'timed_out', timers: 0 });
-});
-
-test('a fetch that is aborted is reported as aborted, and its connection closed', async () => {
-  expect(await unfinished((abort) => abort.abort())).toEqual({ kind: 'aborted', timers: 0 });
-});
 
 test('a fetch that was aborted before it began sends nothing', async () => {
   const { http, server, request } = await serving((socket) => socket.write(HI));

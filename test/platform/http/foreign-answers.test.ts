@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
-import { createDistrust } from '../../../main/platform/http/distrust.ts';
 import type { HttpClient, TransportFailure } from '../../../main/platform/http/types.ts';
 import { startByteServer } from '../../support/byte-server.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
@@ -123,17 +122,4 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(await askOneByOne(server.origin, PATHS)).toEqual(ANSWERS);
     expect(server.connections).toHaveLength(2);
   });
-});
-
-test('the last 1000 origins that sent an unrequested answer are remembered', () => {
-  const told: string[] = [];
-  const distrust = createDistrust(clock, (origin) => void told.push(origin));
-  for (let origin = 0; origin < 1500; origin += 1) distrust.mark(`http://10.0.0.1:${origin}`);
-  distrust.mark('http://10.0.0.1:1499');
-  expect(told).toHaveLength(1500);
-  expect([499, 500, 1499].map((port) => distrust.has(`http://10.0.0.1:${port}`))).toEqual([
-    false,
-    true,
-    true,
-  ]);
 });

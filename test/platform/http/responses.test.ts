@@ -1,11 +1,7 @@
 import { createServer, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../main/platform/clock.ts';
-import {
-  errorBodyFrom,
-  retryAfterHeader,
-  sendJsonEarly,
-} from '../../../main/platform/http/responses.ts';
+import { sendJsonEarly } from '../../../main/platform/http/responses.ts';
 import { listening } from '../../support/listening.ts';
 
 /** The `connection` header of an early answer to a POST of ten bytes, of which `sent` have come by then. */
@@ -42,28 +38,4 @@ async function connectionAfter(sent: number): Promise<string | undefined> {
 
 test('an early answer closes the connection only while the body is still arriving', async () => {
   expect([await connectionAfter(5), await connectionAfter(10)]).toEqual(['close', 'keep-alive']);
-});
-
-test.each([
-  [401, 'authentication_error'],
-  [403, 'permission_error'],
-  [404, 'not_found_error'],
-  [409, 'invalid_request_error'],
-  [429, 'rate_limit_error'],
-  [502, 'server_error'],
-])('an error of status %i is a %s for every server', (status, type) => {
-  const error = { status, code: 'some_code', message: 'Why.' };
-  expect(errorBodyFrom(error, 'agent')).toEqual({
-    error: { message: 'Why.', type, code: 'some_code', param: null },
-    src: 'agent',
-  });
-});
-
-test.each([
-  [1, '1'],
-  [2001, '3'],
-  [null, undefined],
-])('the Retry-After for %s ms is %s: whole seconds, never too few', (retryAfterMs, seconds) => {
-  const error = { status: 503, code: 'busy', message: 'Why.', retryAfterMs };
-  expect(retryAfterHeader(error)['retry-after']).toBe(seconds);
 });

@@ -123,24 +123,6 @@ describe.each(those(STORES))('%s', (name, open) => {
     );
   });
 
-  test(`a later write to ${name} replaces an earlier one, and a removal takes its entry away`, async () => {
-    const { store, reopened } = await open();
-    await keep(store, put({ sequence: 1 }), put({ id: 'prv_gone' }), enrollment('d'));
-    await keep(store, document('kept', '1'), document('note:prv_gone', '{}'));
-    await keep(
-      store,
-      put({ sequence: 2, verification: { ...storedProvider().verification, state: 'failed' } }),
-      { kind: 'provider_removed', id: 'prv_gone' },
-      { kind: 'enrollment_removed', digest: 'd' },
-      { kind: 'document_removed', name: 'note:prv_gone' },
-      { kind: 'document_removed', name: 'never there' },
-    );
-    const { providers, enrollments, documents } = await reopened();
-    expect(providers).toMatchObject([{ id: ID, sequence: 2, verification: { state: 'failed' } }]);
-    expect(enrollments).toEqual([]);
-    expect(documents).toEqual({ kept: '1' });
-  });
-
   test(`writes to ${name} keep the order in which they were sent, however many go together`, async () => {
     const { store, reopened } = await open();
     // SQLite takes many together, PostgreSQL each on its own.

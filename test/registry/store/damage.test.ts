@@ -1,11 +1,4 @@
-import {
-  copyFileSync,
-  existsSync,
-  readFileSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { StoreChange } from '../../../main/registry/store/store.ts';
 import {
@@ -114,21 +107,6 @@ test('the log of a damaged database file never ends up alongside the fresh one',
   expect(documents).toEqual([{ name: 'in the log' }]);
 });
 
-test('the log alongside an emptied database file is kept with it', () => {
-  const path = newPath();
-  writeFileSync(path, '');
-  writeFileSync(`${path}-wal`, 'what a log would hold');
-  expect(openHere(path).warning).toContain('was damaged (emptied)');
-  expect(readFileSync(`${ASIDE(path)}-wal`, 'utf8')).toBe('what a log would hold');
-});
-
-test('an empty database file is a fresh one', () => {
-  const path = newPath();
-  writeFileSync(path, '');
-  expect(openHere(path).warning).toBeNull();
-  expect(existsSync(ASIDE(path))).toBe(false);
-});
-
 /** A file whose rows another hand has changed. */
 function tampered(sql: string): string {
   const path = newPath();
@@ -175,44 +153,6 @@ test.each([
   expect(unreadable).toEqual([
     { table: 'providers', part: 'record', first: 'prv_b', problem, rows: 1 },
   ]);
-});
-
-test.each([`verification = ''`, `verification = json_set(verification, '$.state', 'verifying')`])(
-  'a verification that cannot be read is done again: %s',
-  (set) => {
-    const { state, unreadable } = openHere(tampered(`UPDATE providers SET ${set}`));
-    expect(state.providers).toHaveLength(2);
-    expect(state.providers[1]).toMatchObject({
-      record: storedProvider().record,
-      verification: { state: 'pending', checks: [], address: null, failedRuns: 0 },
-    });
-    expect(unreadable).toMatchObject([{ part: 'verification', first: 'prv_a', rows: 2 }]);
-  },
-);
-
-test('a document or an enrolment that cannot be read is left out', () => {
-  const { state, unreadable } = openHere(
-    tampered(
-      `UPDATE documents SET json = '{"' WHERE name = 'a'; UPDATE enrollments SET digest = ''`,
-    ),
-  );
-  expect([state.documents, state.enrollments]).toEqual([{ b: '{}' }, []]);
-  expect(unreadable).toMatchObject([
-    { table: 'enrollments', part: 'row', first: '?' },
-    { table: 'documents', part: 'row', first: 'a' },
-  ]);
-});
-
-test('an event that cannot be read is left out of its history', () => {
-  const path = tampered(
-    `INSERT INTO events (provider_id, at, kind, text)
-     VALUES ('prv_a', 1, 'status', 'good'), ('prv_a', 2, 'gossip', 'bad')`,
-  );
-  expect(
-    openHere(path)
-      .writer.events('prv_a', 10)
-      .map(({ text }) => text),
-  ).toEqual(['good']);
 });
 
 test('the log names what could not be read by its place, and never by its content', async () => {

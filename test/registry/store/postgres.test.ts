@@ -93,15 +93,4 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     const written = opened.kind === 'open' ? await opened.store.write([put()]) : null;
     expect(written).toMatchObject({ message: expect.stringContaining('28P01') });
   });
-
-  test('a history leaves out a status that repeats the last one, and shows NUL as a replacement', async () => {
-    const { store } = await openShared(await postgres.database());
-    const tell = (text: string) => {
-      const event = { providerId: 'prv_x', at: 1, kind: 'status', text } as const;
-      return { kind: 'event', event } as const;
-    };
-    await keep(store, put({ id: 'prv_x' }), tell('stale'), tell('stale'), tell('a\0b'));
-    const texts = (await store.events('prv_x', 9)).map(({ text }) => text);
-    expect(texts).toEqual(['a\uFFFDb', 'stale']);
-  });
 });

@@ -79,17 +79,6 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(await beat(a, agent)).toMatchObject({ kind: 'answered' });
   });
 
-  test('the first heartbeat of a machine may come at once to another gateway than its enrolment', async () => {
-    const [a, b] = await twoGateways();
-    for (let round = 0; round < 5; round += 1) {
-      const agent = createAgent(systemClock);
-      await a.registry.handleEnroll(agent.enroll(await tokenOf(a)));
-      expect(await beat(b, agent)).toMatchObject({ kind: 'answered' });
-    }
-    const stranger = createAgent(systemClock);
-    expect(await beat(b, stranger)).toMatchObject({ code: 'unknown_provider' });
-  });
-
   test('a join command names all addresses of the pool, the gateway’s own first', async () => {
     const addresses = ['http://attic:47900', 'http://cellar:47900', 'http://lab:47900'];
     const url = await postgres.database();
@@ -129,18 +118,6 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
         })),
       );
     }
-  });
-
-  test('a heartbeat that is repeated to another gateway changes nothing there', async () => {
-    const [a, b] = await twoGateways();
-    const agent = await joined(a, b);
-    const message = agent.heartbeat(recordOf());
-    await a.registry.handleHeartbeat(message);
-    await b.registry.handleHeartbeat({ ...message, ip: '10.6.6.6' });
-    await beat(b, agent);
-    const ipAt = ({ registry }: PooledRegistry) =>
-      registry.verifierHost.subject(agent.id)?.lastHeartbeatIp;
-    await expect.poll(() => [ipAt(a), ipAt(b)]).toEqual(['192.168.1.20', '192.168.1.20']);
   });
 
   test('a machine that one gateway has verified is routed to by the other within a second', async () => {
@@ -219,19 +196,6 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect((await startPooledRegistry(url, 'gw_d')).registry.notes()).toEqual({ notes: {} });
   });
 
-  test('a machine that joins again has one token at every gateway, and no earlier verdict', async () => {
-    const [a, b] = await twoGateways();
-    const agent = await joined(a, b);
-    await verify(a, agent.id);
-    await expect.poll(() => targetsAt(b)).toHaveLength(1);
-    const answer = await b.registry.handleEnroll(agent.enroll(await tokenOf(a)));
-    const token = answer.kind === 'answered' ? answer.body.gateway_token : '';
-    const tokenAt = ({ registry }: PooledRegistry) =>
-      registry.verifierHost.subject(agent.id)?.gatewayToken;
-    await expect.poll(() => [tokenAt(a), tokenAt(b)]).toEqual([token, token]);
-    expect([a, b].flatMap(targetsAt)).toEqual([]);
-  });
-
   test('the machine that a gateway runs on is not a machine of any other gateway', async () => {
     const url = await postgres.database();
     const [a, b] = await startTwo(url);
@@ -245,16 +209,6 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(targetsAt(a)).toEqual([own.id]);
     const { state } = await openShared(url, 'gw_a');
     expect(state.providers.map(({ id }) => id).toSorted()).toEqual([own.id, agent.id].toSorted());
-  });
-
-  test('the history of a machine holds what both gateways have written', async () => {
-    const [a, b] = await twoGateways();
-    const agent = await joined(a, b);
-    await verify(b, agent.id);
-    await beat(b, agent, { status: 'paused' });
-    const history = await a.registry.history(agent.id, {});
-    const texts = history.kind === 'answered' ? history.body.data.map(({ text }) => text) : [];
-    expect(texts).toEqual(['paused', 'verified', 'serving', 'from 192.168.1.20']);
   });
 
   test('a gateway reads what others changed while its connection was broken', async () => {
@@ -345,27 +299,6 @@ describe.runIf(POSTGRES_SKIPPED === null)('three gateways of a pool that verify'
     for (const { registry } of gateways)
       await expect.poll(() => registry.targets().length).toBe(providers.length);
     expect(counts.map(({ asked }) => asked)).toEqual(providers.map(() => 1));
-  });
-
-  test('a verification that is requested at all gateways of a pool runs at one at a time', async () => {
-    const url = await postgres.database();
-    const provider = await startFakeProvider();
-    const count = countInferences(provider);
-    const { store } = await openShared(url, 'gw_first');
-    await keep(store, known(provider));
-    const homes = ['gw_a', 'gw_b', 'gw_c'];
-    const gateways = await Promise.all(homes.map((home) => startVerifying(url, home, [provider])));
-    for (const { verifier } of gateways) verifier.start();
-    for (let round = 0; round < 3; round += 1) {
-      const before = count.asked;
-      // A run in progress answers a request, so one is made again and again.
-      const asked = () => {
-        for (const { registry } of gateways) registry.requestVerification(provider.id);
-        return count.asked;
-      };
-      await expect.poll(asked).toBeGreaterThan(before);
-    }
-    expect(count.most).toBe(1);
   });
 
   test('a machine whose gateway died while it verified it is verified by another one, and no result comes late', async () => {

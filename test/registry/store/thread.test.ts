@@ -43,26 +43,6 @@ test.each([
   expect(log.join('\n')).not.toContain('sk-secret');
 });
 
-test('a thread that ends before it has opened the file is reported in the result', async () => {
-  const { opening, store, log } = clientOf(`throw new Error('no such module');`);
-  expect(await opening).toEqual({ kind: 'unusable', reason: 'failed', message: ENDED });
-  await store.close();
-  expect(log).toEqual([
-    'error store_crashed {"error":"Error"}',
-    'error store_ended {"unanswered":0}',
-  ]);
-});
-
-test('a thread that ends while it is closed answers what it did not write', async () => {
-  const { store, log } = clientOf(
-    `${OPENS} parentPort.on('message', ({ kind }) => { if (kind === 'close') process.exit(); });`,
-  );
-  const write = store.write([put()]);
-  await store.close();
-  expect(await write).toMatchObject({ kind: 'unwritten' });
-  expect(log).toEqual([]);
-});
-
 test('a failure of writes is in the log once, and so is its end', async () => {
   const { store, log } = clientOf(
     `${OPENS}
@@ -118,17 +98,4 @@ test.each<[string, StoreChange]>([
   expect(await store.write([put(), change])).toEqual({ kind: 'unwritten', message: WHY });
   await store.write([tell(1)]);
   expect(await store.events(id, 10)).toEqual([]);
-});
-
-test('a thread that ends since the file cannot be opened has said why, and is not reported again', async () => {
-  const gone = Promise.withResolvers<void>();
-  const { store, opening, log, worker } = clientOf(
-    `parentPort.postMessage({ kind: 'opening', opening: { kind: 'unusable', reason: 'locked', message: 'in use' } });`,
-  );
-  worker.once('exit', () => gone.resolve());
-  // Its end may come before its opener has closed it.
-  await Promise.all([opening, gone.promise]);
-  await store.close();
-  expect(await store.write([put()])).toEqual({ kind: 'unwritten', message: 'in use' });
-  expect(log).toEqual([]);
 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import {
   candidatesOf,
-  readable,
   type CandidateFacts,
 } from '../../../main/registry/verification/candidates.ts';
 
@@ -26,19 +25,6 @@ test('a machine has four candidate addresses, in order of preference', () => {
     { kind: 'usable', source: 'hostname', origin: 'http://tower:47901' },
     { kind: 'usable', source: 'heartbeat_ip', origin: 'http://192.168.1.20:47901' },
   ]);
-});
-
-test('candidate addresses that lead to one place are tried once, for the preferred reason', () => {
-  const of = facts('http://TOWER:47901/', 'tower', 'Tower.', '10.0.0.1');
-  expect(candidatesOf(of, 47_901).map(({ source }) => source)).toEqual([
-    'agent_url',
-    'heartbeat_ip',
-  ]);
-});
-
-test('a missing fact about a machine gives no candidate address', () => {
-  expect(shown(facts('', '', null, ''))).toEqual([]);
-  expect(shown(facts(' ', ' ', ' ', 'unknown'))).toEqual([]);
 });
 
 test.each([
@@ -78,17 +64,4 @@ test.each([
   '^',
 ])('the host name %j is not used', (name) => {
   expect(shown(facts('', name))).toEqual(['not a host name']);
-});
-
-test.each([
-  ['my_host', 'http://my_host:47901'],
-  ['Jürgens-Mac', 'http://xn--jrgens-mac-9db:47901'],
-  ['2130706433', 'http://127.0.0.1:47901'],
-])('the host name %s is used as %s', (name, origin) => {
-  expect(shown(facts('', name))).toEqual([origin]);
-});
-
-test('foreign text is short, on one line and shows hidden characters as codes', () => {
-  expect(readable('a\u202Eb\nc\u0000')).toBe('a⟨U+202E⟩b⟨U+000A⟩c⟨U+0000⟩');
-  expect(readable('x'.repeat(500))).toHaveLength(120);
 });

@@ -44,27 +44,6 @@ const reasonOf = (findings: readonly Finding[]) =>
 const entries = (findings: readonly Finding[], name: CheckName) =>
   findings.filter(({ check }) => check.name === name).map(({ check }) => check);
 
-test('a machine that is well passes all six checks, at every candidate address', async () => {
-  const provider = await startFakeProvider();
-  const findings = await run(provider);
-  expect(namesThat(findings, true)).toEqual(CHECK_NAMES);
-  expect(reasonOf(findings)).toBe('');
-  const at = (path: string, method = 'GET ') =>
-    CANDIDATE_HOSTS.map((host) => `${method}http://${host}:${provider.port}${path}`);
-  expect(entries(findings, HEALTH).map(({ detail }) => detail)).toEqual(at('/health'));
-  const details = (name: CheckName) => new Set(entries(findings, name).map(({ detail }) => detail));
-  expect(details(INFERENCE)).toEqual(new Set(at('/v1/chat/completions', '')));
-  expect(details(LATENCY)).toEqual(new Set(at('/v1/chat/completions', '')));
-  expect(details(MODEL)).toEqual(new Set(at('/v1/models')));
-  expect(entries(findings, ENGINE)).toEqual([{ name: ENGINE, passed: true }]);
-  expect(entries(findings, GPU)).toEqual([{ name: GPU, passed: true }]);
-  for (const { check } of findings) expect(check.latencyMs ?? 0).toSatisfy(Number.isInteger);
-  expect(verdictOf(findings, true)).toEqual({
-    kind: 'verified',
-    address: `http://127.0.0.1:${provider.port}`,
-  });
-});
-
 test('every request after the proof bears the token and no other secret, and the test inference is small and new', async () => {
   const provider = await startFakeProvider();
   await run(provider);
@@ -98,23 +77,6 @@ test('a gateway without a descriptor learns nothing: a verified machine stays, a
     'this gateway had no file descriptor left to ask it',
   );
   expect(verdictOf(findings, false)).toEqual({ kind: 'busy' });
-});
-
-test('the agent URL is checked first, and the candidate addresses one after another', async () => {
-  const provider = await startFakeProvider();
-  let under = 0;
-  provider.on('/v1/chat/completions', (call) => {
-    under += 1;
-    expect(under).toBe(1);
-    setImmediate(() => {
-      under -= 1;
-      json(200, { choices: [{}] })(call);
-    });
-  });
-  await run(provider);
-  const chats = provider.calls.filter(({ method }) => method === 'POST');
-  expect(chats[0]?.host).toBe('agent.test');
-  expect(chats).toHaveLength(4);
 });
 
 /** One way for each check to fail, with the other checks that cannot pass then. */
@@ -182,24 +144,6 @@ test.each(PAIRS)(
     expect(kind).toBe(isModel ? 'model_mismatch' : 'failed');
   },
 );
-
-test('the failure reason names every failed check', async () => {
-  const provider = await startFakeProvider();
-  provider.on('/health', json(404, {}));
-  provider.on('/health', hangUp, 'tower.test');
-  const findings = await run(provider);
-  expect(reasonOf(findings)).toBe(
-    [
-      `${HEALTH}: HTTP 404`,
-      `${HEALTH}: HTTP 404`,
-      `${HEALTH}: the connection was closed`,
-      `${HEALTH}: HTTP 404`,
-      `${INFERENCE}: check missing`,
-      `${LATENCY}: check missing`,
-      `${MODEL}: check missing`,
-    ].join('; '),
-  );
-});
 
 test.each(CANDIDATE_HOSTS)('a machine that answers only at %s is verified', async (alive) => {
   const provider = await startFakeProvider();
@@ -311,21 +255,6 @@ test('a light run asks for no completion and keeps the last inference result', a
   expect(verdictOf(findings, false).kind).toBe('verified');
 });
 
-test('a light run that has nothing to keep tries an inference after all', async () => {
-  const provider = await startFakeProvider();
-  const dead = CANDIDATE_HOSTS.slice(1);
-  for (const host of dead) provider.on('/health', hangUp, host);
-  const checks = (await run(provider)).map(({ check }) => check);
-  const before = provider.calls.length;
-  // Where it was proved it does not answer any more; where it answers now it was not proved.
-  for (const host of dead) provider.on('/health', provider.healthy, host);
-  provider.on('/health', hangUp, 'agent.test');
-  const verification = { ...UNTESTED, state: 'verified', checks } as const;
-  const findings = await run(provider, { verification }, 'carry');
-  expect(provider.calls.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(3);
-  expect(verdictOf(findings, false).kind).toBe('verified');
-});
-
 test.each([
   ['has none loaded', { model: null }, 0],
   ['has one loaded', { model: 'qwen3-32b' }, 4],
@@ -345,17 +274,6 @@ test.each([
     expect(verdictOf(findings, false).kind).toBe('verified');
   },
 );
-
-test('a machine that names no model fails for that reason', async () => {
-  const provider = await startFakeProvider();
-  const record = recordAt(provider.port, { current_model: null, models: [] });
-  const findings = await run(provider, { record });
-  expect(entries(findings, MODEL)[0]?.error).toBe('the machine reports no current_model');
-  expect(entries(findings, INFERENCE)).toEqual([
-    { name: INFERENCE, passed: false, error: 'check missing' },
-  ]);
-  expect(verdictOf(findings, true).kind).toBe('failed');
-});
 
 test.each([
   ['has another key', json(200, { status: 'ok', id: 'prv_other', signature: 'x' })],

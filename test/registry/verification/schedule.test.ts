@@ -42,40 +42,6 @@ const RAN: RunMemory = {
 const plan = (verification: StoredVerification, memory: RunMemory = RAN, nowTicks = 0) =>
   planOf(verification, memory, nowTicks);
 
-describe('due runs', () => {
-  test.each([
-    [0, 24],
-    [0.5, 30],
-    [1 - 1e-9, 36],
-  ])(
-    'a test inference is due every 30 min, give or take a fifth (%j)',
-    (inferenceJitter, minutes) => {
-      const light = { ...RAN, inferenceJitter, finishedTicks: minutes * MINUTE - 2 * MINUTE };
-      const { dueInMs } = plan(VERIFIED, light, light.finishedTicks);
-      expect(dueInMs).toBeCloseTo(2 * MINUTE, 0);
-      expect(plan(VERIFIED, light, minutes * MINUTE).inference).toBe('if_loaded');
-      expect(plan(VERIFIED, light, minutes * MINUTE - 1000).inference).toBe('carry');
-    },
-  );
-
-  test.each([
-    [1, 30_000],
-    [2, MINUTE],
-    [3, 2 * MINUTE],
-    [4, 5 * MINUTE],
-    [5, 10 * MINUTE],
-    [6, 30 * MINUTE],
-    [60, 30 * MINUTE],
-  ])('a machine that failed %i runs is due again in %i ms', (runs, ms) => {
-    expect(plan(failed(runs)).dueInMs).toBeCloseTo(ms, 0);
-    expect(plan(failed(runs), { ...RAN, retryJitter: 0 }).dueInMs).toBeCloseTo(0.8 * ms, 0);
-    expect(plan(failed(runs), { ...RAN, retryJitter: 0.999 }).dueInMs).toBeLessThanOrEqual(
-      1.2 * ms,
-    );
-    expect(plan(failed(runs)).inference).toBe('run');
-  });
-});
-
 test('a test inference is left out where no model is loaded, and is due again with the next light run', () => {
   expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
   const run = {
@@ -111,24 +77,6 @@ describe('runs that come early', () => {
     expect(plan(UNTESTED, untested).dueInMs).toBe(15_000);
     expect(plan(UNTESTED, RAN).dueInMs).toBe(MINUTE);
   });
-});
-
-test.each([
-  ['the clock was set back', 1_000_000, 10],
-  ['no time went by', 10, 10],
-])('a new process waits its whole interval when %s', (_says, keptMs, wallMs) => {
-  const kept = { ...VERIFIED, lastCheckAt: keptMs, lastInferenceAt: keptMs };
-  expect(
-    plan(
-      kept,
-      remembered(kept, { ticks: 0, wallMs }, () => 0.5),
-    ).dueInMs,
-  ).toBe(5 * MINUTE);
-});
-
-test('a new process makes up for the time it was away', () => {
-  const memory = remembered(VERIFIED, { ticks: 3, wallMs: 31 * MINUTE }, () => 0.5);
-  expect(plan(VERIFIED, memory, 3)).toEqual({ dueInMs: 0, inference: 'if_loaded' });
 });
 
 const ticks = fc.option(fc.integer({ min: 0, max: 10_000_000 }));
@@ -202,22 +150,5 @@ test('a machine’s test inferences begin a minute apart and its runs 15 s, howe
         memory = withEnd(memory, run, { nowTicks: now, random });
       }
     }),
-  );
-});
-
-test('news never puts a run off', () => {
-  fc.assert(
-    fc.property(
-      anyVerification,
-      anyMemory,
-      fc.integer({ min: 0, max: 20_000_000 }),
-      (verification, memory, now) => {
-        const pulled = withNews(memory, ['engineHealth']);
-        expect(plan(verification, pulled, now).dueInMs).toBeLessThanOrEqual(
-          plan(verification, memory, now).dueInMs,
-        );
-      },
-    ),
-    { numRuns: 400 },
   );
 });

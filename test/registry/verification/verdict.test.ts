@@ -1,9 +1,7 @@
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CHECK_NAMES, type CheckName } from '#shared/checks.ts';
 import type { StoredVerification } from '../../../main/registry/store/store.ts';
 import {
-  completed,
   type Finding,
   findingOf,
   type ProvedAddress,
@@ -11,7 +9,6 @@ import {
 } from '../../../main/registry/verification/judgements.ts';
 import {
   type RunOutcome,
-  passedNames,
   settled,
   verdictOf,
 } from '../../../main/registry/verification/verdict.ts';
@@ -50,18 +47,6 @@ describe('the verified address', () => {
   ])('the verified address is %s', (_says, places, { address }) => {
     expect(verdictOf(findings(places), true)).toEqual({ kind: 'verified', address });
   });
-
-  test.each([INFERENCE, LATENCY, MODEL])(
-    'the verified address is not one where "%s" failed',
-    (name) => {
-      const all = findings([AGENT_URL, NEAR]).map((one) =>
-        one.check.name === name && one.reached === AGENT_URL
-          ? finding(name, 'failed', AGENT_URL)
-          : one,
-      );
-      expect(verdictOf(all, true)).toEqual({ kind: 'verified', address: NEAR.address });
-    },
-  );
 });
 
 test.each<
@@ -135,59 +120,6 @@ test.each<
   expect(verdictOf(findings([AGENT_URL], otherwise), first)).toMatchObject({ kind });
 });
 
-const RESULTS: readonly CheckResult[] = [
-  'passed',
-  'failed',
-  'missing',
-  'identity_mismatch',
-  'model_mismatch',
-  'loading',
-  'busy',
-  'timeout',
-];
-const anyFindings = fc.array(
-  fc
-    .tuple(
-      fc.constantFrom(...CHECK_NAMES),
-      fc.constantFrom(...RESULTS),
-      fc.constantFrom(AGENT_URL, NEAR, FAR),
-    )
-    .map(([name, result, place]) => finding(name, result, place)),
-  { maxLength: 20 },
-);
-
-test('every check appears once at least, in the order of the names', () => {
-  fc.assert(
-    fc.property(anyFindings, (some) => {
-      const names = completed(some).map(({ check }) => check.name);
-      expect(new Set(names)).toEqual(new Set(CHECK_NAMES));
-      const places = names.map((name) => CHECK_NAMES.indexOf(name));
-      expect(places).toEqual(places.toSorted((a, b) => a - b));
-      expect(completed(some)).toHaveLength(
-        some.length + CHECK_NAMES.length - new Set(some.map(({ check }) => check.name)).size,
-      );
-    }),
-  );
-});
-
-test('verified means that every check passed, at an address that answered', () => {
-  fc.assert(
-    fc.property(anyFindings, fc.boolean(), (some, first) => {
-      const outcome = verdictOf(completed(some), first);
-      const passed = passedNames(some);
-      const answers = some.some(
-        ({ check, reached }) =>
-          check.name === INFERENCE &&
-          check.passed &&
-          outcome.kind === 'verified' &&
-          reached?.address === outcome.address,
-      );
-      expect(outcome.kind === 'verified' && (passed.size < 6 || !answers)).toBe(false);
-    }),
-    { numRuns: 400 },
-  );
-});
-
 describe('verification over several runs', () => {
   const VERIFIED: StoredVerification = {
     ...UNTESTED,
@@ -212,51 +144,5 @@ describe('verification over several runs', () => {
       VERIFIED.address,
       null,
     ]);
-  });
-
-  test.each(['identity_mismatch', 'model_mismatch'] as const)(
-    'the result %s ends a verification at once',
-    (kind) => {
-      expect(after(VERIFIED, { kind })).toMatchObject({
-        state: 'failed',
-        failedRuns: 1,
-        address: null,
-      });
-    },
-  );
-
-  test.each(['loading', 'busy'] as const)(
-    'the result %s counts neither for nor against a machine',
-    (kind) => {
-      const shaky = { ...VERIFIED, failedRuns: 2 };
-      expect(after(shaky, { kind })).toMatchObject({
-        state: 'verified',
-        failedRuns: 2,
-        address: shaky.address,
-      });
-      expect(after(UNTESTED, { kind })).toMatchObject({ state: 'pending', address: null });
-      expect(after({ ...UNTESTED, state: 'failed', failedRuns: 5 }, { kind })).toMatchObject({
-        state: 'pending',
-      });
-    },
-  );
-
-  test('a run that passes makes up for those that failed', () => {
-    const address = 'http://10.0.0.9:3001';
-    expect(after({ ...VERIFIED, failedRuns: 2 }, { kind: 'verified', address })).toEqual({
-      state: 'verified',
-      checks: findings([AGENT_URL]).map(({ check }) => check),
-      lastCheckAt: 99,
-      lastInferenceAt: 99,
-      failedRuns: 0,
-      address,
-    });
-  });
-
-  test('an inference result that was carried over or failed is not a new one', () => {
-    const carried = findings([AGENT_URL]).map((one) => ({ ...one, carried: true }));
-    expect(after(VERIFIED, { kind: 'verified', address: 'x' }, carried).lastInferenceAt).toBe(1);
-    const failed = findings([AGENT_URL], { [INFERENCE]: 'failed' });
-    expect(after(VERIFIED, { kind: 'failed' }, failed).lastInferenceAt).toBe(1);
   });
 });

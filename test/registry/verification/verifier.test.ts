@@ -158,15 +158,6 @@ test('the engine that a list of models shows is kept, until another list shows a
   expect(seen).toEqual(['vllm', 'vllm', 'vllm', 'sglang']);
 });
 
-test('no verification runs before the start', async () => {
-  const provider = await startFakeProvider();
-  const world = startWorld([provider]);
-  world.providerChanged(provider.id, ['material']);
-  world.clock.advance(MINUTE);
-  expect(world.clock.pending()).toBe(0);
-  expect(world.running().size).toBe(0);
-});
-
 test('at most four verifications run at once, each machine alone, and all have their turn', async () => {
   const providers = await startProviders(7);
   for (const provider of providers) provider.on('/health', silence);
@@ -185,21 +176,6 @@ test('at most four verifications run at once, each machine alone, and all have t
   await Promise.all(providers.map(({ id }) => world.result(id)));
   expect(world.most()).toBe(4);
   expect(providers.map(({ id }) => world.results(id).length)).toEqual(Array(7).fill(1));
-});
-
-test('a run that the owner asks for comes before all that wait', async () => {
-  const providers = await startProviders(7);
-  for (const provider of providers) provider.on('/health', silence);
-  const world = startWorld(providers);
-  world.start();
-  world.clock.advance(0);
-  const [first, last] = [providers[0], providers.at(-1)];
-  if (first === undefined || last === undefined) throw new Error('there are seven');
-  const call = await first.call('/health');
-  world.providerChanged(last.id, ['requested']);
-  first.healthy(call);
-  await last.call('/health');
-  expect(providers.slice(4, 6).every(({ calls }) => calls.length === 0)).toBe(true);
 });
 
 test('the owner may ask for a run at any time, and one that runs already counts', async () => {
@@ -346,20 +322,6 @@ test('another model soon after a test is checked within 15 s, used meanwhile, an
   world.clock.advance(45_000);
   expect(await world.result(provider.id, 3)).toMatchObject({ state: 'verified', address });
   expect(posts(provider)).toBe(2);
-});
-
-test('another model that the machine does not have ends its use with the first check', async () => {
-  const { world, provider } = await startOne();
-  const { address } = await world.result(provider.id);
-  const { record } = aloneAt(provider);
-  world.change(provider.id, {
-    record: { ...record, models: ['another'], current_model: 'another' },
-    materialChanges: 2,
-    verification: { ...UNTESTED, address },
-  });
-  world.providerChanged(provider.id, ['material']);
-  world.clock.advance(15_000);
-  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'failed', address: null });
 });
 
 test('a removed machine has no result and no further turn', async () => {
