@@ -33,7 +33,6 @@ export interface Refusal {
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
-const HTML = { 'content-type': 'text/html' };
 const PAGE = '<!doctype html><html><body><h1>The model is busy</h1></body></html>';
 
 function json(status: number, body: unknown, headers: Refusal['headers'] = {}): Refusal {
@@ -56,9 +55,8 @@ const REFUSALS: readonly Refusal[] = [
   json(500, { error: { message: 'The server had an error.', type: 'server_error', code: null } }),
   json(503, { error: { message: 'server busy, please try again' } }),
   json(529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
-  { status: 502, headers: HTML, body: PAGE },
-  { status: 200, headers: HTML, body: PAGE },
-  { status: 504, headers: {}, body: '' },
+  { status: 502, headers: { 'content-type': 'text/html' }, body: PAGE },
+  { status: 200, headers: { 'content-type': 'text/html' }, body: PAGE },
   json(429, { error: OPENAI_LIMIT }),
   json(429, { error: OPENAI_LIMIT }, { 'retry-after': '1' }),
   json(429, { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down.' } }),
