@@ -9,7 +9,6 @@ import {
   chunk,
   DONE,
   hang,
-  headOnly,
   ROLE,
   type Script,
   sse,
@@ -65,65 +64,55 @@ interface Left {
   readonly output: number;
 }
 
-describe('the usage of calls that callers leave', () => {
-  test.each<Left>([
-    { phase: 'before the head', path: CHAT, script: hang, body: STREAM, output: 0 },
-    { phase: 'between head and content', path: CHAT, script: headOnly, body: STREAM, output: 0 },
-    {
-      phase: 'in the middle of a stream',
-      path: CHAT,
-      script: stall(ROLE, ...WORDS),
-      body: STREAM,
-      received: 'word',
-      output: EVENTS + 1,
-    },
-    {
-      phase: 'while an answer is put together',
-      path: CHAT,
-      script: stall(ROLE, ...WORDS),
-      body: HELLO,
-      output: EVENTS,
-    },
-    {
-      phase: 'in the middle of a whole answer',
-      path: CHAT,
-      script: halfAnswer,
-      body: HELLO,
-      settings: { HOSTED_A_ASSEMBLE: 'false' },
-      output: 100,
-    },
-    {
-      phase: 'in the middle of a streamed message',
-      path: MESSAGES,
-      script: stall(MESSAGE_START, ...DELTAS),
-      body: { ...MESSAGE, stream: true },
-      received: 'word',
-      output: EVENTS + 1,
-    },
-    {
-      phase: 'while a message is put together',
-      path: MESSAGES,
-      script: stall(MESSAGE_START, ...DELTAS),
-      body: MESSAGE,
-      output: EVENTS,
-    },
-  ])(
-    'the usage of a call whose caller leaves is estimated: $phase, at $path',
-    async ({ path, script, body, settings = {}, received, output }) => {
-      const a = await startUpstream(script);
-      const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, ...settings });
-      const pending = startCall(gateway.url + path, body);
-      const call = await a.call(1);
-      if (received !== undefined) await pending.received(received);
-      await turns(gateway, 5);
-      pending.leave();
-      await call.gone;
-      await turns(gateway);
-      expect(tokensOf(gateway)).toMatchObject({ output, estimated: true });
-      expect(tokensOf(gateway)?.input).toBeGreaterThan(0);
-    },
-  );
-});
+test.each<Left>([
+  { phase: 'before the head', path: CHAT, script: hang, body: STREAM, output: 0 },
+  {
+    phase: 'in the middle of a stream',
+    path: CHAT,
+    script: stall(ROLE, ...WORDS),
+    body: STREAM,
+    received: 'word',
+    output: EVENTS + 1,
+  },
+  {
+    phase: 'while an answer is put together',
+    path: CHAT,
+    script: stall(ROLE, ...WORDS),
+    body: HELLO,
+    output: EVENTS,
+  },
+  {
+    phase: 'in the middle of a whole answer',
+    path: CHAT,
+    script: halfAnswer,
+    body: HELLO,
+    settings: { HOSTED_A_ASSEMBLE: 'false' },
+    output: 100,
+  },
+  {
+    phase: 'in the middle of a streamed message',
+    path: MESSAGES,
+    script: stall(MESSAGE_START, ...DELTAS),
+    body: { ...MESSAGE, stream: true },
+    received: 'word',
+    output: EVENTS + 1,
+  },
+])(
+  'the usage of a call whose caller leaves is estimated: $phase, at $path',
+  async ({ path, script, body, settings = {}, received, output }) => {
+    const a = await startUpstream(script);
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, ...settings });
+    const pending = startCall(gateway.url + path, body);
+    const call = await a.call(1);
+    if (received !== undefined) await pending.received(received);
+    await turns(gateway, 5);
+    pending.leave();
+    await call.gone;
+    await turns(gateway);
+    expect(tokensOf(gateway)).toMatchObject({ output, estimated: true });
+    expect(tokensOf(gateway)?.input).toBeGreaterThan(0);
+  },
+);
 
 test('the usage that an upstream reports with a failed answer counts as reported', async () => {
   const nothing = [ROLE, chunk({}, 'stop'), usageChunk(100, 0), DONE];

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent, recordOf } from '../registry/world.ts';
-import { chat, type Pending, startChat } from '../support/client.ts';
+import { chat, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { send } from '../support/http.ts';
 import { startTierScene, STREAM } from '../support/scene.ts';
@@ -12,14 +12,7 @@ import {
   startTier,
   type Tier,
 } from '../support/tier.ts';
-import {
-  answers,
-  completion,
-  hang,
-  json,
-  type Script,
-  startUpstream,
-} from '../support/upstream.ts';
+import { answers, hang, startUpstream } from '../support/upstream.ts';
 
 const AUTO = { AFFINITY: 'auto' };
 /** Some 2,000 tokens. */
@@ -43,20 +36,6 @@ function conversation(name: string, headers: Record<string, string> = {}) {
 }
 
 type Talk = ReturnType<typeof conversation>;
-
-/** As llama.cpp tells how much of a prompt it had. */
-const reporting =
-  (share: number): Script =>
-  (call) => {
-    const tokens = Math.round(call.body.length / 4);
-    const details = { cached_tokens: Math.round(share * tokens) };
-    const usage = {
-      prompt_tokens: tokens,
-      completion_tokens: 1,
-      prompt_tokens_details: details,
-    };
-    return json(200, { ...completion('yes'), usage })(call);
-  };
 
 const startThree = (settings: Readonly<Record<string, string>> = AUTO) =>
   startTierScene({ a: answers('yes'), b: answers('yes'), c: answers('yes') }, {}, settings);
@@ -114,47 +93,7 @@ describe('the machine of a conversation', () => {
     expect(next).not.toBe(home);
     expect(await talk.turn(tier)).toBe(next);
   });
-
-  test('a conversation leaves its machine while another one is quicker, and others return to it then', async () => {
-    const tier = await startTierScene(
-      { a: answers('yes'), b: answers('yes') },
-      {},
-      { ...AUTO, HEDGE: 'off' },
-    );
-    const [talk, waiting] = [conversation('talk'), conversation('waiting')];
-    const home = at(tier, await talk.turn(tier));
-    const other = home === tier.own.a ? tier.own.b : tier.own.a;
-    await conversation('elsewhere').turn(tier);
-    expect(await waiting.turn(tier)).toBe(home.id);
-    home.script = hang;
-    const before = [home.calls.length, other.calls.length] as const;
-    const question = { role: 'user', content: LONG.slice(0, LONG.length / 10) };
-    const body = { ...STREAM, model: MODEL, messages: [...talk.messages, question] };
-    const long: Pending[] = [];
-    for (;;) {
-      long.push(startChat(tier.url, body));
-      const asked = await Promise.race([
-        home.call(before[0] + long.length).then(() => home),
-        other.call(before[1] + 1).then(() => other),
-      ]);
-      if (asked === other) break;
-    }
-    // Seven reads of a tenth, and what each answer takes beside, take as long as one read of all of it.
-    expect(long.length).toBeGreaterThan(5);
-    expect(long.length).toBeLessThan(10);
-    for (const call of home.calls.slice(before[0])) await answers('yes')(call);
-    await Promise.all(long.map(({ answer }) => answer));
-    home.script = answers('yes');
-    expect(await waiting.turn(tier)).toBe(home.id);
-  });
 });
-
-const at = <Own extends string>({ own }: { readonly own: Record<Own, Machine> }, id: string) =>
-  Object.values<Machine>(own).find((machine) => machine.id === id) ?? raise(id);
-
-function raise(id: string): never {
-  throw new Error(`no machine ${id}`);
-}
 
 /** Another request runs there, so that only a prompt in its cache leads to it. */
 async function occupied(tier: Pick<Tier, 'url'>, machine: Machine, talk: Talk): Promise<void> {
@@ -170,24 +109,6 @@ async function occupied(tier: Pick<Tier, 'url'>, machine: Machine, talk: Talk): 
 
 describe('cached prefixes', () => {
   const OFF = { ...AUTO, HEDGE: 'off' };
-
-  test('a cached prefix is no longer expected once the machine reports that it is gone', async () => {
-    const tier = await startTierScene({ a: answers('yes'), b: answers('yes') }, {}, OFF);
-    const { a, b } = tier.own;
-    const [first, older, lost] = [conversation('1'), conversation('2'), conversation('3')];
-    expect(await first.turn(tier)).toBe(a.id);
-    expect(await older.turn(tier)).toBe(b.id);
-    await occupied(tier, a, first);
-    tier.clock.advance(1000);
-    expect(await lost.turn(tier)).toBe(b.id);
-    await occupied(tier, b, lost);
-    for (const cached of [0.5, 0]) {
-      tier.clock.advance(1000);
-      b.script = reporting(cached);
-      expect(await lost.turn(tier)).toBe(b.id);
-    }
-    expect(await older.turn(tier)).toBe(a.id);
-  });
 
   test.each<[what: string, change: object]>([
     ['whose agent has started again', { uptime_s: 1 }],

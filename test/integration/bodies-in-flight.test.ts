@@ -93,13 +93,6 @@ test('two hundred slow uploads of 32 MiB do not refuse another caller', async ()
   expect(await chat(gateway.url, bodyOf(MEBIBYTE))).toMatchObject({ status: 200 });
 });
 
-test('a body that the budget could never hold is refused as too large', async () => {
-  const { gateway } = await startTight();
-  const answer = await chat(gateway.url, bodyOf(BUDGET / 2));
-  expect(answer.status).toBe(413);
-  expect(answer.text).toContain('INGLENOOK_MAX_BODIES_IN_FLIGHT_BYTES');
-});
-
 test('the body of a request is held until its answer has gone out', async () => {
   const upstream = await startUpstream(() => {});
   const gateway = await startGateway({

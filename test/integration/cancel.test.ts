@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { startChat } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { listening } from '../support/listening.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { PLAIN, STREAM } from '../support/scene.ts';
 import {
@@ -101,35 +98,6 @@ test('a caller that leaves while it sends its body leaves no trace', async () =>
   await expectForgotten(gateway);
   expect(a.calls).toHaveLength(0);
   expect(gateway.host.snapshot().requests).toHaveLength(0);
-});
-
-/** Takes connections and never says a word, so that a TLS handshake never ends. */
-async function startMute(): Promise<{ readonly port: number; next(): Promise<Socket> }> {
-  const server = createServer((socket) => void socket.on('error', () => {}).resume());
-  return {
-    port: await listening(server),
-    next: async () => ((await once(server, 'connection')) as [Socket])[0],
-  };
-}
-
-test('a caller that leaves while the upstream is being connected to closes that connection', async () => {
-  const mute = await startMute();
-  const b = await startUpstream(answers('from b'));
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: `https://127.0.0.1:${mute.port}`,
-    HOSTED_B_BASE_URL: b.url,
-  });
-  const took = await fastest(async () => {
-    const connecting = mute.next();
-    const pending = startChat(gateway.url, STREAM);
-    const socket = await connecting;
-    await turns(gateway);
-    pending.leave();
-    return millisecondsUntil(new Promise((resolve) => socket.once('close', resolve)));
-  });
-  expect(took).toBeLessThan(AT_ONCE_MS);
-  await expectForgotten(gateway);
-  expect(b.calls).toHaveLength(0);
 });
 
 test('a caller that leaves during the pause before a retry prevents the retry', async () => {

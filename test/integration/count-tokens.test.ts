@@ -40,8 +40,3 @@ test('the number of tokens of a request that cannot be translated is a 400', asy
   const answer = await ask(gateway.url, { container: 'c' });
   expect([answer.status, answer.text.includes("'container'")]).toEqual([400, true]);
 });
-
-test('the number of tokens is not estimated where no upstream is set up', async () => {
-  const gateway = await startGateway({});
-  expect((await ask(gateway.url)).status).toBe(503);
-});

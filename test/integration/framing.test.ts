@@ -78,12 +78,6 @@ test.each(STREAMS.slice(0, 4))(
   },
 );
 
-test('an event of 1 MB arrives unchanged', async () => {
-  const event = chunk({ content: 'x'.repeat(1024 * 1024) });
-  const gateway = await startOne(sse(event, event, STOP, DONE));
-  expect((await chatStream(gateway.url)).text).toBe(event + event + STOP + DONE);
-});
-
 const TOO_LARGE = chunk({ content: 'x'.repeat(5 * 1024 * 1024) });
 
 test.each([

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { chat, startChat } from '../support/client.ts';
 import {
   ask,
-  askHedged,
   askSlow,
   attemptsOf,
   callsOf,
@@ -13,7 +12,6 @@ import {
   startTierScene,
   STREAM,
 } from '../support/scene.ts';
-import { turns } from '../support/report.ts';
 import { answers, error, hang, type Script } from '../support/upstream.ts';
 
 const DEAD = error(503);
@@ -106,63 +104,45 @@ async function startWithOneOut(second: Script = DEAD) {
   return scene;
 }
 
-describe('upstreams that may be the hedge', () => {
-  test.each([
-    ['whose circuit is open', DEAD, MINUTE_MS - LINE_MS - 1],
-    ['whose circuit is half-open', DEAD, MINUTE_MS],
-    ['that is rate limited', error(429, 'no', null, { 'retry-after': '60' }), 0],
-  ])('a hedge skips an upstream %s', async (_state, second, passedMs) => {
-    const scene = await startWithOneOut(second);
-    const { up, clock } = scene;
-    const before = (await scene.status()).circuits['hosted_b'];
-    clock.advance(passedMs);
+test.each([
+  ['whose circuit is open', DEAD, MINUTE_MS - LINE_MS - 1],
+  ['whose circuit is half-open', DEAD, MINUTE_MS],
+  ['that is rate limited', error(429, 'no', null, { 'retry-after': '60' }), 0],
+])('a hedge skips an upstream %s', async (_state, second, passedMs) => {
+  const scene = await startWithOneOut(second);
+  const { up, clock } = scene;
+  const before = (await scene.status()).circuits['hosted_b'];
+  clock.advance(passedMs);
+  const { pending } = await askSlow(scene, up.hosted_a);
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_c', reason: 'hosted_a=outrun' });
+  expect(up.hosted_b.calls).toHaveLength(1);
+  const after = (await scene.status()).circuits['hosted_b'];
+  expect(after?.open).toBe(before?.open);
+});
+
+test('the circuit of a slow call counts it as slow, and opens like for slow answers', async () => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
+  const { up, url } = scene;
+  for (let n = 1; n <= 3; n += 1) {
     const { pending } = await askSlow(scene, up.hosted_a);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_c', reason: 'hosted_a=outrun' });
-    expect(up.hosted_b.calls).toHaveLength(1);
-    const after = (await scene.status()).circuits['hosted_b'];
-    expect(after?.open).toBe(before?.open);
-  });
-});
-
-describe('the circuits of a hedged request', () => {
-  test('the circuit of a slow call counts it as slow, and opens like for slow answers', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
-    const { up, url } = scene;
-    for (let n = 1; n <= 3; n += 1) {
-      const { pending } = await askSlow(scene, up.hosted_a);
-      expect(await pending.answer).toMatchObject({ reason: 'hosted_a=outrun' });
-      expect((await scene.status()).circuits['hosted_a']).toMatchObject({
-        fails: 0,
-        successes: 0,
-        consecutiveSlow: n,
-        open: n === 3,
-        ewmaTtft: LINE_MS,
-        lastTtftMs: null,
-      });
-    }
-    expect(await chat(url)).toMatchObject({
-      upstream: 'hosted_b',
-      reason: 'hosted_a=circuit_open',
-    });
-    expect((await scene.status()).circuits['hosted_b']).toMatchObject({
+    expect(await pending.answer).toMatchObject({ reason: 'hosted_a=outrun' });
+    expect((await scene.status()).circuits['hosted_a']).toMatchObject({
       fails: 0,
-      successes: 4,
-      consecutiveSlow: 0,
+      successes: 0,
+      consecutiveSlow: n,
+      open: n === 3,
+      ewmaTtft: LINE_MS,
+      lastTtftMs: null,
     });
-    await expectAtRest(scene);
+  }
+  expect(await chat(url)).toMatchObject({
+    upstream: 'hosted_b',
+    reason: 'hosted_a=circuit_open',
   });
-});
-
-test('the counters count each call that was sent, and each hedge', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: answers('from c') });
-  const { up, clock, url } = scene;
-  const { pending } = await askHedged(scene, up.hosted_a, up.hosted_b);
-  await turns(scene);
-  clock.advance(0);
-  await pending.answer;
-  const { stats } = await scene.status();
-  const requests = Object.values(stats.perUpstream).map((each) => each.requests);
-  expect(requests).toEqual([0, 1, 1, 1, 0]);
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(metrics).toMatch(/hedges_total{result="won"} 1\n.*hedges_total{result="lost"} 1\n/);
+  expect((await scene.status()).circuits['hosted_b']).toMatchObject({
+    fails: 0,
+    successes: 4,
+    consecutiveSlow: 0,
+  });
+  await expectAtRest(scene);
 });

@@ -135,20 +135,6 @@ test('a token limit is exceeded only by what was running when it was reached', a
   expect(await used('laptop')).toEqual([['tokensDay', RUNNING * TOKENS]]);
 });
 
-test('the log warns at 80 % of a limit, once, and says when it is reached', async () => {
-  const lines: string[] = [];
-  const log: Log = (_level, name, details) => void lines.push(`${name} ${String(details?.['of'])}`);
-  const { add, statuses } = await started(log);
-  const key = await add('laptop', { requestsDay: 5, tokensDay: 100 * TOKENS });
-  const told = () => lines.filter((line) => line.startsWith('key_limit_'));
-  await statuses(key, 3);
-  expect(told()).toEqual([]);
-  await statuses(key, 1);
-  expect(told()).toEqual(['key_limit_nearly_reached requests']);
-  await statuses(key, 3);
-  expect(told()).toEqual(['key_limit_nearly_reached requests', 'key_limit_reached requests']);
-});
-
 describe('the use of a key', () => {
   const used = [
     ['requestsMonth', 2],

@@ -54,19 +54,3 @@ test('an engine that does not say what it is delays one request by a second, and
   await ask(gateway.url);
   expect(engine.gets).toHaveLength(1);
 });
-
-test('an engine that has taken the place of another is asked what it is after a failure', async () => {
-  const engine = await startUpstream(answers('hi'));
-  lists(engine, 'another');
-  const clock = createManualClock();
-  const settings = { LOCAL_ENGINE_URL: engine.url, LOCAL_PROTOCOLS: 'auto' };
-  const gateway = await startGateway(settings, clock);
-  await clock.timer(30_000, 30_000);
-  clock.advance(1);
-  await engine.close();
-  await ask(gateway.url);
-  await engine.reopen();
-  lists(engine, 'llamacpp');
-  const { status } = await ask(gateway.url);
-  expect([status, pathsOf(engine)]).toEqual([200, [CHAT]]);
-});

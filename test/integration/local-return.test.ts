@@ -105,20 +105,18 @@ describe('the length of the wait', () => {
   });
 });
 
-describe('several full machines', () => {
-  test('the machine that has room first is called again where all are full', async () => {
-    const slow = await startMachine(limitedFor('2'));
-    // A length that no other timer has.
-    const quick = await startMachine(
-      error(429, 'slow down', null, { 'retry-after-ms': '1234' }),
-      answers('x'),
-    );
-    const tier = await startTier([slow, quick]);
-    const pending = chatStream(tier.url, { ...HELLO, model: MODEL });
-    tier.clock.advance(await tier.clock.timer(1234, 1234));
-    const answer = await pending;
-    expect(answer).toMatchObject(SERVED);
-    expect(answer.headers['x-gateway-provider']).toBe(quick.id);
-    expect([slow.calls.length, quick.calls.length]).toEqual([1, 2]);
-  });
+test('the machine that has room first is called again where all are full', async () => {
+  const slow = await startMachine(limitedFor('2'));
+  // A length that no other timer has.
+  const quick = await startMachine(
+    error(429, 'slow down', null, { 'retry-after-ms': '1234' }),
+    answers('x'),
+  );
+  const tier = await startTier([slow, quick]);
+  const pending = chatStream(tier.url, { ...HELLO, model: MODEL });
+  tier.clock.advance(await tier.clock.timer(1234, 1234));
+  const answer = await pending;
+  expect(answer).toMatchObject(SERVED);
+  expect(answer.headers['x-gateway-provider']).toBe(quick.id);
+  expect([slow.calls.length, quick.calls.length]).toEqual([1, 2]);
 });

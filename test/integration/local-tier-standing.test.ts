@@ -116,13 +116,6 @@ describe('machines that do not serve', () => {
     expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=paused' });
     expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
   });
-
-  test('a local pool without machines is not configured: it is not reported, and no warm-up starts', async () => {
-    const { settings, ondemand } = await startOthers();
-    const tier = await startTier([], settings);
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-    expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
-  });
 });
 
 test('Local only calls the machines of the pool and no paid upstream', async () => {
@@ -140,15 +133,13 @@ test('Local only calls the machines of the pool and no paid upstream', async () 
   expect(ondemand.gets).toHaveLength(0);
 });
 
-describe('a fixed engine', () => {
-  test('a fixed engine is called in place of the machines, and gets no token of theirs', async () => {
-    const machine = await startMachine(answers('never asked'));
-    const engine = await startUpstream(answers('fixed'));
-    const tier = await startTier([machine], at({ local: engine.url }));
-    const answer = await chat(tier.url);
-    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-    expect(answer.headers).not.toHaveProperty('x-gateway-provider');
-    expect((await engine.call(1)).headers).not.toHaveProperty('x-gateway-token');
-    expect(machine.calls).toHaveLength(0);
-  });
+test('a fixed engine is called in place of the machines, and gets no token of theirs', async () => {
+  const machine = await startMachine(answers('never asked'));
+  const engine = await startUpstream(answers('fixed'));
+  const tier = await startTier([machine], at({ local: engine.url }));
+  const answer = await chat(tier.url);
+  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  expect(answer.headers).not.toHaveProperty('x-gateway-provider');
+  expect((await engine.call(1)).headers).not.toHaveProperty('x-gateway-token');
+  expect(machine.calls).toHaveLength(0);
 });

@@ -58,24 +58,3 @@ test.each(HOSTS.filter((host) => host !== undefined))(
     }
   },
 );
-
-test('another port, another machine and the registry’s address are not a loop', () => {
-  const loaded = loadConfig(
-    {
-      INGLENOOK_PORT: '50123',
-      INGLENOOK_LOCAL_ENGINE_URL: 'http://127.0.0.1:11434',
-      INGLENOOK_HOSTED_A_BASE_URL: 'http://192.0.2.1:50123',
-      INGLENOOK_REGISTRY_URL: 'http://127.0.0.1:50123',
-    },
-    {},
-  );
-  expect(loaded.kind).toBe('loaded');
-});
-
-test('an agent’s own port is refused as its engine', () => {
-  const loaded = loadConfig({ INGLENOOK_ENGINE_URL: 'http://127.0.0.1:3001' }, {});
-  expect(loaded).toMatchObject({
-    kind: 'refused',
-    problems: [expect.stringContaining('agent itself')],
-  });
-});

@@ -58,23 +58,6 @@ test('an alias leads to the upstreams that have its model, under the name that t
   expect(local.calls[0]?.json).toMatchObject({ temperature: 0.5, messages: [{ content: 'hi' }] });
 });
 
-test('the bytes around an alias are unchanged', async () => {
-  const { url, b } = await started({ MODEL_ALIASES: 'smart=gpt' });
-  const body =
-    '{ "seed":1.0, "model" : "smart" ,"messages":[{"role":"user","content":"\\u00e9 ü"}],"stream":false}';
-  const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
-  expect(answer.headers.get('x-gateway-upstream')).toBe('hosted_b');
-  const { stream: _, stream_options: _more, ...sent } = b.calls[0]?.json ?? {};
-  expect(sent).toMatchObject({ seed: 1, model: 'gpt', messages: [{ content: 'é ü' }] });
-  const text = b.calls[0]?.body.toString() ?? '';
-  expect(
-    text.startsWith(
-      '{ "seed":1.0, "model" : "gpt" ,"messages":[{"role":"user","content":"\\u00e9 ü"}]',
-    ),
-  ).toBe(true);
-});
-
 test('only upstreams that have the model are called with MODEL_FALLBACK=same', async () => {
   const { url, local, a, b } = await started({ MODEL_FALLBACK: 'same' });
   expect(await chat(url, { ...HELLO, model: 'mini' })).toMatchObject({

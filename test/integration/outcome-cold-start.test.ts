@@ -86,20 +86,18 @@ describe('an ondemand that is starting', () => {
   });
 });
 
-describe('an ondemand that refuses connections', () => {
-  test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(answers('here'));
-    const gateway = await startGateway(at({ ondemand: machine.url }), clock);
-    await chatStream(gateway.url);
-    await machine.close();
-    const answer = chatStream(gateway.url);
-    const pause = await nextPause(clock);
-    expect(gateway.host.snapshot().status.ondemand_warmup).toBe('warming');
-    await machine.reopen();
-    clock.advance(pause);
-    await pollUntil(answer, clock);
-    expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
-    expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
-  });
+test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
+  const clock = createManualClock();
+  const machine = await startUpstream(answers('here'));
+  const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+  await chatStream(gateway.url);
+  await machine.close();
+  const answer = chatStream(gateway.url);
+  const pause = await nextPause(clock);
+  expect(gateway.host.snapshot().status.ondemand_warmup).toBe('warming');
+  await machine.reopen();
+  clock.advance(pause);
+  await pollUntil(answer, clock);
+  expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
+  expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
 });

@@ -66,28 +66,26 @@ describe('a local that is full', () => {
   });
 });
 
-describe('a refused credential', () => {
-  test.each([
-    ['hosted_a', 401],
-    ['ondemand', 403],
-  ] as const)(
-    'a gateway’s credential that %s refuses (%i) gives a 502 with the words and not the key as the final answer',
-    async (upstream, status) => {
-      const only = await startUpstream(error(status, 'Incorrect API key provided: sk-secret-1234'));
-      const gateway = await startGateway(at({ [upstream]: only.url }));
-      const answer = await chat(gateway.url);
-      expect(wordOf(answer)).toEqual(
-        worded({
-          status: 502,
-          code: 'upstream_credentials',
-          last: [upstream, `credentials (HTTP ${status})`],
-        }),
-      );
-      expect(answer.text).not.toContain('1234');
-      expect(answer.text).toContain('Incorrect API key provided: sk-[secret]');
-    },
-  );
-});
+test.each([
+  ['hosted_a', 401],
+  ['ondemand', 403],
+] as const)(
+  'a gateway’s credential that %s refuses (%i) gives a 502 with the words and not the key as the final answer',
+  async (upstream, status) => {
+    const only = await startUpstream(error(status, 'Incorrect API key provided: sk-secret-1234'));
+    const gateway = await startGateway(at({ [upstream]: only.url }));
+    const answer = await chat(gateway.url);
+    expect(wordOf(answer)).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_credentials',
+        last: [upstream, `credentials (HTTP ${status})`],
+      }),
+    );
+    expect(answer.text).not.toContain('1234');
+    expect(answer.text).toContain('Incorrect API key provided: sk-[secret]');
+  },
+);
 
 test.each([
   [

@@ -59,14 +59,12 @@ describe('requests without any upstream', () => {
   });
 });
 
-describe('Local only', () => {
-  test.each(['0', 'false', ''])(
-    'Local only is not switched on by the header value "%s"',
-    async (value) => {
-      const hosted = await startUpstream(answers('hi'));
-      const gateway = await startGateway(at({ hosted_a: hosted.url }));
-      const answer = await chat(gateway.url, HELLO, { 'x-gateway-force-zero': value });
-      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
-    },
-  );
-});
+test.each(['0', 'false', ''])(
+  'Local only is not switched on by the header value "%s"',
+  async (value) => {
+    const hosted = await startUpstream(answers('hi'));
+    const gateway = await startGateway(at({ hosted_a: hosted.url }));
+    const answer = await chat(gateway.url, HELLO, { 'x-gateway-force-zero': value });
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+  },
+);

@@ -105,16 +105,3 @@ test.each([
 function hostedAt(url: string) {
   return { HOSTED_A_BASE_URL: `${url}/v1` };
 }
-
-test.each([
-  ['a proxy that refuses its credentials', (own: string) => own, '407'],
-  ['an address that is none of a proxy', () => 'ftp://x', 'http'],
-])('%s makes the upstream unreachable', async (_what, proxyAt, told) => {
-  const proxy = await startProxy(0, false);
-  vi.stubEnv('HTTPS_PROXY', proxyAt(proxy.url));
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: 'https://agent.test/v1' });
-  const answer = await chat(url, HELLO);
-  expect(answer.status).toBe(502);
-  expect(answer.text).toContain('unreachable');
-  expect(answer.text.toLowerCase()).toContain(told);
-});

@@ -49,11 +49,6 @@ test('reading saved is what the engine would have taken for the cached part of a
   });
 });
 
-test('reading saved is unknown while the speed of the engine is not measured yet', async () => {
-  const { today } = await afterReading(0);
-  expect(today).toMatchObject({ cachedTokens: CACHED, readingSavedMs: 0 });
-});
-
 test('a late first token of a long prompt is not slow where reading explains it', async () => {
   const scene = await startScene({ local: [] });
   const { up, clock, url } = scene;

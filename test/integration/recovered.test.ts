@@ -103,15 +103,6 @@ describe('a stream of the last healthy one that breaks off', () => {
     expect([a, b, c].map(({ calls }) => calls.length)).toEqual([2, 2, 1]);
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
   });
-
-  test('an upstream in its cool-down that cannot continue a stream either ends it visibly, with the same cool-down', async () => {
-    const { a, gateway, clock } = await startBroken();
-    clock.advance(1000);
-    const { text } = await chatStream(gateway.url);
-    expect(outcomeOf(text).isWhole).toBe(false);
-    expect(a.calls).toHaveLength(2);
-    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 59_000 });
-  });
 });
 
 describe('a machine whose agent reports its engine as well again', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { brokenOff } from '../support/broken-off.ts';
+import { endedInError } from '../support/protocols.ts';
 import { chatStream } from '../support/client.ts';
 import {
   begun,
@@ -36,7 +36,7 @@ describe.each<[name: string, first: readonly string[], more: object]>([
       const { b, c, gateway } = await startHandover([cut(...first), goesOn('b'), goesOn('c')]);
       const { text } = await chatStream(gateway.url, { ...more, ...asking });
       const sent = first.filter((event) => !event.includes('"error"'));
-      expect(brokenOff(text).before).toBe(sent.join(''));
+      expect(endedInError(text).before).toBe(sent.join(''));
       expect([b.calls.length, c.calls.length]).toEqual([0, 0]);
     },
   );
@@ -79,7 +79,7 @@ test('an upstream without a named model is asked for the caller’s, which count
   expect(heard(text)).toMatchObject({ content: TEXT, dones: 1 });
   expect((await b.call(1)).json['model']).toBe('of-the-caller');
   a.script = cut(...BEGUN);
-  expect(brokenOff((await chatStream(gateway.url)).text).before).toBe(BEGUN.join(''));
+  expect(endedInError((await chatStream(gateway.url)).text).before).toBe(BEGUN.join(''));
 });
 
 /** Streams a word of this length over and over until there is so much of it, then breaks off. */
@@ -94,7 +94,7 @@ const long = (bytes: number, word: number): Script =>
 test('an answer of more than 1 MiB is not kept, and so not continued', async () => {
   const { b, gateway } = await startHandover([long(1024 * 1024, 16_384), goesOn('b')]);
   const { text } = await chatStream(gateway.url);
-  expect(heard(brokenOff(text).before).content).toHaveLength(1024 * 1024);
+  expect(heard(endedInError(text).before).content).toHaveLength(1024 * 1024);
   expect(b.calls).toHaveLength(0);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { brokenOff } from '../support/broken-off.ts';
+import { endedInError } from '../support/protocols.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { askedOf, begun, goesOn, TEXT } from '../support/handover.ts';
@@ -43,7 +43,7 @@ test('a machine that refuses the caller’s own credential ends the stream, and 
     HOSTED_A_PREFILL: 'last-message',
   });
   const { text } = await chatStream(tier.url);
-  expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
+  expect(endedInError(text).before).toBe(begun('a', 3).join(''));
   expect([second.calls.length, hosted.calls.length]).toEqual([1, 0]);
 });
 
@@ -77,6 +77,6 @@ test('the warm-up of ondemand starts as soon as local’s stream breaks off, whi
 test('no paid upstream is asked to continue with Local only', async () => {
   const { hosted, machine, gateway } = await startAll(goesOn('b'), { FORCE_ZERO: 'true' });
   const { text } = await chatStream(gateway.url, { model: 'same' });
-  expect(brokenOff(text).before).toBe(begun('a', 3).join(''));
+  expect(endedInError(text).before).toBe(begun('a', 3).join(''));
   expect([hosted.calls.length, machine.calls.length, machine.gets.length]).toEqual([0, 0, 0]);
 });

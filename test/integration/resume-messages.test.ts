@@ -151,10 +151,3 @@ test.each([
   expect(endedInError((await ask(gateway.url)).text).before).toBe(first.join(''));
   expect(b.calls).toHaveLength(0);
 });
-
-test('a message that must be JSON is not continued from its middle', async () => {
-  const format = { type: 'json_schema', schema: {} };
-  const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn, 'llamacpp');
-  endedInError((await ask(gateway.url, { output_config: { format } })).text);
-  expect(b.calls).toHaveLength(0);
-});

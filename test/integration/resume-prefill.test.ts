@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
-import { brokenOff } from '../support/broken-off.ts';
+import { endedInError } from '../support/protocols.ts';
 import { begun, goesOn, rejectsPrefill, startHandover, TEXT, told } from '../support/handover.ts';
 import { counted } from '../support/report.ts';
 import { heard } from '../support/resume.ts';
@@ -49,7 +49,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
     test('a caller gets an answer that visibly ends, never a doubled one, where all upstreams begin it again', async () => {
       const restart = sse(...told('b'));
       const { gateway } = await startHandover([cut(...BEGUN), restart, restart], settings);
-      const { content, dones } = heard(brokenOff((await chatStream(gateway.url)).text).before);
+      const { content, dones } = heard(endedInError((await chatStream(gateway.url)).text).before);
       expect([content, dones]).toEqual(['The quick brown ', 0]);
     });
   },

@@ -11,7 +11,7 @@ import {
   WORDS,
 } from '../support/handover.ts';
 import { inFlight } from '../support/report.ts';
-import { chunkOf, heard } from '../support/resume.ts';
+import { heard } from '../support/resume.ts';
 import { cut, sse, stall, type Script } from '../support/upstream.ts';
 
 const STREAM = { ...HELLO, stream: true };
@@ -81,24 +81,6 @@ test('a third upstream continues after a second cut, from all that was sent', as
     ': carried on by hosted_c',
   ]);
   expect(askedOf(await c.call(1))).toBe('The quick brown fox');
-});
-
-test('each event reaches the caller before the next is sent, on both sides of a cut', async () => {
-  const { a, b, gateway } = await startHandover([stall(), stall()]);
-  const pending = startChat(gateway.url, STREAM);
-  for (const [upstream, name] of [
-    [a, 'first'],
-    [b, 'second'],
-  ] as const) {
-    const { res, socket } = await upstream.call(1);
-    for (let token = 0; token < 20; token += 1) {
-      res.write(chunkOf('x', { content: `${name} ${token}.` }));
-      await pending.received(`${name} ${token}.`);
-    }
-    if (name === 'first') socket.destroy();
-    else res.end(told('b').slice(-2).join(''));
-  }
-  expect(heard((await pending.answer).text)).toMatchObject({ finishes: ['stop'], dones: 1 });
 });
 
 test('comments of a continuation are passed on, and its usage once', async () => {

@@ -144,11 +144,4 @@ describe('an alias with a star', () => {
     expect(modelsAt(engine)).toEqual([QWEN.name, GEMMA.name, GEMMA.name]);
     expect(modelsAt(hosted)).toEqual(['mini']);
   });
-
-  test('an alias with a star takes no name that the engine itself has', async () => {
-    const gpt = { ...QWEN, name: 'gpt-oss:20b' };
-    const { url, engine } = await started([gpt, GEMMA], [gpt.name], ALIASES);
-    await chat(url, { ...HELLO, model: 'gpt-oss:20b' });
-    expect(modelsAt(engine)).toEqual(['gpt-oss:20b']);
-  });
 });

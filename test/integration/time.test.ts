@@ -121,19 +121,6 @@ test.each([
   expect((await pending.answer).text).toContain(end);
 });
 
-test('an upstream that sends part of an event is not silent', async () => {
-  const { a, clock, gateway } = await startPair(stall(A));
-  const pending = startChat(gateway.url, STREAM);
-  await pending.received('"a"');
-  const { res } = await a.call(1);
-  clock.advance(4999);
-  res.write(STOP.slice(0, 30));
-  await turns(gateway);
-  clock.advance(4999);
-  res.end(STOP.slice(30) + DONE);
-  expect((await pending.answer).text).toBe(A + STOP + DONE);
-});
-
 test('a whole answer is limited by the timeout in all, however steadily it comes', async () => {
   const { a, clock, gateway } = await startPair(headOnly, { HOSTED_A_ASSEMBLE: 'false' });
   const pending = startChat(gateway.url, PLAIN);
@@ -145,19 +132,4 @@ test('a whole answer is limited by the timeout in all, however steadily it comes
     clock.advance(1000);
   }
   expect(await pending.answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
-});
-
-test('a stream whose end comes with its last event leaves no timer behind', async () => {
-  const inOnePiece: Script = ({ res }) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' });
-    res.socket?.cork();
-    res.write(ROLE + A + STOP + DONE);
-    res.end();
-    res.socket?.uncork();
-  };
-  const { clock, gateway } = await startPair(inOnePiece);
-  expect(await startChat(gateway.url, STREAM).answer).toMatchObject({ upstream: 'hosted_a' });
-  // The state file is written half a second behind.
-  clock.advance(500);
-  await expect.poll(() => clock.pending()).toBe(0);
 });

@@ -178,30 +178,6 @@ test('a stored prompt without an input is no bad request where the host that kee
   expect([answer.status, b.calls.length]).toEqual([503, 0]);
 });
 
-test('an upstream’s own refusal reaches each client in its protocol', async () => {
-  const { gateway } = await startTranslating(error(400, 'bad temperature'));
-  for (const { path, body } of TRANSLATED_PROTOCOLS) {
-    const { status, text } = await startCall(gateway.url + path, body).answer;
-    const parsed = JSON.parse(text) as Record<string, unknown>;
-    expect([status, parsed['error']]).toMatchObject([400, { message: 'bad temperature' }]);
-    expect(parsed['type']).toBe(path === '/v1/messages' ? 'error' : undefined);
-  }
-});
-
-test('an item of a translated answer is found by its id in the next request', async () => {
-  const { a, gateway } = await startTranslating(answers('Hello.'));
-  const ask = (input: unknown) => startCall(`${gateway.url}/v1/responses`, { input }).answer;
-  const { output } = JSON.parse((await ask('hi')).text) as { output: { id: string }[] };
-  await ask([
-    { type: 'item_reference', id: output[0]?.id },
-    { role: 'user', content: 'more' },
-  ]);
-  expect(a.calls[1]?.json['messages']).toEqual([
-    { role: 'assistant', content: 'Hello.' },
-    { role: 'user', content: 'more' },
-  ]);
-});
-
 test.each([
   ['whole', false],
   ['streamed', true],
@@ -261,53 +237,6 @@ test('a number of 64 bits in a tool call stays exact, in the answer and in the h
     { tool_calls: [{ function: { arguments: LONG_ID } }] },
     {},
   ]);
-});
-
-test('what Claude Code notes as the system reaches an engine whose messages know no such role', async () => {
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} };
-  const refused = error(400, "messages[1].role must be either 'user' or 'assistant'");
-  const engine = await startUpstream((call) =>
-    JSON.stringify(call.json['messages']).includes('"system"')
-      ? refused(call)
-      : json(200, { ...message, stop_reason: 'end_turn' })(call),
-  );
-  const gateway = await startGateway({ ...at({ local: engine.url }), LOCAL_PROTOCOLS: 'native' });
-  const messages = [
-    { role: 'user', content: 'hi' },
-    { role: 'system', content: 'note' },
-  ];
-  const body = { model: 'm', max_tokens: 9, system: 'You are.', messages };
-  const answer = await startCall(`${gateway.url}/v1/messages`, body).answer;
-  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-  expect(engine.calls.at(-1)?.json['messages']).toEqual([
-    { role: 'user', content: 'hi' },
-    { role: 'user', content: 'note' },
-  ]);
-});
-
-test('a model in place of the one that its app knows is asked to think in its own way', async () => {
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} };
-  const a = await startUpstream(async (call) => {
-    const { thinking, output_config: output } = call.json;
-    const isAdaptive = JSON.stringify(thinking) === '{"type":"adaptive"}';
-    if (isAdaptive) await error(400, 'adaptive thinking is not supported on this model')(call);
-    else if (output !== undefined)
-      await error(400, 'This model does not support the effort parameter.')(call);
-    else await json(200, { ...message, stop_reason: 'end_turn' })(call);
-  });
-  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_ASSEMBLE: 'false' });
-  const body = {
-    model: 'claude-sonnet-4-6',
-    max_tokens: 9,
-    messages: [{ role: 'user', content: 'hi' }],
-    thinking: { type: 'adaptive' },
-    output_config: { effort: 'high' },
-  };
-  const ask = () => startCall(`${gateway.url}/v1/messages`, body).answer;
-  expect(await ask()).toMatchObject({ status: 200, upstream: 'hosted_a' });
-  expect(a.calls).toHaveLength(3);
-  await ask();
-  expect(a.calls).toHaveLength(4);
 });
 
 test('llama.cpp gets responses as chat completions, and messages as they are', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
-import { createLog, type LogFormat } from '../../main/platform/log.ts';
+import { createLog } from '../../main/platform/log.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
 import { startGateway, startWithHistory } from '../support/gateway.ts';
 import { readExposition } from '../support/exposition.ts';
@@ -42,13 +42,6 @@ test('a stream is asked for its usage, and a caller that did not ask does not ge
   });
   const [row] = gateway.host.snapshot().requests;
   expect(row?.tokens).toEqual({ input: 7, output: 2, cached: 3, estimated: false });
-});
-
-test('a caller that asks for the usage gets it', async () => {
-  const upstream = await startUpstream(tells);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  const { text } = await chat(gateway.url, { ...STREAM, stream_options: { include_usage: true } });
-  expect(text).toContain(usageChunk(7, 2, 3));
 });
 
 test('an upstream that refuses to be asked for usage is called again without, and never asked again', async () => {
@@ -163,24 +156,17 @@ test('the requests and the history are there again after a restart', async () =>
   expect(parts.map(({ upstream: id, model }) => [id, model])).toEqual([['hosted_a', 'm']]);
 });
 
-test.each<[format: LogFormat, line: RegExp]>([
-  [
-    'text',
-    /^\S+ info {2}request id=\S+ endpoint=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
-  ],
-  [
-    'json',
-    /^\{"time":"[^"]+","level":"info","event":"request","id":"[^"]+","endpoint":"[^"]+","model":"m","stream":true,"key":"key 1","state":"done","upstream":"hosted_a","status":200,"fallbackReason":"none","firstContentMs":\d+,"ms":\d+,"inputTokens":7,"outputTokens":2,"tokensEstimated":false\}\n$/,
-  ],
-])('each request is one line of the log with its times and tokens, as %s', async (format, line) => {
+test('each request is one line of the log with its times and tokens', async () => {
   const lines: string[] = [];
-  const log = createLog({ level: 'info', format, write: (text) => void lines.push(text) });
+  const log = createLog({ level: 'info', format: 'text', write: (text) => void lines.push(text) });
   const upstream = await startUpstream(tells);
   const key = 'first-key-of-1234';
   const settings = { HOSTED_A_BASE_URL: upstream.url, API_KEYS: key };
   const gateway = await startGateway(settings, systemClock, log);
   await chat(gateway.url, STREAM, bearer(key));
-  expect(lines.filter((each) => each.includes('request')).map((each) => line.test(each))).toEqual([
-    true,
+  expect(lines.filter((each) => each.includes('request'))).toEqual([
+    expect.stringMatching(
+      /^\S+ info {2}request id=\S+ endpoint=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
+    ),
   ]);
 });

@@ -5,7 +5,7 @@ import {
   decodeExclusions,
   encodeExclusions,
 } from '../../main/gateway/circuits/saved-circuits.ts';
-import { later, type DualTime } from '../../main/platform/clock.ts';
+import { type DualTime } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import { check } from './circuit-histories.ts';
 
@@ -74,11 +74,4 @@ test('any other saved value is read as nothing or as a circuit that can be shown
     check(skips === null || isSame(encodeExclusions(skips, NOW).version, 1), saved);
   });
   expect(() => fc.assert(property, RUNS)).not.toThrow();
-});
-
-test('a sample of TTFT keeps its age over a restart', () => {
-  const saved = { ...SAVED_BREAKER, ttft: { value: 12, weight: 1, wallMs: NOW.wallMs - 60_000 } };
-  expect(decodeBreaker(saved, NOW)?.health.ttft?.at).toBe(NOW.ticks - 60_000);
-  const before = later(NOW, -120_000);
-  expect(decodeBreaker(saved, before)?.health.ttft?.at).toBe(before.ticks);
 });

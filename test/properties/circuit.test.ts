@@ -242,22 +242,3 @@ test.each(Object.entries(PROPERTIES))(
     expect(steps.filter((step) => !holds(step))).toEqual([]);
   },
 );
-
-const PLACES: Readonly<Record<string, (step: Step) => boolean>> = {
-  'a forced probe': ({ after: { breaker } }) =>
-    breaker.state.kind === 'probing' && breaker.state.isForced,
-  'a grown cool-down': ({ after: { breaker } }) =>
-    breaker.state.kind !== 'closed' && breaker.state.consecutiveOpens > 2,
-  'a late result': (step) => resultOf(step) !== null && !isCurrent(step),
-  'a superseded probe': ({ before, admission }) =>
-    before.breaker.state.kind === 'probing' && admission?.kind === 'admitted',
-  'a successful probe': isSuccessOfProbe,
-  'a neutral probe': (step) =>
-    step.before.breaker.state.kind === 'probing' && isCurrent(step) && resultOf(step) === 'neutral',
-};
-
-test('the generated histories of a circuit often get wherever its properties look', () => {
-  const steps = fc.sample(history, { numRuns: 1000, seed: 1 }).flatMap(play);
-  const rare = Object.entries(PLACES).filter(([, isThere]) => steps.filter(isThere).length <= 20);
-  expect(rare.map(([place]) => place)).toEqual([]);
-});

@@ -1,4 +1,4 @@
-import { brokenOff } from './broken-off.ts';
+import { endedInError } from './protocols.ts';
 import { createManualClock } from './clock.ts';
 import { startGateway } from './gateway.ts';
 import { turns } from './report.ts';
@@ -54,7 +54,7 @@ export function goesOn(id: string): Script {
 /** The text that a caller has, and whether the answer is whole; if not, its stream must say so. */
 export function outcomeOf(text: string): { readonly content: string; readonly isWhole: boolean } {
   const isWhole = text.endsWith('data: [DONE]\n\n');
-  return { content: heard(isWhole ? text : brokenOff(text).before).content, isWhole };
+  return { content: heard(isWhole ? text : endedInError(text).before).content, isWhole };
 }
 
 /** How an engine that takes no begun answer says so. */
