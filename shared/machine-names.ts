@@ -45,8 +45,6 @@ export function withMachineNames(message: string, names: ReadonlyMap<string, str
   return message.replaceAll(MACHINE_ID, (id) => names.get(id) ?? unknownMachine(id));
 }
 
-export const namesMachine = (message: string) => message.search(MACHINE_ID) >= 0;
-
 const MACHINE_ID = /prv_[0-9a-f]{32}/g;
 
 /** Enough of a machine's id to tell two apart. */

@@ -24,8 +24,6 @@ export interface UsageFigures {
   readonly outputTokens: number;
   /** The input tokens that were found in a cache; the others were read. */
   readonly cachedTokens: number;
-  /** What machines did not spend on reading those, where their speed is known. */
-  readonly readingSavedMs: number;
   /** Those of input and output that no upstream reported. */
   readonly estimatedTokens: number;
   /** Sum over `firstTokens` calls, those whose answers were streamed. */
@@ -53,7 +51,6 @@ export const FIGURE_NAMES = [
   'inputTokens',
   'outputTokens',
   'cachedTokens',
-  'readingSavedMs',
   'estimatedTokens',
   'firstTokenMs',
   'firstTokens',
@@ -88,32 +85,6 @@ export interface HistoryPoint {
   readonly upstreams: Readonly<Partial<Record<UpstreamId, UsageFigures>>>;
 }
 
-/** The figures that are stored for a machine's calls. */
-export const MACHINE_FIGURES = [
-  'calls',
-  'inputTokens',
-  'outputTokens',
-  'cachedTokens',
-  'firstTokenMs',
-  'firstTokens',
-] as const satisfies readonly FigureName[];
-
-export type MachineFigures = Pick<UsageFigures, (typeof MACHINE_FIGURES)[number]>;
-
-/** A machine's calls over time. */
-export interface HistoryMachine {
-  /** Null: all but the busiest machines together. */
-  readonly provider: string | null;
-  readonly points: readonly { readonly at: number; readonly figures: MachineFigures }[];
-}
-
-/** A model's answers over time. */
-export interface HistoryModel {
-  /** As sent. Null: all others together, and those that an upstream chose. */
-  readonly model: string | null;
-  readonly points: readonly { readonly at: number; readonly answers: number }[];
-}
-
 /** `GET /api/v1/history` */
 export interface HistoryReport extends UsageHistory {
   /** Of the machines in it; removed machines are left out. */
@@ -128,10 +99,6 @@ export interface UsageHistory {
   readonly stepMs: number;
   /** Steps in which nothing happened are left out. */
   readonly points: readonly HistoryPoint[];
-  /** The eight busiest, most calls first, and then the rest. */
-  readonly machines: readonly HistoryMachine[];
-  /** The five that answered most, most answers first, and then the rest. */
-  readonly models: readonly HistoryModel[];
   /** At most 200, most tokens first. */
   readonly parts: readonly HistoryPart[];
   /** At most 200, most tokens first, like `parts`. */

@@ -93,8 +93,3 @@ export function membership(over: Partial<AgentView['registry']> = {}): AgentView
     ...over,
   };
 }
-
-/** A membership whose gateway has checked the machine with this result. */
-export function judged(status: string, failure_reason = ''): AgentView['registry'] {
-  return membership({ standing: { status: 'idle', verification: { status, failure_reason } } });
-}

@@ -176,7 +176,7 @@ const requestPageSchema: z.ZodType<RequestPage> = z
   .meta({ id: 'RequestPage' });
 
 function withNames(history: UsageHistory, nameOf: AppDeps['nameOf']): HistoryReport {
-  const ids = [...history.machines, ...history.parts].flatMap(({ provider }) => provider ?? []);
+  const ids = history.parts.flatMap(({ provider }) => provider ?? []);
   return { ...history, names: namesNow(ids, nameOf) };
 }
 

@@ -261,7 +261,7 @@ class OpenAttempt implements AttemptObserver {
     }
   }
 
-  #report({ verdict, tokens, readingSavedMs, endedAt }: AttemptEnd): void {
+  #report({ verdict, tokens, endedAt }: AttemptEnd): void {
     const { deps } = this.#request;
     const { upstream, provider, model } = this.#start.target;
     const end: EndedCall = {
@@ -275,7 +275,6 @@ class OpenAttempt implements AttemptObserver {
       isFailure: verdict === 'failed',
       hasAnswered: this.#row.firstContentMs !== null,
       tokens,
-      readingSavedMs,
       firstTokenMs: firstTokenMsOf(this.#row),
       timedOutput: timedOutputOf(this.#row),
     };

@@ -177,7 +177,6 @@ export class Attempt {
       endedAt,
       latencyMs: isKnown && result.kind === 'success' ? endedAt.ticks - this.#calledAt : null,
       tokens: this.#tokens,
-      readingSavedMs: this.#readingSavedMs(),
       cutAtTokens: this.#cut === null ? null : (this.#tokens?.input ?? null),
     });
   }
@@ -191,12 +190,6 @@ export class Attempt {
     const newShare = reusedShare === null ? newBytesOf(this.target) / promptBytes : 1 - reusedShare;
     if (upstream === 'local' && this.#ttftMs !== null)
       rates.record(this.id, model, tokens.input * newShare, this.#ttftMs);
-  }
-
-  #readingSavedMs(): number | null {
-    const tokens = this.#tokens;
-    if (this.#tokensPerSecond === null || tokens === null || tokens.estimated) return null;
-    return (1000 * tokens.cached) / this.#tokensPerSecond;
   }
 
   /** The part of a silence that counts as slow: a machine is not slow because a prompt is long. */

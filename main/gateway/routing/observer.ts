@@ -30,8 +30,6 @@ export interface AttemptEnd {
   readonly latencyMs: number | null;
   /** Null if nothing was used, as far as is known. */
   readonly tokens: Tokens | null;
-  /** What the machine did not spend on reading, as the beginning was in its cache; null where its speed is not known. */
-  readonly readingSavedMs: number | null;
   /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
   readonly cutAtTokens: number | null;
   /** Aborted before anything of it had left: no upstream knows of it. */

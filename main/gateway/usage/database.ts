@@ -101,6 +101,8 @@ const SCHEMA: readonly string[] = [
      timedTokens INTEGER NOT NULL,
      spentNano INTEGER NOT NULL,
      savedNano INTEGER NOT NULL,
+     energyMj INTEGER NOT NULL,
+     energyNano INTEGER NOT NULL,
      PRIMARY KEY (span, at, upstream, provider, model, key)
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE requests (
@@ -110,7 +112,4 @@ const SCHEMA: readonly string[] = [
    ) STRICT;
    CREATE INDEX requests_by_end ON requests (done, id);`,
   ASKED_SCHEMA,
-  `ALTER TABLE usage ADD COLUMN energyMj INTEGER NOT NULL DEFAULT 0;
-   ALTER TABLE usage ADD COLUMN energyNano INTEGER NOT NULL DEFAULT 0;`,
-  `ALTER TABLE usage ADD COLUMN readingSavedMs INTEGER NOT NULL DEFAULT 0;`,
 ];

@@ -9,13 +9,7 @@ import {
   type RequestPage,
   type RequestsWanted,
 } from '#shared/request-filter.ts';
-import {
-  FIGURE_NAMES,
-  type HistoryRange,
-  MACHINE_FIGURES,
-  type MachineFigures,
-  type UsageFigures,
-} from '#shared/usage.ts';
+import { FIGURE_NAMES, type HistoryRange, type UsageFigures } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import { type AskedAt, askedQueries } from './asked.ts';
 import { type Increment, NO_USAGE, type UsagePlace } from './tally.ts';
@@ -55,7 +49,6 @@ export interface HistoryQuery {
   readonly monthFrom: number;
 }
 
-/** Of machines and models, the busiest; all others together, and a model that an upstream chose, have an empty name. */
 export type HistoryRows = ReturnType<UsageQueries['history']>;
 
 /** A sum over one day. */
@@ -98,15 +91,8 @@ const MAX_PARTS = 200;
 /** Two months. */
 const MAX_DAYS_BEFORE = 62;
 
-/** How many machines have their own history; nobody would read a hundred graphs. */
-const MAX_MACHINES = 8;
-
-/** As many as have colours that are told apart. */
-const MAX_MODELS = 5;
-
 const COLUMNS = FIGURE_NAMES.join(', ');
 const SUMS = FIGURE_NAMES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ');
-const MACHINE_SUMS = MACHINE_FIGURES.map((name) => `sum(${name}) AS ${name}`).join(', ');
 /** What a clock that was ahead has stored is no part of the past. */
 const WITHIN = 'span = @span AND at BETWEEN @from AND @to';
 const VALUES = FIGURE_NAMES.map((name) => `@${name}`).join(', ');
@@ -136,36 +122,6 @@ function requestQueries(db: Database) {
   };
 }
 
-/** The calls of the busiest machines over time, and of all others together. */
-function machineQuery(db: Database) {
-  const machines = db.prepare<object, MachineRow>(
-    `WITH busiest AS (
-       SELECT provider FROM usage WHERE ${WITHIN} AND provider <> ''
-       GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_MACHINES})
-     SELECT at - (at - @from) % @groupMs AS at,
-       iif(provider IN (SELECT provider FROM busiest), provider, '') AS machine, ${MACHINE_SUMS}
-     FROM usage WHERE ${WITHIN} AND provider <> ''
-     GROUP BY 1, 2 ORDER BY 1, 2`,
-  );
-  return (query: Pick<HistoryQuery, 'span' | 'from' | 'to' | 'groupMs'>) =>
-    machines.all(query).map(({ at, machine, ...figures }) => ({ at, provider: machine, figures }));
-}
-
-/** The answers of the models that gave most over time, and of all others together. */
-function modelQuery(db: Database) {
-  const models = db.prepare<object, ModelRow>(
-    `WITH busiest AS (
-       SELECT model FROM usage WHERE ${WITHIN} AND upstream <> '' AND model <> ''
-       GROUP BY 1 HAVING sum(calls - failures) > 0 ORDER BY sum(calls - failures) DESC, 1 LIMIT ${MAX_MODELS})
-     SELECT at - (at - @from) % @groupMs AS at,
-       iif(model IN (SELECT model FROM busiest), model, '') AS name, sum(calls - failures) AS answers
-     FROM usage WHERE ${WITHIN} AND upstream <> ''
-     GROUP BY 1, 2 HAVING sum(calls - failures) > 0 ORDER BY 1, 2`,
-  );
-  return (query: Pick<HistoryQuery, 'span' | 'from' | 'to' | 'groupMs'>) =>
-    models.all(query).map(({ at, name, answers }) => ({ at, model: name, answers }));
-}
-
 export function createUsageQueries(db: Database) {
   const add = db.prepare(
     `INSERT INTO usage (span, at, upstream, provider, model, key, ${COLUMNS})
@@ -178,8 +134,6 @@ export function createUsageQueries(db: Database) {
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE ${WITHIN} AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
   );
-  const machines = machineQuery(db);
-  const models = modelQuery(db);
   const parts = db.prepare<object, PlaceRow<'upstream' | 'provider' | 'model'>>(
     `SELECT upstream, provider, model, ${SUMS} FROM usage
      WHERE ${WITHIN} AND upstream <> '' GROUP BY 1, 2, 3
@@ -244,8 +198,6 @@ export function createUsageQueries(db: Database) {
       points: points
         .all({ span, from, to, groupMs })
         .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
-      machines: machines({ span, from, to, groupMs }),
-      models: models({ span, from, to, groupMs }),
       parts: parts.all({ span, from, to }).map(({ upstream, provider, model, ...figures }) => {
         return { upstream, provider, model, figures };
       }),
@@ -268,14 +220,6 @@ export function createUsageQueries(db: Database) {
     prune: (nowMs: number) => prune.immediate(nowMs),
   };
 }
-
-interface ModelRow {
-  readonly at: number;
-  readonly name: string;
-  readonly answers: number;
-}
-
-type MachineRow = { readonly at: number; readonly machine: string } & MachineFigures;
 
 /** Figures with the columns that identify what they belong to. */
 type PlaceRow<Column extends keyof UsagePlace> = Pick<UsagePlace, Column> & UsageFigures;

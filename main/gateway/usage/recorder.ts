@@ -3,8 +3,6 @@ import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { RequestsWanted } from '#shared/request-filter.ts';
 import type {
-  HistoryMachine,
-  HistoryModel,
   HistoryPoint,
   HistoryRange,
   Tokens,
@@ -42,8 +40,6 @@ export interface EndedCall {
   readonly hasAnswered: boolean;
   /** Null if nothing was used. */
   readonly tokens: Tokens | null;
-  /** Null where it is not known. */
-  readonly readingSavedMs: number | null;
   /** Null if the answer was not streamed. */
   readonly firstTokenMs: number | null;
   /** Null without a rate. */
@@ -192,8 +188,6 @@ function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Co
 
 const NOTHING: HistoryRows = {
   points: [],
-  machines: [],
-  models: [],
   parts: [],
   keys: [],
   today: NO_USAGE,
@@ -201,7 +195,7 @@ const NOTHING: HistoryRows = {
 };
 
 function figuresOf(
-  { upstream, tokens, readingSavedMs, firstTokenMs, timedOutput, isFailure }: EndedCall,
+  { upstream, tokens, firstTokenMs, timedOutput, isFailure }: EndedCall,
   config: Config,
 ): Partial<UsageFigures> {
   const timed = firstTokenMs === null ? {} : { firstTokenMs, firstTokens: 1 };
@@ -215,7 +209,6 @@ function figuresOf(
     inputTokens: input,
     outputTokens: output,
     cachedTokens: cached,
-    readingSavedMs: Math.round(readingSavedMs ?? 0),
     estimatedTokens: estimated ? input + output : 0,
     spentNano: price === null ? 0 : costNano(tokens, price),
     savedNano: instead === null ? 0 : costNano(tokens, instead),
@@ -254,7 +247,7 @@ function costNano({ input, output, cached }: Tokens, price: Price): number {
   return Math.round(sum * 1000);
 }
 
-export function reportOf(
+function reportOf(
   found: HistoryRows,
   { from, stepMs }: HistoryQuery,
 ): Omit<UsageHistory, 'range' | 'to' | 'currency' | 'problem'> {
@@ -262,8 +255,6 @@ export function reportOf(
     from,
     stepMs,
     points: pointsOf(found),
-    machines: machinesOf(found),
-    models: modelsOf(found),
     parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
       isUpstreamId(upstream)
         ? [{ upstream, provider: provider || null, model: model || null, figures }]
@@ -273,45 +264,6 @@ export function reportOf(
     today: found.today,
     thisMonth: found.thisMonth,
   };
-}
-
-function machinesOf({ machines }: HistoryRows): readonly HistoryMachine[] {
-  const series = seriesBy(
-    machines,
-    ({ provider }) => provider,
-    ({ figures }) => figures.calls,
-  );
-  return series.map(({ name, rows }) => ({
-    provider: name,
-    points: rows.map(({ at, figures }) => ({ at, figures })),
-  }));
-}
-
-function modelsOf({ models }: HistoryRows): readonly HistoryModel[] {
-  const series = seriesBy(
-    models,
-    ({ model }) => model,
-    ({ answers }) => answers,
-  );
-  return series.map(({ name, rows }) => ({
-    model: name,
-    points: rows.map(({ at, answers }) => ({ at, answers })),
-  }));
-}
-
-/** The rows by name, the heaviest first; those without a name are the rest, and come last. */
-function seriesBy<Row>(
-  rows: readonly Row[],
-  nameOf: (row: Row) => string,
-  weightOf: (row: Row) => number,
-) {
-  const groups = [...Map.groupBy(rows, nameOf)];
-  const weighed = groups.map(([name, own]) => ({
-    name: name || null,
-    rows: own,
-    weight: name === '' ? -1 : own.reduce((sum, row) => sum + weightOf(row), 0),
-  }));
-  return weighed.toSorted((a, b) => b.weight - a.weight);
 }
 
 function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {

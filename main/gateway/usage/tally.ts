@@ -28,7 +28,6 @@ export const NO_USAGE: UsageFigures = {
   inputTokens: 0,
   outputTokens: 0,
   cachedTokens: 0,
-  readingSavedMs: 0,
   estimatedTokens: 0,
   firstTokenMs: 0,
   firstTokens: 0,

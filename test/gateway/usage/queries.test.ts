@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
-import { reportOf } from '../../../main/gateway/usage/recorder.ts';
 import { createUsageQueries, queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
@@ -36,78 +35,6 @@ test('the last thousand answered requests are kept, and the last thousand of all
 });
 
 const NOW = Date.UTC(2026, 5, 10, 12, 30);
-const MINUTE_MS = 60_000;
-
-const READ = { inputTokens: 10, cachedTokens: 4, firstTokenMs: 90, firstTokens: 1 };
-
-test('the history shows the eight busiest machines and all others together', () => {
-  const queries = open();
-  const increments = Array.from({ length: 11 }, (_, n) => ({
-    place: { at: NOW - n * MINUTE_MS, upstream: 'local', provider: `m${n}`, model: 'q', key: '' },
-    figures: { ...NO_USAGE, calls: n + 1, ...READ },
-  }));
-  const hosted = { at: NOW, upstream: 'hosted_a', provider: '', model: 'q', key: '' };
-  const figures = { ...NO_USAGE, calls: 99 };
-  queries.write({
-    nowMs: NOW,
-    rows: [],
-    asked: [],
-    increments: [...increments, { place: hosted, figures }],
-  });
-  const query = queryOf('hour', NOW);
-  const { machines } = reportOf(queries.history(query), query);
-  const names = machines.map(({ provider }) => provider);
-  expect(names).toEqual(['m10', 'm9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm3', null]);
-  expect(machines[0]?.points).toEqual([
-    {
-      at: NOW - 10 * MINUTE_MS,
-      figures: { ...READ, calls: 11, outputTokens: 0 },
-    },
-  ]);
-  expect(machines[8]?.points.map((point) => point.figures.calls)).toEqual([3, 2, 1]);
-});
-
-test('the five models that answered most are told over time, and all other answers together', () => {
-  const queries = open();
-  const called = (model: string, calls: number, failures: number, minutesAgo = 0) => ({
-    place: {
-      at: NOW - minutesAgo * MINUTE_MS,
-      upstream: 'hosted_a',
-      provider: '',
-      model,
-      key: '',
-    },
-    figures: { ...NO_USAGE, calls, failures },
-  });
-  const elsewhere = called('m5', 3, 0, 1);
-  const increments = [
-    ...['m1', 'm2', 'm3', 'm4', 'm5', 'm6'].map((model, n) => called(model, n + 2, 1)),
-    { ...elsewhere, place: { ...elsewhere.place, upstream: 'local', provider: 'm' } },
-    called('failing', 90, 90),
-    called('', 7, 0, 2),
-    // Requests as their callers saw them name no model.
-    { place: { at: NOW, upstream: '', provider: '', model: '', key: '' }, figures: NO_USAGE },
-  ];
-  queries.write({ nowMs: NOW, rows: [], asked: [], increments });
-  const query = queryOf('hour', NOW);
-  const { models, points } = reportOf(queries.history(query), query);
-  expect(models.map(({ model }) => model)).toEqual(['m5', 'm6', 'm4', 'm3', 'm2', null]);
-  expect(models[0]?.points).toEqual([
-    { at: NOW - MINUTE_MS, answers: 3 },
-    { at: NOW, answers: 5 },
-  ]);
-  expect(models[5]?.points).toEqual([
-    { at: NOW - 2 * MINUTE_MS, answers: 7 },
-    { at: NOW, answers: 1 },
-  ]);
-  const byModel = models.flatMap((each) => each.points.map(({ answers }) => answers));
-  const byUpstream = points.flatMap(({ upstreams }) =>
-    Object.values(upstreams).map(({ calls, failures }) => calls - failures),
-  );
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-  expect(sum(byModel)).toBe(sum(byUpstream));
-});
-
 const DAY_MS = 24 * 3_600_000;
 const YEAR_MS = 365 * DAY_MS;
 
