@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { agentRecordSchema } from '#shared/provider.ts';
 import type { EngineView } from '../../main/engines/adapters/engine-view.ts';
 import { modelFacts } from '../../main/engines/models.ts';
@@ -125,21 +125,17 @@ test.each([
   },
 );
 
-describe('the current model of a record', () => {
-  test.each([
-    ['the loaded one', ['b'], 'a', 'b'],
-    ['the last used of several loaded ones', ['b', 'a'], 'a', 'a'],
-    ['the last used one where none is loaded', [], 'b', 'b'],
-    ['never one that is not on offer', [], 'gone', 'a'],
-    ['the first on offer where nothing else is known', null, null, 'a'],
-  ] as const)('the current model is %s', (_what, loaded, lastModel, expected) => {
-    const isLoaded = (id: string) => loaded?.some((each) => each === id) ?? null;
-    const facts = ['a', 'b'].map((id) => modelFacts(id, { loaded: isLoaded(id) }));
-    const engine = { ...ENGINE, loaded, facts };
-    expect(agentRecord(machine(CARD), engine, { ...STATE, lastModel }).current_model).toBe(
-      expected,
-    );
-  });
+test.each([
+  ['the loaded one', ['b'], 'a', 'b'],
+  ['the last used of several loaded ones', ['b', 'a'], 'a', 'a'],
+  ['the last used one where none is loaded', [], 'b', 'b'],
+  ['never one that is not on offer', [], 'gone', 'a'],
+  ['the first on offer where nothing else is known', null, null, 'a'],
+] as const)('the current model is %s', (_what, loaded, lastModel, expected) => {
+  const isLoaded = (id: string) => loaded?.some((each) => each === id) ?? null;
+  const facts = ['a', 'b'].map((id) => modelFacts(id, { loaded: isLoaded(id) }));
+  const engine = { ...ENGINE, loaded, facts };
+  expect(agentRecord(machine(CARD), engine, { ...STATE, lastModel }).current_model).toBe(expected);
 });
 
 test('readings that no card can have are put right in a record', () => {

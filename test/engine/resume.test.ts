@@ -27,9 +27,6 @@ const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
   ],
 ];
 
-/** Thinks first, in ten words. */
-const THINKING: ModelText = { cycle: WORDS.slice(10), thought: WORDS.slice(0, 10), trims: false };
-
 const ASKED = { model: MODEL, max_tokens: 40, stream_options: { include_usage: true } };
 const CUTS = [1, 2, 3, 8, 9, 20, 39];
 
@@ -58,25 +55,6 @@ describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
       }
     },
   );
-
-  test('an answer of a real engine that has thought is continued in its text, and is no longer than it may be', async () => {
-    const engine = await startLlama(SERVER ?? '', THINKING);
-    const wire = await startCuttingWire(engine);
-    const whole = await wholeAnswer(engine);
-    expect(whole.reasoning).toBe(WORDS.slice(0, 10).join(''));
-    const hosted = await startGateway({
-      HOSTED_A_BASE_URL: `${wire.url}/v1`,
-      HOSTED_B_BASE_URL: `${engine}/v1`,
-      FAIL_THRESHOLD: '1000',
-    });
-    await modelsRead(hosted);
-    for (const after of [11, 20, 35]) {
-      wire.after = after;
-      const { text: answer } = await chatStream(hosted.url, ASKED);
-      expect(answer).toContain(': carried on by hosted_b\n\n');
-      expect(seenIn(answer)).toEqual(whole);
-    }
-  });
 
   test.each(TEXTS)(
     'an answer of a real engine %s is continued between two machines of the owner’s',

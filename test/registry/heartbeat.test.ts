@@ -89,20 +89,18 @@ describe('the sequence of heartbeats', () => {
   });
 });
 
-describe('the signature of heartbeats', () => {
-  test.each([
-    [-121, { kind: 'refused', status: 401, code: 'clock_skew' }],
-    [-120, { kind: 'answered' }],
-    [120, { kind: 'answered' }],
-    [121, { kind: 'refused', status: 401, code: 'clock_skew' }],
-  ])('a signature made %i s from now is %j', async (offsetS, expected) => {
-    const { join, registry, clock } = startRegistry();
-    const agent = await join();
-    const createdS = clock.now() / 1000 + offsetS;
-    const body = Buffer.from(JSON.stringify(recordOf()));
-    const answer = await registry.handleHeartbeat(agent.message(HEARTBEAT, body, { createdS }));
-    expect(answer).toMatchObject(expected);
-  });
+test.each([
+  [-121, { kind: 'refused', status: 401, code: 'clock_skew' }],
+  [-120, { kind: 'answered' }],
+  [120, { kind: 'answered' }],
+  [121, { kind: 'refused', status: 401, code: 'clock_skew' }],
+])('a signature made %i s from now is %j', async (offsetS, expected) => {
+  const { join, registry, clock } = startRegistry();
+  const agent = await join();
+  const createdS = clock.now() / 1000 + offsetS;
+  const body = Buffer.from(JSON.stringify(recordOf()));
+  const answer = await registry.handleHeartbeat(agent.message(HEARTBEAT, body, { createdS }));
+  expect(answer).toMatchObject(expected);
 });
 
 describe('records of heartbeats', () => {

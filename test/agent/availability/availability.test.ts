@@ -137,14 +137,12 @@ test('the owner’s choice is kept over a restart, and owner rules are those of 
   });
 });
 
-describe('owner rules that cannot be judged here', () => {
-  test('an owner rule that cannot be judged here is named, set or not, and pauses nothing', async () => {
-    const { agent, telemetry, set } = await startAgent();
-    const byHost = OWNER_RULES.filter(({ senses }) => senses in UNKNOWN_HOST_ACTIVITY);
-    await until(() => agent.view().owner.unjudgeable.length === byHost.length);
-    expect(agent.view().owner.unjudgeable).toEqual(byHost.map(({ key }) => key));
-    telemetry.card({ temperatureC: null, utilGpu: null });
-    set({ onlyWhenIdle: true, notOnBattery: true, maxGpuTemperatureC: 30, yieldToOthers: true });
-    expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULE_KEYS });
-  });
+test('an owner rule that cannot be judged here is named, set or not, and pauses nothing', async () => {
+  const { agent, telemetry, set } = await startAgent();
+  const byHost = OWNER_RULES.filter(({ senses }) => senses in UNKNOWN_HOST_ACTIVITY);
+  await until(() => agent.view().owner.unjudgeable.length === byHost.length);
+  expect(agent.view().owner.unjudgeable).toEqual(byHost.map(({ key }) => key));
+  telemetry.card({ temperatureC: null, utilGpu: null });
+  set({ onlyWhenIdle: true, notOnBattery: true, maxGpuTemperatureC: 30, yieldToOthers: true });
+  expect(agent.view().owner).toMatchObject({ mode: 'on', unjudgeable: OWNER_RULE_KEYS });
 });

@@ -224,20 +224,18 @@ test('a vLLM that wants a key is recognised, and its list of models makes it unh
   expect(await look(engine)).toMatchObject({ found: { kind: 'vllm', detail: { models: [] } } });
 });
 
-describe('servers that are no engine', () => {
-  test.each<[string, FakeEngine['routes']]>([
-    ['a web page', { '*': '<!doctype html><title>dev server</title>' }],
-    ['a JSON API', { '*': ok({ hello: 'world' }) }],
-    ['a gateway to hosted models', { ...HEALTHY, '/v1/models': listed('openai', 'gpt-4o') }],
-    [
-      'a server for embeddings',
-      { '/info': ok({ model_id: 'bge', router: 'text-embeddings-router' }) },
-    ],
-    ['a page about Ollama', { '*': 'How to see whether Ollama is running' }],
-    ['JSON of the wrong shape', { '*': ok({ data: [null, 1, { id: 5 }], models: 'x', info: [] }) }],
-  ])('%s is not taken for an engine', async (_what, routes) => {
-    expect((await look(await startEngine(routes))).kind).toBe('stranger');
-  });
+test.each<[string, FakeEngine['routes']]>([
+  ['a web page', { '*': '<!doctype html><title>dev server</title>' }],
+  ['a JSON API', { '*': ok({ hello: 'world' }) }],
+  ['a gateway to hosted models', { ...HEALTHY, '/v1/models': listed('openai', 'gpt-4o') }],
+  [
+    'a server for embeddings',
+    { '/info': ok({ model_id: 'bge', router: 'text-embeddings-router' }) },
+  ],
+  ['a page about Ollama', { '*': 'How to see whether Ollama is running' }],
+  ['JSON of the wrong shape', { '*': ok({ data: [null, 1, { id: 5 }], models: 'x', info: [] }) }],
+])('%s is not taken for an engine', async (_what, routes) => {
+  expect((await look(await startEngine(routes))).kind).toBe('stranger');
 });
 
 test('a server that never answers is given up after one request', async () => {

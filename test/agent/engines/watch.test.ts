@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { EngineAddress } from '../../../main/engines/adapters/probe.ts';
 import {
   createEngineWatch,
@@ -201,19 +201,17 @@ test.each([
   },
 );
 
-describe('pinned engines', () => {
-  test('a pinned engine is the only one asked, with its key, which is shown nowhere', async () => {
-    const [pinned, other] = [await startEngine(VLLM), await startEngine(LLAMA)];
-    const world = started({
-      ports: [other.port],
-      pinned: addressOf(`${pinned.url}/v1/`, 'sk-secret'),
-    });
-    await world.rested();
-    expect(other.asked).toEqual([]);
-    expect(pinned.headers[0]?.authorization).toBe('Bearer sk-secret');
-    expect(world.watch.engine()?.baseUrl).toBe(pinned.url);
-    expect(JSON.stringify(world.watch.engines())).not.toContain('secret');
+test('a pinned engine is the only one asked, with its key, which is shown nowhere', async () => {
+  const [pinned, other] = [await startEngine(VLLM), await startEngine(LLAMA)];
+  const world = started({
+    ports: [other.port],
+    pinned: addressOf(`${pinned.url}/v1/`, 'sk-secret'),
   });
+  await world.rested();
+  expect(other.asked).toEqual([]);
+  expect(pinned.headers[0]?.authorization).toBe('Bearer sk-secret');
+  expect(world.watch.engine()?.baseUrl).toBe(pinned.url);
+  expect(JSON.stringify(world.watch.engines())).not.toContain('secret');
 });
 
 test('a new engine address makes the watch forget what it found, and ignore what was under way', async () => {

@@ -103,11 +103,3 @@ test('a joining machine asks the next gateway where one is silent or has no data
   await beat();
   expect([a, b, c].map(({ messages }) => messages)).toEqual([1, 1, 2]);
 });
-
-test('a token that one gateway of the pool refuses is shown to no other', async () => {
-  const [a, b] = [await gateway(), await gateway()];
-  const { enroll } = await agentOf(a, [b.url]);
-  a.mode = 'refusing';
-  expect(await enroll()).toMatchObject({ kind: 'refused', code: 'invalid_token' });
-  expect(b.messages).toBe(0);
-});

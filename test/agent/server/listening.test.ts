@@ -52,15 +52,13 @@ describe('the agent’s ports', () => {
   });
 });
 
-describe('stops of the agent', () => {
-  test('a stop lets a running stream finish', async () => {
-    const engine = await startModelServer(stall(chunk({ content: 'a' })));
-    const { url, agent } = await startServing(engine);
-    const { res } = await begin(url);
-    const stopped = agent.stop(30_000);
-    (await engine.call(1)).res.end(STOP);
-    await over(res);
-    expect(res.complete).toBe(true);
-    await stopped;
-  });
+test('a stop lets a running stream finish', async () => {
+  const engine = await startModelServer(stall(chunk({ content: 'a' })));
+  const { url, agent } = await startServing(engine);
+  const { res } = await begin(url);
+  const stopped = agent.stop(30_000);
+  (await engine.call(1)).res.end(STOP);
+  await over(res);
+  expect(res.complete).toBe(true);
+  await stopped;
 });

@@ -274,26 +274,24 @@ describe('who may ask the agent', () => {
   });
 });
 
-describe('the agent’s /health', () => {
-  test('the agent’s /health reports engine and model, and proves the identity of the machine', async () => {
-    const { url, agent, directory, clock } = await startServing(await startModelServer(hang));
-    clock.advance(4000);
-    const answer = await send(`${url}/health?nonce=00ff`);
-    const body = JSON.parse(answer.text) as { id: string; signature: string };
-    expect(body).toEqual({
-      status: 'ok',
-      engine_health: { status: 'ok', code: 200 },
-      model: 'm',
-      gpu_count: 1,
-      agent_version: '1.2.3',
-      uptime_s: 4,
-      id: agent.view().id,
-      signature: expect.any(String),
-    });
-    const { identity } = openIdentity(directory, systemClock, process.platform);
-    const key = parsePublicKey(identity.publicKey)?.key;
-    expect(key && verifyHealth(key, { nonce: '00ff', ...body })).toBe(true);
+test('the agent’s /health reports engine and model, and proves the identity of the machine', async () => {
+  const { url, agent, directory, clock } = await startServing(await startModelServer(hang));
+  clock.advance(4000);
+  const answer = await send(`${url}/health?nonce=00ff`);
+  const body = JSON.parse(answer.text) as { id: string; signature: string };
+  expect(body).toEqual({
+    status: 'ok',
+    engine_health: { status: 'ok', code: 200 },
+    model: 'm',
+    gpu_count: 1,
+    agent_version: '1.2.3',
+    uptime_s: 4,
+    id: agent.view().id,
+    signature: expect.any(String),
   });
+  const { identity } = openIdentity(directory, systemClock, process.platform);
+  const key = parsePublicKey(identity.publicKey)?.key;
+  expect(key && verifyHealth(key, { nonce: '00ff', ...body })).toBe(true);
 });
 
 describe('pause and drain', () => {
@@ -332,19 +330,17 @@ describe('pause and drain', () => {
   });
 });
 
-describe('the agent’s counts', () => {
-  test('the counts of requests and tokens come from the usage, and outlive a restart', async () => {
-    const usage = { usage: { completion_tokens: 7 } };
-    const engine = await startModelServer(json(200, { ...completion('x'), ...usage }));
-    const first = await startServing(engine);
-    await postJson(first.url + CHAT, ASK);
-    await until(() => first.agent.view().inFlight === 0);
-    const { id } = first.agent.view();
-    await first.stop();
-    const second = await startServing(engine, { dataDirectory: first.directory });
-    expect(second.agent.view()).toMatchObject({
-      id,
-      record: { requests_served: 1, tokens_generated: 7 },
-    });
+test('the counts of requests and tokens come from the usage, and outlive a restart', async () => {
+  const usage = { usage: { completion_tokens: 7 } };
+  const engine = await startModelServer(json(200, { ...completion('x'), ...usage }));
+  const first = await startServing(engine);
+  await postJson(first.url + CHAT, ASK);
+  await until(() => first.agent.view().inFlight === 0);
+  const { id } = first.agent.view();
+  await first.stop();
+  const second = await startServing(engine, { dataDirectory: first.directory });
+  expect(second.agent.view()).toMatchObject({
+    id,
+    record: { requests_served: 1, tokens_generated: 7 },
   });
 });

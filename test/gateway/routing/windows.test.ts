@@ -117,26 +117,24 @@ describe('prompts and windows', () => {
   });
 });
 
-describe('engines that cut prompts silently', () => {
-  test('an engine that cut prompts is trusted again with another window, after a longer prompt, or after an hour', () => {
-    const again = () => {
-      const { tell, ...rest } = windowsAfter([words(9000), 4096], [words(9000), 4096]);
-      return { ...rest, tell };
-    };
-    const exceeds = (windows: ReturnType<typeof again>['windows'], length: number) =>
-      windows.exceeds(targetOf({ context_length: length }), saying(words(9000)));
-    const larger = again();
-    expect([exceeds(larger.windows, 2048), exceeds(larger.windows, 32_768)]).toEqual([true, false]);
-    const reads = again();
-    const unknown = targetOf({ context_length: 2048 });
-    reads.tell(words(5000), 6000);
-    expect(reads.windows.exceeds(unknown, saying(words(9000)))).toBe(true);
-    const later = windowsAfter();
-    later.tell(words(9000), 4096, null);
-    later.tell(words(9000), 4096, null);
-    const target = targetOf({ context_length: null });
-    expect(later.windows.exceeds(target, saying(words(9000)))).toBe(true);
-    later.clock.advance(3_600_001);
-    expect(later.windows.exceeds(target, saying(words(9000)))).toBe(false);
-  });
+test('an engine that cut prompts is trusted again with another window, after a longer prompt, or after an hour', () => {
+  const again = () => {
+    const { tell, ...rest } = windowsAfter([words(9000), 4096], [words(9000), 4096]);
+    return { ...rest, tell };
+  };
+  const exceeds = (windows: ReturnType<typeof again>['windows'], length: number) =>
+    windows.exceeds(targetOf({ context_length: length }), saying(words(9000)));
+  const larger = again();
+  expect([exceeds(larger.windows, 2048), exceeds(larger.windows, 32_768)]).toEqual([true, false]);
+  const reads = again();
+  const unknown = targetOf({ context_length: 2048 });
+  reads.tell(words(5000), 6000);
+  expect(reads.windows.exceeds(unknown, saying(words(9000)))).toBe(true);
+  const later = windowsAfter();
+  later.tell(words(9000), 4096, null);
+  later.tell(words(9000), 4096, null);
+  const target = targetOf({ context_length: null });
+  expect(later.windows.exceeds(target, saying(words(9000)))).toBe(true);
+  later.clock.advance(3_600_001);
+  expect(later.windows.exceeds(target, saying(words(9000)))).toBe(false);
 });

@@ -19,17 +19,6 @@ const forbiddenRole = (msg: string) => ({
 
 test.each([
   {
-    who: 'Mistral repeats the id that is too long',
-    path: CHAT,
-    body: { messages: [{ role: 'tool', tool_call_id: `chatcmpl-tool-${'0'.repeat(32)}` }] },
-    refusal: {
-      object: 'error',
-      message: `Tool call id was chatcmpl-tool-${'0'.repeat(32)} but must be a-z, A-Z, 0-9, with a length of 9.`,
-    },
-    adjustment: 'short_call_ids' as const,
-    sent: { messages: [{ role: 'tool', tool_call_id: '5562032da' }] },
-  },
-  {
     who: 'OpenAI takes 64 characters of an id in the Responses API',
     path: '/responses',
     body: {
@@ -82,17 +71,6 @@ test.each([
     body: { messages: [{ role: 'assistant', content: 'a', annotations: [] }] },
     refusal: error(
       "'messages.0' : for 'role:assistant' the following must be satisfied[('messages.0' : property 'annotations' is unsupported)]",
-    ),
-    adjustment: 'plain_turns' as const,
-    sent: { messages: [{ role: 'assistant', content: 'a' }] },
-  },
-  {
-    who: 'OpenAI takes no list of no calls, as vLLM sends it',
-    path: CHAT,
-    body: { messages: [{ role: 'assistant', content: 'a', tool_calls: [] }] },
-    refusal: error(
-      "Invalid 'messages[0].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-      { param: 'messages[0].tool_calls', code: 'empty_array' },
     ),
     adjustment: 'plain_turns' as const,
     sent: { messages: [{ role: 'assistant', content: 'a' }] },
@@ -357,12 +335,4 @@ test.each([
 ])('ids of items are left out where OpenAI says “%s”', (message) => {
   const body = { input: [user('a'), { type: 'message', id: 'x', role: 'assistant', content: [] }] };
   expect(after('/responses', body, error(message), { status: 404 })).toBe('without_item_ids');
-});
-
-test('a request is adjusted to a 500 only for words that engines are known to send with it', () => {
-  const body = { messages: [user('a'), note('b')], user: 'u' };
-  const as500 = (refusal: object) => after(CHAT, body, refusal, { status: 500 });
-  expect(as500(error('System message must be at the beginning.'))).toBe('notes_as_user');
-  expect(as500(error("Unsupported parameter: 'user'"))).toBeNull();
-  expect(after(CHAT, body, error("Unsupported parameter: 'user'"))).toBe('without_user');
 });

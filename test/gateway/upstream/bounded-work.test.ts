@@ -138,25 +138,6 @@ describe('a large request', () => {
   });
 });
 
-test('an answer with too many fields is refused, wherever they are', () => {
-  const piecesOf: readonly ((at: number) => unknown)[] = [
-    (at) => ({ [`k${at}`]: 1 }),
-    (at) => ({ choices: [{ [`k${at}`]: 1 }] }),
-    (at) => ({ choices: [{ delta: { [`k${at}`]: 'a' } }] }),
-    (at) => ({ choices: [{ delta: { tool_calls: [{ index: at }] } }] }),
-    (at) => ({ choices: [{ delta: { tool_calls: [{ index: 0, function: { [`k${at}`]: 1 } }] } }] }),
-    (at) => ({ choices: [{ delta: { function_call: { [`k${at}`]: 1 } } }] }),
-  ];
-  for (const piece of piecesOf) {
-    const assembly = createAssembly();
-    for (let at = 0; at < 9000; at += 1) assembly.add(piece(at));
-    expect(assembly.problem()).toBeNull();
-    for (let at = 9000; at < 11_000; at += 1) assembly.add(piece(at));
-    expect(assembly.problem()).toContain('fields');
-    expect(assembly.result()).toBeNull();
-  }
-});
-
 /** What was given to `JSON.parse` and `JSON.stringify`, at the most in one call. */
 interface ParsingSeen {
   /** Brackets, commas and colons of the text that had most of them. */

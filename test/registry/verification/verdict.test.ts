@@ -38,15 +38,13 @@ function findings(
   );
 }
 
-describe('the verified address', () => {
-  test.each([
-    ['the agent URL, however far', [FAR, AGENT_URL, NEAR], AGENT_URL],
-    ['the agent URL, whatever the order', [AGENT_URL, NEAR], AGENT_URL],
-    ['the nearest where there is no agent URL', [FAR, NEAR], NEAR],
-    ['the only one', [FAR], FAR],
-  ])('the verified address is %s', (_says, places, { address }) => {
-    expect(verdictOf(findings(places), true)).toEqual({ kind: 'verified', address });
-  });
+test.each([
+  ['the agent URL, however far', [FAR, AGENT_URL, NEAR], AGENT_URL],
+  ['the agent URL, whatever the order', [AGENT_URL, NEAR], AGENT_URL],
+  ['the nearest where there is no agent URL', [FAR, NEAR], NEAR],
+  ['the only one', [FAR], FAR],
+])('the verified address is %s', (_says, places, { address }) => {
+  expect(verdictOf(findings(places), true)).toEqual({ kind: 'verified', address });
 });
 
 test.each<

@@ -140,58 +140,54 @@ describe('hostile machines', () => {
   });
 });
 
-describe('time for the test inference', () => {
-  test.each([
-    [9900, true, 'verified'],
-    [9999, true, 'verified'],
-    [10_100, false, 'failed'],
-  ])('a test inference answered after %i ms passes: %j', async (ms, passed, kind) => {
-    const clock = createManualClock();
-    const provider = await startFakeProvider();
-    provider.on('/v1/chat/completions', silence);
-    const running = run(provider, { clock });
-    const call = await provider.call('/v1/chat/completions');
-    clock.advance(ms);
-    json(200, { choices: [{}] })(call);
-    const findings = await running;
-    expect(named(findings, INFERENCE)).toMatchObject({ passed, latencyMs: ms });
-    expect(named(findings, LATENCY)).toMatchObject({ passed, latencyMs: ms });
-    expect(verdictOf(findings ?? [], false).kind).toBe(kind);
-  });
+test.each([
+  [9900, true, 'verified'],
+  [9999, true, 'verified'],
+  [10_100, false, 'failed'],
+])('a test inference answered after %i ms passes: %j', async (ms, passed, kind) => {
+  const clock = createManualClock();
+  const provider = await startFakeProvider();
+  provider.on('/v1/chat/completions', silence);
+  const running = run(provider, { clock });
+  const call = await provider.call('/v1/chat/completions');
+  clock.advance(ms);
+  json(200, { choices: [{}] })(call);
+  const findings = await running;
+  expect(named(findings, INFERENCE)).toMatchObject({ passed, latencyMs: ms });
+  expect(named(findings, LATENCY)).toMatchObject({ passed, latencyMs: ms });
+  expect(verdictOf(findings ?? [], false).kind).toBe(kind);
 });
 
-describe('verification runs', () => {
-  test('a verification run is over after 60 s, whatever it meets', async () => {
-    const clock = createManualClock();
-    const provider = await startFakeProvider();
-    provider.on('/v1/chat/completions', silence);
-    provider.on('/v1/models', silence);
-    const base = edgesFor(provider, clock);
-    const order = {
-      subject: subjectOf(provider),
-      inference: 'run' as const,
-      signal: new AbortController().signal,
-    };
-    provider.on('/health', silence);
-    const running = runChecks(order, base);
-    const calls = await Promise.all([1, 2, 3, 4].map((n) => provider.call('/health', n)));
-    clock.advance(4000);
-    for (const call of calls) provider.healthy(call);
-    for (const n of [1, 2, 3]) {
-      await provider.call('/v1/chat/completions', n);
-      clock.advance(10_000);
-      await provider.call('/v1/models', n);
-      clock.advance(5000);
-    }
-    await provider.call('/v1/chat/completions', 4);
+test('a verification run is over after 60 s, whatever it meets', async () => {
+  const clock = createManualClock();
+  const provider = await startFakeProvider();
+  provider.on('/v1/chat/completions', silence);
+  provider.on('/v1/models', silence);
+  const base = edgesFor(provider, clock);
+  const order = {
+    subject: subjectOf(provider),
+    inference: 'run' as const,
+    signal: new AbortController().signal,
+  };
+  provider.on('/health', silence);
+  const running = runChecks(order, base);
+  const calls = await Promise.all([1, 2, 3, 4].map((n) => provider.call('/health', n)));
+  clock.advance(4000);
+  for (const call of calls) provider.healthy(call);
+  for (const n of [1, 2, 3]) {
+    await provider.call('/v1/chat/completions', n);
     clock.advance(10_000);
-    await provider.call('/v1/models', 4);
-    clock.advance(1000);
-    const findings = (await running) ?? [];
-    expect(clock.ticks()).toBe(60_000);
-    expect(findings.at(-1)?.check.error).toBe('the run ran out of time');
-    expect(clock.pending()).toBe(0);
-  });
+    await provider.call('/v1/models', n);
+    clock.advance(5000);
+  }
+  await provider.call('/v1/chat/completions', 4);
+  clock.advance(10_000);
+  await provider.call('/v1/models', 4);
+  clock.advance(1000);
+  const findings = (await running) ?? [];
+  expect(clock.ticks()).toBe(60_000);
+  expect(findings.at(-1)?.check.error).toBe('the run ran out of time');
+  expect(clock.pending()).toBe(0);
 });
 
 describe('addresses that an agent gives', () => {

@@ -18,10 +18,6 @@ test.each([
   expect(repairedAnswer(right)).toBe(right);
 });
 
-test('a digit that a whole answer has as a number is a text', () => {
-  expect(repairedAnswer(answer({ content: 7 }))).toEqual(answer({ content: '7' }));
-});
-
 const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
 const calls = (...tool_calls: object[]) => chunk({ tool_calls });
 

@@ -18,258 +18,153 @@ const said = (...messages: object[]) => ({ messages });
 const inUser = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 const cached = { cache_control: { type: 'ephemeral' } };
 
-describe('the conversation of a Messages request', () => {
-  test.each<[what: string, fields: object, body: object]>([
-    ['a text', {}, said(HI)],
-    ['a system text', { system: 'Be brief.' }, said({ role: 'system', content: 'Be brief.' }, HI)],
-    [
-      'system blocks as one message, their cache control left out',
-      {
-        system: [
-          { type: 'text', text: 'Be brief.', ...cached },
-          { type: 'text', text: 'Be kind.' },
-        ],
-      },
-      said({ role: 'system', content: 'Be brief.\n\nBe kind.' }, HI),
-    ],
-    [
-      'a later system message in its place',
-      { messages: [HI, { role: 'system', content: 'Now in French.' }] },
-      said(HI, { role: 'system', content: 'Now in French.' }),
-    ],
-    [
-      'thinking, text and parallel calls as one message, and their results',
-      {
-        messages: [
-          HI,
-          {
-            role: 'assistant',
-            content: [
-              { type: 'thinking', thinking: 'Hm', signature: 's' },
-              { type: 'redacted_thinking', data: 'xyz' },
-              { type: 'text', text: 'Looking.' },
-              { type: 'tool_use', id: 'a', name: 'look', input: { at: 1 } },
-              { type: 'tool_use', id: 'b', name: 'see', input: {} },
-            ],
-          },
-          {
-            role: 'user',
-            content: [
-              { type: 'tool_result', tool_use_id: 'a', content: 'one', ...cached },
-              {
-                type: 'tool_result',
-                tool_use_id: 'b',
-                content: [{ type: 'text', text: 'No.' }],
-                is_error: true,
-              },
-              { type: 'text', text: 'And?', ...cached },
-            ],
-          },
-        ],
-      },
-      said(
+test.each<[what: string, fields: object, body: object]>([
+  ['a text', {}, said(HI)],
+  ['a system text', { system: 'Be brief.' }, said({ role: 'system', content: 'Be brief.' }, HI)],
+  [
+    'system blocks as one message, their cache control left out',
+    {
+      system: [
+        { type: 'text', text: 'Be brief.', ...cached },
+        { type: 'text', text: 'Be kind.' },
+      ],
+    },
+    said({ role: 'system', content: 'Be brief.\n\nBe kind.' }, HI),
+  ],
+  [
+    'a later system message in its place',
+    { messages: [HI, { role: 'system', content: 'Now in French.' }] },
+    said(HI, { role: 'system', content: 'Now in French.' }),
+  ],
+  [
+    'thinking, text and parallel calls as one message, and their results',
+    {
+      messages: [
         HI,
         {
           role: 'assistant',
-          content: 'Looking.',
-          reasoning_content: 'Hm',
-          tool_calls: [
-            { id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":1}' } },
-            { id: 'b', type: 'function', function: { name: 'see', arguments: '{}' } },
+          content: [
+            { type: 'thinking', thinking: 'Hm', signature: 's' },
+            { type: 'redacted_thinking', data: 'xyz' },
+            { type: 'text', text: 'Looking.' },
+            { type: 'tool_use', id: 'a', name: 'look', input: { at: 1 } },
+            { type: 'tool_use', id: 'b', name: 'see', input: {} },
           ],
         },
-        { role: 'tool', tool_call_id: 'a', content: 'one' },
-        { role: 'tool', tool_call_id: 'b', content: 'Error: No.' },
-        { role: 'user', content: 'And?' },
-      ),
-    ],
-    [
-      'several texts as one string in every role, which upstreams that refuse lists take too',
-      {
-        messages: [
-          {
-            role: 'user',
-            content: [
-              { type: 'text', text: 'As you answer,' },
-              { type: 'text', text: 'look.' },
-            ],
-          },
-          {
-            role: 'assistant',
-            content: [
-              { type: 'text', text: 'Let me' },
-              { type: 'text', text: 'see.' },
-              { type: 'tool_use', id: 'a', name: 'look', input: {} },
-            ],
-          },
-          {
-            role: 'user',
-            content: [
-              {
-                type: 'tool_result',
-                tool_use_id: 'a',
-                content: [
-                  { type: 'text', text: 'one' },
-                  { type: 'text', text: 'two' },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-      said(
-        { role: 'user', content: 'As you answer,\nlook.' },
-        {
-          role: 'assistant',
-          content: 'Let me\nsee.',
-          tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
-        },
-        { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
-      ),
-    ],
-    [
-      'a turn without anything to translate as an empty text between the others',
-      {
-        messages: [
-          HI,
-          { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'xyz' }] },
-          HI,
-          { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: 's' }] },
-          HI,
-        ],
-      },
-      said(
-        HI,
-        { role: 'assistant', content: '' },
-        HI,
-        { role: 'assistant', content: '', reasoning_content: 'Hm' },
-        HI,
-      ),
-    ],
-    [
-      'images by URL and as base64, documents and search results',
-      {
-        messages: [
-          {
-            role: 'user',
-            content: [
-              { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } },
-              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
-              {
-                type: 'document',
-                title: 'T',
-                context: 'C',
-                source: { type: 'text', media_type: 'text/plain', data: 'D' },
-              },
-              {
-                type: 'document',
-                title: 'a.pdf',
-                source: { type: 'base64', media_type: 'application/pdf', data: 'AA==' },
-              },
-              {
-                type: 'search_result',
-                title: 'S',
-                source: 'https://x.test',
-                content: [{ type: 'text', text: 'found' }],
-              },
-            ],
-          },
-        ],
-      },
-      said({
-        role: 'user',
-        content: [
-          { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
-          { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
-          { type: 'text', text: 'T\nC' },
-          { type: 'text', text: 'D' },
-          { type: 'text', text: 'a.pdf' },
-          {
-            type: 'file',
-            file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' },
-          },
-          { type: 'text', text: 'S\nhttps://x.test\nfound' },
-        ],
-      }),
-    ],
-    [
-      'the tools that a search found as text',
-      inUser({
-        type: 'tool_result',
-        tool_use_id: 'a',
-        content: [{ type: 'tool_reference', tool_name: 'look' }],
-      }),
-      said({ role: 'tool', tool_call_id: 'a', content: 'Tool found: look' }),
-    ],
-    // Claude Code adds tools in this way (juspay/neurolink#1717).
-    [
-      'the text of a system message without the tools that it adds, which are offered from the start',
-      {
-        messages: [
-          HI,
-          {
-            role: 'system',
-            content: [
-              { type: 'tool_addition', tool: { type: 'tool_reference', name: 'look' } },
-              { type: 'text', text: 'More tools.' },
-            ],
-          },
-          { role: 'user', content: 'And?' },
-          {
-            role: 'system',
-            content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'see' } }],
-          },
-        ],
-      },
-      said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),
-    ],
-    [
-      "an image of a tool's result in the user message after all results",
-      {
-        messages: [
-          {
-            role: 'user',
-            content: [
-              {
-                type: 'tool_result',
-                tool_use_id: 'a',
-                content: [
-                  { type: 'text', text: 'Shot.' },
-                  { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } },
-                ],
-              },
-              { type: 'tool_result', tool_use_id: 'b' },
-            ],
-          },
-          { role: 'assistant', content: 'Nice.' },
-          HI,
-        ],
-      },
-      said(
-        {
-          role: 'tool',
-          tool_call_id: 'a',
-          content: 'Shot.\n[The rest of the result is in the next user message.]',
-        },
-        { role: 'tool', tool_call_id: 'b', content: '' },
         {
           role: 'user',
           content: [
-            { type: 'text', text: '[Rest of the result of tool call a:]' },
-            { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+            { type: 'tool_result', tool_use_id: 'a', content: 'one', ...cached },
+            {
+              type: 'tool_result',
+              tool_use_id: 'b',
+              content: [{ type: 'text', text: 'No.' }],
+              is_error: true,
+            },
+            { type: 'text', text: 'And?', ...cached },
           ],
         },
-        { role: 'assistant', content: 'Nice.' },
-        HI,
-      ),
-    ],
-  ])(
-    'the conversation of a Messages request reaches the upstream as chat messages: %s',
-    (_what, fields, body) => {
-      expect(chatOf(fields)).toEqual(body);
+      ],
     },
-  );
-});
+    said(
+      HI,
+      {
+        role: 'assistant',
+        content: 'Looking.',
+        reasoning_content: 'Hm',
+        tool_calls: [
+          { id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":1}' } },
+          { id: 'b', type: 'function', function: { name: 'see', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'one' },
+      { role: 'tool', tool_call_id: 'b', content: 'Error: No.' },
+      { role: 'user', content: 'And?' },
+    ),
+  ],
+  [
+    'images by URL and as base64, documents and search results',
+    {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
+            {
+              type: 'document',
+              title: 'T',
+              context: 'C',
+              source: { type: 'text', media_type: 'text/plain', data: 'D' },
+            },
+            {
+              type: 'document',
+              title: 'a.pdf',
+              source: { type: 'base64', media_type: 'application/pdf', data: 'AA==' },
+            },
+            {
+              type: 'search_result',
+              title: 'S',
+              source: 'https://x.test',
+              content: [{ type: 'text', text: 'found' }],
+            },
+          ],
+        },
+      ],
+    },
+    said({
+      role: 'user',
+      content: [
+        { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+        { type: 'text', text: 'T\nC' },
+        { type: 'text', text: 'D' },
+        { type: 'text', text: 'a.pdf' },
+        {
+          type: 'file',
+          file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' },
+        },
+        { type: 'text', text: 'S\nhttps://x.test\nfound' },
+      ],
+    }),
+  ],
+  [
+    'the tools that a search found as text',
+    inUser({
+      type: 'tool_result',
+      tool_use_id: 'a',
+      content: [{ type: 'tool_reference', tool_name: 'look' }],
+    }),
+    said({ role: 'tool', tool_call_id: 'a', content: 'Tool found: look' }),
+  ],
+  // Claude Code adds tools in this way (juspay/neurolink#1717).
+  [
+    'the text of a system message without the tools that it adds, which are offered from the start',
+    {
+      messages: [
+        HI,
+        {
+          role: 'system',
+          content: [
+            { type: 'tool_addition', tool: { type: 'tool_reference', name: 'look' } },
+            { type: 'text', text: 'More tools.' },
+          ],
+        },
+        { role: 'user', content: 'And?' },
+        {
+          role: 'system',
+          content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'see' } }],
+        },
+      ],
+    },
+    said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),
+  ],
+])(
+  'the conversation of a Messages request reaches the upstream as chat messages: %s',
+  (_what, fields, body) => {
+    expect(chatOf(fields)).toEqual(body);
+  },
+);
 
 const tool = { name: 'look', input_schema: { type: 'object' }, description: 'Looks.' };
 const chatTool = {
@@ -285,166 +180,123 @@ const sent = {
   },
 };
 
-describe('the settings of a Messages request', () => {
-  test.each<[what: string, fields: object, chat: object]>([
-    [
-      'sampling',
-      { temperature: 0.5, top_p: 0.9, top_k: 5 },
-      { temperature: 0.5, top_p: 0.9, top_k: 5 },
-    ],
-    ['stop sequences', { stop_sequences: ['END'] }, { stop: ['END'] }],
-    ['the user', { metadata: { user_id: 'u'.repeat(64) } }, { user: 'u'.repeat(64) }],
-    [
-      'a longer user as the digest of it, which OpenAI takes',
-      { metadata: { user_id: 'u'.repeat(65) } },
-      { user: 'f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b' },
-    ],
-    ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
-    ['no thinking', { thinking: { type: 'disabled' } }, { reasoning_effort: 'none' }],
-    ['thinking as the model likes', { thinking: { type: 'adaptive' } }, {}],
-    [
-      'a small budget',
-      { thinking: { type: 'enabled', budget_tokens: 1024 } },
-      { reasoning_effort: 'low' },
-    ],
-    [
-      'a middle budget',
-      { thinking: { type: 'enabled', budget_tokens: 8192 } },
-      { reasoning_effort: 'medium' },
-    ],
-    [
-      'a large budget',
-      { thinking: { type: 'enabled', budget_tokens: 32_000 } },
-      { reasoning_effort: 'high' },
-    ],
-    [
-      'an effort rather than a budget',
-      { output_config: { effort: 'max' }, thinking: { type: 'enabled', budget_tokens: 1024 } },
-      { reasoning_effort: 'max' },
-    ],
-    ['a schema', { output_config: { format: schemaFormat } }, sent],
-    ['a schema under the name of earlier versions', { output_format: schemaFormat }, sent],
-    ['tools', { tools: [{ ...tool, ...cached }] }, { tools: [chatTool] }],
-    [
-      'examples of input in the description',
-      { tools: [{ ...tool, input_examples: [{ at: 1 }, { at: 2 }] }] },
-      {
-        tools: [
-          {
-            type: 'function',
-            function: {
-              ...chatTool.function,
-              description: 'Looks.\nExamples of input:\n{"at":1}\n{"at":2}',
-            },
+test.each<[what: string, fields: object, chat: object]>([
+  [
+    'sampling',
+    { temperature: 0.5, top_p: 0.9, top_k: 5 },
+    { temperature: 0.5, top_p: 0.9, top_k: 5 },
+  ],
+  ['stop sequences', { stop_sequences: ['END'] }, { stop: ['END'] }],
+  ['the user', { metadata: { user_id: 'u'.repeat(64) } }, { user: 'u'.repeat(64) }],
+  ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
+  ['no thinking', { thinking: { type: 'disabled' } }, { reasoning_effort: 'none' }],
+  ['thinking as the model likes', { thinking: { type: 'adaptive' } }, {}],
+  [
+    'a large budget',
+    { thinking: { type: 'enabled', budget_tokens: 32_000 } },
+    { reasoning_effort: 'high' },
+  ],
+  [
+    'an effort rather than a budget',
+    { output_config: { effort: 'max' }, thinking: { type: 'enabled', budget_tokens: 1024 } },
+    { reasoning_effort: 'max' },
+  ],
+  ['a schema', { output_config: { format: schemaFormat } }, sent],
+  ['a schema under the name of earlier versions', { output_format: schemaFormat }, sent],
+  ['tools', { tools: [{ ...tool, ...cached }] }, { tools: [chatTool] }],
+  [
+    'examples of input in the description',
+    { tools: [{ ...tool, input_examples: [{ at: 1 }, { at: 2 }] }] },
+    {
+      tools: [
+        {
+          type: 'function',
+          function: {
+            ...chatTool.function,
+            description: 'Looks.\nExamples of input:\n{"at":1}\n{"at":2}',
           },
-        ],
-      },
-    ],
-    [
-      'any tool',
-      { tools: [tool], tool_choice: { type: 'any' } },
-      { tools: [chatTool], tool_choice: 'required' },
-    ],
-    [
-      'a chosen tool, one call at a time',
-      {
-        tools: [tool],
-        tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true },
-      },
-      {
-        tools: [chatTool],
-        tool_choice: { type: 'function', function: { name: 'look' } },
-        parallel_tool_calls: false,
-      },
-    ],
-    [
-      "what only concerns Anthropic's own caches, tiers and accounts, which is left out",
-      {
-        ...cached,
-        service_tier: 'auto',
-        speed: 'standard',
-        workspace_id: 'w',
-        context_management: { edits: [] },
-      },
-      {},
-    ],
-  ])(
-    'a setting of a Messages request reaches the upstream under its name for it: %s',
-    (_what, fields, chat) => {
-      expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
+        },
+      ],
     },
-  );
-});
+  ],
+  [
+    'any tool',
+    { tools: [tool], tool_choice: { type: 'any' } },
+    { tools: [chatTool], tool_choice: 'required' },
+  ],
+  [
+    'a chosen tool, one call at a time',
+    {
+      tools: [tool],
+      tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true },
+    },
+    {
+      tools: [chatTool],
+      tool_choice: { type: 'function', function: { name: 'look' } },
+      parallel_tool_calls: false,
+    },
+  ],
+  [
+    "what only concerns Anthropic's own caches, tiers and accounts, which is left out",
+    {
+      ...cached,
+      service_tier: 'auto',
+      speed: 'standard',
+      workspace_id: 'w',
+      context_management: { edits: [] },
+    },
+    {},
+  ],
+])(
+  'a setting of a Messages request reaches the upstream under its name for it: %s',
+  (_what, fields, chat) => {
+    expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
+  },
+);
 
-describe('parts of a Messages request that cannot be translated', () => {
-  test.each<[field: string, fields: object]>([
-    ['tools[0].type', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
-    ['tools[1].type', { tools: [tool, { type: 'bash_20250124', name: 'bash' }] }],
-    ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x.test', name: 'x' }] }],
-    ['container', { container: 'c' }],
-    ['messages[1].role', { messages: [HI, { role: 'assistant', content: '{' }] }],
-    ['compaction', { compaction: { type: 'summarize' } }],
-    ['thread.type', { thread: { type: 'continue', previous_message_id: 'msg_1' } }],
-    ['tools[0].type', { tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'm' }] }],
-    [
-      'tools[1].type',
-      {
-        tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'm' }],
-        tool_choice: { type: 'tool', name: 'advisor' },
-      },
-    ],
-    ['thinking.type', { thinking: { type: 'between_tools' } }],
-    [
-      'messages[0].content[0].source.type',
-      inUser({ type: 'image', source: { type: 'file', file_id: 'f' } }),
-    ],
-    [
-      'messages[0].content[0].source.type',
-      inUser({ type: 'document', source: { type: 'url', url: 'https://x.test' } }),
-    ],
-    [
-      'messages[0].content[0].citations.enabled',
-      inUser({
-        type: 'document',
-        source: { type: 'text', data: 'D' },
-        citations: { enabled: true },
-      }),
-    ],
-    ['messages[0].content[0].type', inUser({ type: 'container_upload', file_id: 'f' })],
-    [
-      'messages[1].content[0].type',
-      { messages: [HI, { role: 'system', content: [{ type: 'some_new_block' }] }] },
-    ],
-    [
-      'messages[1].content[0].type',
-      {
-        messages: [
-          HI,
-          {
-            role: 'system',
-            content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition: {} } }],
-          },
-        ],
-      },
-    ],
-    [
-      'messages[0].content[0].type',
-      {
-        messages: [
-          {
-            role: 'assistant',
-            content: [{ type: 'server_tool_use', id: 's', name: 'n', input: {} }],
-          },
-        ],
-      },
-    ],
-  ])(
-    'a part of a Messages request that cannot be translated is refused by its name: %s',
-    (field, fields) => {
-      expect(ask(fields)).toMatchObject(unsupported(field));
+test.each<[field: string, fields: object]>([
+  ['tools[0].type', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+  ['tools[1].type', { tools: [tool, { type: 'bash_20250124', name: 'bash' }] }],
+  ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x.test', name: 'x' }] }],
+  ['container', { container: 'c' }],
+  ['messages[1].role', { messages: [HI, { role: 'assistant', content: '{' }] }],
+  ['compaction', { compaction: { type: 'summarize' } }],
+  ['thread.type', { thread: { type: 'continue', previous_message_id: 'msg_1' } }],
+  [
+    'tools[1].type',
+    {
+      tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'm' }],
+      tool_choice: { type: 'tool', name: 'advisor' },
     },
-  );
-});
+  ],
+  ['thinking.type', { thinking: { type: 'between_tools' } }],
+  [
+    'messages[0].content[0].source.type',
+    inUser({ type: 'image', source: { type: 'file', file_id: 'f' } }),
+  ],
+  [
+    'messages[0].content[0].source.type',
+    inUser({ type: 'document', source: { type: 'url', url: 'https://x.test' } }),
+  ],
+  [
+    'messages[0].content[0].citations.enabled',
+    inUser({
+      type: 'document',
+      source: { type: 'text', data: 'D' },
+      citations: { enabled: true },
+    }),
+  ],
+  ['messages[0].content[0].type', inUser({ type: 'container_upload', file_id: 'f' })],
+  [
+    'messages[1].content[0].type',
+    { messages: [HI, { role: 'system', content: [{ type: 'some_new_block' }] }] },
+  ],
+])(
+  'a part of a Messages request that cannot be translated is refused by its name: %s',
+  (field, fields) => {
+    expect(ask(fields)).toMatchObject(unsupported(field));
+  },
+);
 
 describe('counts of tokens', () => {
   const counted = (fields: object) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import { sentBody, unsupported } from '../translation/translated.ts';
 
@@ -27,240 +27,200 @@ const called = (id: string, name: string) => ({
   arguments: '{}',
 });
 
-describe('the conversation of a Responses request', () => {
-  test.each<[what: string, fields: object, body: object]>([
-    [
-      // github.com/MetaFARS/codex-relay/issues/39
-      'a patch of Codex, and a search, in a conversation that began at OpenAI',
+test.each<[what: string, fields: object, body: object]>([
+  [
+    // github.com/MetaFARS/codex-relay/issues/39
+    'a patch of Codex, and a search, in a conversation that began at OpenAI',
+    {
+      input: [
+        HI,
+        { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
+        { type: 'custom_tool_call', call_id: 'a', name: 'apply_patch', input: '*** Begin' },
+        { type: 'custom_tool_call_output', call_id: 'a', output: 'Done' },
+      ],
+    },
+    said(
+      HI,
       {
-        input: [
-          HI,
-          { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
-          { type: 'custom_tool_call', call_id: 'a', name: 'apply_patch', input: '*** Begin' },
-          { type: 'custom_tool_call_output', call_id: 'a', output: 'Done' },
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          {
+            id: 'a',
+            type: 'function',
+            function: { name: 'apply_patch', arguments: '{"input":"*** Begin"}' },
+          },
         ],
       },
-      said(
+      { role: 'tool', tool_call_id: 'a', content: 'Done' },
+    ),
+  ],
+  ['a text', {}, said(HI)],
+  [
+    'instructions',
+    { instructions: 'Be brief.' },
+    said({ role: 'system', content: 'Be brief.' }, HI),
+  ],
+  ['empty instructions as none', { instructions: '' }, said(HI)],
+  [
+    'instructions and opening developer messages as one system message',
+    {
+      instructions: 'Be brief.',
+      input: [{ role: 'developer', content: [{ type: 'input_text', text: 'Be kind.' }] }, HI],
+    },
+    said({ role: 'system', content: 'Be brief.\n\nBe kind.' }, HI),
+  ],
+  [
+    'a later developer message in its place',
+    { input: [HI, { role: 'developer', content: 'Now in French.' }] },
+    said(HI, { role: 'system', content: 'Now in French.' }),
+  ],
+  [
+    'reasoning, text and parallel calls of one turn as one message',
+    {
+      input: [
         HI,
+        { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }] },
         {
+          type: 'message',
+          id: 'msg_1',
           role: 'assistant',
-          content: null,
-          tool_calls: [
-            {
-              id: 'a',
-              type: 'function',
-              function: { name: 'apply_patch', arguments: '{"input":"*** Begin"}' },
-            },
+          status: 'completed',
+          phase: 'commentary',
+          content: [
+            { type: 'output_text', text: 'Looking.', annotations: [{ type: 'url_citation' }] },
           ],
         },
-        { role: 'tool', tool_call_id: 'a', content: 'Done' },
-      ),
-    ],
-    ['a text', {}, said(HI)],
-    [
-      'instructions',
-      { instructions: 'Be brief.' },
-      said({ role: 'system', content: 'Be brief.' }, HI),
-    ],
-    ['empty instructions as none', { instructions: '' }, said(HI)],
-    [
-      'instructions and opening developer messages as one system message',
-      {
-        instructions: 'Be brief.',
-        input: [{ role: 'developer', content: [{ type: 'input_text', text: 'Be kind.' }] }, HI],
-      },
-      said({ role: 'system', content: 'Be brief.\n\nBe kind.' }, HI),
-    ],
-    [
-      'a later developer message in its place',
-      { input: [HI, { role: 'developer', content: 'Now in French.' }] },
-      said(HI, { role: 'system', content: 'Now in French.' }),
-    ],
-    [
-      'reasoning, text and parallel calls of one turn as one message',
-      {
-        input: [
-          HI,
-          { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }] },
-          {
-            type: 'message',
-            id: 'msg_1',
-            role: 'assistant',
-            status: 'completed',
-            phase: 'commentary',
-            content: [
-              { type: 'output_text', text: 'Looking.', annotations: [{ type: 'url_citation' }] },
-            ],
-          },
-          called('a', 'look'),
-          called('b', 'see'),
-          { type: 'function_call_output', call_id: 'a', output: 'one' },
-          {
-            type: 'function_call_output',
-            call_id: 'b',
-            output: [{ type: 'input_text', text: 'two' }],
-          },
-        ],
-      },
-      said(
-        HI,
+        called('a', 'look'),
+        called('b', 'see'),
+        { type: 'function_call_output', call_id: 'a', output: 'one' },
         {
-          role: 'assistant',
-          content: 'Looking.',
-          reasoning_content: 'Hm',
-          tool_calls: [call('a', 'look'), call('b', 'see')],
+          type: 'function_call_output',
+          call_id: 'b',
+          output: [{ type: 'input_text', text: 'two' }],
         },
-        { role: 'tool', tool_call_id: 'a', content: 'one' },
-        { role: 'tool', tool_call_id: 'b', content: 'two' },
-      ),
-    ],
-    [
-      'the text of reasoning rather than its summary',
+      ],
+    },
+    said(
+      HI,
       {
-        input: [
-          {
-            type: 'reasoning',
-            id: 'rs_1',
-            summary: [{ type: 'summary_text', text: 'short' }],
-            content: [{ type: 'reasoning_text', text: 'long' }],
-            encrypted_content: 'xyz',
-          },
-          { role: 'assistant', content: 'So.' },
-        ],
+        role: 'assistant',
+        content: 'Looking.',
+        reasoning_content: 'Hm',
+        tool_calls: [call('a', 'look'), call('b', 'see')],
       },
-      said({ role: 'assistant', content: 'So.', reasoning_content: 'long' }),
-    ],
-    [
-      'several texts as one string in every role, which upstreams that refuse lists take too',
-      {
-        input: [
-          {
-            role: 'user',
-            content: [
-              { type: 'input_text', text: 'As you answer,' },
-              { type: 'input_text', text: 'look.' },
-            ],
-          },
-          { role: 'assistant', content: 'Let me' },
-          { role: 'assistant', content: [{ type: 'output_text', text: 'see.' }] },
-          called('a', 'look'),
-          {
-            type: 'function_call_output',
-            call_id: 'a',
-            output: [
-              { type: 'input_text', text: 'one' },
-              { type: 'input_text', text: 'two' },
-            ],
-          },
-        ],
-      },
-      said(
-        { role: 'user', content: 'As you answer,\nlook.' },
-        { role: 'assistant', content: 'Let me\nsee.', tool_calls: [call('a', 'look')] },
-        { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
-      ),
-    ],
-    [
-      'a call without arguments as one with an empty object',
-      { input: [HI, { ...called('a', 'look'), arguments: '' }] },
-      said(HI, { role: 'assistant', content: null, tool_calls: [call('a', 'look')] }),
-    ],
-    [
-      'an empty turn as an empty text, and null next to calls only',
-      {
-        input: [
-          HI,
-          { role: 'assistant', content: [] },
-          HI,
-          { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }] },
-          HI,
-          { role: 'assistant', content: '' },
-          called('a', 'look'),
-        ],
-      },
-      said(
-        HI,
-        { role: 'assistant', content: '' },
-        HI,
-        { role: 'assistant', content: '', reasoning_content: 'Hm' },
-        HI,
-        { role: 'assistant', content: null, tool_calls: [call('a', 'look')] },
-      ),
-    ],
-    [
-      'images by URL and as base64, files as data, audio',
-      {
-        input: [
-          {
-            role: 'user',
-            content: [
-              { type: 'input_text', text: 'What is this?' },
-              { type: 'input_image', image_url: 'https://x.test/a.png', detail: 'low' },
-              { type: 'input_image', image_url: 'data:image/png;base64,AA==', detail: 'original' },
-              {
-                type: 'input_file',
-                filename: 'a.pdf',
-                file_data: 'data:application/pdf;base64,AA==',
-              },
-              { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
-            ],
-          },
-        ],
-      },
-      said({
-        role: 'user',
-        content: [
-          { type: 'text', text: 'What is this?' },
-          { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'low' } },
-          { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'high' } },
-          {
-            type: 'file',
-            file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' },
-          },
-          { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
-        ],
-      }),
-    ],
-    [
-      "an image of a tool's result in the user message after all results",
-      {
-        input: [
-          called('a', 'shoot'),
-          called('b', 'look'),
-          {
-            type: 'function_call_output',
-            call_id: 'a',
-            output: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }],
-          },
-          { type: 'function_call_output', call_id: 'b', output: 'seen' },
-          { role: 'user', content: 'And?' },
-        ],
-      },
-      said(
-        { role: 'assistant', content: null, tool_calls: [call('a', 'shoot'), call('b', 'look')] },
-        {
-          role: 'tool',
-          tool_call_id: 'a',
-          content: '[The rest of the result is in the next user message.]',
-        },
-        { role: 'tool', tool_call_id: 'b', content: 'seen' },
+      { role: 'tool', tool_call_id: 'a', content: 'one' },
+      { role: 'tool', tool_call_id: 'b', content: 'two' },
+    ),
+  ],
+  [
+    'several texts as one string in every role, which upstreams that refuse lists take too',
+    {
+      input: [
         {
           role: 'user',
           content: [
-            { type: 'text', text: '[Rest of the result of tool call a:]' },
-            { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
-            { type: 'text', text: 'And?' },
+            { type: 'input_text', text: 'As you answer,' },
+            { type: 'input_text', text: 'look.' },
           ],
         },
-      ),
-    ],
-  ])(
-    'the conversation of a Responses request reaches the upstream as chat messages: %s',
-    (_what, fields, body) => {
-      expect(chatOf(fields)).toEqual(body);
+        { role: 'assistant', content: 'Let me' },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'see.' }] },
+        called('a', 'look'),
+        {
+          type: 'function_call_output',
+          call_id: 'a',
+          output: [
+            { type: 'input_text', text: 'one' },
+            { type: 'input_text', text: 'two' },
+          ],
+        },
+      ],
     },
-  );
-});
+    said(
+      { role: 'user', content: 'As you answer,\nlook.' },
+      { role: 'assistant', content: 'Let me\nsee.', tool_calls: [call('a', 'look')] },
+      { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
+    ),
+  ],
+  [
+    'a call without arguments as one with an empty object',
+    { input: [HI, { ...called('a', 'look'), arguments: '' }] },
+    said(HI, { role: 'assistant', content: null, tool_calls: [call('a', 'look')] }),
+  ],
+  [
+    'images by URL and as base64, files as data, audio',
+    {
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'What is this?' },
+            { type: 'input_image', image_url: 'https://x.test/a.png', detail: 'low' },
+            { type: 'input_image', image_url: 'data:image/png;base64,AA==', detail: 'original' },
+            {
+              type: 'input_file',
+              filename: 'a.pdf',
+              file_data: 'data:application/pdf;base64,AA==',
+            },
+            { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+          ],
+        },
+      ],
+    },
+    said({
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'low' } },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'high' } },
+        {
+          type: 'file',
+          file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' },
+        },
+        { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+      ],
+    }),
+  ],
+  [
+    "an image of a tool's result in the user message after all results",
+    {
+      input: [
+        called('a', 'shoot'),
+        called('b', 'look'),
+        {
+          type: 'function_call_output',
+          call_id: 'a',
+          output: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }],
+        },
+        { type: 'function_call_output', call_id: 'b', output: 'seen' },
+        { role: 'user', content: 'And?' },
+      ],
+    },
+    said(
+      { role: 'assistant', content: null, tool_calls: [call('a', 'shoot'), call('b', 'look')] },
+      {
+        role: 'tool',
+        tool_call_id: 'a',
+        content: '[The rest of the result is in the next user message.]',
+      },
+      { role: 'tool', tool_call_id: 'b', content: 'seen' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '[Rest of the result of tool call a:]' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+          { type: 'text', text: 'And?' },
+        ],
+      },
+    ),
+  ],
+])(
+  'the conversation of a Responses request reaches the upstream as chat messages: %s',
+  (_what, fields, body) => {
+    expect(chatOf(fields)).toEqual(body);
+  },
+);
 
 const tool = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true };
 const chatTool = {
@@ -268,195 +228,151 @@ const chatTool = {
   function: { name: 'look', parameters: { type: 'object' }, strict: true },
 };
 
-describe('the settings of a Responses request', () => {
-  test.each<[what: string, fields: object, chat: object]>([
-    ['token limit', { max_output_tokens: 50 }, { max_tokens: 50 }],
-    [
-      'sampling',
-      { temperature: 0.5, top_p: 0.9, seed: 1 },
-      { temperature: 0.5, top_p: 0.9, seed: 1 },
-    ],
-    [
-      'reasoning effort',
-      { reasoning: { effort: 'low', summary: 'auto' } },
-      { reasoning_effort: 'low' },
-    ],
-    ['user', { user: 'u' }, { user: 'u' }],
-    ['safety identifier', { safety_identifier: 's' }, { user: 's' }],
-    [
-      'a longer user as the digest of it, which OpenAI takes',
-      { safety_identifier: 'u'.repeat(65) },
-      { user: 'f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b' },
-    ],
-    ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
-    ['verbosity', { text: { verbosity: 'low' } }, { verbosity: 'low' }],
-    ['plain text', { text: { format: { type: 'text' } } }, {}],
-    [
-      'JSON',
-      { text: { format: { type: 'json_object' } } },
-      { response_format: { type: 'json_object' } },
-    ],
-    [
-      'a schema',
-      {
-        text: {
-          format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true },
-        },
+test.each<[what: string, fields: object, chat: object]>([
+  ['token limit', { max_output_tokens: 50 }, { max_tokens: 50 }],
+  [
+    'sampling',
+    { temperature: 0.5, top_p: 0.9, seed: 1 },
+    { temperature: 0.5, top_p: 0.9, seed: 1 },
+  ],
+  [
+    'reasoning effort',
+    { reasoning: { effort: 'low', summary: 'auto' } },
+    { reasoning_effort: 'low' },
+  ],
+  ['user', { user: 'u' }, { user: 'u' }],
+  ['safety identifier', { safety_identifier: 's' }, { user: 's' }],
+  [
+    'a longer user as the digest of it, which OpenAI takes',
+    { safety_identifier: 'u'.repeat(65) },
+    { user: 'f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b' },
+  ],
+  ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
+  ['verbosity', { text: { verbosity: 'low' } }, { verbosity: 'low' }],
+  [
+    'a schema',
+    {
+      text: {
+        format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true },
       },
-      {
-        response_format: {
-          type: 'json_schema',
-          json_schema: { name: 'n', schema: { type: 'object' }, strict: true },
-        },
-      },
-    ],
-    ['tools', { tools: [tool] }, { tools: [chatTool] }],
-    [
-      'a chosen tool, one call at a time',
-      {
-        tools: [tool],
-        tool_choice: { type: 'function', name: 'look' },
-        parallel_tool_calls: false,
-      },
-      {
-        tools: [chatTool],
-        tool_choice: { type: 'function', function: { name: 'look' } },
-        parallel_tool_calls: false,
-      },
-    ],
-    [
-      'functions in a namespace',
-      {
-        tools: [
-          {
-            type: 'namespace',
-            name: 'eye',
-            description: 'Sees.',
-            tools: [tool, { ...tool, name: 'see' }],
-          },
-        ],
-      },
-      {
-        tools: [
-          {
-            type: 'function',
-            function: { ...chatTool.function, name: 'eye__look', description: 'Sees.' },
-          },
-          { type: 'function', function: { ...chatTool.function, name: 'eye__see' } },
-        ],
-      },
-    ],
-    [
-      'allowed tools',
-      {
-        tools: [tool, { ...tool, name: 'see' }],
-        tool_choice: {
-          type: 'allowed_tools',
-          mode: 'required',
-          tools: [{ type: 'function', name: 'look' }],
-        },
-      },
-      { tools: [chatTool], tool_choice: 'required' },
-    ],
-    ['a choice without tools, which means nothing', { tools: [], tool_choice: 'auto' }, {}],
-    [
-      'the name under which a host finds the prompt in its cache',
-      { prompt_cache_key: 'k' },
-      { prompt_cache_key: 'k' },
-    ],
-    [
-      'what only concerns stored answers, caches and built-in tools, which is left out',
-      {
-        store: true,
-        metadata: { a: 'b' },
-        include: ['reasoning.encrypted_content'],
-        max_tool_calls: 3,
-        prompt_cache_retention: '24h',
-        service_tier: 'auto',
-        truncation: 'disabled',
-        previous_response_id: null,
-        background: false,
-      },
-      {},
-    ],
-  ])(
-    'a setting of a Responses request reaches the upstream under its name for it: %s',
-    (_what, fields, chat) => {
-      expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
     },
-  );
-});
-
-describe('parts of a Responses request that cannot be translated', () => {
-  test.each<[field: string, fields: object]>([
-    ['previous_response_id', { previous_response_id: 'resp_1' }],
-    ['conversation', { conversation: 'conv_1' }],
-    ['background', { background: true }],
-    ['prompt', { prompt: { id: 'p' } }],
-    ['truncation', { truncation: 'auto' }],
-    ['top_logprobs', { top_logprobs: 3 }],
-    ['include[0]', { include: ['message.output_text.logprobs'] }],
-    ['context_management', { context_management: [{ type: 'compaction', compact_threshold: 9 }] }],
-    ['moderation', { moderation: { model: 'omni-moderation-latest' } }],
-    ['generate', { generate: false }],
-    ['prompt_cache_options.prewarm', { prompt_cache_options: { prewarm: true } }],
-    ['tools[0].async', { tools: [{ ...tool, async: true }] }],
-    ['tools', { tools: [tool, tool] }],
-    [
-      'tools[0].tools[0].type',
-      {
-        tools: [
-          { type: 'namespace', name: 'n', description: '', tools: [{ type: 'custom', name: 'x' }] },
-        ],
+    {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'n', schema: { type: 'object' }, strict: true },
       },
-    ],
-    ['reasoning.mode', { reasoning: { mode: 'pro' } }],
-    ['text.format.type', { text: { format: { type: 'grammar' } } }],
-    ['tools[0].type', { tools: [{ type: 'web_search' }] }],
-    ['tools[1].type', { tools: [tool, { type: 'file_search', vector_store_ids: ['v'] }] }],
-    ['tools[0].type', { tools: [{ type: 'custom', name: 'x' }] }],
-    ['tool_choice.type', { tools: [tool], tool_choice: { type: 'mcp', server_label: 's' } }],
-    ['input[0].id', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
-    ['input[0].id', { input: [{ id: 'msg_1' }] }],
-    ['input[0].type', { input: [{ type: 'computer_call', id: 'cc_1', status: 'completed' }] }],
-    [
-      'input[0].content[0].file_id',
-      { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },
-    ],
-    [
-      'input[0].content[0].file_url',
-      { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://x.test' }] }] },
-    ],
-    ['tools[0].type', { tools: [{ type: 'web_search' }, { type: 'image_generation' }] }],
-    ['tools[1].type', { tools: [tool, { type: 'web_search' }], tool_choice: 'required' }],
-    ['tools[1].type', { tools: [tool, { type: 'custom', name: 'x' }] }],
-    ['tool_choice.type', { tools: [tool], tool_choice: { type: 'web_search' } }],
-    [
-      'tool_choice.tools[0].type',
-      {
-        tools: [tool],
-        tool_choice: {
-          type: 'allowed_tools',
-          mode: 'auto',
-          tools: [{ type: 'mcp', server_label: 's' }],
-        },
-      },
-    ],
-    // developers.openai.com/api/reference/resources/responses: `input` is optional.
-    ['prompt', { prompt: { id: 'pmpt_1' }, input: undefined }],
-  ])(
-    'a part of a Responses request that cannot be translated is refused by its name: %s',
-    (field, fields) => {
-      expect(ask(fields)).toMatchObject(unsupported(field));
     },
-  );
-});
+  ],
+  ['tools', { tools: [tool] }, { tools: [chatTool] }],
+  [
+    'functions in a namespace',
+    {
+      tools: [
+        {
+          type: 'namespace',
+          name: 'eye',
+          description: 'Sees.',
+          tools: [tool, { ...tool, name: 'see' }],
+        },
+      ],
+    },
+    {
+      tools: [
+        {
+          type: 'function',
+          function: { ...chatTool.function, name: 'eye__look', description: 'Sees.' },
+        },
+        { type: 'function', function: { ...chatTool.function, name: 'eye__see' } },
+      ],
+    },
+  ],
+  [
+    'allowed tools',
+    {
+      tools: [tool, { ...tool, name: 'see' }],
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'required',
+        tools: [{ type: 'function', name: 'look' }],
+      },
+    },
+    { tools: [chatTool], tool_choice: 'required' },
+  ],
+  ['a choice without tools, which means nothing', { tools: [], tool_choice: 'auto' }, {}],
+  [
+    'the name under which a host finds the prompt in its cache',
+    { prompt_cache_key: 'k' },
+    { prompt_cache_key: 'k' },
+  ],
+  [
+    'what only concerns stored answers, caches and built-in tools, which is left out',
+    {
+      store: true,
+      metadata: { a: 'b' },
+      include: ['reasoning.encrypted_content'],
+      max_tool_calls: 3,
+      prompt_cache_retention: '24h',
+      service_tier: 'auto',
+      truncation: 'disabled',
+      previous_response_id: null,
+      background: false,
+    },
+    {},
+  ],
+])(
+  'a setting of a Responses request reaches the upstream under its name for it: %s',
+  (_what, fields, chat) => {
+    expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
+  },
+);
 
-describe('invalid Responses requests', () => {
-  test('a Responses request that is nested too deep to be written again is refused', () => {
-    const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;
-    const message = 'The body must not be nested so deeply.';
-    const refused = { kind: 'bad_request', message, param: null };
-    expect(ask({ tools: [{ ...tool, parameters }] })).toEqual(refused);
-  });
+test.each<[field: string, fields: object]>([
+  ['previous_response_id', { previous_response_id: 'resp_1' }],
+  ['conversation', { conversation: 'conv_1' }],
+  ['background', { background: true }],
+  ['prompt', { prompt: { id: 'p' } }],
+  ['truncation', { truncation: 'auto' }],
+  ['top_logprobs', { top_logprobs: 3 }],
+  ['include[0]', { include: ['message.output_text.logprobs'] }],
+  ['context_management', { context_management: [{ type: 'compaction', compact_threshold: 9 }] }],
+  ['moderation', { moderation: { model: 'omni-moderation-latest' } }],
+  ['generate', { generate: false }],
+  ['prompt_cache_options.prewarm', { prompt_cache_options: { prewarm: true } }],
+  ['tools[0].async', { tools: [{ ...tool, async: true }] }],
+  ['tools', { tools: [tool, tool] }],
+  [
+    'tools[0].tools[0].type',
+    {
+      tools: [
+        { type: 'namespace', name: 'n', description: '', tools: [{ type: 'custom', name: 'x' }] },
+      ],
+    },
+  ],
+  ['reasoning.mode', { reasoning: { mode: 'pro' } }],
+  ['text.format.type', { text: { format: { type: 'grammar' } } }],
+  ['tools[0].type', { tools: [{ type: 'web_search' }] }],
+  ['tools[1].type', { tools: [tool, { type: 'file_search', vector_store_ids: ['v'] }] }],
+  ['tool_choice.type', { tools: [tool], tool_choice: { type: 'mcp', server_label: 's' } }],
+  ['input[0].id', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
+  ['input[0].type', { input: [{ type: 'computer_call', id: 'cc_1', status: 'completed' }] }],
+  [
+    'input[0].content[0].file_id',
+    { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },
+  ],
+  ['tools[1].type', { tools: [tool, { type: 'web_search' }], tool_choice: 'required' }],
+  ['tool_choice.type', { tools: [tool], tool_choice: { type: 'web_search' } }],
+  // developers.openai.com/api/reference/resources/responses: `input` is optional.
+  ['prompt', { prompt: { id: 'pmpt_1' }, input: undefined }],
+])(
+  'a part of a Responses request that cannot be translated is refused by its name: %s',
+  (field, fields) => {
+    expect(ask(fields)).toMatchObject(unsupported(field));
+  },
+);
+
+test('a Responses request that is nested too deep to be written again is refused', () => {
+  const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;
+  const message = 'The body must not be nested so deeply.';
+  const refused = { kind: 'bad_request', message, param: null };
+  expect(ask({ tools: [{ ...tool, parameters }] })).toEqual(refused);
 });

@@ -216,13 +216,11 @@ const CODEX = {
   client_metadata: { session_id: 's' },
 };
 
-describe('requests of Codex', () => {
-  test('a request of Codex for a model unknown to it loses only the tools that it works without, which are named', () => {
-    const { dropped, body } = translated(RESPONSES_TRANSLATION, CODEX);
-    expect(dropped).toEqual(named('tools[2].type=web_search'));
-    expect(body['tools']).toMatchObject([
-      { function: { name: 'exec_command' } },
-      { function: { name: 'multi_agent_v1__look' } },
-    ]);
-  });
+test('a request of Codex for a model unknown to it loses only the tools that it works without, which are named', () => {
+  const { dropped, body } = translated(RESPONSES_TRANSLATION, CODEX);
+  expect(dropped).toEqual(named('tools[2].type=web_search'));
+  expect(body['tools']).toMatchObject([
+    { function: { name: 'exec_command' } },
+    { function: { name: 'multi_agent_v1__look' } },
+  ]);
 });
