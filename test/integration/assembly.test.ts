@@ -215,21 +215,6 @@ describe('falling back before the end of an assembled answer', () => {
     expect(inFlight(gateway)).toBe(0);
   });
 
-  test('an assembled answer falls back at a stall after content that is as long as the idle limit', async () => {
-    const { a, b, clock, gateway, pending } = await askPair(stall(A));
-    const call = await a.call(1);
-    await turns(gateway);
-    clock.advance(4999);
-    await turns(gateway);
-    expect(b.calls).toHaveLength(0);
-    clock.advance(1);
-    expect(await pending.answer).toMatchObject({
-      upstream: 'hosted_b',
-      reason: 'hosted_a=timeout',
-    });
-    await call.gone;
-  });
-
   test('an assembled answer is whole at a stall after the finish reason', async () => {
     const { a, b, clock, gateway, pending } = await askPair(stall(A, STOP));
     await a.call(1);

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
-import { chat } from '../support/client.ts';
 import {
   ask,
-  askHedged,
   askSlow,
   attemptsOf,
   callsOf,
@@ -14,14 +12,11 @@ import {
   startTierScene,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
-import { answers, chunk, DONE, error, hang, STOP } from '../support/upstream.ts';
+import { answers, error, hang } from '../support/upstream.ts';
 
 const PAID = { hosted_a: answers('paid for') };
 const UNASKED = { hosted_a: answers('never asked') };
 const DEAD = error(503);
-const A = chunk({ content: 'a' });
-/** Heartbeats do not come in here: machines are too long silent after 45 s. */
-const COOLDOWN_MS = 10_000;
 
 test('the next machine is called alongside a slow one by default', async () => {
   const tier = await startTierScene({ slow: hang, fast: hang }, UNASKED);
@@ -75,26 +70,4 @@ test('the local pool has failed once where both machines fail, and the paid upst
     [other.id]: { fails: 1 },
   });
   expect(callsOf(tier.own)).toEqual({ slow: 1, other: 1 });
-});
-
-test('a hedged call goes on as the probe of the local pool where it beats the machine that was probed', async () => {
-  const tier = await startTierScene({ slow: [DEAD, hang], other: [DEAD, hang] }, PAID, {
-    FAIL_THRESHOLD: '1',
-    COOLDOWN_MS: String(COOLDOWN_MS),
-  });
-  const { slow, other } = tier.own;
-  await chat(tier.url);
-  for (const { id } of Object.values(tier.own)) await tier.post(`circuits/${id}/reset`);
-  tier.clock.advance(COOLDOWN_MS);
-  const {
-    pending,
-    hedge: { res },
-  } = await askHedged(tier, slow, other);
-  res.writeHead(200, { 'content-type': 'text/event-stream' }).write(A);
-  await pending.received('"a"');
-  expect(await chat(tier.url)).toMatchObject({ reason: 'local=circuit_open' });
-  res.end(STOP + DONE);
-  expect(await pending.answer).toMatchObject({ reason: `local/${slow.id}=outrun` });
-  await turns(tier);
-  expect((await circuitsOf(tier))['local']).toMatchObject({ open: false });
 });

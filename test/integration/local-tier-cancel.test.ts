@@ -25,18 +25,3 @@ test('a caller that leaves a probe frees the probes of the machine and of the lo
   machine.script = answers('well again');
   expect(await startChat(tier.url).answer).toMatchObject({ status: 200, reason: 'none' });
 });
-
-test('a caller that leaves a probe in the pause before its retry frees the probe of the local pool', async () => {
-  const machine = await startMachine(error(503), error(500));
-  const tier = await startTier([machine], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
-  await startChat(tier.url).answer;
-  tier.clock.advance(10_000);
-  const probe = startChat(tier.url);
-  await tier.clock.timer(50, 200);
-  probe.leave();
-  await turns(tier);
-  // The machine’s own cool-down has doubled; the tier’s has not, for it was not found wanting.
-  tier.clock.advance(20_000);
-  machine.script = answers('well again');
-  expect(await startChat(tier.url).answer).toMatchObject({ status: 200, reason: 'none' });
-});

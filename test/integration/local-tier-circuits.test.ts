@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { chat, chatStream } from '../support/client.ts';
-import { startMachine, startTier, type Machine, type Tier } from '../support/tier.ts';
-import { answers, chunk, DONE, error, hang, startUpstream, STOP } from '../support/upstream.ts';
+import { chat } from '../support/client.ts';
+import { startMachine, startTier, type Machine } from '../support/tier.ts';
+import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
   machines.map(({ calls }) => calls.length);
-
-/** Lets the n-th call of a machine bring its first content just too late. */
-async function slowly(machine: Machine, n: number, tier: Tier): Promise<void> {
-  const answer = chatStream(tier.url);
-  const { res } = await machine.call(n);
-  tier.clock.advance(5001);
-  res.writeHead(200, { 'content-type': 'text/event-stream' });
-  res.end(chunk({ content: 'late' }) + STOP + DONE);
-  expect(await answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-}
 
 describe('the circuit of a machine', () => {
   test('the circuit of a machine opens by itself, and that of the local pool stays closed while any machine serves', async () => {
@@ -73,20 +63,6 @@ describe('the circuit of the local pool', () => {
     const tier = await startTier(dead, at({ hosted_a: hosted.url }));
     for (let n = 0; n < 5; n += 1) await chat(tier.url);
     expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
-  });
-
-  test('the circuit of the local pool stays closed where one machine is slow and another could serve', async () => {
-    const [slow, fast] = [await startMachine(), await startMachine(answers('hi'))];
-    slow.script = hang;
-    const tier = await startTier([slow, fast], { HEDGE: 'off', TTFT_SLOW_THRESHOLD: '1' });
-    await slowly(slow, 1, tier);
-    const { circuits } = await tier.status();
-    expect(circuits).toMatchObject({
-      local: { open: false, ewmaTtft: 5001, consecutiveSlow: 0 },
-      [slow.id]: { open: true },
-    });
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(callsOf([slow, fast])).toEqual([1, 1]);
   });
 });
 

@@ -101,22 +101,6 @@ describe('the warm-up of ondemand', () => {
     expect(machine.gets).toHaveLength(0);
   });
 
-  test('the warm-up of ondemand asks /v1/models where there is no /health', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(hang);
-    machine.answerGet = (get) => status(get.path === '/health' ? 404 : 200)(get);
-    const gateway = await startGateway(
-      { ...at({ local: REFUSED_URL, ondemand: `${machine.url}/v1` }) },
-      clock,
-    );
-    const answer = chat(gateway.url);
-    await machine.get(2);
-    expect(machine.gets.map(({ path }) => path)).toEqual(['/health', '/v1/models']);
-    await warmupIs('ready', gateway, clock);
-    clock.advance(120_000);
-    await answer;
-  });
-
   test('the warm-up of ondemand polls a machine that is starting 1 s to 5 s apart until it is ready', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(hang);
@@ -193,12 +177,4 @@ describe('how often warm-ups start', () => {
     await chat(gateway.url);
     expect(warmupOf(gateway).lastWarmupAt).toBe(second);
   });
-});
-
-test('a warm-up setting that is switched off holds from the next request', async () => {
-  const machine = await startClosedMachine();
-  const gateway = await startGateway(at({ local: REFUSED_URL, ondemand: machine.url }));
-  await gateway.host.setWarmup(false);
-  await chat(gateway.url);
-  expect(warmupOf(gateway)).toMatchObject({ state: 'idle', lastWarmupAt: null });
 });

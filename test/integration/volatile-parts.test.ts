@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { postJson } from '../support/http.ts';
 import { startScene } from '../support/scene.ts';
-import { answers, json } from '../support/upstream.ts';
+import { json } from '../support/upstream.ts';
 
 /** As Claude Code asks (anthropics/claude-code#68900). */
 const asked = (cch: string) => ({
@@ -40,12 +40,4 @@ test('an upstream that speaks Messages gets every byte of a request but its hash
     stream: undefined,
   });
   expect(scene.host.snapshot().requests[0]?.attempts[0]?.fixedParts).toEqual(['cch']);
-});
-
-test('an upstream that gets a message as a chat completion gets it without its hash', async () => {
-  const scene = await startScene({ hosted_a: [answers('hello')] }, { HOSTED_A_PROTOCOLS: 'chat' });
-  expect((await postJson(`${scene.url}/v1/messages`, asked('36ee5'))).status).toBe(200);
-  const body = scene.up.hosted_a.calls[0]?.body.toString() ?? '';
-  expect(body).toContain('cch=00000;');
-  expect(body).not.toContain('36ee5');
 });
