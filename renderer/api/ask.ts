@@ -4,8 +4,7 @@ import { readEvents } from './sse.ts';
 
 interface AskListener {
   readonly onHeaders: (headers: Headers) => void;
-  /** `isThought` for the reasoning that some models stream before their answer. */
-  readonly onText: (text: string, isThought: boolean) => void;
+  readonly onText: (text: string) => void;
 }
 
 /** Asks as any app would. Resolves with an error message; with null once the answer is complete, or was stopped. */
@@ -33,9 +32,7 @@ export function createAsk({ request }: Pick<Client, 'request'>): Ask {
         }
         const { error, choices } = JSON.parse(data) as Chunk;
         if (error) problem = typeof error.message === 'string' ? visible(error.message) : CUT_OFF;
-        const { content, reasoning_content, reasoning } = choices?.[0]?.delta ?? {};
-        if (content) onText(content, false);
-        else if (reasoning_content || reasoning) onText('', true);
+        onText(choices?.[0]?.delta?.content ?? '');
       });
       return problem;
     } catch {
@@ -46,9 +43,5 @@ export function createAsk({ request }: Pick<Client, 'request'>): Ask {
 
 interface Chunk {
   readonly error?: { readonly message?: unknown } | null;
-  readonly choices?: readonly {
-    readonly delta?: Readonly<
-      Partial<Record<'content' | 'reasoning_content' | 'reasoning', string | null>>
-    >;
-  }[];
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
 }

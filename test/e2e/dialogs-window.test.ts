@@ -100,7 +100,7 @@ const VIEWS: readonly View[] = [
         .getByRole('dialog')
         .getByRole('textbox')
         .fill(`inglenook join http://${MACHINE}:47900 ${'0f'.repeat(32)}`);
-      await page.getByText(/uses plain HTTP/).waitFor();
+      await page.getByText(/over plain HTTP/).waitFor();
     },
   },
   {

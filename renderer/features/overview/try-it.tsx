@@ -1,12 +1,10 @@
 import { useEffect, useRef, useState } from 'react';
 import { withMachineNames } from '#shared/machine-names.ts';
-import { parseFallbackReason } from '#shared/reasons.ts';
 import { hashOf } from '../../route.ts';
-import { predicateText } from '../../text/reason-text.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorText, Form } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
-import { feedLabels, type Labels, placeName } from '../requests/request-text.ts';
+import { fallbackText, feedLabels, type Labels } from '../requests/request-text.ts';
 
 /** One prompt and its answer, gone with the page. `isAimedAt`: the address leads here. */
 export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
@@ -15,7 +13,7 @@ export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
   const [trial, setTrial] = useState<Trial | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const running = useRef<AbortController | null>(null);
-  const isRunning = trial?.state === 'waiting' || trial?.state === 'thinking';
+  const isRunning = trial?.state === 'waiting';
   useEffect(() => {
     if (isAimedAt) field.current?.focus();
   }, [isAimedAt]);
@@ -28,10 +26,7 @@ export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
     setTrial(ASKED);
     const listener = {
       onHeaders: (headers: Headers) => change({ headers }),
-      onText: (text: string, isThought: boolean) =>
-        isThought
-          ? change({ state: 'thinking' })
-          : setTrial((now) => now && { ...now, text: now.text + text }),
+      onText: (text: string) => setTrial((now) => now && { ...now, text: now.text + text }),
     };
     const error = await ask(prompt, listener, abort.signal);
     change({ state: abort.signal.aborted ? 'stopped' : 'ended', error });
@@ -63,7 +58,7 @@ export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
 }
 
 interface Trial {
-  readonly state: 'waiting' | 'thinking' | 'stopped' | 'ended';
+  readonly state: 'waiting' | 'stopped' | 'ended';
   readonly text: string;
   /** Null until the upstream has begun to answer. */
   readonly headers: Headers | null;
@@ -73,8 +68,7 @@ interface Trial {
 const ASKED: Trial = { state: 'waiting', text: '', headers: null, error: null };
 
 const SILENT: Readonly<Record<Trial['state'], string>> = {
-  waiting: 'Waiting for the first token…',
-  thinking: 'The model is thinking…',
+  waiting: 'Waiting for the answer…',
   stopped: 'Stopped.',
   ended: 'The answer was empty.',
 };
@@ -82,6 +76,7 @@ const SILENT: Readonly<Record<Trial['state'], string>> = {
 function Answer({ trial, labels }: { readonly trial: Trial; readonly labels: Labels }) {
   const { state, text, headers, error } = trial;
   const id = headers?.get('x-gateway-request-id') ?? null;
+  const passed = fallbackText(headers?.get('x-gateway-fallback-reason') ?? 'none', labels);
   return (
     <div className="try-it-answer" role="log" aria-label="Answer" aria-busy={state === 'waiting'}>
       {text !== '' && <p>{text}</p>}
@@ -89,7 +84,7 @@ function Answer({ trial, labels }: { readonly trial: Trial; readonly labels: Lab
       <ErrorText text={error === null ? null : withMachineNames(error, labels)} />
       {headers !== null && (
         <p className="quiet">
-          <strong>{answeredBy(headers, labels)}</strong> {passedBy(headers, labels)}{' '}
+          <strong>{answeredBy(headers, labels)}</strong> {passed !== null && `${passed}. `}
           {id !== null && (
             <a href={hashOf({ page: 'requests', filter: 'all', request: id })}>See the request</a>
           )}
@@ -100,20 +95,9 @@ function Answer({ trial, labels }: { readonly trial: Trial; readonly labels: Lab
 }
 
 /** Who answered, from the headers that every app gets. */
-export function answeredBy(headers: Headers, labels: Labels): string {
+function answeredBy(headers: Headers, labels: Labels): string {
   const upstream = headers.get('x-gateway-upstream') ?? 'none';
   return upstream === 'none'
     ? 'No upstream answered.'
     : `Answered by ${labels.get(upstream) ?? upstream}.`;
-}
-
-/** Why the upstreams before it did not. */
-export function passedBy(headers: Headers, labels: Labels): string {
-  return parseFallbackReason(headers.get('x-gateway-fallback-reason') ?? 'none')
-    .filter(({ reason }) => reason !== 'not_configured')
-    .map(
-      ({ upstream, provider, reason }) =>
-        `${placeName(upstream, provider, labels)} ${predicateText(reason)}.`,
-    )
-    .join(' ');
 }

@@ -25,7 +25,7 @@ export function AddMachine({ list, onClose }: AddMachineProps) {
   if (before === null && list !== null) setBefore(idsOf(list));
   const [answer, setAnswer] = useState<Answer<Enrollment> | null>(null);
   const pageNote = joinNoteOf(location.href);
-  const asksFirst = pageNote === 'plain-http';
+  const asksFirst = pageNote === 'unencrypted';
   const joined = list?.data.find(({ id }) => before?.has(id) === false);
   const nameOf = (machine: Provider) =>
     namesOf(list ?? { data: [] }).get(machine.id) ?? providerName(machine);

@@ -11,11 +11,12 @@ export function JoinWarning({ note, certain }: JoinWarningProps) {
   if (note === null) return null;
   return (
     <div className="notice">
-      {note === 'plain-http' ? (
+      {note === 'unencrypted' ? (
         <p>
-          <strong>This gateway uses plain HTTP.</strong> Anyone who can listen in on the network can
-          read prompts, answers and the join command itself. Continue only on a network that you
-          trust, or over a tailnet, which encrypts it.
+          <strong>The gateway sends prompts to the machine over plain HTTP,</strong> even if it is
+          behind HTTPS itself. Anyone who can listen in on the network can read them, and the
+          answers. Continue only on a network that you trust, or over a tailnet, which encrypts
+          them.
         </p>
       ) : (
         <p>
@@ -36,14 +37,14 @@ export function JoinWarning({ note, certain }: JoinWarningProps) {
   );
 }
 
-type JoinNote = 'here-only' | 'plain-http';
+type JoinNote = 'here-only' | 'unencrypted';
 
 /** The note to show about a gateway's address; `url` is the page's or the one in the join command. */
 export function joinNoteOf(url: string): JoinNote | null {
   const address = URL.parse(url);
   if (!address) return null;
   if (isLoopback(address.hostname)) return 'here-only';
-  return address.protocol === 'http:' && !isTailnet(address.hostname) ? 'plain-http' : null;
+  return isTailnet(address.hostname) ? null : 'unencrypted';
 }
 
 /** The gateway's address in a join command; the first if it names several. */
@@ -59,9 +60,9 @@ export function validityText(expiresAt: string, serverNow: number): string | nul
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 
-/** Whether a host is in a tailnet, which encrypts: its names, and 100.64.0.0/10. */
+/** Whether a host is in a tailnet, which encrypts: its names, 100.64.0.0/10 and fd7a:115c:a1e0::/48. */
 function isTailnet(hostname: string): boolean {
-  if (hostname.endsWith('.ts.net')) return true;
+  if (hostname.endsWith('.ts.net') || hostname.startsWith('[fd7a:115c:a1e0:')) return true;
   const octets = /^100\.(\d+)\./.exec(hostname);
   const second = Number(octets?.[1] ?? 0);
   return second >= 64 && second <= 127;

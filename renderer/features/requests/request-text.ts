@@ -315,7 +315,12 @@ export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string 
  */
 export function whyOf(row: RequestRow, labels: Labels): string | null {
   if (row.attempts.some(({ cause }) => cause !== 'turn')) return storyOf(row, labels);
-  const passed = parseFallbackReason(row.fallbackReason)
+  return fallbackText(row.fallbackReason, labels);
+}
+
+/** Why the upstreams in a fallback header did not answer; null if it names none. */
+export function fallbackText(header: string, labels: Labels): string | null {
+  const passed = parseFallbackReason(header)
     .filter(({ reason }) => reason !== 'not_configured')
     .map(({ upstream, provider, reason }) =>
       words.clause(placeName(upstream, provider, labels), predicateText(reason)),

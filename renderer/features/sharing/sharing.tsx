@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'react';
-import { encode } from 'uqr';
 import type { AddedKey } from '#shared/keys.ts';
 import type { SettingView } from '#shared/settings.ts';
 import type { Sharing } from '#shared/sharing.ts';
@@ -7,6 +6,7 @@ import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { ErrorText, Form, Select } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
+import { WindowLink } from './window-link.tsx';
 
 export const SHARING = 'Share on a network';
 
@@ -39,9 +39,7 @@ export function SharingSection({ host, revision, onChanged, aimedAt }: SharingSe
   );
 }
 
-const HERE = '127.0.0.1';
-
-const isHereOnly = (host: string): boolean => /^(localhost|127\.|\[?::1)/.test(host);
+const LOOPBACK = /^(localhost|127\.|\[?::1)/;
 
 function SharingForm({
   now,
@@ -51,15 +49,16 @@ function SharingForm({
   const { keys, sharing } = useWindow().actions;
   const [host, setHost] = useState(now.host);
   const [added, setAdded] = useState<AddedKey | null>(null);
-  const [said, setSaid] = useState('');
+  const [done, setDone] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
   const isHeld = setting?.source === 'env';
 
   /** The key comes first: the gateway is never reachable from outside without one. */
   const apply = async (): Promise<string | null> => {
+    const isHereOnly = LOOPBACK.test(host);
     const known = await keys.list();
     if (!known.ok) return known.refusal.message;
-    if (!isHereOnly(host) && known.value.keys.length + known.value.unnamed === 0) {
+    if (!isHereOnly && known.value.keys.length + known.value.unnamed === 0) {
       const key = await keys.add('network');
       if (!key.ok) return key.refusal.message;
       setAdded(key.value);
@@ -67,17 +66,18 @@ function SharingForm({
     const changed = await sharing.change(host);
     if (!changed.ok) return changed.refusal.message;
     const { applied, url } = changed.value;
-    const place = isHereOnly(host) ? 'this machine only' : url;
-    setSaid(applied === 'now' ? `Now open to ${place}.` : `Saved. Restart to open it to ${place}.`);
+    const place = isHereOnly ? 'this machine only' : url;
+    setDone(applied === 'now' ? `Now open to ${place}.` : `Saved. Restart to open it to ${place}.`);
     onChanged();
     return null;
   };
+  const named = now.addresses.map(
+    ({ address, interfaceName }) => [address, `${address} (${interfaceName})`] as const,
+  );
   const places = new Map([
     [now.host, now.host],
-    [HERE, 'This machine only'],
-    ...now.addresses.map(
-      ({ address, interfaceName }) => [address, `${address} (${interfaceName})`] as const,
-    ),
+    ['127.0.0.1', 'This machine only'],
+    ...named,
     ['0.0.0.0', 'All networks, also those of later; after a restart'],
   ]);
   return (
@@ -100,7 +100,7 @@ function SharingForm({
       </Button>
       <ErrorText text={error} />
       <output className="sharing-done">
-        {said !== '' && <strong>{said}</strong>}
+        {done !== null && <strong>{done}</strong>}
         {added !== null && (
           <>
             Key “{added.name}” created. Copy it now: it is not shown again.
@@ -109,56 +109,5 @@ function SharingForm({
         )}
       </output>
     </Form>
-  );
-}
-
-/** Creates a link to this window at `url` for a phone or another computer, which works once. */
-function WindowLink({ url }: { readonly url: string }) {
-  const { newLink } = useWindow().actions.sharing;
-  const [link, setLink] = useState<string | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const show = async (): Promise<void> => {
-    const answer = await newLink();
-    setError(answer.ok ? null : answer.refusal.message);
-    // The gateway's link has the address for this machine; its code is valid at every address.
-    setLink(answer.ok ? `${url}/${new URL(answer.value).hash}` : null);
-  };
-  return (
-    <section className="sharing sharing-link">
-      <h3>This dashboard on a phone or another computer</h3>
-      <p className="quiet">
-        The first person to open this sign-in link can change settings. It works once.
-      </p>
-      {link !== null && (
-        <>
-          <QrCode text={link} />
-          <CodeLine text={link} what="sign-in link" />
-        </>
-      )}
-      <Button onClick={() => void show()}>
-        {link === null ? 'Show the link and its QR code' : 'New link'}
-      </Button>
-      <ErrorText text={error} />
-    </section>
-  );
-}
-
-/** Light modules that the standard requires around the code. */
-const QUIET_ZONE = 4;
-
-/** A QR code, dark on light in both themes, because not every reader accepts inverted ones. */
-function QrCode({ text }: { readonly text: string }) {
-  const { size, data } = encode(text, { ecc: 'M', border: QUIET_ZONE });
-  const path = data
-    .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
-    .join('');
-  return (
-    <svg
-      className="qr-code"
-      aria-label="QR code of the sign-in link"
-      viewBox={`0 0 ${size} ${size}`}
-    >
-      <path d={path} shapeRendering="crispEdges" />
-    </svg>
   );
 }

@@ -73,7 +73,7 @@ function JoinForm({ onJoined }: { readonly onJoined: () => void }) {
           setError(null);
         }}
       />
-      {note === 'plain-http' && <JoinWarning note={note} certain />}
+      {note === 'unencrypted' && <JoinWarning note={note} certain />}
       <Button type="submit" data-primary aria-disabled={joining || undefined}>
         {joining ? 'Joining…' : address === null ? 'Join' : `Join ${address.host}`}
       </Button>
