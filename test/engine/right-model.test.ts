@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ProviderList } from '#shared/provider.ts';
 import { chat, HELLO, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { postJson, send } from '../support/http.ts';
-import { startRuledHost } from '../support/ruled-host.ts';
-import { soon } from '../support/two-hosts.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { llamaServer } from './find-server.ts';
@@ -71,35 +68,5 @@ describe.skipIf(SERVER === null)(`a fixed router of models${WHY}`, () => {
     expect(hosted.calls).toHaveLength(1);
     await startCall(`${url}/v1/embeddings`, { model: 'a-nomic-embed-text', input: 'hi' }).answer;
     expect(await modelOf(asked)).toEqual(['local', 'gamma']);
-  });
-
-  test('a machine’s agent sends an unknown name to its router’s chat model, and stays verified with none loaded', async (context) => {
-    const router = await startLlamaRouter(SERVER ?? '', MODELS);
-    const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: router } });
-    const asked = { ...HELLO, model: 'gpt-4o', max_tokens: 3, temperature: 0 };
-    expect((await host.view()).record).toMatchObject({ current_model: 'beta' });
-    const answer = await chat(host.url, asked);
-    if (answer.text.includes('failed to load')) {
-      context.skip('this llama-server cannot start its children');
-    }
-    expect([answer.upstream, JSON.parse(answer.text)]).toEqual([
-      'local',
-      expect.objectContaining({ model: 'beta' }),
-    ]);
-    const long = { ...asked, messages: [{ role: 'user', content: ' ka'.repeat(5000) }] };
-    expect(await chat(host.url, long)).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=context_length',
-    });
-    await chat(host.url, { ...asked, model: 'gamma' });
-    await postJson(`${router}/models/unload`, { model: 'beta' });
-    await soon(async () => {
-      // As the gateway knows it, not only the agent.
-      const { text } = await send(`${host.url}/api/v1/providers`);
-      const facts = (JSON.parse(text) as ProviderList).data[0]?.model_facts ?? [];
-      expect(facts.filter(({ loaded }) => loaded === true).map(({ id }) => id)).toEqual(['gamma']);
-    });
-    expect(JSON.parse((await chat(host.url, asked)).text)).toMatchObject({ model: 'gamma' });
-    expect(await host.status()).toMatch(/serving|idle/);
   });
 });

@@ -34,7 +34,6 @@ export interface TestStore extends Store {
   fail(message: string | null): void;
   /** From now on writes wait until the returned function is called. */
   hold(): () => void;
-  writes(): number;
 }
 
 /** Makes an empty store. */
@@ -45,7 +44,6 @@ export function createTestStore(): TestStore {
   let events: StoredEvent[] = [];
   let failure: string | null = null;
   let gate = Promise.resolve();
-  let writes = 0;
 
   function apply(change: StoreChange): void {
     switch (change.kind) {
@@ -76,7 +74,6 @@ export function createTestStore(): TestStore {
 
   return {
     async write(changes): Promise<WriteResult> {
-      writes += 1;
       await gate;
       if (failure !== null) return { kind: 'unwritten', message: failure };
       for (const change of changes) apply(change);
@@ -97,7 +94,6 @@ export function createTestStore(): TestStore {
       gate = promise;
       return resolve;
     },
-    writes: () => writes,
   };
 }
 

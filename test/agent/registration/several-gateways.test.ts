@@ -24,26 +24,23 @@ const UNWRITTEN = { error: { message: 'no database', code: 'registry_unwritten' 
 
 interface TestGateway {
   readonly url: string;
-  /** `silent`: it takes the message and says nothing; `away`: it ends the connection. */
-  mode: 'up' | 'silent' | 'away' | 'unwritten' | 'refusing';
+  /** `away`: it ends the connection. */
+  mode: 'up' | 'away' | 'unwritten' | 'refusing';
   /** Messages that it was sent. */
   messages: number;
-  /** Called with each message. */
-  heard: () => void;
 }
 
 async function gateway(): Promise<TestGateway> {
   const server = createServer((request: IncomingMessage, response) => {
     request.resume();
     self.messages += 1;
-    self.heard();
     if (self.mode === 'away') request.socket.destroy();
     if (self.mode === 'up') response.end(JSON.stringify(ACCEPTED));
     if (self.mode === 'refusing') response.writeHead(401).end(JSON.stringify(REFUSED));
     if (self.mode === 'unwritten') response.writeHead(503).end(JSON.stringify(UNWRITTEN));
   });
   const url = `http://127.0.0.1:${await listening(server)}`;
-  const self: TestGateway = { url, mode: 'up', messages: 0, heard() {} };
+  const self: TestGateway = { url, mode: 'up', messages: 0 };
   return self;
 }
 
@@ -102,4 +99,12 @@ test('a joining machine asks the next gateway where one is silent or has no data
   expect(link.url).toBe(c.url);
   await beat();
   expect([a, b, c].map(({ messages }) => messages)).toEqual([1, 1, 2]);
+});
+
+test('a token that one gateway of the pool refuses is shown to no other', async () => {
+  const [a, b] = [await gateway(), await gateway()];
+  const { enroll } = await agentOf(a, [b.url]);
+  a.mode = 'refusing';
+  expect(await enroll()).toMatchObject({ kind: 'refused', code: 'invalid_token' });
+  expect(b.messages).toBe(0);
 });

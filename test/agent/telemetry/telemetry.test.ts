@@ -1,18 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
 import { createLibrary, machineModel } from '../../../main/agent/telemetry/systeminformation.ts';
-import {
-  createTelemetry,
-  hybridCores,
-  parseTailscale,
-} from '../../../main/agent/telemetry/telemetry.ts';
-import { runTool, type StartTool } from '../../../main/agent/telemetry/tool-process.ts';
+import { hybridCores, parseTailscale } from '../../../main/agent/telemetry/telemetry.ts';
+import { type StartTool } from '../../../main/agent/telemetry/tool-process.ts';
 import { until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { fileTree, HANGS, isAlive, prints, stubTools } from '../../support/stub-tool.ts';
+import { fileTree, isAlive, prints, stubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
-
-const never = new AbortController().signal;
 const INTERVAL_MS = 15_000;
 const MACHINE = { manufacturer: 'Framework', model: 'Laptop 16' };
 
@@ -38,15 +32,11 @@ test('cores of a hybrid processor are counted by kind, also without hyper-thread
 });
 
 /** The library of a machine whose helper is a stub. */
-function library(
-  script: string,
-  platform: NodeJS.Platform = 'linux',
-  isMemoryWanted = () => false,
-) {
+function library(script: string, platform: NodeJS.Platform = 'linux') {
   const clock = createManualClock();
   const { startTool, runs, run, install } = stubTools({ helper: script });
   const startHelper: StartTool = (_file, topics, onData) => startTool('helper', topics, onData);
-  const made = createLibrary({ clock, platform, startHelper }, INTERVAL_MS, isMemoryWanted);
+  const made = createLibrary({ clock, platform, startHelper }, INTERVAL_MS, () => false);
   made.gpus.start();
   onTestFinished(() => made.gpus.stop());
   const round = () => clock.timer(INTERVAL_MS, INTERVAL_MS);
@@ -121,51 +111,4 @@ test('the tailnet counts only while it is up', () => {
   expect(parseTailscale(text.replace('Running', 'Stopped'))).toBeNull();
   expect(parseTailscale(text.replace('"Online": true', '"Online": false'))).toBeNull();
   expect(parseTailscale('failed to connect to local tailscaled')).toBeNull();
-});
-
-test.each([
-  ['prints its answer slowly', prints('late', ':'), { kind: 'output', text: 'late\n' }],
-  [
-    'fails',
-    'echo "no card" >&2; exit 3',
-    { kind: 'failed', detail: 'it ended with code 3: no card', text: '' },
-  ],
-  ['is killed', 'kill -9 $$', { kind: 'failed', detail: 'it was ended by a signal', text: '' }],
-  [
-    'prints ten megabytes',
-    '/usr/bin/head -c 10000000 /dev/zero; /bin/sleep 1000',
-    { kind: 'failed', detail: 'it printed over 1000 bytes', text: '' },
-  ],
-])('the run of a tool that %s has a result of its own', async (_does, script, expected) => {
-  const { startTool } = stubTools({ tool: script });
-  const call = { command: 'tool', args: [], timeoutMs: 1000, maxBytes: 1000 };
-  const result = await runTool(call, { startTool, clock: createManualClock() }, never);
-  expect(result).toEqual(expected);
-});
-
-test('a whole machine is read at once, whatever its tools do, and stops at once', async () => {
-  const { startTool, startHelper, runs } = stubTools({
-    lspci: HANGS,
-    'nvidia-smi': HANGS,
-    'amd-smi': HANGS,
-    tailscale: HANGS,
-  });
-  const clock = createManualClock();
-  const telemetry = createTelemetry({
-    clock,
-    env: {},
-    platform: 'linux',
-    root: fileTree({}),
-    startTool,
-    startHelper,
-  });
-  onTestFinished(() => telemetry.stop());
-  telemetry.start();
-  await until(() => runs.some(({ command }) => command === 'amd-smi'));
-  expect(telemetry.read()).toMatchObject({
-    gpus: { state: 'starting', devices: [] },
-    tailnet: null,
-  });
-  await telemetry.stop();
-  expect(clock.pending()).toBe(0);
 });

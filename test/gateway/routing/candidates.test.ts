@@ -47,56 +47,6 @@ const ofAll = (models: string) => ({
   ONDEMAND_MODEL: models,
 });
 
-test.each<[name: string, string[] | null, Record<string, string>, string | null, UpstreamId[]]>([
-  ['no name', ['m'], { HOSTED_B_MODELS: 'x' }, null, ALL],
-  ['a name that no setting knows', ['m'], ofAll('other'), 'x', ALL],
-  [
-    'the name of a paid upstream’s own model, which an app was made with',
-    ['m'],
-    { ...ofAll('other'), HOSTED_B_MODEL: 'x' },
-    'x',
-    ALL,
-  ],
-  [
-    'a name in an upstream’s list',
-    ['m'],
-    { ...ofAll('other'), HOSTED_B_MODELS: 'y,x' },
-    'x',
-    ['hosted_b', 'local', 'hosted_a', 'hosted_c', 'ondemand'],
-  ],
-  [
-    'a name in the lists of two, and at local',
-    ['m', 'x'],
-    { ...ofAll('other'), ONDEMAND_MODELS: 'x', HOSTED_C_MODELS: 'x' },
-    'x',
-    ['local', 'hosted_c', 'ondemand', 'hosted_a', 'hosted_b'],
-  ],
-  [
-    'the model of an alias',
-    ['m'],
-    { ...ofAll('other'), HOSTED_B_MODEL: 'x', MODEL_ALIASES: 'smart=x' },
-    'x',
-    ['hosted_b', 'local', 'hosted_a', 'hosted_c', 'ondemand'],
-  ],
-  [
-    'the model of an alias that only local has',
-    ['x:latest'],
-    { ...ofAll('other'), MODEL_ALIASES: 'fast=x' },
-    'x',
-    ALL,
-  ],
-  [
-    'a name in a list next to an upstream that takes any',
-    null,
-    { ...ofAll('other'), HOSTED_C_MODEL: '', ONDEMAND_MODELS: 'x' },
-    'x',
-    ['hosted_c', 'ondemand', 'local', 'hosted_a', 'hosted_b'],
-  ],
-])('the order of the upstreams for %s is the one of the table', (...row) => {
-  const [, models, settings, model, order] = row;
-  expect(world(models, settings).order(model)).toEqual(order);
-});
-
 const model = fc.constantFrom('x', 'y', 'z');
 const models = fc.uniqueArray(model, { maxLength: 3 });
 

@@ -42,14 +42,6 @@ test('the partial answer is the last message of a continuation, and every other 
   );
 });
 
-test('the flags of a continuation replace the caller’s own', () => {
-  const body = `{"add_generation_prompt":true,"continue_final_message":false,"messages":[${USER}]}`;
-  expect(JSON.parse(bytesOf(body, by('continue_final_message')))).toMatchObject({
-    add_generation_prompt: false,
-    continue_final_message: true,
-  });
-});
-
 test('tokens that were sent count towards the token limits of a continuation, which are never below one', () => {
   const body = `{"max_tokens":10,"max_completion_tokens":4,"messages":[${USER}]}`;
   expect(bytesOf(body, {}, 'Hello', 4)).toContain('"max_tokens":6,"max_completion_tokens":1');
@@ -113,15 +105,6 @@ test.each<[what: string, plan: Partial<ContinuedPlan>]>([
   ],
 ])('%s is not continued', (_what, plan) => {
   expect(continued(`{"messages":[${USER}]}`, { ...OPEN_THOUGHT, ...plan })).toBeNull();
-});
-
-test('blanks at the end of the partial answer are left out of a continuation and reported', () => {
-  const body = `{"messages":[${USER}]}`;
-  expect(continued(body, {}, 'Hello. \n\t')).toMatchObject({ partial: 'Hello.', blanks: ' \n\t' });
-  expect(continued(body, {}, 'Hello.')).toMatchObject({ partial: 'Hello.', blanks: '' });
-  expect(bytesOf(body, {}, 'Hello. ')).toContain('"content":"Hello."');
-  // There is nothing to go on from but them.
-  expect(continued(body, {}, ' \n')).toMatchObject({ partial: ' \n', blanks: '' });
 });
 
 test.each<[why: string, body: string]>([
