@@ -1,4 +1,4 @@
-import type { AgentRecord } from '#shared/provider.ts';
+import type { AgentRecord, ProviderEnergy } from '#shared/provider.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import type { VerifierNews } from './verifier-port.ts';
 
@@ -76,6 +76,8 @@ const MAX_MODELS = 512;
 /** No machine exceeds these; higher claims are not believed. */
 const MAX_DECODE_TPS = 5000;
 const MAX_BANDWIDTH_GBS = 20_000;
+const MAX_WATTS = 100_000;
+const MAX_JOULES_PER_TOKEN = 10_000;
 
 /** The record with its lists truncated to the limits. */
 export function capped(record: AgentRecord): AgentRecord {
@@ -98,6 +100,16 @@ export function clamped(record: AgentRecord): AgentRecord {
     decode_tps: atMost(MAX_DECODE_TPS, kept.decode_tps),
     memory_bandwidth_gbs: atMost(MAX_BANDWIDTH_GBS, kept.memory_bandwidth_gbs),
     gpu: { ...kept.gpu, count: Math.min(MAX_GPUS, kept.gpu.count) },
+    ...(kept.energy === undefined ? {} : { energy: plausible(kept.energy) }),
+  };
+}
+
+function plausible({ idle_w, models }: ProviderEnergy): ProviderEnergy {
+  const bounded = (joules: number, tokens: number) =>
+    Math.min(joules, tokens * MAX_JOULES_PER_TOKEN);
+  return {
+    idle_w: atMost(MAX_WATTS, idle_w),
+    models: models.map((each) => ({ ...each, joules: bounded(each.joules, each.tokens) })),
   };
 }
 

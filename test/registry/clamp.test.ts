@@ -18,6 +18,25 @@ test.each([
   expect(clamped(recordOf({ [field]: claimed }))[field]).toBe(believed);
 });
 
+test('no model takes more joules than a machine can draw for its tokens', () => {
+  const energy = {
+    idle_w: 1e300,
+    models: [
+      { model: 'lie', joules: 1.7e308, tokens: 50 },
+      { model: 'none', joules: 9, tokens: 0 },
+      { model: 'true', joules: 300, tokens: 100 },
+    ],
+  };
+  expect(clamped(recordOf({ energy })).energy).toEqual({
+    idle_w: 100_000,
+    models: [
+      { model: 'lie', joules: 500_000, tokens: 50 },
+      { model: 'none', joules: 0, tokens: 0 },
+      { model: 'true', joules: 300, tokens: 100 },
+    ],
+  });
+});
+
 test('a record keeps 64 GPUs and 512 models, and no more', () => {
   const { gpu } = recordOf();
   const huge = recordOf({ models: models(600), gpu: { ...gpu, count: 99, devices: devices(99) } });

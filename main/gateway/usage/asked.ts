@@ -46,7 +46,7 @@ export function createAskedTally() {
       const before = places.get(key);
       if (before !== undefined) {
         before.calls += calls;
-        before.lastAt = lastAt;
+        before.lastAt = Math.max(before.lastAt, lastAt);
       } else if (places.size < MAX_PLACES) places.set(key, { asked, calls, lastAt });
     },
     take(): readonly AskedAt[] {

@@ -12,11 +12,11 @@ import {
 import { FIGURE_NAMES, type HistoryRange, type UsageFigures } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import { type AskedAt, askedQueries } from './asked.ts';
-import { type Increment, NO_USAGE, type UsagePlace } from './tally.ts';
+import { type Increment, MAX_FIGURE, NO_USAGE, type UsagePlace } from './tally.ts';
 
 export type UsageQueries = ReturnType<typeof createUsageQueries>;
 
-/** One transaction: all of it is stored or nothing. It is sent only once, so nothing is counted twice. */
+/** One transaction: all of it is stored or nothing. It is sent again only after a failure, so nothing is counted twice. */
 export interface UsageWrite {
   readonly nowMs: number;
   readonly increments: readonly Increment[];
@@ -96,7 +96,10 @@ const SUMS = FIGURE_NAMES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).
 /** What a clock that was ahead has stored is no part of the past. */
 const WITHIN = 'span = @span AND at BETWEEN @from AND @to';
 const VALUES = FIGURE_NAMES.map((name) => `@${name}`).join(', ');
-const ADDED = FIGURE_NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(', ');
+/** A sum beyond what a column can hold could not be written, and would keep all others from it. */
+const ADDED = FIGURE_NAMES.map(
+  (name) => `${name} = min(${name} + excluded.${name}, ${MAX_FIGURE})`,
+).join(', ');
 
 function requestQueries(db: Database) {
   const add = db.prepare('INSERT INTO requests (done, json) VALUES (?, ?)');

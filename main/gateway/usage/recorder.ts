@@ -53,6 +53,8 @@ export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /** If the process is killed, at most the counts of this time are lost. */
 const WRITE_DELAY_MS = 500;
+/** What could not be written is kept until there is room for it, and tried again after this time. */
+const RETRY_DELAY_MS = 10_000;
 
 export function createUsageRecorder(
   store: UsageStore,
@@ -75,12 +77,16 @@ export function createUsageRecorder(
     cancelTimer = null;
     const [increments, rows] = [tally.take(), buffered.take()];
     if (increments.length === 0 && rows.length === 0) return;
-    store.write({
-      nowMs: clock.now(),
-      increments,
-      rows: rows.map(storedRow),
-      asked: asked.take(),
-    });
+    const names = asked.take();
+    store.write(
+      { nowMs: clock.now(), increments, rows: rows.map(storedRow), asked: names },
+      function putBack() {
+        for (const { place, figures } of increments) tally.add(place.at, [[place, figures]]);
+        buffered.putBack(rows);
+        for (const name of names) asked.add(name);
+        cancelTimer ??= clock.after(RETRY_DELAY_MS, write);
+      },
+    );
   }
 
   function add(atMs: number, ...counts: readonly Count[]): void {
@@ -140,9 +146,10 @@ export function createUsageRecorder(
       return store.request(id);
     },
     /** Writes what was counted; to be called once no request is running. */
-    close() {
+    async close() {
       write();
-      return store.close();
+      await store.close();
+      cancelTimer?.();
     },
   };
 }
@@ -153,12 +160,19 @@ const ROWS_IN_EXCESS = 250;
 function createRowBuffer() {
   let rows: RequestRow[] = [];
   let maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+  function shorten(): void {
+    if (rows.length < maxRows) return;
+    rows = newestOf(rows);
+    maxRows = rows.length + ROWS_IN_EXCESS;
+  }
   return {
     add(row: RequestRow): void {
       rows.push(row);
-      if (rows.length < maxRows) return;
-      rows = newestOf(rows);
-      maxRows = rows.length + ROWS_IN_EXCESS;
+      shorten();
+    },
+    putBack(before: readonly RequestRow[]): void {
+      rows = [...before, ...rows];
+      shorten();
     },
     take(): readonly RequestRow[] {
       const taken = rows;

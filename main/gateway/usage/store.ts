@@ -22,7 +22,8 @@ export interface UsageStore extends Reads {
   readonly isKept: boolean;
   /** Why nothing is stored; null while it is. */
   readonly problem: string | null;
-  write(write: UsageWrite): void;
+  /** `onUnwritten`: nothing of it is stored. */
+  write(write: UsageWrite, onUnwritten: () => void): void;
   close(): Promise<void>;
 }
 
@@ -71,6 +72,7 @@ export async function openUsageStore(
         return;
       case 'written':
         onWritten(reply.problem);
+        questions.answer(reply.id, reply.problem === null);
         return;
       case 'answer':
         questions.answer(reply.id, reply.answer);
@@ -109,8 +111,11 @@ export async function openUsageStore(
       if (isOver) return ENDED;
       return problem === null ? null : `The usage database cannot be written (${problem}).`;
     },
-    write(write) {
-      if (!isOver) send({ kind: 'write', write });
+    write(write, onUnwritten) {
+      if (isOver) return;
+      void questions
+        .ask((id) => send({ kind: 'write', id, write }))
+        .then((isWritten) => isWritten === true || onUnwritten());
     },
     history: asking('history'),
     requests: asking('requests'),

@@ -39,11 +39,15 @@ export const NO_USAGE: UsageFigures = {
   energyNano: 0,
 };
 
+/** Of each figure, a whole number that is stored exactly. */
+export const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
+
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 export const minuteOf = (at: number) => at - (at % MINUTE_MS);
 
-/** Callers choose model names: beyond this many places in one write, the rest are counted together. */
+/** Callers choose model names: beyond this many places in one write, the rest are counted together, by the hour. */
 const MAX_PLACES = 1000;
 const OTHERS = 'others';
 
@@ -55,9 +59,11 @@ export function createTally() {
     const known = increments.get(keyOf(at, given));
     if (known !== undefined) return known;
     const isSurplus = increments.size >= MAX_PLACES;
-    const place = isSurplus ? { ...given, provider: '', model: OTHERS } : given;
-    const key = keyOf(at, place);
-    const counted = increments.get(key) ?? { place: { ...place, at }, figures: { ...NO_USAGE } };
+    const place = isSurplus
+      ? { ...given, at: at - (at % HOUR_MS), provider: '', model: OTHERS }
+      : { ...given, at };
+    const key = keyOf(place.at, place);
+    const counted = increments.get(key) ?? { place, figures: { ...NO_USAGE } };
     increments.set(key, counted);
     return counted;
   }
@@ -67,7 +73,10 @@ export function createTally() {
       const at = minuteOf(atMs);
       for (const [place, added] of counts) {
         const { figures } = countedAt(at, place);
-        for (const name in added) figures[name as FigureName] += added[name as FigureName] ?? 0;
+        for (const name of Object.keys(added) as FigureName[]) {
+          const sum = figures[name] + Math.round(added[name] ?? 0);
+          figures[name] = Math.min(sum || 0, MAX_FIGURE);
+        }
       }
     },
     /** Everything added since the last call; resets the counts. */

@@ -23,7 +23,7 @@ export interface UsageWorkerData {
 }
 
 export type UsageMessage =
-  | { readonly kind: 'write'; readonly write: UsageWrite }
+  | { readonly kind: 'write'; readonly id: number; readonly write: UsageWrite }
   | {
       readonly kind: 'question';
       readonly id: number;
@@ -44,7 +44,7 @@ export type UsageReply =
     }
   | { readonly kind: 'unusable'; readonly message: string }
   /** Why the write failed; null if it succeeded. */
-  | { readonly kind: 'written'; readonly problem: string | null }
+  | { readonly kind: 'written'; readonly id: number; readonly problem: string | null }
   /** Null if it cannot be read. */
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown };
 
@@ -83,8 +83,8 @@ function serve(port: MessagePort, { path, nowMs }: UsageWorkerData): void {
   function answer(message: UsageMessage): void {
     switch (message.kind) {
       case 'write': {
-        const { write } = message;
-        send({ kind: 'written', problem: attempt(() => queries.write(write)) });
+        const { id, write } = message;
+        send({ kind: 'written', id, problem: attempt(() => queries.write(write)) });
         attempt(() => pruneHourly(write.nowMs));
         return;
       }

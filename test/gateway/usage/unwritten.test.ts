@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { outcomeOf } from '#shared/live.ts';
+import { loadConfig } from '../../../main/config/load.ts';
+import { queryOf } from '../../../main/gateway/usage/queries.ts';
+import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
+import { openUsageStore } from '../../../main/gateway/usage/store.ts';
+import { silentLog } from '../../../main/platform/log.ts';
+import { createManualClock } from '../../support/clock.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
+import { request } from '../../renderer/builders.ts';
+
+async function recorderAt(path: string, joules = 0) {
+  const loaded = loadConfig({}, {});
+  if (loaded.kind === 'refused') throw new Error('the defaults are refused');
+  const { config } = loaded;
+  const clock = createManualClock();
+  const store = await openUsageStore(path, { log: silentLog, clock });
+  const recorder = createUsageRecorder(store, {
+    clock,
+    config: () => config,
+    budgets: { spent() {} },
+    joulesPerToken: () => joules,
+    keyLimits: { requested() {}, used() {} },
+  });
+  const figures = async () => {
+    const found = await store.history(queryOf('hour', clock.now()));
+    return found?.points.find(({ upstream }) => upstream === '')?.figures ?? null;
+  };
+  return { recorder, store, clock, figures };
+}
+
+/** Refuses every write, as a full disk does, until it is told to stop. */
+function refusing(path: string): () => void {
+  const db = new Database(path);
+  onTestFinished(() => void db.close());
+  db.exec(`CREATE TRIGGER full BEFORE INSERT ON usage BEGIN SELECT raise(ABORT, 'full'); END`);
+  return () => void db.exec('DROP TRIGGER full');
+}
+
+const CALL = {
+  upstream: 'local' as const,
+  provider: 'prv_1',
+  model: 'm',
+  key: null,
+  cause: 'turn' as const,
+  reason: null,
+  isFailure: false,
+  hasAnswered: true,
+  tokens: { input: 7, output: 5, cached: 0, estimated: false },
+  readingSavedMs: null,
+  firstTokenMs: null,
+  timedOutput: null,
+};
+
+test('usage and requests that cannot be written are kept until they are, and counted once', async () => {
+  const path = join(temporaryDirectory(), 'usage.db');
+  const { recorder, store, clock, figures } = await recorderAt(path);
+  const repair = refusing(path);
+  const ask = (id: string) => {
+    recorder.callEnded({ ...CALL, atMs: clock.now() });
+    const row = request(id, { state: 'done' });
+    recorder.requestEnded(row, outcomeOf(row), clock.now());
+  };
+  for (const id of ['r1', 'r2']) {
+    ask(id);
+    await recorder.history('hour');
+    expect(store.problem).not.toBeNull();
+  }
+  repair();
+  ask('r3');
+  await recorder.history('hour');
+  expect(store.problem).toBeNull();
+  expect(await figures()).toMatchObject({ calls: 3, inputTokens: 21, outputTokens: 15 });
+  const kept = await Promise.all(['r1', 'r2', 'r3'].map((id) => store.request(id)));
+  expect(kept.map((row) => row?.id)).toEqual(['r1', 'r2', 'r3']);
+  await recorder.close();
+});
+
+test('what cannot be written is tried again although no request comes', async () => {
+  const path = join(temporaryDirectory(), 'usage.db');
+  const { recorder, clock, figures } = await recorderAt(path);
+  const repair = refusing(path);
+  recorder.callEnded({ ...CALL, atMs: clock.now() });
+  await recorder.history('hour');
+  repair();
+  await clock.advance(10_000);
+  expect(await figures()).toMatchObject({ inputTokens: 7 });
+  await recorder.close();
+});
+
+test.each([1.7e308, Number.POSITIVE_INFINITY, Number.NaN, 0.1])(
+  'a figure of %d joules for a token keeps no other figure from the disk',
+  async (joules) => {
+    const { recorder, store, clock, figures } = await recorderAt(
+      join(temporaryDirectory(), 'usage.db'),
+      joules,
+    );
+    for (let round = 0; round < 3; round += 1) {
+      recorder.callEnded({ ...CALL, atMs: clock.now() });
+      await recorder.history('hour');
+      expect(store.problem).toBeNull();
+    }
+    expect(await figures()).toMatchObject({ inputTokens: 21, outputTokens: 15 });
+    await recorder.close();
+  },
+);
