@@ -115,6 +115,7 @@ const MAX_BLOCKS = 10_000;
 function createMessageAssembly(): Assembly {
   let message: Json | null = null;
   let hasEnded = false;
+  let hasBrokenCall = false;
   const blocks = new Map<unknown, Block>();
 
   function add(chunk: Readonly<Json>): void {
@@ -141,10 +142,17 @@ function createMessageAssembly(): Assembly {
       if (isObject(chunk)) add(chunk);
     },
     finished: () => hasEnded,
-    problem: () => (blocks.size > MAX_BLOCKS ? `an answer of over ${MAX_BLOCKS} blocks` : null),
+    problem() {
+      if (blocks.size > MAX_BLOCKS) return `an answer of over ${MAX_BLOCKS} blocks`;
+      return hasBrokenCall ? 'a tool call whose input is no JSON object' : null;
+    },
     result() {
       if (message === null || !hasEnded) return null;
-      const content = [...blocks.values()].map(blockOf);
+      const whole = [...blocks.values()].map(blockOf);
+      const content = whole.filter((block) => block !== null);
+      // A call that the limit of tokens cut off is left out.
+      hasBrokenCall = content.length < whole.length && message['stop_reason'] !== 'max_tokens';
+      if (hasBrokenCall) return null;
       const text = writeJson(messageWithReason({ ...message, content }));
       return text === null ? null : Buffer.from(text);
     },
@@ -174,9 +182,11 @@ function addCitation(fields: Json, citation: unknown): void {
   else fields['citations'] = [citation];
 }
 
-function blockOf({ fields, inputJson }: Block): Json {
+/** Null for a call whose input is no JSON object: clients would run its tool with whatever stands there. */
+function blockOf({ fields, inputJson }: Block): Json | null {
   if (inputJson === '') return fields;
-  return { ...fields, input: parseExactJson(inputJson) ?? {} };
+  const input = parseExactJson(inputJson);
+  return isObject(input) ? { ...fields, input } : null;
 }
 
 /**
