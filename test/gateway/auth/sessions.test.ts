@@ -68,3 +68,23 @@ test('the sign-in code of the demo works as often as its link is opened', async 
   expect(first).not.toBe(second);
   for (const token of [first, second]) expect(sessions.isSession(token ?? '')).toBe(true);
 });
+
+test('a forgotten browser has no owner access, even after a restart', async () => {
+  const clock = createManualClock();
+  const { keep } = disk();
+  const browsers = createBrowsers(clock, keep);
+  const { id, token } = await browsers.remember('Firefox');
+  expect(await browsers.forget(id)).toBe(true);
+  expect(await browsers.forget(id)).toBe(false);
+  expect(browsers.isRemembered(token)).toBe(false);
+  expect(createBrowsers(clock, keep).isRemembered(token)).toBe(false);
+});
+
+test('a session file that cannot be read gives no owner access', () => {
+  const keep = () => ({
+    load: () => ({ version: 1, browsers: [{ id: 'x' }] }),
+    changed() {},
+    flush: () => Promise.resolve(),
+  });
+  expect(createBrowsers(createManualClock(), keep).list()).toEqual([]);
+});

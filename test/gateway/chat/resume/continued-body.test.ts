@@ -9,10 +9,10 @@ import { anyText } from '../../../support/resume.ts';
 
 const USER = '{"role":"user","content":"x"}';
 
-const sent = (content: string, firstContent: string, events: number) => ({
+const sent = (content: string, events: number) => ({
   at: 'text' as const,
   content,
-  firstContent,
+  firstContent: content,
   reasoning: '',
   tokens: { content: events, reasoning: 0 },
 });
@@ -28,7 +28,7 @@ const by = (prefill: ContinuedPlan['continuing']['prefill']) => ({
 function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'Hello', events = 1) {
   const request = parseChatRequest(Buffer.from(body));
   if (isBadRequest(request)) throw new Error(request.message);
-  const transcript = sent(content, content, events);
+  const transcript = sent(content, events);
   return continuedBody(request, { model: null, ...by('last-message'), transcript, ...plan });
 }
 
@@ -48,7 +48,7 @@ test('tokens that were sent count towards the token limits of a continuation, wh
   expect(bytesOf(`{"max_tokens":null,"messages":[${USER}]}`)).toContain('"max_tokens":null');
 });
 
-const THOUGHT = { ...sent('Hello', 'Hello', 2), reasoning: 'hm so\n' };
+const THOUGHT = { ...sent('Hello', 2), reasoning: 'hm so\n' };
 const WITH_THOUGHT = { transcript: { ...THOUGHT, tokens: { content: 2, reasoning: 7 } } };
 
 test('an engine gets the reasoning that led to the text, and a service only the text', () => {
@@ -72,7 +72,7 @@ test('an engine gets the reasoning that led to the text, and a service only the 
 
 const OPEN_THOUGHT = {
   transcript: {
-    ...sent('', '', 0),
+    ...sent('', 0),
     at: 'reasoning' as const,
     reasoning: 'hm so\n',
     tokens: { content: 0, reasoning: 4 },

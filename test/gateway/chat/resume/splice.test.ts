@@ -24,8 +24,7 @@ const going = (echo: Echo, partial = SENT, blanks = ''): Continued => {
 const CONTINUED = going('never');
 const ECHO = going('maybe');
 
-const text = (content: string, extra: Record<string, unknown> = {}) =>
-  chunkOf('2', { content }, null, extra);
+const text = (content: string) => chunkOf('2', { content });
 
 /** What comes out for `events`, each pushed by itself. */
 async function out(plan: SpliceMode, events: readonly string[], first: readonly string[] = FIRST) {
