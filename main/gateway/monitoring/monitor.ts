@@ -257,11 +257,14 @@ function createRequestReader(deps: {
       // If nothing is stored, there are only the requests that the feed shows.
       const ended = () => rows().filter(({ state }) => state !== 'running');
       const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
+      // Only those in memory have the words of upstreams.
+      const inMemory = new Map(rows().map((row) => [row.id, row]));
       const asked = page.data.flatMap(({ attempts }) =>
         attempts.flatMap(({ provider }) => provider ?? []),
       );
       const named = namesNow([...page.facets.machine, ...asked], nameOf);
-      return { ...page, machines: { ...page.machines, ...named } };
+      const data = page.data.map((row) => inMemory.get(row.id) ?? row);
+      return { ...page, data, machines: { ...page.machines, ...named } };
     },
     /** Also finds running requests; null if the request is unknown or no longer stored. */
     async one(id: string) {

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RequestRow } from '#shared/live.ts';
+import type { AttemptRow, RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import {
   countsOf,
@@ -33,7 +33,13 @@ interface StoredRow {
 
 export const storedRow = (row: RequestRow): StoredRow => ({
   isDone: row.state === 'done',
-  json: JSON.stringify(row),
+  json: JSON.stringify({ ...row, attempts: row.attempts.map(withoutWords) }),
+});
+
+/** An upstream's words, behind the status, may repeat a prompt in any spelling; they are shown from memory only. */
+const withoutWords = (attempt: AttemptRow): AttemptRow => ({
+  ...attempt,
+  error: attempt.error?.split(': ', 1)[0] ?? null,
 });
 
 type UsageSpan = 'minute' | 'hour' | 'day';

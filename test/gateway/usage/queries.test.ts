@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
+import { keptRows } from '../../../main/gateway/usage/kept-rows.ts';
 import { createUsageQueries, queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { request } from '../../renderer/builders.ts';
+import { attempt, request } from '../../renderer/builders.ts';
 
 function open() {
   const opened = openUsageDatabase(join(temporaryDirectory(), 'usage.db'), 0);
@@ -15,6 +16,20 @@ function open() {
 }
 
 const ids = (rows: readonly string[]) => rows.map((row) => (JSON.parse(row) as RequestRow).id);
+
+test('a stored request has the status of a failure, and no words of the upstream', () => {
+  const texts = [
+    ['HTTP 500: Could not tokenize: my plan', 'HTTP 500'],
+    ['HTTP 400 behind a 200: мой план', 'HTTP 400 behind a 200'],
+    ['connect ECONNREFUSED', 'connect ECONNREFUSED'],
+    [null, null],
+  ] as const;
+  for (const [error, stored] of texts) {
+    const row = request('req_1', { attempts: [attempt({ error })] });
+    const [read] = keptRows([storedRow(row).json]);
+    expect(read?.attempts.map((each) => each.error)).toEqual([stored]);
+  }
+});
 
 test('the last thousand answered requests are kept, and the last thousand of all others', () => {
   const queries = open();
