@@ -40,23 +40,6 @@ test('a remembered browser has control after a restart, until it is forgotten', 
   await again.getByText('This page is read-only').first().waitFor();
 });
 
-test('the tray’s Diagnostics shows the log and the versions without a search', async () => {
-  const { host } = await start(temporaryDirectory());
-  const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Settings' }).waitFor();
-  // As the desktop app asks for it: only the fragment differs.
-  await page.evaluate(() => void (location.hash = '#/settings/about'));
-  const heading = page.getByRole('heading', { name: 'About and access' });
-  await page.locator('fieldset.settings').first().waitFor();
-  // The last part of the page, so it need not stand at the top.
-  const isSeen = () =>
-    heading.evaluate((node) => {
-      const { top } = node.getBoundingClientRect();
-      return top >= 0 && top < innerHeight / 2;
-    });
-  await expect.poll(isSeen).toBe(true);
-});
-
 test('the dashboard shows the log, how to reach it by SSH, and an archive for a report without secrets', async () => {
   const directory = temporaryDirectory();
   const secret = 'sk-of-the-upstream-1234567890';

@@ -176,23 +176,6 @@ describe('upstreams in the dashboard', () => {
     expect(service.calls).toHaveLength(1);
     expect(await axeViolations(page)).toEqual([]);
   });
-
-  test('an upstream that is not set up is set up at its card', async () => {
-    const service = await startService();
-    const host = await startWindow({ INGLENOOK_HOSTED_A_BASE_URL: service.url });
-    const page = await openPage(host.controlLink());
-    await page.getByRole('button', { name: 'Set up Hosted B' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Set up Hosted B' });
-    await dialog.getByLabel('Service').selectOption('Ollama on another machine');
-    await dialog.getByLabel('Base URL').fill(service.url);
-    await dialog.getByLabel('Model').selectOption('small');
-    await dialog.getByRole('button', { name: 'Save and test' }).click();
-    await dialog.getByText(/Works\./).waitFor();
-    // Its card has its name by now; the dialog is still the one that was opened.
-    await station(page, new URL(service.url).host).waitFor({ state: 'attached' });
-    await dialog.getByRole('button', { name: 'Close' }).click();
-    expect(host.snapshot().status.upstreams[2]?.model).toBe('small');
-  });
 });
 
 describe('a prompt tried in the dashboard', () => {

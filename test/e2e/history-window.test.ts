@@ -158,23 +158,6 @@ test('each range of the history has its own figures and beginning, and the table
   }
 });
 
-test.each([
-  ['Hour', 0.4],
-  ['Day', 7],
-  ['Month', 500],
-] as const)(
-  'the history opens on the %s where the oldest request is %i hours old',
-  async (name, hours) => {
-    const { link } = await start(requestsAgo([[hours, 3]]));
-    const page = await openPage(link);
-    await page.getByRole('link', { name: 'History' }).first().click();
-    const range = page.getByRole('link', { name, exact: true });
-    await range.and(page.locator('[aria-current]')).waitFor();
-    await page.locator('.stacked rect').first().waitFor();
-    expect(await page.locator('.stacked rect').count()).toBe(1);
-  },
-);
-
 test('the history without a request says what will be there, and has no column of money without a price', async () => {
   const { link } = await start([]);
   const page = await openPage(link);

@@ -4,11 +4,8 @@ import type { AskedAt } from '../../main/gateway/usage/asked.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { remembering } from '../support/gateway.ts';
 import { directoryWith } from '../support/kept-requests.ts';
 import { openPage } from '../support/page.ts';
-import { recordOf } from '../registry/world.ts';
-import { enrolled, storedMachine } from '../support/tier.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
@@ -75,25 +72,4 @@ test('an alias of the environment is shown and cannot be changed', async () => {
   const choice = page.getByRole('combobox', { name: 'Alias of gpt-4o' });
   expect(await choice.isDisabled()).toBe(true);
   await page.getByText('qwen3:30b (by a pattern)').waitFor({ state: 'attached' });
-});
-
-test('machines of one name are told apart where a model name went, and one that is gone has no bare id', async () => {
-  const [first, second, gone] = ['a', 'b', 'c'].map((digit) => `prv_${digit.repeat(32)}`);
-  const { host: known } = recordOf();
-  const machines = [first, second].map((id = '') =>
-    storedMachine(id, 'http://127.0.0.1:9', { record: { host: { ...known, hostname: 'tower' } } }),
-  );
-  const openStore = remembering({ providers: enrolled(machines) });
-  const names = [first, second, gone].map((provider = '', hours) =>
-    asked(`model-${hours}`, 1, hours, { provider }),
-  );
-  const edges = { openStore, openUsage: openUsageStore };
-  const host = await startWindowHost(NO_AGENT, edges, directoryWith({ asked: names }));
-  const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Models', exact: true }).click();
-  const went = (name: string) => rowOf(page, name).locator('.models-went').innerText();
-  await rowOf(page, 'model-0').waitFor();
-  expect(await went('model-0')).toContain('Local · tower (aaaaaaaa)');
-  expect(await went('model-1')).toContain('Local · tower (bbbbbbbb)');
-  expect(await went('model-2')).toContain('Local · machine cccccccc');
 });

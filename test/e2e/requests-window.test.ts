@@ -1,18 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { PACE } from '../../main/demo/engine.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { attempt, NOW, request } from '../renderer/builders.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
 import { directoryWith } from '../support/kept-requests.ts';
 import { openPage } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
-
-const REQUESTS_PER_SECOND = 10;
-const CLICKS = 6;
-/** A person aims and presses for so long. */
-const AIM_MS = 250;
-const PRESS_MS = 90;
 
 async function ask({ baseUrl }: RunningDemo, signal?: AbortSignal): Promise<void> {
   const response = await fetch(`${baseUrl}/chat/completions`, {
@@ -24,37 +17,6 @@ async function ask({ baseUrl }: RunningDemo, signal?: AbortSignal): Promise<void
   await response.text();
 }
 
-/** Asks steadily until the test ends. */
-function traffic(demo: RunningDemo): void {
-  const open = new Set<Promise<void>>();
-  const timer = setInterval(() => {
-    const one = ask(demo).catch(() => undefined);
-    open.add(one);
-    void one.then(() => open.delete(one));
-  }, 1_000 / REQUESTS_PER_SECOND);
-  onTestFinished(async () => {
-    clearInterval(timer);
-    await Promise.all(open);
-  });
-}
-
-/** How far the page behind open details has moved by itself, as Chromium sums it up. */
-async function watchShifts(page: Page): Promise<() => Promise<number>> {
-  await page.evaluate(`
-    window.shifts = 0;
-    new PerformanceObserver((list) => {
-      // The dialog itself, what is in it, and what is gone with it before it is told of.
-      const isOfDialog = ({ node }) =>
-        node?.isConnected === false ||
-        (node?.closest ? node : node?.parentElement)?.closest('dialog');
-      for (const { value, sources } of list.getEntries()) {
-        if (!sources.every(isOfDialog)) window.shifts += value;
-      }
-    }).observe({ type: 'layout-shift' });
-  `);
-  return () => page.evaluate<number>('window.shifts');
-}
-
 async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
   const page = await openPage(demo.link);
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
@@ -63,36 +25,6 @@ async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
   await page.locator('.request').nth(rows).waitFor();
   return page;
 }
-
-test('every click opens the row that was aimed at, at 10 requests a second, and nothing shifts', async () => {
-  const demo = await startDemo(PACE);
-  traffic(demo);
-  const page = await openRequests(demo, 8);
-  const shifts = await watchShifts(page);
-  const rows = page.locator('.request-list > ol');
-  const top = (await rows.boundingBox())?.y ?? 0;
-  let opened = 0;
-  for (let click = 0; click < CLICKS; click += 1) {
-    await page.mouse.move(600, 30);
-    await page.waitForTimeout(600);
-    const y = Math.round(top) + 30 + 60 * click;
-    await page.mouse.move(640, y);
-    const aimed = await page.evaluate<string>(
-      `document.elementFromPoint(640, ${y}).closest('.request').dataset.id`,
-    );
-    await page.waitForTimeout(AIM_MS);
-    await page.mouse.down();
-    await page.waitForTimeout(PRESS_MS);
-    await page.mouse.up();
-    await page.getByRole('dialog').waitFor();
-    opened += Number(page.url().includes(aimed));
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.evaluate('document.activeElement.blur()');
-  }
-  expect(opened).toBe(CLICKS);
-  expect(await shifts()).toBe(0);
-});
 
 test('new rows wait while the pointer is in the list, and come on request', async () => {
   const demo = await startDemo();
@@ -103,19 +35,6 @@ test('new rows wait while the pointer is in the list, and come on request', asyn
   await page.getByRole('button', { name: '2 new · Show' }).click();
   await page.locator('.request').nth(2).waitFor();
   expect(await page.locator('.request').count()).toBe(3);
-});
-
-test('a request has an address of its own, which survives a reload', async () => {
-  const demo = await startDemo();
-  await demo.break('local');
-  await ask(demo);
-  const page = await openRequests(demo, 0);
-  await page.locator('.request').first().click();
-  const { hash } = new URL(page.url());
-  expect(hash).toMatch(/^#\/requests\/req_/);
-  await page.reload();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('ECONNREFUSED').first().waitFor();
 });
 
 test('all requests of an earlier run are in the list and its filters, and each has its address', async () => {

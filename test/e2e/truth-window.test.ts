@@ -36,8 +36,6 @@ async function startOwner() {
   return { engine, host, url, verdict, ...controlOf({ url, dataDirectory, host }) };
 }
 
-const STUCK: Verdict = { kind: 'stuck', tries: 'local' };
-
 test('an engine that dies and comes back after failed requests is shown so without a request', async () => {
   const { engine, host, url, verdict } = await startOwner();
   const page = await openPage(host.controlLink());
@@ -54,17 +52,6 @@ test('an engine that dies and comes back after failed requests is shown so witho
   await expect.poll(() => headline.innerText()).toBe('Serving from Local');
   expect(await todo.count()).toBe(0);
   expect((await chat(url)).status).toBe(200);
-});
-
-test('a verification that passes ends what the dashboard says of the failures before it', async () => {
-  const { engine, host, url, verdict, post } = await startOwner();
-  engine.script = error(500, 'broken');
-  await chat(url);
-  expect(verdict()).toEqual(STUCK);
-  engine.script = answers('hi');
-  const { id } = host.snapshot().status.local.provider ?? {};
-  expect((await post(`providers/${id}/verify`)).status).toBe(202);
-  await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
 });
 
 test('a passed verification ends the cool-down, and the next request goes there', async () => {

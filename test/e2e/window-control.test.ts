@@ -58,20 +58,6 @@ describe('upstreams under control', () => {
     expect(await ask(demo)).toBe('local: none');
   });
 
-  test('a rate limit counts down in the dashboard, and a reset forgets it', async () => {
-    const demo = await startDemo();
-    // Open before the 20 s begin that are counted down.
-    const page = await openPage(demo.link);
-    await demo.break('local');
-    await demo.break('hosted_a', '429');
-    await ask(demo);
-    const hosted = station(page, 'Hosted A');
-    await hosted.getByText(/back in \d+ s/).waitFor();
-    await hosted.getByRole('button', { name: /Reset/ }).click();
-    await hosted.getByText(/back in/).waitFor({ state: 'hidden' });
-    expect((await statusOf(demo)).upstreams[1]?.skips).toEqual([]);
-  });
-
   test('the switch for Local only keeps requests from all other upstreams', async () => {
     const demo = await startDemo();
     const page = await openPage(demo.link);

@@ -1,7 +1,6 @@
 import { createCaller } from '../../renderer/api/client.ts';
 import { expect, test } from 'vitest';
 import { createAgent } from '../../renderer/api/agent.ts';
-import { startWatch } from '../../renderer/ui/use-reading.ts';
 import { agentView } from './agent-builders.ts';
 
 function setUp(answer: () => Response) {
@@ -45,31 +44,6 @@ test('a failed reading keeps the agent’s last view and has the gateway’s mes
   isSick = true;
   expect(await agent.read()).toMatchObject({ ok: false, refusal: { message: 'Busy.' } });
   expect(agent.last()?.kind).toBe('on');
-});
-
-test('the owner’s choice is sent to the agent as it is, and a refusal of it is returned', async () => {
-  let answer = Response.json(agentView());
-  const { agent, asked } = setUp(() => answer);
-  expect(await agent.setMode('drained')).toBeNull();
-  expect(asked).toEqual(['POST /api/v1/agent/mode {"mode":"drained"}']);
-  answer = refused(403, 'Only the owner may.');
-  expect((await agent.setMode('paused'))?.message).toBe('Only the owner may.');
-});
-
-test('a watch reads as often as it was asked to', async () => {
-  const waits: number[] = [];
-  const watch = startWatch({
-    read: () => Promise.resolve(),
-    now: () => 0,
-    after(ms) {
-      waits.push(ms);
-      return () => undefined;
-    },
-    longestMs: 5_000,
-  });
-  await Promise.resolve();
-  expect(waits).toEqual([5_000]);
-  watch.close();
 });
 
 test('another run of the gateway may have an agent where this one had none', async () => {

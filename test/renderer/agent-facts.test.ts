@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { problemsOf } from '../../main/agent/problems.ts';
-import {
-  engineHealthText,
-  engineName,
-  isSameEngine,
-  plainAddress,
-} from '../../renderer/features/this-machine/agent-engine.ts';
+import { isSameEngine } from '../../renderer/features/this-machine/agent-engine.ts';
 import { agentFacts } from '../../renderer/features/this-machine/agent-text.ts';
 import {
   agentProblems,
@@ -15,7 +10,7 @@ import {
   sentence,
 } from '../../renderer/features/this-machine/this-machine.tsx';
 import { agentRecord } from '../support/agent-record.ts';
-import { agentEngine, agentView, membership, owner } from './agent-builders.ts';
+import { agentView, membership, owner } from './agent-builders.ts';
 import { NOW } from './builders.ts';
 
 const facts = (over: Partial<AgentView> = {}) =>
@@ -50,21 +45,6 @@ describe('the facts on this machine', () => {
     expect(bare).not.toHaveProperty('Model');
   });
 
-  test('several GPUs and several engines of this machine are counted', () => {
-    const { gpu } = agentRecord();
-    const many = facts({
-      engines: [agentEngine(), agentEngine({ kind: 'vllm' })],
-      record: agentRecord({ memory_gb: 48, gpu: { ...gpu, count: 2 } }),
-    });
-    expect(many['GPU']).toBe('2 × RTX 4090 · 48\u00a0GB');
-    expect(many['Engine']).toMatch(/\(of 2 found\)$/);
-  });
-
-  test('the gateway that this machine has joined is named', () => {
-    const url = 'http://192.168.1.5:47900';
-    expect(facts({ registry: membership({ kind: 'joined', url }) })['Reports to']).toBe(url);
-  });
-
   test('a port that could not be bound is named alongside the one that could', () => {
     const failed = { kind: 'failed', port: 3001, message: '' } as const;
     const at = (...ports: AgentView['server']['ports']) =>
@@ -72,28 +52,9 @@ describe('the facts on this machine', () => {
     expect(at(failed, { kind: 'listening', port: 47_901 })).toBe('0.0.0.0:47901, not on 3001');
     expect(at(failed)).toBe('nothing, not on 3001');
   });
-
-  test('a heartbeat never comes from the future, also where the gateway’s clock is ahead', () => {
-    expect(facts({ registry: membership({ lastAcceptedAt: NOW + 9_000 }) })).toMatchObject({
-      'Last heartbeat': '0 s ago',
-    });
-  });
 });
 
 describe('engines of this machine', () => {
-  test('an engine without a known name is shown under its own', () => {
-    expect(engineName('lmstudio')).toBe('LM Studio');
-    expect(engineName('brand-new')).toBe('brand-new');
-  });
-
-  test('each status of an engine has a word of its own', () => {
-    const said = (['ok', 'loading', 'unauthorized', 'error', 'unreachable'] as const).map(
-      (status) => engineHealthText({ status, code: 500 }),
-    );
-    expect(new Set(said).size).toBe(said.length);
-    expect(said[3]).toContain('500');
-  });
-
   test.each([
     ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/', true],
     ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/v1', true],
@@ -103,11 +64,6 @@ describe('engines of this machine', () => {
     [null, null, false],
   ])('an engine at %s and one at %s are the same: %s', (one, other, same) => {
     expect(isSameEngine(one, other)).toBe(same);
-  });
-
-  test('the address of an engine is shown without what goes without saying', () => {
-    expect(plainAddress('http://127.0.0.1:11434/')).toBe('127.0.0.1:11434');
-    expect(plainAddress('https://engine.test')).toBe('https://engine.test');
   });
 });
 
@@ -146,18 +102,6 @@ describe('the problems of this machine', () => {
     });
     expect(problems).toHaveLength(6);
     expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
-  });
-
-  test('each remedy for a problem reads on its own, as the page shows several', () => {
-    const damaged = { happened: 'The file was damaged.', remedy: 'Join again.' };
-    const problems = problemsOf({
-      host: '127.0.0.1',
-      ports: [],
-      registry: membership(),
-      warnings: [damaged],
-      engineUrlFault: null,
-    });
-    expect(problems).toEqual([expect.objectContaining(damaged)]);
   });
 
   test('the output of a driver’s tool is kept apart from the problem', () => {

@@ -6,7 +6,6 @@ import { type FakeEngine, listed, startEngine } from '../agent/fake-engine.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
-import { putCardOnPath } from '../support/two-hosts.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
 /** A gateway whose own machine has an engine. */
@@ -67,19 +66,6 @@ test('an engine on a machine without a GPU becomes Local’s in one step, and th
   await page.getByRole('heading', { level: 1, name: /Local/ }).waitFor();
 });
 
-test('the offer to use an engine says why it cannot be taken where the environment holds Local’s address', async () => {
-  const { host, engine } = await startMachine({
-    INGLENOOK_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
-  });
-  const page = await openPage(host.controlLink());
-  await withoutGpu(page, engine.url);
-  await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  const panel = panelOf(page);
-  await panel.getByText('127.0.0.1:9', { exact: true }).waitFor();
-  await panel.getByRole('button', { name: 'Use it for Local' }).click();
-  expect(await panel.getByRole('alert').innerText()).toContain('INGLENOOK_LOCAL_ENGINE_URL');
-});
-
 test('a reader sees this machine and cannot control it', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
@@ -87,13 +73,6 @@ test('a reader sees this machine and cannot control it', async () => {
   const pause = panelOf(page).getByRole('button', { name: 'Pause this machine' });
   await pause.waitFor();
   expect(await pause.isDisabled()).toBe(true);
-});
-
-test('an agent that is switched off shows how it is switched on again', async () => {
-  const { host } = await startMachine({ INGLENOOK_AGENT: 'false' });
-  const panel = panelOf(await openProviders(host));
-  await panel.getByText(/INGLENOOK_AGENT/).waitFor();
-  expect(await panel.locator('.mode-actions').count()).toBe(0);
 });
 
 test('an agent that is switched off is read once, also on the next visit', async () => {
@@ -124,19 +103,6 @@ test('a machine without a GPU that nobody added is neither listed nor reported a
   const { judgement, providers, status } = host.snapshot();
   expect(judgement.verdict).toEqual({ kind: 'bare' });
   expect([providers?.count, status.local.failed_count]).toEqual([0, 0]);
-});
-
-test('a machine whose engine Local calls is listed as "used directly"', async () => {
-  putCardOnPath();
-  const { host, engine } = await startMachine();
-  const page = await openPage(host.controlLink());
-  await withoutGpu(page, engine.url);
-  await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  const row = page.getByRole('region', { name: 'Machines' });
-  await row.getByText('check failed', { exact: true }).waitFor();
-  await panelOf(page).getByRole('button', { name: 'Use it for Local' }).click();
-  await row.getByText('used directly', { exact: true }).waitFor();
-  expect(await row.getByText('check failed', { exact: true }).count()).toBe(0);
 });
 
 test('the owner loads a model, frees the memory and takes it back', async () => {

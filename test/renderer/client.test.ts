@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerOf, createClient, refusalOf } from '../../renderer/api/client.ts';
+import { createClient } from '../../renderer/api/client.ts';
 
 interface Call {
   readonly path: string;
@@ -69,20 +69,4 @@ test('a gateway that is out of reach is a failed call, not an exception', async 
     throw new TypeError('network');
   });
   expect(await client.redeem('once')).toMatch(/did not answer/);
-});
-
-test('an error without a readable body has its status as the message', async () => {
-  expect(await refusalOf(new Response('<html>', { status: 502 }))).toEqual({
-    message: 'The gateway answered 502.',
-    param: null,
-  });
-});
-
-test('the window shows no hidden character of an answer or a refusal', async () => {
-  // Turns the direction of what follows.
-  const [name, seen] = ['exe\u202Egnp', 'exe⟨U+202E⟩gnp'];
-  const answer = await answerOf(Response.json({ host: name }));
-  expect(answer).toEqual({ ok: true, value: { host: seen } });
-  const error = Response.json({ error: { message: name } }, { status: 400 });
-  expect((await refusalOf(error)).message).toBe(seen);
 });

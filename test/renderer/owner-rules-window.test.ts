@@ -73,20 +73,3 @@ test('an owner rule that this machine cannot judge says so before it is switched
   const ineffective = rules.getByText('It has no effect here: this machine does not report when');
   await expect.poll(() => ineffective.count()).toBe(1);
 });
-
-test('an owner rule that the environment sets is shown as such and cannot be switched', async () => {
-  const host = await startMachine({ INGLENOOK_AGENT_YIELD_TO_OTHERS: 'true' });
-  const { rules } = await openRules(host.controlLink());
-  const rule = rules.getByLabel('Pause while another program has the GPU');
-  expect([await rule.isChecked(), await rule.isDisabled()]).toEqual([true, true]);
-  await rules.getByText('INGLENOOK_AGENT_YIELD_TO_OTHERS').waitFor();
-});
-
-test('a reader sees the owner rules and cannot switch them', async () => {
-  const host = await startMachine();
-  const { rules } = await openRules(new URL(host.controlLink()).origin);
-  expect(await rules.getByRole('checkbox').count()).toBe(6);
-  for (const each of await rules.getByRole('checkbox').all()) {
-    expect(await each.isDisabled()).toBe(true);
-  }
-});

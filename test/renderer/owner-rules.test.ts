@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
 import { NO_RULES, OWNER_RULE_KEYS } from '../../main/agent/availability/rules.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
-import {
-  limitOf,
-  RULE_KEYS,
-  whyIneffective,
-} from '../../renderer/features/this-machine/owner-rules.tsx';
+import { RULE_KEYS, whyIneffective } from '../../renderer/features/this-machine/owner-rules.tsx';
 import { owner } from './agent-builders.ts';
 
 test('every owner rule of the agent has words and a setting of its own, and no other rule has', () => {
@@ -31,7 +27,3 @@ test.each(RULE_KEYS.filter((key) => OWNER_RULE_KEYS.some((rule) => rule === key)
     expect(whyIneffective(unjudgeable, key, true)).toMatch(/^It has no effect here: /);
   },
 );
-
-test('a limit of an owner rule that is no number goes to the gateway as it was entered', () => {
-  expect([' 72 ', '72.5', 'hot', '7e1'].map(limitOf)).toEqual([72, 72.5, 'hot', '7e1']);
-});

@@ -1,9 +1,7 @@
 import { createCaller } from '../../renderer/api/client.ts';
 import { describe, expect, test } from 'vitest';
-import { applyEvent } from '../../renderer/api/window-state.ts';
 import { createProviders } from '../../renderer/api/providers.ts';
 import { startWatch } from '../../renderer/ui/use-reading.ts';
-import { delta, live, NOW } from './builders.ts';
 import { provider, providerList } from './provider-builders.ts';
 
 /** A registry that answers about machines as given, and has no notes. */
@@ -82,25 +80,6 @@ describe('the registry as the dashboard reads it', () => {
     expect(await providers.readOne(ID)).toMatchObject({ ok: true, value: { history: null } });
   });
 
-  test('an action on a machine may be answered without a body', async () => {
-    const { providers, asked } = setUp(() => new Response(null, { status: 202 }));
-    expect(await providers.verify(ID)).toBeNull();
-    expect(asked).toEqual([`POST /api/v1/providers/${ID}/verify`]);
-  });
-
-  test('a removed machine is gone at once, and the list is read again', async () => {
-    const { providers, asked } = setUp((_path, { method }) =>
-      method === 'DELETE'
-        ? Response.json({ id: ID })
-        : Response.json(LIST, { headers: { ETag: '"1"' } }),
-    );
-    await providers.readList();
-    expect(await providers.remove(ID)).toBeNull();
-    expect(providers.lastList()?.data).toEqual([]);
-    await providers.readList();
-    expect(asked.at(-2)).toBe('GET /api/v1/providers?limit=1000');
-  });
-
   test('the id of a machine cannot lead to another path', async () => {
     const { providers, asked } = setUp(() => new Response(null, { status: 202 }));
     await providers.verify('../settings');
@@ -157,22 +136,6 @@ describe('the watch over the registry', () => {
     expect(it.readings()).toBe(2);
   });
 
-  test('a change of the registry during a reading is read after it', async () => {
-    const it = watched();
-    it.watch.changed();
-    expect(it.plannedAt()).toBeNull();
-    await it.end();
-    expect(it.plannedAt()).toBe(2_000);
-  });
-
-  test('an action of this page is followed by a reading without a wait', async () => {
-    const it = watched();
-    await it.end();
-    it.pass(10);
-    it.watch.again();
-    expect(it.readings()).toBe(2);
-  });
-
   test('a watch without a change reads again after 15 s', async () => {
     const it = watched();
     await it.end();
@@ -191,23 +154,4 @@ describe('the watch over the registry', () => {
     expect(it.plannedAt()).toBeNull();
     expect(it.readings()).toBe(1);
   });
-});
-
-test('the summary of the registry in the live feed stays the same object until it changes', () => {
-  const summary = {
-    revision: 3,
-    count: 1,
-    verified: 1,
-    pending: 0,
-    verifying: 0,
-    failed: 0,
-    serving: 1,
-    models: 2,
-    load: { lowest: 0, highest: 97 },
-  };
-  const before = live({ providers: summary });
-  expect(before.providers).toEqual(summary);
-  expect(applyEvent(before, delta(), NOW)?.providers).toEqual(summary);
-  const next = { ...summary, revision: 4 };
-  expect(applyEvent(before, delta({ providers: next }), NOW)?.providers).toEqual(next);
 });

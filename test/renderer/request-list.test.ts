@@ -3,7 +3,6 @@ import type { RequestRow } from '#shared/live.ts';
 import { countsOf, facetsOf, matchesFilter } from '#shared/request-filter.ts';
 import { pageOf } from '../../main/gateway/usage/queries.ts';
 import { REQUESTS_PER_PAGE } from '../../renderer/api/requests.ts';
-import { browserName } from '../../renderer/features/about/about.tsx';
 import {
   allCounts,
   type KeptRequests,
@@ -16,7 +15,6 @@ import { neighboursOf } from '../../renderer/features/requests/open-request.tsx'
 import { holdRows } from '../../renderer/features/requests/request-list.tsx';
 import { segmentsOf } from '../../renderer/features/requests/waterfall.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
-import { rowAfterKey } from '../../renderer/ui/use-rows.ts';
 import { attempt, NOW, request } from './builders.ts';
 import { handedOver, hedgedMachine, sixteen } from './request-builders.ts';
 
@@ -29,11 +27,6 @@ test('held rows of the list keep their order and number and are updated, and new
   const held = holdRows(standing, [at('d', 2), at('c', 1), done]);
   expect(held.shown.map(({ id, state }) => `${id} ${state}`)).toEqual(['b done', 'a done']);
   expect(held.waiting).toBe(2);
-});
-
-test('rows that did not change are the same list object', () => {
-  const standing = [at('b', 0), at('a', -1)];
-  expect(holdRows(standing, standing).shown).toBe(standing);
 });
 
 test('each ended request is under one filter besides All, and a continued one under Fell back', () => {
@@ -66,13 +59,6 @@ test('a request and its filter are kept in the address', () => {
   expect(routeOf(hashOf(route))).toEqual(route);
 });
 
-test('older requests are appended while rows are held, and none is put in between', () => {
-  const standing = [at('f', 5), at('d', 3)];
-  const held = holdRows(standing, [at('g', 6), ...standing, at('e', 4), at('b', 1), at('a', 0)]);
-  expect(held.shown.map(({ id }) => id)).toEqual(['f', 'd', 'b', 'a']);
-  expect(held.waiting).toBe(1);
-});
-
 test('a request has its neighbours, also where the list does not hold it', () => {
   const list = [at('c', 3), at('b', 2), at('a', 0)];
   const around = (id: string, seconds: number | null) =>
@@ -82,13 +68,6 @@ test('a request has its neighbours, also where the list does not hold it', () =>
   expect(around('newest', 4)).toEqual({ newer: null, older: 'c' });
   expect(around('oldest', -1)).toEqual({ newer: 'a', older: null });
   expect(around('unknown', null)).toEqual({ newer: null, older: null });
-});
-
-test('arrow and page keys stay within the list', () => {
-  expect(rowAfterKey('ArrowUp', 0, 5)).toBe(0);
-  expect(rowAfterKey('PageDown', 2, 5)).toBe(4);
-  expect(rowAfterKey('End', 0, 0)).toBe(null);
-  expect(rowAfterKey('x', 2, 5)).toBe(null);
 });
 
 test('an answer that stalled and was given up is shown as answering, then silent, then ended', () => {
@@ -104,12 +83,6 @@ test('an answer that stalled and was given up is shown as answering, then silent
     'answering',
     'stalled',
   ]);
-});
-
-test('a browser has a name that tells it from others', () => {
-  const edge =
-    'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0';
-  expect(browserName(edge)).toBe('Edge on Windows');
 });
 
 /** Requests from one number up to another, newest first, all of them kept. */

@@ -1,9 +1,9 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { axeViolations } from '../support/browser.ts';
-import { faultsOf, showAt } from '../support/sights.ts';
+import { showAt } from '../support/sights.ts';
 import { openWindow } from '../support/window-feed.ts';
 import { attempt, perUpstream, request, snapshot, status, upstream } from './builders.ts';
 import * as rows from './request-builders.ts';
@@ -30,45 +30,6 @@ function open(requests: readonly RequestRow[], hash = '#/requests'): Promise<Pag
   return openWindow(snapshot({ requests, status: report, inFlight }), hash);
 }
 
-async function boxOf(part: Locator) {
-  const box = await part.boundingBox();
-  if (box === null) throw new Error('it is not shown');
-  return { ...box, right: box.x + box.width, bottom: box.y + box.height };
-}
-
-test('calls side by side are drawn under each other, and the hedge begins at its mark, in its row', async () => {
-  const page = await open([rows.hedgeWon()]);
-  for (const size of SIZES) {
-    await showAt(page, size);
-    const slow = await boxOf(page.locator('.waterfall .stretch[data-kind="outrun"]'));
-    const hedge = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
-    const mark = await boxOf(page.locator('.waterfall .mark[data-kind="hedge"]'));
-    const row = await boxOf(page.locator('.request'));
-    expect(slow.bottom).toBeLessThan(hedge.y);
-    expect(hedge.x).toBeGreaterThan(slow.x);
-    expect(Math.abs(mark.right - hedge.x)).toBeLessThan(2);
-    expect(hedge.bottom).toBeLessThan(row.bottom);
-    await page.getByText('hedge', { exact: true }).last().waitFor();
-    await page.locator('.note').getByText('lost the race').waitFor();
-  }
-});
-
-test('the joint of a continuation spans both lines, between what broke off and what continues', async () => {
-  const page = await open([rows.handedOver()]);
-  for (const size of SIZES) {
-    await showAt(page, size);
-    const broken = await boxOf(page.locator('.waterfall .stretch[data-kind="broken"]').first());
-    const carrying = await boxOf(page.locator('.waterfall .stretch[data-lane="1"]').first());
-    const joint = await boxOf(page.locator('.waterfall .mark[data-kind="handover"]'));
-    const middle = (joint.x + joint.right) / 2;
-    expect(Math.abs(middle - broken.right)).toBeLessThan(3);
-    expect(Math.abs(middle - carrying.x)).toBeLessThan(3);
-    expect(joint.y).toBeLessThan(broken.bottom);
-    expect(joint.bottom).toBeGreaterThan(carrying.y);
-    await page.getByText('continued by Together').waitFor();
-  }
-});
-
 test('a second call changes the height of no row, and no words leave their row', async () => {
   const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
   const page = await open([plain, ...ALL]);
@@ -93,12 +54,6 @@ test('a second call changes the height of no row, and no words leave their row',
   }
 });
 
-test('the list of requests fits and has no accessibility fault that axe finds', async () => {
-  const page = await open(ALL);
-  await page.locator('.request').last().waitFor();
-  expect(await faultsOf(page)).toEqual([]);
-});
-
 test('the details of a request fit each window and have no accessibility fault that axe finds', async () => {
   const page = await open(ALL);
   for (const [index] of ALL.entries()) {
@@ -116,14 +71,6 @@ test('the details of a request fit each window and have no accessibility fault t
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   }
-});
-
-test('a row of the list is read out with its story', async () => {
-  const page = await open([rows.hedgeWon(), rows.handedOver()]);
-  const button = (name: RegExp) => page.getByRole('button', { name });
-  await button(/Groq was slow; Together answered first .*done/).waitFor();
-  const continued = button(/Groq dropped the stream; Together continued the answer .*done/);
-  expect(await continued.count()).toBe(1);
 });
 
 test('the details tell the story of a request, and why each call was made', async () => {
@@ -163,18 +110,4 @@ test('the details of a request name each circuit before and after its call, and 
   const circuits = page.getByRole('dialog').getByText('circuit testing → open');
   await circuits.first().waitFor();
   expect(await circuits.count()).toBe(attempts.length);
-});
-
-test('a request with two running calls is in flight once', async () => {
-  const attempts = rows.hedgeWon().attempts.map((each) => ({
-    ...each,
-    polls: 0,
-    firstContentMs: null,
-    endMs: null,
-    reason: null,
-  }));
-  const running = rows.hedgeWon({ state: 'running', upstream: null, endMs: null, attempts });
-  const page = await open([running], '#/');
-  const counter = page.locator('.counters > div').first();
-  expect((await counter.innerText()).replace(/\s+/g, ' ')).toMatch(/^(in flight 1|1 in flight)$/);
 });

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type Drafts,
   isDirty,
   isHidden,
   isOn,
@@ -14,7 +13,6 @@ import {
 } from '../../renderer/features/settings/draft.ts';
 import { changeOf, draftOf, standingOf } from '../../renderer/features/settings/key-limits.tsx';
 import {
-  hintOf,
   placeholderOf,
   sectionSummary,
   sourceWords,
@@ -31,18 +29,6 @@ describe('the settings in the window', () => {
     expect(FIELDS.map(({ path }) => path)).toEqual(paths);
   });
 
-  test('the settings page shows what the gateway says of each setting', () => {
-    const view = viewOf({ INGLENOOK_HOSTED_A_MODEL: 'big' });
-    for (const { section, key, path, label, choices, ...said } of sectionsOf(view).flatMap(
-      ({ fields }) => fields,
-    )) {
-      const { choices: answered = [], ...facts } = view[section]?.[key] ?? {};
-      expect({ path, ...said }).toEqual({ path: `${section}.${key}`, ...facts });
-      expect(choices.map(({ value, meaning }) => ({ value, meaning }))).toEqual(answered);
-      expect({ path, label }).not.toEqual({ path, label: key });
-    }
-  });
-
   test('a setting and a choice of a newer gateway are shown under their own names', () => {
     const choice = { ...fieldAt('routing.hedge'), choices: [{ value: 'wide', meaning: 'Wide.' }] };
     const [section] = sectionsOf({ future: { maxQueueMs: choice } });
@@ -51,27 +37,6 @@ describe('the settings in the window', () => {
       upstream: null,
       fields: [{ path: 'future.maxQueueMs', label: 'Max queue ms', choices: [{ label: 'wide' }] }],
     });
-  });
-
-  test('every setting and every choice has a name of its own', () => {
-    for (const { fields } of SECTIONS) {
-      expect(new Set(fields.map(({ label }) => label)).size).toBe(fields.length);
-    }
-    for (const { choices } of FIELDS) {
-      expect(new Set(choices.map(({ label }) => label)).size).toBe(choices.length);
-    }
-  });
-
-  test('every choice by which a prompt or an answer may be paid for twice says so', () => {
-    const meaningOf = (path: string, value: string) =>
-      fieldAt(path).choices.find((choice) => choice.value === value)?.meaning;
-    for (const value of ['own', 'all']) expect(meaningOf('routing.hedge', value)).toMatch(/paid/);
-    for (const value of ['same-model', 'any']) {
-      expect(meaningOf('routing.resume', value)).toMatch(/pay for the prompt again/);
-    }
-    for (const path of ['routing.hedge', 'routing.resume']) {
-      expect(meaningOf(path, 'off')).not.toMatch(/pa(id|y)/);
-    }
   });
 });
 
@@ -87,41 +52,6 @@ describe('drafts of settings', () => {
     expect(withDraft({}, saved(fieldAt('ondemand.warmup'), true), true)).toEqual({});
     expect(withDraft({}, saved(key, 'abc…wxyz'), '')).toEqual({});
     expect(withDraft({}, label, null)).toEqual({});
-  });
-
-  test('a draft that is typed and typed back leaves the other drafts as they were', () => {
-    fc.assert(
-      fc.property(anyField, fc.string({ minLength: 1 }), fc.string(), (unset, typed, value) => {
-        fc.pre(unset.kind !== 'flag' && typed !== value);
-        const others: Drafts = { 'some.other': 'x' };
-        const field = saved(unset, value);
-        const before = textOf(field, undefined);
-        fc.pre(typed !== before);
-        const changed = withDraft(others, field, typed);
-        expect(changed).toEqual({ ...others, [field.path]: typed });
-        expect(withDraft(changed, field, before)).toEqual(others);
-      }),
-    );
-  });
-
-  test('a draft of a choice shows the words for its effect, like the default does', () => {
-    const resume = fieldAt('routing.resume');
-    const hint = (draft: string | null | undefined) => hintOf(saved(resume, 'off'), draft);
-    const words = [undefined, 'any', null].map(hint);
-    expect(words).toEqual(
-      ['off', 'any', 'same-model'].map(
-        (chosen) => resume.choices.find(({ value }) => value === chosen)?.meaning,
-      ),
-    );
-    expect(hintOf(saved(label, 'Groq'), undefined)).toBe(label.meaning);
-  });
-
-  test('a draft is what its field shows', () => {
-    fc.assert(
-      fc.property(anyField, fc.string(), (field, typed) => {
-        expect(textOf(saved(field, 'old'), typed)).toBe(typed);
-      }),
-    );
   });
 
   test('a draft belongs to its section and to no other', () => {

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
-import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
 import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
 import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
-import { baseUrlsFor, completeAddress, completeBaseUrl } from '../../renderer/text/address.ts';
-import { agentView } from './agent-builders.ts';
+import { completeAddress, completeBaseUrl } from '../../renderer/text/address.ts';
 
 describe('an address as typed', () => {
   test.each([
@@ -34,11 +32,6 @@ describe('an address as typed', () => {
     ['', ''],
   ])('the base URL typed as %s is completed to %s', (typed, meant) => {
     expect(completeBaseUrl(typed)).toBe(meant);
-  });
-
-  test('an API is looked for under /v1 first where the base URL has no path', () => {
-    expect(baseUrlsFor('http://tower:8000')).toEqual(['http://tower:8000/v1', 'http://tower:8000']);
-    expect(baseUrlsFor('https://h.test/api')).toEqual(['https://h.test/api']);
   });
 });
 
@@ -92,14 +85,4 @@ describe('the words for a test of an upstream', () => {
     expect([tone, word]).toEqual(['amber', 'Starting up.']);
     for (const text of [detail, brief]) expect(text).toMatch(/minutes.*[Tt]est again/);
   });
-});
-
-test('the note on the engines of this machine fits what was found', () => {
-  const on = (over: Parameters<typeof agentView>[0]) =>
-    engineNote({ kind: 'on', view: agentView(over) });
-  expect(on({ engines: [] })).toMatch(/^No engine found yet/);
-  expect(on({ useEngineDirectly: 'http://127.0.0.1:11434' })).toMatch(/^No GPU was found/);
-  expect(on({})).toMatch(/^A GPU was found/);
-  expect(engineNote({ kind: 'off', message: '' })).toMatch(/switched off/);
-  expect(engineNote(null)).toBe('Looking for engines…');
 });

@@ -23,17 +23,6 @@ describe('warm-up', () => {
       expect(offered).toEqual(state === 'idle' || state === 'failed' ? ['ondemand'] : []);
     }
   });
-
-  test('a warm-up is not offered while Local only is on', () => {
-    const given = [upstream('ondemand')];
-    const last = lineWith(given, { zero: true }).upstreams.at(-1);
-    expect(last && isWarmable(last, status(given, { zero: true }))).toBe(false);
-  });
-
-  test('a warm-up is not offered where ondemand is not set up', () => {
-    const last = lineWith([]).upstreams.at(-1);
-    expect(last && isWarmable(last, status([]))).toBe(false);
-  });
 });
 
 describe('Local only', () => {
@@ -48,11 +37,6 @@ describe('Local only', () => {
       'not set up',
       'switched off',
     ]);
-  });
-
-  test('Local only shows the upstreams behind the one that serves as switched off', () => {
-    const { details } = headlineOf(lineWith(given, { zero: true }), false);
-    expect(details.at(-1)).toMatch(/switched off/);
   });
 
   test('Local only names the way out where no upstream is left', () => {

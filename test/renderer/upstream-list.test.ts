@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LocalStanding, NoProviderCause, Sighting } from '#shared/condition.ts';
-import type { UpstreamId } from '#shared/ids.ts';
+import type { LocalStanding, NoProviderCause } from '#shared/condition.ts';
 
 import type { UpstreamReport } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline.tsx';
@@ -44,12 +43,6 @@ describe('the upstreams in order', () => {
     expect(upstreams.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
   });
 
-  test('a failing upstream is still called, but a healthy one serves', () => {
-    const { upstreams, server } = line([failing, upstream('hosted_a')]);
-    expect(upstreams[0]?.flow).toBe('through');
-    expect(server?.report.id).toBe('hosted_a');
-  });
-
   test('a cool-down goes on between reports and ends as a probe', () => {
     const kind = (afterMs: number) =>
       line([tripped('local', 9_000)], {}, afterMs).upstreams[0]?.condition;
@@ -57,29 +50,11 @@ describe('the upstreams in order', () => {
     expect(kind(9_000)).toEqual({ kind: 'probe', cause: 'failures', isRunning: false });
   });
 
-  test('an exclusion counts down to nothing, until the gateway reports what comes after it', () => {
-    const busy = [skipped('hosted_a', 'busy', 2_000)];
-    const at = (afterMs: number) => line(busy, {}, afterMs).upstreams[1]?.condition;
-    expect(at(500)).toMatchObject({ kind: 'skipped', remainingMs: 1_500 });
-    expect(at(2_001)).toMatchObject({ kind: 'skipped', remainingMs: 0 });
-  });
-
   test('an exclusion for another model does not take the upstream out', () => {
     const until = new Date(NOW + 60_000).toISOString();
     const skips = [{ reason: 'model_not_found', until, model: 'other' }];
     const { upstreams } = line([upstream('hosted_a', { healthy: false, skips })]);
     expect(upstreams[1]?.condition.kind).toBe('closed');
-  });
-
-  test('Local only leaves only local', () => {
-    const { upstreams } = line([upstream('hosted_a'), upstream('ondemand')], { zero: true });
-    expect(upstreams[1]?.condition.kind).toBe('zero-spend');
-    expect(upstreams[4]?.condition.kind).toBe('zero-spend');
-  });
-
-  test('machines that are known but cannot serve are not shown as “not set up”', () => {
-    const { upstreams } = line([], { standing: absent('silent') });
-    expect(upstreams[0]?.condition).toEqual({ kind: 'no-provider', cause: 'silent' });
   });
 
   const bare = {
@@ -94,31 +69,6 @@ describe('the upstreams in order', () => {
     expect(sentence([upstream('hosted_a')], bare)).toBe('Serving from Groq');
     expect(headlineOf(line([upstream('hosted_a')], bare), false).problems).toEqual([]);
     expect(isUnconfigured(line([], bare))).toBe(true);
-  });
-
-  test('a machine that has served is shown as missing', () => {
-    const served = upstream('local', {
-      baseUrl: null,
-      healthy: false,
-      circuit: circuit({ lastSuccessAt: new Date(NOW).toISOString() }),
-    });
-    expect(line([served], bare).upstreams[0]?.condition).toEqual({
-      kind: 'no-provider',
-      cause: 'engine',
-    });
-  });
-
-  test('machines that are all excluded are out in the way that their circuits are', () => {
-    const pool = upstream('local', { baseUrl: null, healthy: false });
-    const hindered = (reason: string) =>
-      line([pool], { standing: { kind: 'present', hindrance: { reason, waitMs: 6_000 } } });
-    expect(hindered('circuit_open').upstreams[0]?.condition).toMatchObject({
-      kind: 'cooling',
-      remainingMs: 6_000,
-    });
-    expect(hindered('busy').upstreams[0]?.condition).toMatchObject({ kind: 'skipped' });
-    expect(hindered('busy').verdict).toEqual({ kind: 'stuck', tries: 'local' });
-    expect(hindered('credentials').verdict).toEqual({ kind: 'stuck', tries: null });
   });
 });
 
@@ -224,26 +174,10 @@ describe('the verdict', () => {
     const given = [tripped('local', 60_000), upstream('hosted_a')];
     expect(headlineOf(line(given), false)).toEqual(headlineOf(line(given, {}, 1_000), false));
   });
-
-  test('the remedy in the demo is the switch', () => {
-    expect(headlineOf(line([tripped('local', 9_000)]), true).problems[0]?.todo).toContain(
-      'healthy',
-    );
-  });
-
-  test('the overview is bare only while nothing at all is set up', () => {
-    expect(isUnconfigured(line([]))).toBe(true);
-    expect(isUnconfigured(line([upstream('hosted_c')]))).toBe(false);
-  });
 });
 
 describe('the words for an upstream', () => {
   const words = (...args: Parameters<typeof line>) => line(...args).upstreams.map(upstreamWords);
-
-  test('only the upstream that serves is green', () => {
-    const tones = words([upstream('local'), upstream('hosted_a')]).map(({ tone }) => tone);
-    expect(tones).toEqual(['green', 'grey', 'grey', 'grey', 'grey']);
-  });
 
   test.each([
     { report: tripped('local', 41_000), said: 'amber: skipped, retry in 41 s' },
@@ -276,22 +210,6 @@ describe('the words for an upstream', () => {
 });
 
 describe('sightings of an upstream', () => {
-  const seen = (
-    given: readonly UpstreamReport[],
-    sightings: Partial<Record<UpstreamId, Sighting>>,
-    over: StatusOver = {},
-  ) => {
-    const report = status(given, over);
-    const { sightings: served } = live({ status: report });
-    return upstreamList(live({ status: report, sightings: { ...served, ...sightings } }), NOW);
-  };
-
-  test('a rejected key that a check met leads to the setting for a new one', () => {
-    const key: Sighting = { kind: 'failed', by: 'check', reason: 'credentials' };
-    const { problems } = headlineOf(seen([upstream('hosted_a')], { hosted_a: key }), false);
-    expect(problems[0]?.what).toBe('Groq rejected the API key.');
-  });
-
   test.each<[NoProviderCause, string]>([
     ['silent', 'Local has no machine available: no heartbeat reaches this gateway.'],
     ['engine', 'Local has no running engine.'],

@@ -1,16 +1,14 @@
 import * as rows from './request-builders.ts';
 import { describe, expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
-import { FAILURE_REASONS, SKIP_REASONS } from '#shared/reasons.ts';
 import {
   AXIS_TICKS_MS,
   axisPercent,
-  elapsedOf,
   lanesOf,
   marksOf,
   segmentsOf,
 } from '../../renderer/features/requests/waterfall.tsx';
-import { attempt, NOW, request } from './builders.ts';
+import { attempt, request } from './builders.ts';
 
 const kinds = (...args: Parameters<typeof segmentsOf>) =>
   segmentsOf(...args).map(({ kind }) => kind);
@@ -59,37 +57,9 @@ describe('waterfall', () => {
     expect(segmentsOf(row, 9_000)[1]?.left).toBe(segmentsOf(row, 500)[1]?.left);
   });
 
-  test('every failure is drawn in a waterfall, and no skip is', () => {
-    for (const reason of [...FAILURE_REASONS, 'http_503' as const]) {
-      expect(kinds(request('a', { attempts: [attempt({ endMs: 9, reason })] }), 9)).toEqual([
-        'failed',
-      ]);
-    }
-    for (const reason of SKIP_REASONS) {
-      expect(kinds(request('a', { attempts: [attempt({ endMs: 0, reason })] }), 9)).toEqual([]);
-    }
-  });
-
   test('an answer that broke off does not look complete in a waterfall', () => {
     const attempts = [attempt({ firstContentMs: 5, endMs: 90 })];
     expect(kinds(request('a', { state: 'broken', attempts }), 90)).toEqual(['waiting', 'broken']);
-  });
-
-  test('waiting for ondemand looks like nothing else in a waterfall', () => {
-    const attempts = [attempt({ upstream: 'ondemand' })];
-    expect(kinds(request('a', { state: 'running', endMs: null, attempts }), 90)).toEqual([
-      'starting',
-    ]);
-  });
-
-  test('the age of a running request goes by the gateway’s clock', () => {
-    const row = request('a', { startedAt: NOW - 4_000, endMs: null });
-    expect(elapsedOf(row, NOW)).toBe(4_000);
-  });
-
-  test('a clock that lags behind never takes back what has happened', () => {
-    const attempts = [attempt({ firstContentMs: 700 })];
-    expect(elapsedOf(request('a', { startedAt: NOW, endMs: null, attempts }), NOW - 99)).toBe(700);
   });
 });
 
@@ -103,24 +73,6 @@ describe('the lines of a waterfall', () => {
   test('the upstream that continues an answer is on the other line than what broke off', () => {
     expect(lanesOf(rows.handedOver().attempts)).toEqual([0, 1]);
     expect(lanesOf(rows.hedgedAndHandedOver().attempts)).toEqual([0, 1, 0]);
-  });
-
-  test('a call that lost the race is not what broke off, whatever came of it in the same moment', () => {
-    const [first, , last] = rows.hedgedAndHandedOver().attempts;
-    if (!first || !last) throw new Error('there are three attempts');
-    const answered = {
-      ...first,
-      firstContentMs: 6_000,
-      endMs: 9_000,
-      reason: 'bad_response' as const,
-    };
-    const hedge = {
-      startMs: 5_000,
-      firstContentMs: 6_000,
-      endMs: 6_000,
-      reason: 'outrun' as const,
-    };
-    expect(lanesOf([answered, attempt({ cause: 'hedge', ...hedge }), last])).toEqual([0, 1, 1]);
   });
 });
 
@@ -142,22 +94,8 @@ describe('the marks of a waterfall', () => {
     expect(laned(rows.hedgeLost())).toEqual(['0 waiting', '0 answering', '1 outrun']);
   });
 
-  test('a call that lost the race with content in the same moment shows no content', () => {
-    const attempts = [attempt({ firstContentMs: 50, endMs: 50, reason: 'outrun' })];
-    expect(drawn(request('a', { attempts })).map(({ kind }) => kind)).toEqual(['outrun']);
-  });
-
   test('a continuation is a joint where its call begins', () => {
     const row = rows.handedOver();
     expect(marks(row)).toEqual([{ kind: 'handover', attempt: 1, lane: 1, at: startOf(row, 1) }]);
-  });
-
-  test('an upstream that could not continue an answer is not shown as having done so', () => {
-    const [broken, next] = rows.handedOver().attempts;
-    if (!broken || !next) throw new Error('a hand-over has two attempts');
-    const refused = { ...next, firstContentMs: null, endMs: 3_000, reason: 'http_400' as const };
-    const third = { ...next, upstream: 'hosted_c' as const, startMs: 3_000, firstContentMs: 3_500 };
-    const row = rows.handedOver({ attempts: [broken, refused, third] });
-    expect(marks(row).map(({ attempt: index }) => index)).toEqual([1]);
   });
 });

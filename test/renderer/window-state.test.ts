@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { applyEvent, INITIAL_STATE, reduceWindow } from '../../renderer/api/window-state.ts';
-import { APP, delta, live, NOW, perUpstream, request, snapshot, status } from './builders.ts';
+import { delta, live, NOW, perUpstream, request, snapshot, status } from './builders.ts';
 
 const connected = reduceWindow(INITIAL_STATE, { kind: 'event', event: snapshot(), now: NOW });
 
 describe('the state of the window', () => {
-  test('an event makes the window live', () => {
-    expect(connected.connection).toEqual({ kind: 'live' });
-  });
-
   test('a lost connection keeps what was known and says since when', () => {
     const lost = reduceWindow(connected, { kind: 'lost', now: NOW + 10 });
     expect(lost.connection).toEqual({ kind: 'lost', since: NOW + 10 });
@@ -18,23 +14,6 @@ describe('the state of the window', () => {
   test('a failed reconnection does not make old data younger', () => {
     const lost = reduceWindow(connected, { kind: 'lost', now: NOW + 10 });
     expect(reduceWindow(lost, { kind: 'lost', now: NOW + 999 })).toBe(lost);
-  });
-
-  test('the snapshot after a reconnection ends the loss', () => {
-    const lost = reduceWindow(connected, { kind: 'lost', now: NOW + 10 });
-    const back = reduceWindow(lost, { kind: 'event', event: snapshot(), now: NOW + 900 });
-    expect(back.connection).toEqual({ kind: 'live' });
-  });
-
-  test('a delta on a live connection leaves the connection object alone', () => {
-    const event = delta({ upsert: [request('a')] });
-    const next = reduceWindow(connected, { kind: 'event', event, now: NOW + 1 });
-    expect(next.connection).toBe(connected.connection);
-  });
-
-  test('losing the session keeps the notice of why there was none', () => {
-    const refused = reduceWindow(connected, { kind: 'session', control: false, notice: 'used' });
-    expect(reduceWindow(refused, { kind: 'session', control: false }).notice).toBe('used');
   });
 
   test('a locked gateway is shown as locked, whatever was known', () => {
@@ -55,22 +34,11 @@ describe('live data', () => {
     expect(ids(after)).toEqual(['new']);
   });
 
-  test('a delta never reorders rows that it does not touch', () => {
-    const rows = ['d', 'c', 'b', 'a'].map((id) => request(id, { startedAt: NOW }));
-    const after = applyEvent(live({ requests: rows }), delta({ upsert: [request('b')] }), NOW + 1);
-    expect(ids(after)).toEqual(['d', 'c', 'b', 'a']);
-  });
-
   test('a row that a delta does not touch stays the same object', () => {
     const before = live({ requests: [request('b'), request('a')] });
     const after = applyEvent(before, delta({ upsert: [request('b', { events: 11 })] }), NOW + 1);
     expect(after?.requests[1]).toBe(before.requests[1]);
     expect(after?.requests[0]?.events).toBe(11);
-  });
-
-  test('a delta without rows keeps the very same list', () => {
-    const before = live({ requests: [request('a')] });
-    expect(applyEvent(before, delta({ app: APP }), NOW + 1)?.requests).toBe(before.requests);
   });
 
   test('a new row stands above everything that is not newer', () => {

@@ -84,7 +84,13 @@ function SharingForm({
     <Form className="sharing" onSend={async () => setError(await apply())}>
       <label className="setup-field" htmlFor="sharing-host">
         <span>Address at which others connect</span>
-        <Select value={host} disabled={isHeld} options={[...places]} onChoose={setHost} />
+        <Select
+          id="sharing-host"
+          value={host}
+          disabled={isHeld}
+          options={[...places]}
+          onChoose={setHost}
+        />
       </label>
       <p className="quiet">
         {isHeld ? (
