@@ -29,8 +29,6 @@ test('the TTFT of a request counts from the call that answered first, not from t
   expect(firstTokenMsOfRequest(hedgeWon())).toBeNull();
 });
 
-describe('the keys of requests', () => {});
-
 describe('figures', () => {
   test.each([
     [0, '0 ms'],
@@ -180,5 +178,3 @@ describe('the tokens of a call', () => {
     );
   });
 });
-
-describe('names of machines', () => {});
