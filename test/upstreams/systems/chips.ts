@@ -12,15 +12,6 @@ export const CHIPS: readonly System[] = [
       calls: { arguments: 'whole' },
     },
     refusals: [
-      // github.com/groq/groq-typescript/issues/28; github.com/tensorzero/tensorzero/issues/1893
-      refused('unsupported_feature', 400, {
-        error: {
-          message: 'Failed to call a function. Please adjust your prompt.',
-          type: 'invalid_request_error',
-          code: 'tool_use_failed',
-          failed_generation: '<function=x>',
-        },
-      }),
       refused(
         'rate_limited',
         429,
@@ -34,16 +25,6 @@ export const CHIPS: readonly System[] = [
           waitMs: 179_560,
         },
       ),
-      // github.com/fork-dev/TrackerWin/issues/2595
-      refused(
-        'request_too_large',
-        413,
-        openAi(
-          'Request too large for model `m` on tokens per minute (TPM): Limit 12000, Requested 52000',
-          'rate_limit_exceeded',
-          'tokens',
-        ),
-      ),
       refused(
         'context_length',
         400,
@@ -52,21 +33,6 @@ export const CHIPS: readonly System[] = [
           'context_length_exceeded',
         ),
       ),
-      refused(
-        'model_not_found',
-        400,
-        openAi(
-          'The model `m` has been decommissioned and is no longer supported.',
-          'model_decommissioned',
-        ),
-      ),
-      // console.groq.com/docs/errors
-      refused(
-        'model_not_found',
-        400,
-        openAi('The model `m` requires terms acceptance.', 'model_terms_required'),
-      ),
-      refused('rate_limited', 498, openAi('Flex tier capacity exceeded.', 'capacity_exceeded')),
     ],
     failures: [
       {
@@ -124,26 +90,6 @@ export const CHIPS: readonly System[] = [
     refusals: [
       // github.com/badlogic/pi-mono, packages/ai, overflow.ts: no body at all.
       refused('request_too_large', 413, ''),
-      refused('http_400', 400, ''),
-      refused('context_length', 400, {
-        message:
-          'Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192',
-        type: 'invalid_request_error',
-        param: 'messages',
-        code: 'context_length_exceeded',
-      }),
-      refused('model_not_found', 404, {
-        message: 'Model m does not exist or you do not have access to it.',
-        type: 'not_found_error',
-        param: 'model',
-        code: 'model_not_found',
-      }),
-      refused('rate_limited', 429, {
-        message: "We're experiencing high traffic right now! Please try again soon.",
-        type: 'too_many_requests_error',
-        param: 'queue',
-        code: 'queue_exceeded',
-      }),
     ],
     fields: [
       {
@@ -174,33 +120,12 @@ export const CHIPS: readonly System[] = [
     place: 'hosted_a',
     manner: { role: 'each', beside: { reasoning_content: null } },
     refusals: [
-      // github.com/can1357/oh-my-pi/issues/2299
-      refused('model_not_found', 410, {
-        type: 'about:blank',
-        title: 'Gone',
-        status: 410,
-        detail: "The model 'm' has reached its end of life.",
-      }),
       // github.com/BerriAI/litellm/issues/4558: no stream, whatever it begins with.
       refused(
         'unsupported_feature',
         500,
         'data: {"type":"about:blank","status":500,"title":"Internal Server Error","detail":"System role not supported"}',
       ),
-      // github.com/hidenobunagai/nvidia-nim-provider/issues/2
-      refused('unsupported_feature', 400, {
-        object: 'error',
-        message:
-          '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
-        code: 400,
-      }),
-      // github.com/Gitlawb/openclaude/issues/1950
-      refused('http_400', 400, { detail: 'Unsupported parameter(s): `foo`' }),
-      refused('model_not_found', 404, {
-        status: 404,
-        title: 'Not Found',
-        detail: "Function 'x': Not found for account 'y' model m",
-      }),
     ],
     fields: [
       {

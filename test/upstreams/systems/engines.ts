@@ -23,15 +23,6 @@ export const ENGINES: readonly System[] = [
       opening: { content: '', reasoning: null },
     },
     refusals: [
-      refused('context_length', 400, {
-        error: {
-          message:
-            "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.",
-          type: 'BadRequestError',
-          param: null,
-          code: 400,
-        },
-      }),
       // github.com/vllm-project/vllm, input processing
       refused('context_length', 400, {
         object: 'error',
@@ -39,14 +30,6 @@ export const ENGINES: readonly System[] = [
           'The decoder prompt (length 5000) is longer than the maximum model length of 4096.',
         type: 'BadRequestError',
         code: 400,
-      }),
-      refused('model_not_found', 404, {
-        error: {
-          message: 'The model `m` does not exist.',
-          type: 'NotFoundError',
-          param: null,
-          code: 404,
-        },
       }),
       refused('unsupported_feature', 400, {
         object: 'error',
@@ -61,10 +44,6 @@ export const ENGINES: readonly System[] = [
         message: 'm is not a multimodal model',
         type: 'BadRequestError',
         code: 400,
-      }),
-      // github.com/vllm-project/vllm, entrypoints/chat_utils.py
-      refused('unsupported_input', 400, {
-        error: { message: 'Unknown part type: input_audio', type: 'BadRequestError', code: 400 },
       }),
       refused('unsupported_input', 400, {
         error: {
@@ -163,12 +142,6 @@ export const ENGINES: readonly System[] = [
     place: 'local',
     manner: { unfinished: '', beside: { tool_calls: null, function_call: null } },
     refusals: [
-      refused('context_length', 400, {
-        object: 'error',
-        message: "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
-        type: 'BadRequestError',
-        code: 400,
-      }),
       // github.com/sgl-project/sglang, srt/managers/utils.py
       refused('context_length', 400, {
         object: 'error',
@@ -179,12 +152,6 @@ export const ENGINES: readonly System[] = [
       }),
       // docs.sglang.ai, SGLang Model Gateway: beyond its queue.
       refused('busy', 429, ''),
-      refused('busy', 503, {
-        object: 'error',
-        message: 'The request queue is full.',
-        type: 'SERVICE_UNAVAILABLE',
-        code: 503,
-      }),
     ],
     gaveUp: ['abort'],
     // github.com/sgl-project/sglang/issues/28175
@@ -219,12 +186,6 @@ export const ENGINES: readonly System[] = [
         type: 'invalid_request_error',
         code: 400,
       }),
-      refused('context_length', 400, {
-        object: 'error',
-        message: 'The request exceeds the model context length.',
-        type: 'invalid_request_error',
-        code: 400,
-      }),
     ],
     gaveUp: ['parse_error'],
   },
@@ -245,7 +206,6 @@ export const ENGINES: readonly System[] = [
           'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000',
         error_type: 'validation',
       }),
-      refused('busy', 429, { error: 'Model is overloaded', error_type: 'overloaded' }),
       refused('http_424', 424, {
         error: 'Request failed during generation: Server error: CUDA out of memory',
         error_type: 'generation',
@@ -322,18 +282,6 @@ export const ENGINES: readonly System[] = [
     name: 'Dynamo',
     place: 'local',
     manner: { role: 'each', calls: { index: 'zero', arguments: 'whole' } },
-  },
-  {
-    // github.com/EricLBuehler/mistral.rs, mistralrs-core/src/engine/add_request.rs and server-core/src/streaming.rs.
-    name: 'mistral.rs',
-    place: 'local',
-    manner: {},
-    refusals: [
-      refused('context_length', 422, {
-        message:
-          'Prompt sequence length is greater than 4096, perhaps consider using `truncate_sequence`?',
-      }),
-    ],
   },
   {
     // github.com/NVIDIA/TensorRT-LLM, llmapi/llm.py.

@@ -24,15 +24,6 @@ export const HOSTS: readonly System[] = [
     refusals: [
       // openrouter.ai/docs, Errors; github.com/openclaw/openclaw/issues/99079
       refused('model_not_found', 404, openRouter(404, 'No endpoints found for m.')),
-      // github.com/earendil-works/pi, packages/ai/src/utils/overflow.ts
-      refused(
-        'context_length',
-        400,
-        openRouter(
-          400,
-          'Input length 131393 exceeds the maximum allowed input length of 131040 tokens.',
-        ),
-      ),
       refused(
         'unsupported_feature',
         404,
@@ -43,11 +34,6 @@ export const HOSTS: readonly System[] = [
         404,
         openRouter(404, 'No endpoints found that support image input'),
       ),
-      refused(
-        'model_not_found',
-        404,
-        openRouter(404, 'No endpoints found matching your data policy.'),
-      ),
       refused('model_not_found', 400, openRouter(400, 'm is not a valid model ID')),
       refused(
         'request_too_large',
@@ -57,23 +43,6 @@ export const HOSTS: readonly System[] = [
           'This request requires more credits, or fewer max_tokens. You requested up to 65535 tokens, but can only afford 31000.',
         ),
       ),
-      refused(
-        'quota',
-        402,
-        openRouter(
-          402,
-          'Insufficient credits. Add more using https://openrouter.ai/settings/credits',
-        ),
-      ),
-      refused(
-        'moderation',
-        403,
-        openRouter(403, 'Your chosen model requires moderation and your input was flagged', {
-          reasons: ['violence'],
-          flagged_input: 'hi',
-        }),
-      ),
-      refused('credentials', 401, openRouter(401, 'User not found.')),
       refused(
         'rate_limited',
         429,
@@ -142,34 +111,6 @@ export const HOSTS: readonly System[] = [
       finish: { stop: 'eos' },
       beside: { tool_calls: [] },
     },
-    refusals: [
-      // The words of TGI.
-      refused(
-        'context_length',
-        422,
-        openAi(
-          'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 40097',
-          null,
-        ),
-      ),
-      refused(
-        'quota',
-        402,
-        openAi(
-          'Credit limit exceeded, please navigate to your billing page.',
-          'credit_limit',
-          'credit_limit',
-        ),
-      ),
-      refused(
-        'model_not_found',
-        404,
-        openAi(
-          'Unable to access model m. Please visit the list of supported models.',
-          'model_not_available',
-        ),
-      ),
-    ],
     // github.com/maximhq/bifrost/issues/6711
     lists: {
       body: [{ id: 'm', object: 'model', created: 7, organization: 'Meta', context_length: 4096 }],
@@ -180,31 +121,6 @@ export const HOSTS: readonly System[] = [
     name: 'Fireworks',
     place: 'hosted_a',
     manner: { usage: 'with the end' },
-    refusals: [
-      // github.com/vercel/ai/issues/18307
-      refused('model_not_found', 404, {
-        error: {
-          object: 'error',
-          type: 'invalid_request_error',
-          code: 'NOT_FOUND',
-          message: 'Model not found, inaccessible, and/or not deployed',
-        },
-      }),
-      refused('context_length', 400, {
-        error: {
-          object: 'error',
-          type: 'invalid_request_error',
-          code: 'invalid_request_error',
-          message: 'The prompt is too long: 200000, model maximum context length: 131071',
-        },
-      }),
-      refused('quota', 412, {
-        error: {
-          object: 'error',
-          message: 'Account x is suspended, possibly due to reaching the monthly spending limit.',
-        },
-      }),
-    ],
   },
   {
     // github.com/cloudflare/ai/issues/192; github.com/decolua/9router/issues/1645.
@@ -228,12 +144,6 @@ export const HOSTS: readonly System[] = [
             message: 'AiError: you have used up your daily free allocation of 10,000 neurons',
           },
         ],
-      }),
-      refused('model_not_found', 400, {
-        result: null,
-        success: false,
-        errors: [{ code: 5007, message: 'No such model m or task' }],
-        messages: [],
       }),
       refused(
         'http_524',
@@ -296,15 +206,6 @@ export const HOSTS: readonly System[] = [
       ],
     },
     refusals: [
-      refused(
-        'context_length',
-        413,
-        openAi(
-          'Request body too large for m model. Max size: 8000 tokens.',
-          'tokens_limit_reached',
-        ),
-      ),
-      refused('model_not_found', 400, openAi('Unknown model: m', 'unknown_model')),
       refused(
         'rate_limited',
         429,
@@ -387,48 +288,12 @@ export const HOSTS: readonly System[] = [
         402,
         openAi('You have exceeded your premium request allowance.', 'quota_exceeded'),
       ),
-      refused(
-        'unsupported_feature',
-        400,
-        openAi('The requested model is not supported.', 'model_not_supported'),
-      ),
-    ],
-  },
-  {
-    // huggingface.co/docs/inference-providers, Errors.
-    name: 'Hugging Face',
-    place: 'hosted_a',
-    manner: {},
-    refusals: [
-      refused('quota', 402, {
-        error: 'You have exceeded your monthly included credits for Inference Providers.',
-      }),
-      refused(
-        'unsupported_feature',
-        400,
-        openAi(
-          "The requested model 'm' is not supported by any provider you have enabled.",
-          'model_not_supported',
-        ),
-      ),
     ],
   },
   {
     name: 'SiliconFlow',
     place: 'hosted_a',
     manner: { reasoning: 'reasoning', usage: 'each' },
-    refusals: [
-      refused('model_not_found', 400, {
-        code: 20012,
-        message: 'Model does not exist. Please check it carefully.',
-        data: null,
-      }),
-      refused('quota', 403, {
-        code: 30001,
-        message: 'Sorry, your account balance is insufficient',
-        data: null,
-      }),
-    ],
   },
   {
     // github.com/earendil-works/pi/issues/2017; github.com/vercel/ai/issues/18614.
@@ -458,13 +323,6 @@ export const HOSTS: readonly System[] = [
       lineEnd: '\r\n',
     },
     refusals: [
-      refused('model_not_found', 400, {
-        error: {
-          message: "Invalid model 'm'. Permitted models can be found in the documentation.",
-          type: 'invalid_model',
-          code: 400,
-        },
-      }),
       // A page of the firewall in front of it.
       refused(
         'credentials',

@@ -20,28 +20,9 @@ export const LLAMA: readonly System[] = [
       life: ': ping\n\n',
     },
     refusals: [
-      refused('context_length', 400, {
-        error: {
-          code: 400,
-          message: 'the request exceeds the available context size, try increasing it',
-          type: 'exceed_context_size_error',
-          n_prompt_tokens: 5000,
-          n_ctx: 4096,
-        },
-      }),
-      refused('busy', 503, {
-        error: { code: 503, message: 'Loading model', type: 'unavailable_error' },
-      }),
-      // github.com/ggml-org/llama.cpp, tools/server: its router.
-      refused('model_not_found', 500, {
-        error: { code: 500, message: 'model name=m failed to load', type: 'server_error' },
-      }),
       // github.com/ggml-org/llama.cpp, tools/server/server-models.cpp: all it may hold are at work.
       refused('busy', 500, {
         error: { code: 500, message: 'model limit reached, try again later', type: 'server_error' },
-      }),
-      refused('unsupported_feature', 500, {
-        error: { code: 500, message: 'tools param requires --jinja flag', type: 'server_error' },
       }),
       // github.com/Kilo-Org/kilocode/issues/12408; github.com/QwenLM/qwen-code/issues/10435
       refused('unsupported_feature', 400, {
@@ -49,13 +30,6 @@ export const LLAMA: readonly System[] = [
           code: 400,
           message:
             "Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion failed:\nPattern must start with '^' and end with '$'",
-          type: 'invalid_request_error',
-        },
-      }),
-      refused('unsupported_feature', 400, {
-        error: {
-          code: 400,
-          message: 'Failed to initialize samplers: failed to parse grammar',
           type: 'invalid_request_error',
         },
       }),
@@ -109,30 +83,6 @@ export const LLAMA: readonly System[] = [
           code: null,
         },
       }),
-      refused('unsupported_feature', 400, {
-        error: {
-          message: '"m" does not support thinking',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
-      refused('model_not_found', 404, {
-        error: {
-          message: 'model "m" not found, try pulling it first',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
-      refused('busy', 503, {
-        error: {
-          message: 'server busy, please try again. maximum pending requests exceeded',
-          type: 'api_error',
-          param: null,
-          code: null,
-        },
-      }),
       refused('model_not_found', 500, {
         error: {
           message: 'model requires more system memory (18.2 GiB) than is available (9.1 GiB)',
@@ -151,10 +101,6 @@ export const LLAMA: readonly System[] = [
           message: 'you (bob) have reached your weekly usage limit, upgrade for higher limits',
           type: 'api_error',
         },
-      }),
-      // github.com/ollama/ollama/issues/15741, for a model of its cloud
-      refused('model_not_found', 403, {
-        error: 'this model requires a subscription, upgrade for access: https://ollama.com/upgrade',
       }),
     ],
     oddities: [
@@ -195,19 +141,10 @@ export const LLAMA: readonly System[] = [
     manner: { reasoning: 'reasoning', calls: { arguments: 'whole' } },
     refusals: [
       refused('model_not_found', 500, ollama('llama-server reported out-of-memory during startup')),
-      refused('model_not_found', 500, ollama('timed out waiting for llama-server to start - m')),
-      refused('bad_response', 500, ollama('llama-server process has terminated: exit status 1')),
       refused(
         'bad_response',
         500,
         ollama('an error was encountered while running the model: CUDA error: out of memory'),
-      ),
-      refused(
-        'context_length',
-        400,
-        ollama(
-          'the prompt is longer than the context length currently available to the model; shorten the prompt',
-        ),
       ),
       refused(
         'context_length',
@@ -222,21 +159,11 @@ export const LLAMA: readonly System[] = [
         400,
         ollama('this model only supports one image while more than one image requested'),
       ),
-      refused(
-        'unsupported_input',
-        400,
-        ollama('image URLs are not currently supported, please use base64 encoded data instead'),
-      ),
       // server/cloud_proxy.go: a model of its cloud, while its owner did not sign in, and where the cloud is switched off.
       refused('model_not_found', 401, {
         error: 'unauthorized',
         signin_url: 'https://ollama.com/connect?name=x&key=y',
       }),
-      refused(
-        'model_not_found',
-        403,
-        ollama('ollama cloud is disabled: remote model is unavailable'),
-      ),
     ],
   },
   {
@@ -259,17 +186,9 @@ export const LLAMA: readonly System[] = [
           code: 'model_not_found',
         },
       }),
-      // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1057 and /1347
-      refused('bad_response', 400, {
-        error: 'The model has crashed without additional information. (Exit code: 6)',
-      }),
       // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2256; github.com/anomalyco/opencode/issues/11141
       refused('context_length', 400, {
         error: 'Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)',
-      }),
-      refused('context_length', 400, {
-        error:
-          'Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens',
       }),
     ],
     failures: [
@@ -290,14 +209,6 @@ export const LLAMA: readonly System[] = [
     place: 'local',
     manner: { unfinished: '', usage: 'each' },
     refusals: [
-      // github.com/mudler/LocalAI/issues/1037
-      refused('model_not_found', 500, {
-        error: {
-          code: 500,
-          message: 'could not load model - all backends returned error',
-          type: '',
-        },
-      }),
       // github.com/mostlygeek/llama-swap/pull/155 and /897: a model whose engine does not start.
       refused(
         'model_not_found',

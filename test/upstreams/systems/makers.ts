@@ -20,17 +20,6 @@ export const MAKERS: readonly System[] = [
         403,
         openAi('Project `proj_1` does not have access to model `m`', 'model_not_found'),
       ),
-      refused('model_not_found', 404, openAi('The model `m` does not exist', 'model_not_found')),
-      refused(
-        'context_length',
-        400,
-        openAi("This model's maximum context length is 8192 tokens.", 'context_length_exceeded'),
-      ),
-      refused(
-        'context_length',
-        400,
-        openAi('Your input exceeds the context window of this model.', null),
-      ),
       // github.com/fork-dev/TrackerWin/issues/2595
       refused(
         'request_too_large',
@@ -222,12 +211,6 @@ export const MAKERS: readonly System[] = [
           innererror: { code: 'ResponsibleAIPolicyViolation', content_filter_result: {} },
         },
       }),
-      refused('model_not_found', 404, {
-        error: {
-          code: 'DeploymentNotFound',
-          message: 'The API deployment for this resource does not exist.',
-        },
-      }),
       refused(
         'rate_limited',
         429,
@@ -268,20 +251,11 @@ export const MAKERS: readonly System[] = [
         anthropic('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
       ),
       refused(
-        'context_length',
-        400,
-        anthropic(
-          'invalid_request_error',
-          'input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000',
-        ),
-      ),
-      refused(
         'request_too_large',
         413,
         anthropic('request_too_large', 'Request exceeds the maximum size'),
       ),
       refused('model_not_found', 404, anthropic('not_found_error', 'model: m')),
-      refused('credentials', 401, anthropic('authentication_error', 'invalid x-api-key')),
       refused(
         'rate_limited',
         429,
@@ -329,12 +303,6 @@ export const MAKERS: readonly System[] = [
         google(400, 'API key expired. Please renew the API key.', 'INVALID_ARGUMENT', [
           { reason: 'API_KEY_INVALID' },
         ]),
-      ),
-      // github.com/google-gemini/gemini-cli/issues/6454
-      refused(
-        'model_not_found',
-        404,
-        google(404, 'models/m is not found for API version v1main.', 'NOT_FOUND'),
       ),
       refused(
         'context_length',
@@ -420,11 +388,6 @@ export const MAKERS: readonly System[] = [
         401,
         google(401, 'Request had invalid authentication credentials.', 'UNAUTHENTICATED'),
       ),
-      refused(
-        'rate_limited',
-        429,
-        google(429, 'Resource has been exhausted (e.g. check quota).', 'RESOURCE_EXHAUSTED'),
-      ),
     ],
   },
   {
@@ -432,16 +395,6 @@ export const MAKERS: readonly System[] = [
     place: 'hosted_a',
     manner: { role: 'each', calls: { arguments: 'whole' } },
     refusals: [
-      // github.com/continuedev/continue/issues/10778; github.com/vercel/ai/issues/15338
-      refused('credentials', 400, {
-        code: 'Client specified an invalid argument',
-        error: 'Incorrect API key provided: xa***.',
-      }),
-      // github.com/stanford-crfm/helm/issues/3770
-      refused('moderation', 403, {
-        code: PERMISSION,
-        error: 'Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO',
-      }),
       refused('credentials', 403, { code: PERMISSION, error: 'The API key has no access.' }),
       // github.com/NousResearch/hermes-agent, agent/error_classifier.py
       refused('quota', 403, {
@@ -452,15 +405,6 @@ export const MAKERS: readonly System[] = [
       refused('quota', 403, {
         code: PERMISSION,
         error: 'Your team has used all available credits.',
-      }),
-      refused('context_length', 400, {
-        code: 'Client specified an invalid argument',
-        error:
-          "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
-      }),
-      refused('model_not_found', 404, {
-        code: 'Some requested entity was not found',
-        error: 'The model m does not exist or your team does not have access to it.',
       }),
     ],
     oddities: [

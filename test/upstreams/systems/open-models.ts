@@ -23,14 +23,6 @@ export const OPEN_MODELS: readonly System[] = [
         param: null,
         code: '1500',
       }),
-      refused('credentials', 401, { detail: 'Unauthorized' }),
-      refused('context_length', 400, {
-        object: 'error',
-        message:
-          'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
-        type: 'invalid_request_error',
-        code: '3051',
-      }),
       // github.com/BerriAI/litellm, exception_mapping_utils.py
       refused('rate_limited', 429, {
         object: 'error',
@@ -147,16 +139,8 @@ export const OPEN_MODELS: readonly System[] = [
       end: 'none',
     },
     refusals: [
-      // github.com/Portkey-AI/gateway, src/providers/cohere
-      refused('credentials', 401, { message: 'invalid api token' }),
-      refused('model_not_found', 404, {
-        message: "model 'm' not found, make sure the correct model ID was used",
-      }),
       refused('context_length', 400, {
         message: 'too many tokens: total number of tokens in the prompt cannot exceed 128000',
-      }),
-      refused('rate_limited', 429, {
-        message: 'You are using a Trial key, which is limited to 10 API calls / minute.',
       }),
       // docs.cohere.com/docs/rate-limits
       refused('quota', 429, {
@@ -171,14 +155,6 @@ export const OPEN_MODELS: readonly System[] = [
     place: 'hosted_a',
     manner: { life: ': keep-alive\n\n', opening: { content: null, reasoning_content: '' } },
     refusals: [
-      // api-docs.deepseek.com, Error Codes
-      refused(
-        'quota',
-        402,
-        openAi('Insufficient Balance', 'invalid_request_error', 'unknown_error'),
-      ),
-      // github.com/langbot-app/LangBot/issues/1643
-      refused('model_not_found', 400, openAi('Model Not Exist', 'invalid_request_error')),
       refused(
         'unsupported_input',
         400,
@@ -220,29 +196,6 @@ export const OPEN_MODELS: readonly System[] = [
       },
     ],
     refusals: [
-      refused(
-        'quota',
-        429,
-        openAi(
-          'Your account is suspended due to insufficient balance.',
-          null,
-          'exceeded_current_quota_error',
-        ),
-      ),
-      refused(
-        'context_length',
-        400,
-        openAi(
-          'Invalid request: Your request exceeded model token limit: 131072',
-          null,
-          'invalid_request_error',
-        ),
-      ),
-      refused(
-        'model_not_found',
-        404,
-        openAi('Not found the model m or Permission denied', null, 'resource_not_found_error'),
-      ),
       refused(
         'rate_limited',
         429,
@@ -305,26 +258,12 @@ export const OPEN_MODELS: readonly System[] = [
         ),
       ),
       refused(
-        'moderation',
-        400,
-        openAi(
-          'Input data may contain inappropriate content.',
-          'data_inspection_failed',
-          'data_inspection_failed',
-        ),
-      ),
-      refused(
         'context_length',
         400,
         openAi(
           '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]',
           'invalid_parameter_error',
         ),
-      ),
-      refused(
-        'model_not_found',
-        404,
-        openAi('The model `m` does not exist or you do not have access to it.', 'model_not_found'),
       ),
     ],
     fields: [
@@ -363,26 +302,11 @@ export const OPEN_MODELS: readonly System[] = [
       refused('context_length', 400, {
         error: { code: '1261', message: 'Prompt exceeds max length' },
       }),
-      refused('rate_limited', 429, {
-        error: { code: '1302', message: 'High concurrency usage of this API.' },
-      }),
       // docs.z.ai/api-reference/api-code; github.com/NousResearch/hermes-agent/pull/103038: what a plan has for some hours.
       refused('quota', 429, {
         error: {
           code: '1308',
           message: 'Usage limit reached for 5 hour. Your limit will reset at 2026-09-04 19:01:25',
-        },
-      }),
-      refused('quota', 429, {
-        error: {
-          code: '1316',
-          message: 'Usage limit reached. Resets at 2026-08-07T05:00:00Z',
-        },
-      }),
-      refused('model_not_found', 429, {
-        error: {
-          code: '1311',
-          message: 'Your current subscription plan does not yet include access to m',
         },
       }),
       // docs.z.ai/api-reference/api-code
@@ -417,22 +341,6 @@ export const OPEN_MODELS: readonly System[] = [
     manner: {},
     refusals: [
       refused('quota', 403, openAi('Your account has an overdue balance.', 'AccountOverdueError')),
-      refused(
-        'model_not_found',
-        429,
-        openAi(
-          'Your account [1] has reached the set inference limit for the [m] model, and the model service has been paused.',
-          'SetLimitExceeded',
-        ),
-      ),
-      refused(
-        'moderation',
-        400,
-        openAi(
-          'The request failed because the input text may contain sensitive information.',
-          'InputTextSensitiveContentDetected',
-        ),
-      ),
     ],
   },
   {
@@ -440,10 +348,7 @@ export const OPEN_MODELS: readonly System[] = [
     name: 'Baidu',
     place: 'hosted_a',
     manner: {},
-    refusals: [
-      refused('context_length', 400, openAi('Prompt tokens too long', 'tokens_too_long')),
-      refused('model_not_found', 400, openAi('model is empty', 'invalid_model')),
-    ],
+    refusals: [refused('context_length', 400, openAi('Prompt tokens too long', 'tokens_too_long'))],
   },
   {
     name: 'MiniMax',
@@ -455,35 +360,9 @@ export const OPEN_MODELS: readonly System[] = [
       usage: 'with the end',
     },
     refusals: [
-      // github.com/lobehub/lobe-chat/issues/2087; platform.minimax.io, Error Codes
-      refused('quota', 200, {
-        base_resp: { status_code: 1008, status_msg: 'insufficient balance' },
-      }),
-      refused('credentials', 200, {
-        choices: null,
-        base_resp: { status_code: 2049, status_msg: 'invalid api key' },
-      }),
       refused('rate_limited', 200, { base_resp: { status_code: 1002, status_msg: 'rate limit' } }),
       refused('moderation', 200, {
         base_resp: { status_code: 1026, status_msg: 'input new_sensitive' },
-      }),
-      refused(
-        'context_length',
-        400,
-        openAi('invalid params, context window exceeds limit (2013)', null),
-      ),
-      // github.com/MiniMax-AI/MiniMax-M2.7/issues/36
-      refused(
-        'quota',
-        429,
-        openAi(
-          'usage limit exceeded, 5-hour usage limit reached for Token Plan Starter (0/0 used), resets at 2026-05-15T15:00:00Z (2056)',
-          null,
-          'rate_limit_error',
-        ),
-      ),
-      refused('quota', 200, {
-        base_resp: { status_code: 2056, status_msg: 'usage limit exceeded' },
       }),
     ],
   },

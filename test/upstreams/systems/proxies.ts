@@ -27,11 +27,6 @@ export const PROXIES: readonly System[] = [
       behind: [{ 'amazon-bedrock-invocationMetrics': { inputTokenCount: 1 } }],
     },
     refusals: [
-      refused('context_length', 400, { message: 'Input is too long for requested model.' }),
-      refused('rate_limited', 429, {
-        message: 'Too many tokens, please wait before trying again.',
-      }),
-      refused('model_not_found', 400, { message: 'The provided model identifier is invalid.' }),
       // github.com/stackblitz-labs/bolt.diy/issues/1102
       refused('model_not_found', 400, {
         message:
@@ -49,59 +44,6 @@ export const PROXIES: readonly System[] = [
     place: 'hosted_a',
     manner: { unfinished: 'absent', finish: { stop: 'end_turn', tool_calls: 'stop' } },
     refusals: [
-      // github.com/BerriAI/litellm, exception_mapping_utils.py
-      refused('context_length', 400, {
-        error: {
-          message:
-            'litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - too long',
-          type: null,
-          param: null,
-          code: '400',
-        },
-      }),
-      refused('model_not_found', 400, {
-        error: {
-          message: '/chat/completions: Invalid model name passed in model=m. Call `/v1/models`.',
-          type: 'invalid_request_error',
-          param: null,
-          code: '400',
-        },
-      }),
-      refused('quota', 400, {
-        error: {
-          message:
-            'litellm.BadRequestError: AnthropicException - Your credit balance is too low to access the Anthropic API.',
-          type: null,
-          param: null,
-          code: '400',
-        },
-      }),
-      refused(
-        'quota',
-        400,
-        openAi(
-          'Budget has been exceeded! Current cost: 10.5, Max budget: 10.0',
-          '400',
-          'budget_exceeded',
-        ),
-      ),
-      refused(
-        'model_not_found',
-        401,
-        openAi(
-          "key not allowed to access model. This key can only access models=['a']. Tried to access m",
-          '401',
-          'key_model_access_denied',
-        ),
-      ),
-      refused('credentials', 401, {
-        error: {
-          message: 'litellm.AuthenticationError: OpenAIException - Incorrect API key provided',
-          type: 'auth_error',
-          param: null,
-          code: '401',
-        },
-      }),
       refused(
         'rate_limited',
         429,
@@ -159,12 +101,6 @@ export const PROXIES: readonly System[] = [
         means: 'context_length',
       },
     ],
-    refusals: [
-      refused('http_503', 503, {
-        success: false,
-        error: { status: 503, message: 'upstream down' },
-      }),
-    ],
     oddities: [
       {
         says: 'half of a call’s arguments',
@@ -181,14 +117,6 @@ export const PROXIES: readonly System[] = [
     name: 'one-api',
     place: 'hosted_a',
     manner: { role: 'each' },
-    refusals: [
-      refused(
-        'model_not_found',
-        503,
-        openAi('当前分组 default 下对于模型 m 无可用渠道', null, 'one_api_error'),
-      ),
-      refused('quota', 403, openAi('用户额度不足', 'insufficient_user_quota', 'one_api_error')),
-    ],
     lists: {
       body: {
         object: 'list',

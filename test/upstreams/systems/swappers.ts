@@ -39,21 +39,6 @@ export const SWAPPERS: readonly System[] = [
         503,
         swapError('[m] process is not ready', 'server_error', 'service_unavailable'),
       ),
-      refused('busy', 429, swapError('Too many requests', 'rate_limit_error', 'concurrency_limit')),
-      refused(
-        'busy',
-        500,
-        swapError('unspecific error: group: model unloaded', 'server_error', 'internal_error'),
-      ),
-      refused(
-        'model_not_found',
-        500,
-        swapError(
-          'unspecific error: [m] upstream exited unexpectedly',
-          'server_error',
-          'internal_error',
-        ),
-      ),
       refused(
         'model_not_found',
         500,
@@ -106,9 +91,6 @@ export const SWAPPERS: readonly System[] = [
       refused('model_not_found', 500, {
         error: 'All loaded models of type llm are pinned. Unload a model first.',
       }),
-      refused('model_not_found', 400, {
-        error: 'No model loaded and no model specified in request',
-      }),
     ],
     failures: [
       {
@@ -125,36 +107,6 @@ export const SWAPPERS: readonly System[] = [
     ],
   },
   {
-    // github.com/mudler/LocalAI, core/http/app.go, core/backend and pkg/model.
-    name: 'LocalAI of 2026',
-    place: 'local',
-    manner: {},
-    refusals: [
-      refused('busy', 503, {
-        error: {
-          message: 'model m is staging on node gpu1 (42%)',
-          code: 'model_loading',
-          type: 'model_loading',
-        },
-        loading: {},
-      }),
-      refused('busy', 503, {
-        error: {
-          code: 503,
-          message: 'backend inference capacity reached (max_concurrent=2)',
-          type: '',
-        },
-      }),
-      refused('model_not_found', 503, {
-        error: {
-          code: 503,
-          message: 'model "m" load is in cooldown after a recent failure; retry after 30s',
-          type: '',
-        },
-      }),
-    ],
-  },
-  {
     // github.com/vllm-project/production-stack, services/request_service/request.py.
     name: 'the production stack of vLLM',
     place: 'local',
@@ -162,24 +114,6 @@ export const SWAPPERS: readonly System[] = [
     refusals: [
       refused('busy', 503, {
         error: "Model 'm' is temporarily unavailable. Please try again later.",
-      }),
-      refused('model_not_found', 404, {
-        error: "Model 'm' not found. Available models can be listed at /v1/models.",
-      }),
-    ],
-  },
-  {
-    // github.com/gpustack/gpustack, routes/openai.py.
-    name: 'GPUStack',
-    place: 'local',
-    manner: {},
-    refusals: [
-      refused('busy', 503, {
-        error: {
-          message: 'No running instances available',
-          code: 503,
-          type: 'ServiceUnavailable',
-        },
       }),
     ],
   },
@@ -193,9 +127,6 @@ export const SWAPPERS: readonly System[] = [
         detail:
           '[address=0.0.0.0:1, pid=1] Rate limit reached for the model. Request limit 1 for the model: m',
       }),
-      refused('model_not_found', 400, {
-        detail: '[address=0.0.0.0:1, pid=1] Model not found in the model list, uid: m',
-      }),
     ],
     failures: [{ event: { error: 'CUDA out of memory' }, means: 'bad_response' }],
   },
@@ -205,15 +136,6 @@ export const SWAPPERS: readonly System[] = [
     place: 'local',
     manner: {},
     refusals: [
-      refused(
-        'context_length',
-        200,
-        openAi(
-          'vLLM returned HTTP 400: {"error":{"message":"This model\'s maximum context length is 4096 tokens."}}',
-          null,
-          'worker_error',
-        ),
-      ),
       refused(
         'bad_response',
         200,
