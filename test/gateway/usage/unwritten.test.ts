@@ -85,7 +85,7 @@ test('what cannot be written is tried again although no request comes', async ()
   recorder.callEnded({ ...CALL, atMs: clock.now() });
   await recorder.history('hour');
   repair();
-  await clock.advance(10_000);
+  clock.advance(10_000);
   expect(await figures()).toMatchObject({ inputTokens: 7 });
   await recorder.close();
 });
