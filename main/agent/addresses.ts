@@ -4,7 +4,7 @@ import {
   isWildcardHost,
   outsideAddress,
   urlHost,
-} from '../platform/http/server.ts';
+} from '../platform/http/addresses.ts';
 import { bareHost } from '../platform/network-guard.ts';
 import type { Tailnet } from './telemetry/telemetry.ts';
 

@@ -1,6 +1,6 @@
 import type { AgentEnergy } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
-import { createLines } from '../platform/byte-buffer.ts';
+import { createLines } from '../platform/lines.ts';
 import type { Clock } from '../platform/clock.ts';
 import { numberOf } from '../platform/json.ts';
 import { NVIDIA_SMI } from './telemetry/nvidia.ts';

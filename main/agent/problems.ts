@@ -1,5 +1,5 @@
 import type { AgentListener, AgentMembership, AgentProblem } from '#shared/agent.ts';
-import { isLoopbackHost } from '../platform/http/server.ts';
+import { isLoopbackHost } from '../platform/http/addresses.ts';
 import type { FileWarning } from './storage.ts';
 
 interface Circumstances {

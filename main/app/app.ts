@@ -26,7 +26,7 @@ import { reach } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Route } from '../platform/http/routes.ts';
-import { isLoopbackHost } from '../platform/http/server.ts';
+import { isLoopbackHost } from '../platform/http/addresses.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { type Log, logFile } from '../platform/log.ts';
 import { createStateFile } from '../platform/files.ts';

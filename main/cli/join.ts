@@ -11,7 +11,7 @@ import { writeSettings } from '../config/settings-file.ts';
 import { systemClock } from '../platform/clock.ts';
 import { messageOf } from '../platform/errors.ts';
 import { createHttpClient } from '../platform/http/client.ts';
-import { isLoopbackHost } from '../platform/http/server.ts';
+import { isLoopbackHost } from '../platform/http/addresses.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import { reach, type Reached, type ReachResult, registryOrigin } from '../platform/addresses.ts';

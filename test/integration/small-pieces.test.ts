@@ -14,7 +14,7 @@ import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts'
 import { createBodyBudget } from '../../main/platform/body-budget.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
 import { bufferEvents } from '../../main/platform/http/handover.ts';
-import { readBody } from '../../main/platform/http/server.ts';
+import { readBody } from '../../main/platform/http/bodies.ts';
 import type { Exchange, ResponseListener } from '../../main/platform/http/types.ts';
 
 setFlagsFromString('--expose-gc');

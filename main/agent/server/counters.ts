@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/files.ts';
-import { ByteBuffer, createLines } from '../../platform/byte-buffer.ts';
+import { ByteBuffer } from '../../platform/byte-buffer.ts';
+import { createLines } from '../../platform/lines.ts';
 import { memberOf, numberOf, parseJson } from '../../platform/json.ts';
 
 interface AnswerCount {

@@ -8,7 +8,7 @@ import {
   sendJson,
   sendJsonEarly,
 } from '../../platform/http/responses.ts';
-import type { RestPlan } from '../../platform/http/server.ts';
+import type { RestPlan } from '../../platform/http/bodies.ts';
 
 export interface AgentError extends HttpError {
   readonly code:

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type BodyRefusal, readBody } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import type {
   HttpRequest,
   ResponseHeaders,

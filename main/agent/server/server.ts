@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
-import { isLoopbackHost, listen } from '../../platform/http/server.ts';
+import { isLoopbackHost, listen } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 import { bareHost, canonicalIp, isLoopback } from '../../platform/network-guard.ts';
 import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';

@@ -18,7 +18,7 @@ import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { sendJson } from '../../platform/http/responses.ts';
 import { type Answer, answered, type Route, textAt } from '../../platform/http/routes.ts';
-import { outsideAddresses, urlHost } from '../../platform/http/server.ts';
+import { outsideAddresses, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';

@@ -11,7 +11,7 @@ import {
   windowsInstaller,
   windowsLine,
 } from './installers.ts';
-import { isLoopbackHost } from '../../platform/http/server.ts';
+import { isLoopbackHost } from '../../platform/http/addresses.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { ownRoute } from './routes.ts';
 

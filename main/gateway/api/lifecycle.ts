@@ -8,7 +8,7 @@ import {
   listen,
   outsideAddress,
   urlHost,
-} from '../../platform/http/server.ts';
+} from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 
 export type Started =

@@ -10,7 +10,7 @@ import express, { type ErrorRequestHandler, type Request, type Response } from '
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
-import { type BodyRefusal, readBody } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { newRequestId } from '../../platform/secrets.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { perConfig } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
-import { isLoopbackHost } from '../../platform/http/server.ts';
+import { isLoopbackHost } from '../../platform/http/addresses.ts';
 import { digestOf, isOneOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { NamedKeys } from './named-keys.ts';

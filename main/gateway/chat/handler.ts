@@ -4,7 +4,7 @@ import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import { Cancellation } from '../../platform/clock.ts';
-import { type BodyRefusal, readBody } from '../../platform/http/server.ts';
+import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';

@@ -1,13 +1,7 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { closeUnread } from './server.ts';
+import { closeUnread } from './bodies.ts';
 
 /** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
 const KEEP_ALIVE_MS = 75_000;
@@ -45,11 +39,7 @@ export function createGuardedServer(
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
-  const connections = trackConnections(server, (req) => {
-    stopping.onAnswered(req);
-    closeUnread(req, clock);
-  });
-  const stopping = closeOnceAnswered(server, connections);
+  const connections = trackConnections(server, clock);
   // Nothing has moved on the connection. A caller that waits for its answer has nothing to take.
   server.setTimeout(stalledMs, (socket: Socket) => {
     const isWaiting = (connections.get(socket)?.size ?? 0) > 0 && socket.writableLength === 0;
@@ -62,39 +52,33 @@ export function createGuardedServer(
 /** The open connections of a server, each with its unanswered requests. */
 type Connections = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>;
 
-/** `answered` is called for each request whose response was sent or given up, after it left the unanswered ones. */
-function trackConnections(server: Server, answered: (req: IncomingMessage) => void): Connections {
+/**
+ * Also makes a stopping server close each connection once all its requests are answered. By default Node cuts off a
+ * response that is written but not yet sent, keeps a connection that becomes idle after the stop, and waits for
+ * connections that never sent a request, which browsers open in advance.
+ */
+function trackConnections(server: Server, clock: Clock): Connections {
   const connections = new Map<Socket, Set<ServerResponse>>();
   server.on('connection', (socket: Socket) => {
     connections.set(socket, new Set());
     socket.on('close', () => connections.delete(socket));
   });
   server.on('request', (req, res) => {
-    const unanswered = connections.get(req.socket);
+    const { socket } = req;
+    const unanswered = connections.get(socket);
     unanswered?.add(res);
+    // Its response was sent or given up.
     res.on('close', () => {
       unanswered?.delete(res);
-      answered(req);
+      if (!server.listening && unanswered?.size === 0) socket.destroySoon();
+      closeUnread(req, clock);
     });
   });
-  return connections;
-}
-
-/**
- * Makes a stopping server close each connection once all its requests are answered; `onAnswered` is to be called for
- * each of them. By default Node cuts off a response that is written but not yet sent, keeps a connection that becomes
- * idle after the stop, and waits for connections that never sent a request, which browsers open in advance.
- */
-function closeOnceAnswered(server: Server, connections: Connections) {
   // Called first by `server.close()`.
   server.closeIdleConnections = () => {
     for (const [socket, requests] of connections) if (requests.size === 0) socket.destroy();
   };
-  return {
-    onAnswered({ socket }: IncomingMessage): void {
-      if (!server.listening && connections.get(socket)?.size === 0) socket.destroySoon();
-    },
-  };
+  return connections;
 }
 
 /** Answers a request that is not HTTP, or whose head did not come in time, and closes the connection at once. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { endAfterRest, type RestPlan } from './server.ts';
+import { endAfterRest, type RestPlan } from './bodies.ts';
 
 /** Up to here joining head and body is cheaper than writing two pieces (`npm run bench`). */
 const MAX_ONE_PIECE_BYTES = 16 * 1024;

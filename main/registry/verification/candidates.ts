@@ -1,6 +1,6 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { visible } from '#shared/visible.ts';
-import { urlHost } from '../../platform/http/server.ts';
+import { urlHost } from '../../platform/http/addresses.ts';
 import { canonicalIp } from '../../platform/network-guard.ts';
 
 export type AddressCandidate =

@@ -3,7 +3,7 @@ import { CHECKS } from '#shared/checks.ts';
 import { parsePublicKey } from '../../platform/agent-identity.ts';
 import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { urlHost } from '../../platform/http/server.ts';
+import { urlHost } from '../../platform/http/addresses.ts';
 import {
   type AddressPolicy,
   canonicalIp,

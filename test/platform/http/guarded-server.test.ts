@@ -2,7 +2,7 @@ import type { RequestListener, Server } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGuardedServer } from '../../../main/platform/http/guarded-server.ts';
-import { readBody } from '../../../main/platform/http/server.ts';
+import { readBody } from '../../../main/platform/http/bodies.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { listening } from '../../support/listening.ts';
 import { openWire } from '../../support/wire.ts';

@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { outsideAddresses } from '../../../main/platform/http/server.ts';
+import { outsideAddresses } from '../../../main/platform/http/addresses.ts';
 
 type Named = readonly [interfaceName: string, address: string];
 

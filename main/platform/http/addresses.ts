@@ -1,9 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { BodyShare } from '../body-budget.ts';
-import { ByteBuffer } from '../byte-buffer.ts';
-import type { Clock } from '../clock.ts';
 
 type ListenResult =
   | { readonly kind: 'listening'; readonly port: number }
@@ -47,52 +44,6 @@ function describe(error: NodeJS.ErrnoException, host: string, port: number): str
 /** A host as written in a URL: an IPv6 address in brackets. */
 export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
-}
-
-/** How long the rest of a body is still read after the request was answered. */
-const REST_MS = 2000;
-
-/** Closes the connection of an answered request if its body does not end soon. */
-export function closeUnread(req: IncomingMessage, clock: Clock): void {
-  const { socket } = req;
-  if (req.complete || socket.destroyed) return;
-  const cancelTimer = clock.after(REST_MS, () => void socket.destroy());
-  req.on('close', cancelTimer);
-}
-
-/** What to do with a body that still arrives after its request was answered. */
-export interface RestPlan {
-  readonly clock: Clock;
-  /** The connection is closed once more than this has come over the wire. */
-  readonly maxRestBytes: number;
-}
-
-/**
- * Ends a response that was written while the request body still arrives, and closes the connection. Closing it
- * at once would reset it, and the sender would lose the response unread; so up to `maxRestBytes` of the rest are
- * read and dropped first, for at most 2 s.
- */
-export function endAfterRest(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { clock, maxRestBytes }: RestPlan,
-): void {
-  if (req.readableEnded || maxRestBytes === 0) {
-    res.end();
-    return;
-  }
-  const close = () => {
-    cancelTimer();
-    res.end();
-  };
-  const cancelTimer = clock.after(REST_MS, close);
-  const { socket } = req;
-  const maxBytesRead = socket.bytesRead + maxRestBytes;
-  req.on('end', close).on('close', close);
-  req.on('data', () => {
-    if (socket.bytesRead > maxBytesRead) close();
-  });
-  req.resume();
 }
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
@@ -146,60 +97,3 @@ export function outsideAddresses(interfaces = networkInterfaces()): readonly Out
 
 /** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
 export const outsideAddress = (): string | null => outsideAddresses()[0]?.address ?? null;
-
-/** Why a body is not taken. `no_room`: the budget for bodies in flight is used up. */
-export type BodyRefusal = 'too_large' | 'no_room';
-
-interface BodyLimits {
-  readonly maxBytes: number;
-  /** The caller gives it back after use. */
-  readonly share?: BodyShare;
-}
-
-/**
- * Reads a whole body; `aborted`: the caller went away while sending. After a refusal the rest is read and dropped,
- * until the caller closes the connection.
- */
-export async function readBody(
-  req: IncomingMessage,
-  { maxBytes, share }: BodyLimits,
-): Promise<Buffer | BodyRefusal | 'aborted'> {
-  const length = req.headers['content-length'];
-  const announcedBytes = length === undefined ? null : Number(length);
-  const refusalAt = (bytes: number): BodyRefusal | null => {
-    if (Math.max(bytes, announcedBytes ?? 0) > maxBytes) return 'too_large';
-    return share?.hold(bytes, announcedBytes) === false ? 'no_room' : null;
-  };
-  // A body that came with its head is there once the parser has gone through the read.
-  await Promise.resolve();
-  const isAtHand = req.readableLength > 0 && req.readableLength === announcedBytes;
-  const refusal = refusalAt(isAtHand ? announcedBytes : 0);
-  if (refusal !== null) {
-    share?.giveBack();
-    return refusal;
-  }
-  // Without listeners (5 % of a plain request).
-  if (isAtHand) return req.read() as Buffer;
-  return new Promise((resolve) => {
-    const body = new ByteBuffer(announcedBytes ?? undefined);
-    let isOver = false;
-    const end = (read: Buffer | BodyRefusal | 'aborted') => {
-      isOver = true;
-      resolve(read);
-    };
-    req.on('data', (chunk: Buffer) => {
-      if (isOver) return;
-      const refused = refusalAt(body.length + chunk.length);
-      if (refused === null) {
-        body.add(chunk);
-        return;
-      }
-      body.clear();
-      share?.giveBack();
-      end(refused);
-    });
-    req.on('end', () => end(body.take()));
-    req.on('close', () => end('aborted'));
-    req.on('error', () => end('aborted'));
-  });
-}
