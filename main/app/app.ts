@@ -320,7 +320,6 @@ function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway
     keepSecretsIn: (box: SecretBox | null) => changeOf(config.keepSecretsIn(box)),
     openSecrets: (box: SecretBox) => config.openSecrets(box),
     onSecretSaved: (listener: () => void) => config.onSecretSaved(listener),
-    setWarmup: (enabled: boolean) => patch({ ondemand: { warmup: enabled } }),
     setForceZero: (enabled: boolean) => patch({ routing: { forceZero: enabled } }),
     /** The owner's mode of this machine; null while the agent is switched off. */
     machine: () => machine.agent?.view().owner.mode ?? null,

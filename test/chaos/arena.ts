@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Host } from '../../main/app/app.ts';
+import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import type { Log } from '../../main/platform/log.ts';
+import { openStore } from '../../main/registry/store/open-store.ts';
 import { chance } from '../support/chance.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startHost } from '../support/host.ts';
@@ -22,8 +24,6 @@ const of = (setting: string, local: string, a: string, b: string): Settings => (
 
 /** In time of the manual clock. An answer pauses for less, and some first words come after the hedge delay. */
 const COMMON: Settings = {
-  PORT: '0',
-  AGENT: 'false',
   ...of('TIMEOUT_MS', '2500', '2500', '2500'),
   IDLE_TIMEOUT_MS: '1000',
   TTFT_THRESHOLD_MS: '200',
@@ -59,7 +59,7 @@ export async function playChaos(seed: number, count: number) {
   };
   const directory = mkdtempSync(join(tmpdir(), 'inglenook-chaos-'));
   const upstreams = await startUpstreams(clock, GATEWAYS.length);
-  const edges = { clock, log, random: chance(seed) };
+  const edges = { clock, log, random: chance(seed), openStore, openUsage: openUsageStore };
   const [local = '', a = '', b = ''] = upstreams.urls;
   const urls = { LOCAL_ENGINE_URL: local, HOSTED_A_BASE_URL: a, HOSTED_B_BASE_URL: b };
   const started = GATEWAYS.map((settings) =>

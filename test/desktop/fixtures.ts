@@ -159,7 +159,6 @@ export function createFakeHost(first: Scene = {}, startError: Error | null = nul
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    setWarmup: () => Promise.resolve({ ok: true }),
     setForceZero(enabled) {
       calls.push(`zero-spend ${enabled}`);
       scene = { ...scene, forceZero: enabled };

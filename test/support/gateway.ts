@@ -2,15 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createHost, type Host, type HostEdges } from '../../main/app/app.ts';
-import { readKeyFile } from '../../main/config/key-file.ts';
-import { loadConfig } from '../../main/config/load.ts';
+import type { Host, HostEdges } from '../../main/app/app.ts';
 import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { type Log, silentLog } from '../../main/platform/log.ts';
 import { createMemoryStore } from '../../main/registry/store/open-store.ts';
 import type { StoredState } from '../../main/registry/store/store.ts';
 import type { ManualClock } from './clock.ts';
+import { startHost } from './host.ts';
 
 /** A gateway on a free loopback port, with a data directory of its own. */
 export interface TestGateway {
@@ -71,20 +70,10 @@ async function startIn(
   settings: Readonly<Record<string, string>>,
   edges: Omit<HostEdges, 'random'>,
 ): Promise<TestGateway> {
-  const env = Object.fromEntries(
-    Object.entries({ PORT: '0', AGENT: 'false', ...settings }).map(([name, value]) => [
-      `INGLENOOK_${name}`,
-      value,
-    ]),
-  );
-  const loaded = loadConfig(env, {}, readKeyFile(dataDirectory));
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const host = await createHost(
-    { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
-    // The middle of the range: the jittered pause before a retry is 125 ms.
-    { random: () => 0.5, startHelper: tellNothing, ...edges },
-  );
-  const { url } = await host.start();
+  // The middle of the range: the jittered pause before a retry is 125 ms.
+  const all: HostEdges = { random: () => 0.5, startHelper: tellNothing, ...edges };
+  const noWindow = join(dataDirectory, 'no-window');
+  const { host, url } = await startHost(settings, dataDirectory, all, noWindow);
   onTestFinished(() => {
     const stopped = host.stop();
     // Time that stands still would wait for ever for a request that a failed test left running.
