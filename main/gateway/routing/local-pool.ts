@@ -175,8 +175,13 @@ function soonest(
 
 /** In random order; `random` is in [0, 1). */
 export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
-  const left = [...items];
-  return items.flatMap(() => left.splice(Math.floor(random() * left.length), 1));
+  const drawn = [...items];
+  for (let first = 0; first < drawn.length - 1; first += 1) {
+    const at = first + Math.floor(random() * (drawn.length - first));
+    // Both are within the list.
+    [drawn[first], drawn[at]] = [drawn[at] as T, drawn[first] as T];
+  }
+  return drawn;
 }
 
 type Targets = readonly LocalTarget[];
