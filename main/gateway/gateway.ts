@@ -53,7 +53,7 @@ import { upstreamRoutes } from './api/upstream-routes.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import { createEndpointSupport } from './routing/endpoint-support.ts';
+import { createMemory } from './memory/memory.ts';
 import { createWindows, type CutWindow } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
@@ -257,15 +257,15 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 }
 
 function changeHandlers(
-  { circuits, latencies, prefixes, rates, stats, warmup }: Monitor,
+  { circuits, latencies, prefixes, stats, warmup }: Monitor,
   {
-    support,
+    memory,
     adjustments,
     windows,
     catalogue,
     sightings,
     healthChecks,
-  }: Pick<Learnt, 'support' | 'adjustments' | 'windows'> & {
+  }: Pick<Learnt, 'memory' | 'adjustments' | 'windows'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: SightingsMonitor;
     readonly healthChecks: HealthChecks;
@@ -273,12 +273,11 @@ function changeHandlers(
 ) {
   function forgetSupport(id: string): void {
     windows.forget(id);
-    support.forget(id);
     adjustments.forget(id);
   }
 
   function forgetUpstream(id: UpstreamId): void {
-    rates.forget(id);
+    memory.forget(id);
     prefixes.forget(id);
     forgetSupport(id);
     catalogue.forget(id);
@@ -296,6 +295,7 @@ function changeHandlers(
     /** A provider has a new token, so its circuit and exclusions no longer apply. */
     providerChanged(id: string) {
       circuits.reset(id);
+      memory.forget(id);
       forgetSupport(id);
     },
     /** A provider or its engine is available again: the next request may probe it at once. */
@@ -314,7 +314,7 @@ function changeHandlers(
       sightings.forget(id);
       circuits.forget(id);
       latencies.forget(id);
-      rates.forget(id);
+      memory.drop(id);
       prefixes.forget(id);
       forgetSupport(id);
     },
@@ -329,7 +329,7 @@ const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 /** What upstreams and machines turned out to accept, and the items of their answers. */
 function createLearnt({ clock, log }: Pick<GatewayDeps, 'clock' | 'log'>) {
   return {
-    support: createEndpointSupport(clock),
+    memory: createMemory(clock),
     adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
     windows: createWindows(clock, (cut) => log('warn', 'prompt_cut', { ...cut })),

@@ -6,7 +6,13 @@ const ROOT = join(import.meta.dirname, '../..');
 
 const GROUND = ['shared', 'main/platform'];
 const PROTOCOLS = [...GROUND, 'main/gateway/http', 'main/gateway/protocols'];
-const UPSTREAM = [...PROTOCOLS, 'main/config', 'main/engines', 'main/gateway/upstream'];
+const UPSTREAM = [
+  ...PROTOCOLS,
+  'main/gateway/memory',
+  'main/config',
+  'main/engines',
+  'main/gateway/upstream',
+];
 const ROUTING = [...UPSTREAM, 'main/gateway/circuits', 'main/gateway/routing'];
 const SIBLINGS = ['main/registry', 'main/agent', 'main/gateway'];
 const APP = [...GROUND, 'main/config', 'main/engines', ...SIBLINGS, 'main/app'];
@@ -23,6 +29,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'main/gateway/http': GROUND,
   'main/gateway/usage': [...GROUND, 'main/config'],
   'main/gateway/protocols': PROTOCOLS,
+  'main/gateway/memory': GROUND,
   'main/gateway/upstream': UPSTREAM,
   'main/gateway/circuits': [...UPSTREAM, 'main/gateway/circuits'],
   'main/gateway/routing': ROUTING,

@@ -20,7 +20,6 @@ import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createHungEngines } from '../routing/hung-engines.ts';
 import { createPrefixes } from '../routing/prefixes.ts';
-import { createReadingRates } from '../routing/reading-rates.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import {
@@ -85,7 +84,6 @@ export function createMonitor(deps: MonitorDeps) {
   const stats = createStats();
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
-  const rates = createReadingRates();
   const prefixes = createPrefixes(clock);
   const feed = createLiveFeed({
     clock,
@@ -163,7 +161,6 @@ export function createMonitor(deps: MonitorDeps) {
     circuits,
     latencies,
     outcomes,
-    rates,
     prefixes,
     stats,
     warmup,

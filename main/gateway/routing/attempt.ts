@@ -11,7 +11,8 @@ import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
 import type { Prefixes } from './prefixes.ts';
-import type { ReadingRates } from './reading-rates.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
+import { learnRate, readingRate } from './reading-rates.ts';
 import type { Cut, Windows } from './windows.ts';
 
 export interface Permits {
@@ -24,7 +25,7 @@ export interface Permits {
 export interface AttemptDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
-  readonly rates: ReadingRates;
+  readonly memory: Memory;
   readonly prefixes: Prefixes;
   readonly windows: Windows;
 }
@@ -66,6 +67,7 @@ export class Attempt {
   readonly observer: AttemptObserver;
   readonly #permits: Permits;
   readonly #deps: AttemptDeps;
+  readonly #known: Knowledge;
   /** Measured before this call, which would otherwise excuse itself; null while unknown, and of hosted upstreams. */
   readonly #tokensPerSecond: number | null;
   /** When the last call was sent, in clock ticks. */
@@ -96,8 +98,9 @@ export class Attempt {
     this.#pending = pending;
     this.#calledAt = sentAt;
     this.#deps = deps;
+    this.#known = deps.memory.of(own.id);
     this.#tokensPerSecond =
-      target.upstream === 'local' ? deps.rates.tokensPerSecond(own.id, target.model) : null;
+      target.upstream === 'local' ? readingRate(this.#known, target.model) : null;
     const ids = pool === null ? [own.id] : [own.id, pool.id];
     this.observer = observer.attemptStarted({
       target,
@@ -183,13 +186,13 @@ export class Attempt {
 
   /** How long the machine took for what it had to read, and what it had in its cache. */
   #learn(): void {
-    const { rates, prefixes } = this.#deps;
+    const { prefixes } = this.#deps;
     const { upstream, model, promptBytes, prefix } = this.target;
     const tokens = this.#tokens ?? estimatedTokens(promptBytes, 0);
     const reusedShare = prefix === null ? null : prefixes.told(this.id, prefix, tokens);
     const newShare = reusedShare === null ? newBytesOf(this.target) / promptBytes : 1 - reusedShare;
     if (upstream === 'local' && this.#ttftMs !== null)
-      rates.record(this.id, model, tokens.input * newShare, this.#ttftMs);
+      learnRate(this.#known, model, tokens.input * newShare, this.#ttftMs);
   }
 
   /** The part of a silence that counts as slow: a machine is not slow because a prompt is long. */

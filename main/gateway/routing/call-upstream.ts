@@ -4,6 +4,7 @@ import type { Tokens } from '#shared/usage.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
+import type { Memory } from '../memory/memory.ts';
 import {
   changesAfter,
   hidesUsage,
@@ -19,10 +20,8 @@ import { shownError } from '../upstream/shown-error.ts';
 import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
-import type { EndpointSupport } from './endpoint-support.ts';
 import type { HungEngines } from './hung-engines.ts';
 import type { Prefixes } from './prefixes.ts';
-import type { ReadingRates } from './reading-rates.ts';
 import type { Windows } from './windows.ts';
 import type { Turn } from './walk.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
@@ -34,11 +33,10 @@ export interface CallDeps {
   readonly random: () => number;
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
-  readonly rates: ReadingRates;
+  readonly memory: Memory;
   readonly prefixes: Prefixes;
   readonly windows: Windows;
   readonly hung: HungEngines;
-  readonly support: EndpointSupport;
   readonly adjustments: Adjustments;
 }
 
@@ -162,10 +160,10 @@ function nextTry(
 function chatAfterRefusal(
   { permits: { own } }: Turn,
   call: UpstreamCall,
-  { circuits, support }: CallDeps,
+  { circuits, memory }: CallDeps,
 ): UpstreamCall | null {
   if (isRemoved(own.id, circuits)) return null;
-  support.refused(own.id, call.endpoint);
+  memory.of(own.id).set('lacks', call.endpoint.upstreamPath, true);
   return call.inChat();
 }
 

@@ -20,7 +20,7 @@ import {
   type RemoteUpstream,
   servesModel,
 } from '../upstream/upstreams.ts';
-import type { EndpointSupport, Speaks } from './endpoint-support.ts';
+import { type Speaks, spokenBy } from './endpoint-support.ts';
 import { type BalancingDeps, type Callable, type CallablePool, localPool } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import type { Skipped } from './outcomes.ts';
@@ -43,7 +43,6 @@ type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
 
 export interface CandidateDeps extends BalancingDeps {
   readonly pickLocal: () => LocalChoice;
-  readonly support: EndpointSupport;
   readonly windows: Windows;
   /** Budgets of money: an upstream whose budget is used up is not called. */
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
@@ -207,14 +206,14 @@ function isForAll(asked: RequestFacts): boolean {
 function formForRemote(
   asked: RequestFacts,
   upstream: RemoteUpstream,
-  { support }: CandidateDeps,
+  { memory }: CandidateDeps,
 ): ChatCall | Unsuitable {
   const { call } = asked;
   const { endpoint, model } = call.request;
   if (isForAll(asked)) return call;
   if (keepsModel(asked) && !servesModel(upstream, model)) return 'model_mismatch';
   const { id, protocols, prefill } = upstream;
-  return formFor(call, support.speaks(id, endpoint, { protocols, ...prefill }));
+  return formFor(call, spokenBy(memory.of(id), endpoint, { protocols, ...prefill }));
 }
 
 /** As for a remote upstream; the window must be large enough. */
@@ -231,7 +230,7 @@ function formForLocal(
 function localForm(
   asked: RequestFacts,
   target: LocalTarget,
-  { support }: CandidateDeps,
+  { memory }: CandidateDeps,
 ): ChatCall | Unsuitable {
   const { call, config } = asked;
   const { endpoint, model } = call.request;
@@ -239,7 +238,7 @@ function localForm(
   if (isForAll(asked)) return call;
   if (keepsModel(asked) && !hasModel(target, model)) return 'model_mismatch';
   const known = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
-  return formFor(call, support.speaks(circuitIdOf(target), endpoint, known));
+  return formFor(call, spokenBy(memory.of(circuitIdOf(target)), endpoint, known));
 }
 
 function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {

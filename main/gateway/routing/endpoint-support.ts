@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Knowledge } from '../memory/memory.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { Protocols } from '../upstream/upstreams.ts';
 
@@ -7,8 +7,6 @@ import type { Protocols } from '../upstream/upstreams.ts';
  * `unknown`: it is asked.
  */
 export type Speaks = 'native' | 'translated' | 'unknown';
-
-type Asked = Pick<ApiEndpoint, 'upstreamPath' | 'support'>;
 
 /** What is known of an upstream before it is asked. */
 export interface UpstreamFacts {
@@ -19,51 +17,20 @@ export interface UpstreamFacts {
   readonly ownedBy: string | null;
 }
 
-/** The endpoints that upstreams and machines lack: by their documentation, by the owner's word, or as they answered. */
-export type EndpointSupport = ReturnType<typeof createEndpointSupport>;
-
-/** An engine may be replaced by a newer one. */
-const REMEMBERED_MS = 600_000;
-/** Several endpoints of a hundred machines; the oldest is dropped. */
-const MAX_REMEMBERED = 1000;
-
-export function createEndpointSupport(clock: Clock) {
-  /** The end of the time, in clock ticks, by upstream and path. */
-  const lacking = new Map<string, number>();
-
-  function lacks(id: string, { upstreamPath }: Asked): boolean {
-    const until = lacking.get(keyOf(id, upstreamPath));
-    return until !== undefined && until > clock.ticks();
+/** By its documentation, by the owner's word, or as it answered (`lacks`). */
+export function spokenBy(
+  known: Knowledge,
+  { upstreamPath, support }: Pick<ApiEndpoint, 'upstreamPath' | 'support'>,
+  facts: UpstreamFacts,
+): Speaks {
+  const { protocols } = facts;
+  if (support === 'required') return 'native';
+  if (support === 'translatable' && protocols !== 'auto') {
+    return protocols === 'native' ? 'native' : 'translated';
   }
-
-  return {
-    speaks(id: string, endpoint: Asked, known: UpstreamFacts): Speaks {
-      const { protocols } = known;
-      if (endpoint.support === 'required') return 'native';
-      if (endpoint.support === 'translatable' && protocols !== 'auto') {
-        return protocols === 'native' ? 'native' : 'translated';
-      }
-      if (protocols === 'auto' && isKnownToLack(endpoint.upstreamPath, known)) return 'translated';
-      return lacks(id, endpoint) ? 'translated' : 'unknown';
-    },
-    /** It answered that there is no such endpoint. */
-    refused(id: string, { upstreamPath }: Asked) {
-      const key = keyOf(id, upstreamPath);
-      // Moved to the end: the first entry is the oldest.
-      lacking.delete(key);
-      lacking.set(key, clock.ticks() + REMEMBERED_MS);
-      if (lacking.size <= MAX_REMEMBERED) return;
-      const [oldest] = lacking.keys();
-      if (oldest !== undefined) lacking.delete(oldest);
-    },
-    /** Its address or its engine changed. */
-    forget(id: string) {
-      for (const key of lacking.keys()) if (key.startsWith(keyOf(id, ''))) lacking.delete(key);
-    },
-  };
+  if (protocols === 'auto' && isKnownToLack(upstreamPath, facts)) return 'translated';
+  return known.get('lacks', upstreamPath) === null ? 'unknown' : 'translated';
 }
-
-const keyOf = (id: string, path: string) => `${id} ${path}`;
 
 const MESSAGES = ['/messages', '/messages/count_tokens'];
 const RESPONSES = ['/responses'];

@@ -9,7 +9,8 @@ import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, listedName, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
 import type { Prefixes } from './prefixes.ts';
-import type { ReadingRates } from './reading-rates.ts';
+import type { Memory } from '../memory/memory.ts';
+import { readingRate } from './reading-rates.ts';
 
 export interface Callable {
   /** Of its circuit. */
@@ -34,7 +35,7 @@ export interface BalancingDeps {
   readonly inFlightAt: (id: string) => number;
   /** Whether one of this gateway's is for the model. */
   readonly isRunning: (id: string, model: string) => boolean;
-  readonly rates: ReadingRates;
+  readonly memory: Memory;
   readonly prefixes: Prefixes;
 }
 
@@ -118,7 +119,7 @@ function preferred(
   targets: Targets,
   { request, chain }: LocalPoolRequest,
   exclusionOf: ExclusionOf,
-  { circuits, inFlightAt, rates, prefixes, random }: BalancingDeps,
+  { circuits, inFlightAt, memory, prefixes, random }: BalancingDeps,
 ): readonly LocalTarget[] {
   const promptBytes = request.bytes.length;
   const admitted = targets.filter((target) => exclusionOf(target) === null);
@@ -127,7 +128,7 @@ function preferred(
     const prefix = chain === null ? null : prefixes.at(id, chain);
     return {
       target,
-      tokensPerSecond: rates.tokensPerSecond(id, modelAt(target, request) ?? ''),
+      tokensPerSecond: readingRate(memory.of(id), modelAt(target, request) ?? ''),
       ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
       newTokens: estimatedTokens(newBytesOf({ promptBytes, prefix }), 0).input,
       inFlight: inFlightAt(id),

@@ -5,7 +5,9 @@ import {
   type LocalPoolRequest,
   localPool,
 } from '../../../main/gateway/routing/local-pool.ts';
+import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
+import { createManualClock } from '../../support/clock.ts';
 
 describe('machines that would have to load the model', () => {
   const fact = (id: string, loaded: boolean | null) => modelFacts(id, { loaded });
@@ -32,7 +34,7 @@ describe('machines that would have to load the model', () => {
     const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
     const deps = {
       circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
-      rates: { tokensPerSecond: () => null },
+      memory: createMemory(createManualClock()),
       inFlightAt: (id: string) => Number(busy.includes(id)),
       isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,

@@ -1,0 +1,74 @@
+import { type Clock, type DualTime, dualTimeOf, later, remainingMs } from '../../platform/clock.ts';
+import { type Key, type Topic, TOPICS, type Values } from './topics.ts';
+
+/** What was learnt of every upstream and machine. Nothing else forgets any of it. */
+export type Memory = ReturnType<typeof createMemory>;
+
+export function createMemory(clock: Clock) {
+  const known = new Map<string, Knowledge>();
+  return {
+    of(id: string): Knowledge {
+      const before = known.get(id);
+      if (before !== undefined) return before;
+      const fresh = new Knowledge(clock);
+      known.set(id, fresh);
+      return fresh;
+    },
+    /** It has another address, key, model or engine. */
+    forget: (id: string) => void known.delete(id),
+    /** It was removed. */
+    drop: (id: string) => void known.delete(id),
+  };
+}
+
+interface Entry<Value> {
+  readonly value: Value;
+  readonly until: DualTime;
+}
+
+type Entries = { readonly [T in Topic]: Map<Key, Entry<Values[T]>> };
+
+/**
+ * What is known of one upstream or machine. Whoever will learn something from a call takes it before the call: once the
+ * upstream is another one, it has a new one, and what the call tells of the old one is lost.
+ */
+export class Knowledge {
+  readonly #clock: Clock;
+  readonly #entries: Entries = { lacks: new Map(), refuses: new Map(), rate: new Map() };
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Null while unknown. The topic of one entry has no key. */
+  get<T extends Topic>(topic: T, key: Key = ''): Values[T] | null {
+    const entry = this.#entries[topic].get(key);
+    return entry !== undefined && this.#holds(entry) ? entry.value : null;
+  }
+
+  set<T extends Topic>(topic: T, key: Key, value: Values[T], ms = TOPICS[topic].ms): void {
+    const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
+    // The first entry is the one that was written longest ago.
+    entries.delete(key);
+    entries.set(key, { value, until: later(dualTimeOf(this.#clock), ms) });
+    const [oldest] = entries.keys();
+    if (entries.size > TOPICS[topic].max && oldest !== undefined) entries.delete(oldest);
+  }
+
+  delete(topic: Topic, key: Key = ''): void {
+    this.#entries[topic].delete(key);
+  }
+
+  /** The keys that hold, the one that was written longest ago first. */
+  keys(topic: Topic): readonly Key[] {
+    const entries = this.#entries[topic];
+    if (entries.size === 0) return NO_KEYS;
+    return [...entries].flatMap(([key, entry]) => (this.#holds(entry) ? [key] : []));
+  }
+
+  #holds({ until }: Entry<unknown>): boolean {
+    return remainingMs(until, dualTimeOf(this.#clock)) > 0;
+  }
+}
+
+const NO_KEYS: readonly Key[] = [];

@@ -1,0 +1,40 @@
+/* What is remembered of an upstream or a machine, for how long, and what ends it earlier. */
+
+/** Tokens read, and the time that it took, of which older readings count for less. */
+export interface Reading {
+  readonly tokens: number;
+  readonly ms: number;
+}
+
+/** The values of each topic, by key. */
+export interface Values {
+  /** It has no such endpoint; by path. */
+  readonly lacks: true;
+  /** It does not take a request as it is; by model and what is changed for it. */
+  readonly refuses: true;
+  /** How fast it reads prompts; by model. */
+  readonly rate: Reading;
+}
+
+export type Topic = keyof Values;
+
+/** Of topics of which there is one entry. */
+export type Key = string | number;
+
+interface Rule {
+  /** How long an entry holds; Infinity: until something ends it. */
+  readonly ms: number;
+  /** Entries of one upstream: callers choose the names of models. The one that was written longest ago is dropped. */
+  readonly max: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export const TOPICS: { readonly [T in Topic]: Rule } = {
+  // An engine may be replaced by a newer one.
+  lacks: { ms: 10 * MINUTE_MS, max: 16 },
+  // A host may have learnt a field, an organisation may be verified: then the refusal is tried again.
+  refuses: { ms: HOUR_MS, max: 500 },
+  rate: { ms: Infinity, max: 64 },
+};

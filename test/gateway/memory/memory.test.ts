@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { createMemory } from '../../../main/gateway/memory/memory.ts';
+import { type Topic, TOPICS, type Values } from '../../../main/gateway/memory/topics.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+const ID = 'hosted_a';
+
+/** A value of each topic. */
+const SAMPLES: { readonly [T in Topic]: Values[T] } = {
+  lacks: true,
+  refuses: true,
+  rate: { tokens: 1000, ms: 500 },
+};
+const ALL = Object.keys(SAMPLES) as Topic[];
+
+function filled() {
+  const clock = createManualClock();
+  const memory = createMemory(clock);
+  const known = memory.of(ID);
+  for (const topic of ALL) known.set(topic, 'm', SAMPLES[topic]);
+  const held = () => ALL.filter((topic) => memory.of(ID).get(topic, 'm') !== null);
+  return { clock, memory, known, held };
+}
+
+describe('what is known of an upstream', () => {
+  test.each(ALL)('each entry of %s ends at its time, and not before', (topic) => {
+    const { clock, known } = filled();
+    const { ms } = TOPICS[topic];
+    clock.advance(Math.min(ms, Number.MAX_SAFE_INTEGER) - 1);
+    expect(known.get(topic, 'm')).toEqual(SAMPLES[topic]);
+    clock.advance(1);
+    expect(known.get(topic, 'm') === null).toBe(ms !== Infinity);
+  });
+
+  test.each(ALL)(
+    'callers cannot make %s grow: what was written longest ago is dropped',
+    (topic) => {
+      const { known } = filled();
+      const { max } = TOPICS[topic];
+      for (let n = 1; n <= max; n += 1) known.set(topic, `m${n}`, SAMPLES[topic]);
+      expect(known.keys(topic)).toHaveLength(max);
+      expect(known.get(topic, 'm')).toBeNull();
+    },
+  );
+
+  test.each(['forget', 'drop'] as const)('nothing is known after %s, of that upstream', (how) => {
+    const { memory, held } = filled();
+    memory.of('hosted_b').set('lacks', 'm', true);
+    memory[how](ID);
+    expect(held()).toEqual([]);
+    expect(memory.of('hosted_b').get('lacks', 'm')).toBe(true);
+  });
+
+  test('a call to the former address teaches nothing of the new one', () => {
+    const { memory, known, held } = filled();
+    memory.forget(ID);
+    known.set('lacks', 'm', true);
+    expect(held()).toEqual([]);
+  });
+});
