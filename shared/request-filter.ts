@@ -10,6 +10,9 @@ export type RequestFilter = (typeof REQUEST_FILTERS)[number];
 export const FACETS = ['upstream', 'machine', 'model', 'key', 'reason'] as const;
 export type Facet = (typeof FACETS)[number];
 
+/** How many requests are kept of each outcome, and of cancelled ones. */
+export const KEPT_PER_OUTCOME = 1000;
+
 /** What the shown requests have in common besides their outcome. */
 export type Narrowing = Readonly<Partial<Record<Facet | 'text', string>>>;
 

@@ -314,7 +314,11 @@ export function createAgent(deps: AgentDeps) {
       await counters.flush();
     },
     ports: () => openPorts(runtime),
-    view: () => viewOf(parts, runtime, deps),
+    /** Whoever reads it without an engine may be starting one: the search does not wait for its turn. */
+    view() {
+      if (engines.engine() === null) engines.look();
+      return viewOf(parts, runtime, deps);
+    },
     /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
     /**

@@ -23,7 +23,7 @@ export function directoryWith({ rows = [], others = [], ...counted }: Kept): str
   const { db } = opened;
   const kept = { increments: [], asked: [], ...counted, rows: rows.map(storedRow) };
   createUsageQueries(db).write({ nowMs, ...kept });
-  const add = db.prepare('INSERT INTO requests (done, json) VALUES (0, ?)');
+  const add = db.prepare("INSERT INTO requests (pot, json) VALUES ('failed', ?)");
   for (const text of others) add.run(text);
   db.close();
   return directory;

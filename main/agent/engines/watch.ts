@@ -21,7 +21,7 @@ const MIN_PAUSE_MS = 5000;
 const MAX_SEARCH_PAUSE_MS = 60_000;
 /** A heartbeat must not report a stale health. */
 const MAX_READ_PAUSE_MS = 15_000;
-/** Shortest time between the starts of two rounds. */
+/** Shortest time between the starts of two rounds, and the pause after one that somebody asked for. */
 const MIN_GAP_MS = 1000;
 
 export function createEngineWatch(options: EngineWatchOptions) {
@@ -83,8 +83,9 @@ export function createEngineWatch(options: EngineWatchOptions) {
     let pauseMs = MIN_PAUSE_MS / 2;
     return createRounds(
       async (signal, isHurried) => {
-        const isShort = (await round(signal)) || isHurried;
-        pauseMs = isShort ? MIN_PAUSE_MS : Math.min(pauseMs * 2, maxPauseMs);
+        const isShort = await round(signal);
+        if (isHurried) pauseMs = MIN_GAP_MS;
+        else pauseMs = isShort ? MIN_PAUSE_MS : Math.min(pauseMs * 2, maxPauseMs);
         return pauseMs;
       },
       { clock, minGapMs: MIN_GAP_MS },

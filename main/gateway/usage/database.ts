@@ -107,9 +107,9 @@ const SCHEMA: readonly string[] = [
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE requests (
      id INTEGER PRIMARY KEY,
-     done INTEGER NOT NULL,
+     pot TEXT NOT NULL,
      json TEXT NOT NULL
    ) STRICT;
-   CREATE INDEX requests_by_end ON requests (done, id);`,
+   CREATE INDEX requests_by_end ON requests (pot, id);`,
   ASKED_SCHEMA,
 ];

@@ -1,10 +1,17 @@
 import type { Database } from 'better-sqlite3';
-import type { AttemptRow, RequestRow } from '#shared/live.ts';
+import {
+  type AttemptRow,
+  type Outcome,
+  outcomeOf,
+  OUTCOMES,
+  type RequestRow,
+} from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import {
   countsOf,
   FACETS,
   facetsOf,
+  KEPT_PER_OUTCOME,
   matchesFilter,
   type RequestPage,
   type RequestsWanted,
@@ -27,12 +34,12 @@ export interface UsageWrite {
 
 /** A request as it is stored. Made before it is sent: cloning the row takes longer than writing it as text. */
 interface StoredRow {
-  readonly isDone: boolean;
+  readonly pot: Pot;
   readonly json: string;
 }
 
 export const storedRow = (row: RequestRow): StoredRow => ({
-  isDone: row.state === 'done',
+  pot: potOf(row),
   json: JSON.stringify({ ...row, attempts: row.attempts.map(withoutWords) }),
 });
 
@@ -89,8 +96,13 @@ const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
 /** Limit per span, about 30 MB; beyond it, the oldest rows are deleted. A household has a few thousand. */
 const MAX_ROWS = 200_000;
 
-/** How many answered requests are kept, and as many of all others. */
-export const MAX_REQUESTS = 1000;
+/** What has places of its own, so that ordinary requests push out no fallback and no failure. */
+type Pot = Outcome | 'cancelled';
+
+export const potOf = (row: RequestRow): Pot => outcomeOf(row) ?? 'cancelled';
+
+/** Of all pots together. */
+export const MAX_ROWS_KEPT = KEPT_PER_OUTCOME * (OUTCOMES.length + 1);
 
 const MAX_PARTS = 200;
 
@@ -108,10 +120,10 @@ const ADDED = FIGURE_NAMES.map(
 ).join(', ');
 
 function requestQueries(db: Database) {
-  const add = db.prepare('INSERT INTO requests (done, json) VALUES (?, ?)');
+  const add = db.prepare('INSERT INTO requests (pot, json) VALUES (?, ?)');
   const drop = db.prepare(
-    `DELETE FROM requests WHERE done = ? AND id <=
-       (SELECT id FROM requests WHERE done = ? ORDER BY id DESC LIMIT 1 OFFSET ${MAX_REQUESTS})`,
+    `DELETE FROM requests WHERE pot = ? AND id <=
+       (SELECT id FROM requests WHERE pot = ? ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_PER_OUTCOME})`,
   );
   const rows = db
     .prepare<[number], string>('SELECT json FROM requests ORDER BY id DESC LIMIT ?')
@@ -123,8 +135,8 @@ function requestQueries(db: Database) {
     .pluck();
   return {
     add(ended: UsageWrite['rows']) {
-      for (const { isDone, json } of ended) add.run(Number(isDone), json);
-      for (const done of ended.length === 0 ? [] : [0, 1]) drop.run(done, done);
+      for (const { pot, json } of ended) add.run(pot, json);
+      for (const pot of new Set(ended.map((each) => each.pot))) drop.run(pot, pot);
     },
     rows: (limit: number) => rows.all(limit),
     row: (id: string) => row.get(id) ?? null,

@@ -1,7 +1,7 @@
 import type { AttemptCause, Outcome, RequestRow, TimedOutput } from '#shared/live.ts';
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import type { RequestsWanted } from '#shared/request-filter.ts';
+import { KEPT_PER_OUTCOME, type RequestsWanted } from '#shared/request-filter.ts';
 import type {
   HistoryPoint,
   HistoryRange,
@@ -13,13 +13,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { askedOf, createAskedTally } from './asked.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
-import {
-  type HistoryQuery,
-  type HistoryRows,
-  MAX_REQUESTS,
-  queryOf,
-  storedRow,
-} from './queries.ts';
+import { type HistoryQuery, type HistoryRows, potOf, queryOf, storedRow } from './queries.ts';
 import type { UsageStore } from './store.ts';
 import { type Count, createTally, NO_USAGE } from './tally.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
@@ -159,7 +153,7 @@ const ROWS_IN_EXCESS = 250;
 
 function createRowBuffer() {
   let rows: RequestRow[] = [];
-  let maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+  let maxRows = KEPT_PER_OUTCOME + ROWS_IN_EXCESS;
   function shorten(): void {
     if (rows.length < maxRows) return;
     rows = newestOf(rows);
@@ -177,17 +171,16 @@ function createRowBuffer() {
     take(): readonly RequestRow[] {
       const taken = rows;
       rows = [];
-      maxRows = MAX_REQUESTS + ROWS_IN_EXCESS;
+      maxRows = KEPT_PER_OUTCOME + ROWS_IN_EXCESS;
       return taken;
     },
   };
 }
 
-/** The rows that the database will keep, of answered requests and of all others; it would delete the rest again. */
+/** The rows that the database will keep; it would delete the rest again. */
 function newestOf(rows: readonly RequestRow[]): RequestRow[] {
-  const isDone = ({ state }: RequestRow) => state === 'done';
-  const newest = [rows.filter(isDone), rows.filter((row) => !isDone(row))];
-  const kept = new Set(newest.flatMap((each) => each.slice(-MAX_REQUESTS)));
+  const pots = Object.values(Object.groupBy(rows, potOf));
+  const kept = new Set(pots.flatMap((each) => each.slice(-KEPT_PER_OUTCOME)));
   return rows.filter((row) => kept.has(row));
 }
 

@@ -4,7 +4,7 @@ import { codeOf, openUsageDatabase } from './database.ts';
 import {
   createUsageQueries,
   HOUR_MS,
-  MAX_REQUESTS,
+  MAX_ROWS_KEPT,
   NOTHING_BEFORE,
   pageOf,
   type UsageBefore,
@@ -119,7 +119,7 @@ function readsOf(queries: UsageQueries) {
   return {
     history: queries.history,
     requests: async (wanted: RequestsWanted) =>
-      pageOf(await parsed(queries.rows(2 * MAX_REQUESTS)), wanted),
+      pageOf(await parsed(queries.rows(MAX_ROWS_KEPT)), wanted),
     /** Null if it is not stored. */
     async request(id: string) {
       const text = queries.row(id);

@@ -11,6 +11,8 @@ export interface RunMemory {
   readonly provenTicks: number | null;
   /** The last run found the machine loading or busy. */
   readonly deferred: boolean;
+  /** In the last run its engine was there and not loading. */
+  readonly hadEngine: boolean;
   /** The last run skipped a due test inference because no model was loaded. */
   readonly leftOut: boolean;
   /** When the last run that made, or may have made, a test inference began. */
@@ -44,6 +46,8 @@ const RETRY_LONGEST_MS = 1_800_000;
 const PULL_MS = 60_000;
 /** The same for a run without one, so that a machine whose engine starts late need not wait for a minute. */
 const PULL_UNTESTED_MS = 15_000;
+/** The same after a run that found no engine, which costs next to nothing, and whose machine waits for just that change. */
+const PULL_ENGINELESS_MS = 1000;
 /** A machine that may not be used yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
 const ROUTED_FAILURES_PULL = 3;
@@ -106,8 +110,9 @@ function nextTestTicks({ testedTicks }: RunMemory): number {
 
 /** The time to which a change brings a run forward. */
 function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
-  const { startedTicks, testedTicks } = memory;
+  const { startedTicks, testedTicks, hadEngine } = memory;
   if (startedTicks === null) return -Infinity;
+  if (!hadEngine) return startedTicks + PULL_ENGINELESS_MS;
   const isCheap = state === 'pending' || testedTicks !== startedTicks;
   return startedTicks + (isCheap ? PULL_UNTESTED_MS : PULL_MS);
 }
@@ -132,6 +137,7 @@ export function remembered(
     finishedTicks: ticksOf(lastCheckAt),
     provenTicks: ticksOf(lastInferenceAt),
     deferred: false,
+    hadEngine: true,
     leftOut: false,
     testedTicks: ticksOf(lastCheckAt),
     testedChanges: null,
@@ -174,7 +180,7 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
 
 export function withEnd(
   memory: RunMemory,
-  { deferred, leftOut, inference, materialChanges }: RunEnding,
+  { deferred, hadEngine, leftOut, inference, materialChanges }: RunEnding,
   { nowTicks, random }: { readonly nowTicks: number; readonly random: () => number },
 ): RunMemory {
   const isProven = inference === 'passed';
@@ -183,6 +189,7 @@ export function withEnd(
     ...memory,
     finishedTicks: nowTicks,
     deferred,
+    hadEngine,
     leftOut,
     ...(inference === 'none' ? {} : tested),
     provenTicks: isProven ? nowTicks : memory.provenTicks,

@@ -165,6 +165,8 @@ export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
 export interface RunEnding {
   /** The machine is loading or busy. */
   readonly deferred: boolean;
+  /** Its engine was there, and not loading. */
+  readonly hadEngine: boolean;
   /** The result of its test inferences. */
   readonly inference: InferenceEnding;
   /** A test inference was due but left out, because no model was loaded. */

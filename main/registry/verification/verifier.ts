@@ -1,3 +1,4 @@
+import { CHECKS } from '#shared/checks.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
@@ -11,7 +12,7 @@ import {
   withRouted,
   withStart,
 } from './schedule.ts';
-import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
+import { inferenceEnding, passedNames, type RunEnding, settled, verdictOf } from './verdict.ts';
 
 /** Verifies the providers of a registry when they are due. */
 export interface Verifier extends VerifierPort {
@@ -202,10 +203,17 @@ async function verifySafely(
   } catch (error) {
     log('error', 'verification_broken', { provider: id, error: nameOf(error) });
     host.verifying(id, false);
-    // A run that failed may have made its test inference.
-    return { deferred: false, inference: 'failed', leftOut: false, materialChanges };
+    return { ...AFTER_FAULT, materialChanges };
   }
 }
+
+/** A run that broke off may have made its test inference. */
+const AFTER_FAULT = {
+  deferred: false,
+  hadEngine: true,
+  inference: 'failed',
+  leftOut: false,
+} as const;
 
 /** Verifies a provider once and stores the result; null if it was aborted. */
 async function verifyOnce(
@@ -232,6 +240,7 @@ async function verifyOnce(
   });
   return {
     deferred: outcome.kind === 'loading' || outcome.kind === 'busy',
+    hadEngine: passedNames(findings).has(CHECKS.engineHealth),
     inference: tested,
     leftOut: inference === 'if_loaded' && tested === 'none' && outcome.kind === 'verified',
     materialChanges,

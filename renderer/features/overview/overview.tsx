@@ -4,7 +4,7 @@ import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
-import { feedLabels } from '../requests/request-text.ts';
+import { feedLabels, filterWords } from '../requests/request-text.ts';
 import { FirstRequest } from '../requests/first-request.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
@@ -80,22 +80,21 @@ export function Overview({ list, headline, isTrying, isHeld, onSelect }: Overvie
   );
 }
 
-const labels = t.overview.counters;
-
 /** The gateway's counters; each finished request is in one of the last three. None before the first request. */
 function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
   const { data } = useWindow();
   const { outcomes, status } = data;
   if (isFirstRun && status.stats.totalRequests === 0) return null;
+  const words = filterWords(outcomes);
   const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
     <dl className="counters">
-      <Fact label="in flight" value={formatCompact(inFlight)} />
-      <Fact label="requests" value={formatCompact(status.stats.totalRequests)} />
+      <Fact label="Running" value={formatCompact(inFlight)} />
+      <Fact label="Requests" value={formatCompact(status.stats.totalRequests)} />
       {OUTCOMES.map((outcome) => (
         <Fact
           key={outcome}
-          label={<a href={hashOf({ page: 'requests', filter: outcome })}>{labels[outcome]}</a>}
+          label={<a href={hashOf({ page: 'requests', filter: outcome })}>{words[outcome]}</a>}
           value={formatCompact(outcomes.ended[outcome])}
         />
       ))}

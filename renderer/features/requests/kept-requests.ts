@@ -6,6 +6,7 @@ import {
   FACETS,
   type FacetValues,
   type FilterCounts,
+  KEPT_PER_OUTCOME,
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
@@ -76,7 +77,7 @@ export const NOTHING_READ: KeptRequests = {
 };
 
 /** What the gateway keeps plus one page, so that the end can be reached while new requests arrive. */
-const MAX_ROWS = 2_000 + REQUESTS_PER_PAGE;
+const MAX_ROWS = 4 * KEPT_PER_OUTCOME + REQUESTS_PER_PAGE;
 
 /** Merges a new reading of the newest page. If a gap to the earlier rows remains, those are dropped. */
 export function withNewest(

@@ -1,7 +1,13 @@
 import { TOKENS } from '../../text/en/nouns.ts';
 import { assertNever } from '#shared/assert.ts';
 import type { MachineNames } from '#shared/ids.ts';
-import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts';
+import {
+  timedOutputOf,
+  type AttemptRow,
+  type OutcomeCounts,
+  type RequestRow,
+} from '#shared/live.ts';
+import type { RequestFilter } from '#shared/request-filter.ts';
 import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
 import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
 import type { UpstreamReport } from '#shared/status.ts';
@@ -23,6 +29,18 @@ export function labelsOf(
 
 export const feedLabels = ({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels =>
   labelsOf(status.upstreams, machinesIn(requests));
+
+/** What each filter shows. Requests for a model of a hosted service are answered directly as well, but by no GPU of the owner. */
+export function filterWords({ ended, upstreams }: OutcomeCounts): Record<RequestFilter, string> {
+  const isAllLocal =
+    upstreams.local.answered > 0 && ended['first-choice'] <= upstreams.local.answered;
+  return {
+    all: 'All',
+    'first-choice': isAllLocal ? 'By your GPUs' : 'Directly',
+    'fell-back': 'By a fallback',
+    failed: 'Not answered',
+  };
+}
 
 /** Adds the names of a request's machines, which may not be in the list. */
 export function labelsWith(row: RequestRow | null, labels: Labels): Labels {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'react';
-import type { RequestRow } from '#shared/live.ts';
+import { type Outcome, OUTCOMES, type RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import {
   countsOf,
@@ -7,18 +7,19 @@ import {
   FACETS,
   facetsOf,
   type FacetValues,
+  KEPT_PER_OUTCOME,
   matchesFilter,
   type Narrowing,
   REQUEST_FILTERS,
   type RequestFilter,
 } from '#shared/request-filter.ts';
 import { hashOf } from '../../route.ts';
-import { COLLATOR } from '../../text/format.ts';
+import { COLLATOR, counted, formatCount } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { Filters, Select } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
-import { type Labels, labelsOf, machineName } from './request-text.ts';
+import { filterWords, type Labels, labelsOf, machineName } from './request-text.ts';
 import { FirstRequest } from './first-request.tsx';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
@@ -46,6 +47,8 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   }, [feed, kept.rows, filter, by]);
   const labels = labelsOf(data.status.upstreams, { ...machinesIn(feed), ...kept.machines });
   const name = hashOf({ page: 'requests', filter, by });
+  const { ended } = data.outcomes;
+  const words = filterWords(data.outcomes);
   return (
     <>
       <div className="row page-head">
@@ -54,10 +57,13 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           label="Which requests"
           choices={REQUEST_FILTERS}
           chosen={filter}
-          words={t.requests.filters}
+          words={words}
           counts={allCounts(countsOf(feed, by), kept)}
           hash={(choice) => hashOf({ page: 'requests', filter: choice, by })}
         />
+        {OUTCOMES.some((each) => ended[each] > KEPT_PER_OUTCOME) && (
+          <span className="quiet">{`of the last ${KEPT} each`}</span>
+        )}
         {feed.length > 0 && (
           <RequestNarrowing
             facets={allFacets(facetsOf(feed, filter, by), kept)}
@@ -67,10 +73,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           />
         )}
       </div>
-      <section
-        className="panel"
-        aria-label={`Requests, ${t.requests.filters[filter].toLowerCase()}`}
-      >
+      <section className="panel" aria-label={`Requests, ${words[filter].toLowerCase()}`}>
         {rows.length > 0 && (
           <header className="panel-head">
             <Legend />
@@ -81,7 +84,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           <div className="empty">
             <h2>No matching requests</h2>
             <p>
-              {t.requests.none[Object.keys(by).length > 0 ? 'all' : filter]}{' '}
+              {noneText(filter, by, ended)}{' '}
               <a href={hashOf({ page: 'requests', filter: 'all' })}>Show all</a>
             </p>
           </div>
@@ -95,8 +98,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
         )}
         {rows.length > 0 && kept.isComplete && (
           <p className="panel-text quiet">
-            Inglenook keeps the last 1,000 answered requests and the last 1,000 that failed or were
-            cancelled. It never stores prompts or answers.
+            {`Inglenook keeps the last ${KEPT} requests that were answered directly, by a fallback, not at all, or cancelled. It never stores prompts or answers.`}
           </p>
         )}
       </section>
@@ -104,6 +106,23 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
     </>
   );
 }
+
+const KEPT = formatCount(KEPT_PER_OUTCOME);
+
+/** Never against the counters: what they count may be too old to be kept. */
+function noneText(
+  filter: RequestFilter,
+  by: Narrowing,
+  ended: Readonly<Record<Outcome, number>>,
+): string {
+  if (filter === 'all' || Object.keys(by).length > 0) return 'No request on record matches.';
+  const count = ended[filter];
+  return count === 0
+    ? t.requests.none[filter]
+    : `None is on record any more: ${counted(count, EARLIER)} too old to be shown.`;
+}
+
+const EARLIER = { one: 'is', other: 'are' };
 
 interface RequestNarrowingProps {
   readonly facets: FacetValues;

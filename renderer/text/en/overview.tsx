@@ -16,11 +16,6 @@ export interface Absence {
 
 export const overview = {
   all: 'All requests',
-  counters: {
-    'first-choice': 'first choice',
-    'fell-back': 'fell back',
-    failed: 'failed',
-  },
   track: {
     machines: ({ serving, count }: Capacity) =>
       `${formatCount(serving)} of ${counted(count, MACHINES)} serving`,

@@ -2,17 +2,10 @@ import { counted } from '../format.ts';
 import { TOKENS } from './nouns.ts';
 
 export const requests = {
-  filters: {
-    all: 'All',
-    'first-choice': 'First choice',
-    'fell-back': 'Fell back',
-    failed: 'Failed',
-  },
   none: {
-    all: 'No request on record matches.',
-    'first-choice': 'None was answered by the first choice.',
+    'first-choice': 'None was answered without a fallback.',
     'fell-back': 'None needed a fallback.',
-    failed: 'None failed.',
+    failed: 'None stayed without an answer.',
   },
   facets: {
     upstream: { label: 'Upstream', all: 'All upstreams' },

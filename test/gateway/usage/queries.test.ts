@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { RequestRow } from '#shared/live.ts';
+import { outcomeOf, type RequestRow } from '#shared/live.ts';
 import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
 import { keptRows } from '../../../main/gateway/usage/kept-rows.ts';
 import { createUsageQueries, queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
@@ -31,21 +31,30 @@ test('a stored request has the status of a failure, and no words of the upstream
   }
 });
 
-test('the last thousand answered requests are kept, and the last thousand of all others', () => {
+const KINDS = [
+  { state: 'failed' },
+  { state: 'cancelled' },
+  { fallbackReason: 'local=timeout' },
+  {},
+  {},
+  {},
+] as const;
+
+test('of first choices, fallbacks, failures and cancelled requests each keeps its own last thousand', () => {
   const queries = open();
   const rows = Array.from({ length: 3000 }, (_, n) =>
-    request(`r${n}`, { state: n % 5 === 0 ? 'failed' : 'done' }),
+    request(`r${n}`, { state: 'done', ...KINDS[n % KINDS.length] }),
   );
   for (let from = 0; from < rows.length; from += 500) {
     const part = rows.slice(from, from + 500).map(storedRow);
     queries.write({ nowMs: 0, increments: [], asked: [], rows: part });
   }
   const kept = new Set(ids(queries.rows(5000)));
-  const failed = rows.filter(({ state }) => state === 'failed');
-  const done = rows.filter(({ state }) => state === 'done');
-  expect(failed).toHaveLength(600);
-  expect([...kept].toSorted()).toEqual(
-    [...failed, ...done.slice(-1000)].map(({ id }) => id).toSorted(),
+  const isFirst = (row: RequestRow) => outcomeOf(row) === 'first-choice';
+  const firsts = rows.filter(isFirst);
+  expect(firsts).toHaveLength(1500);
+  expect(kept).toEqual(
+    new Set(rows.filter((row) => !isFirst(row) || firsts.indexOf(row) >= 500).map(({ id }) => id)),
   );
 });
 

@@ -30,6 +30,7 @@ const RAN: RunMemory = {
   finishedTicks: 0,
   provenTicks: 0,
   deferred: false,
+  hadEngine: true,
   leftOut: false,
   testedTicks: 0,
   testedChanges: null,
@@ -46,6 +47,7 @@ test('a test inference is left out where no model is loaded, and is due again wi
   expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
   const run = {
     deferred: false,
+    hadEngine: true,
     leftOut: true,
     inference: 'none',
     materialChanges: 0,
@@ -67,13 +69,14 @@ describe('runs that come early', () => {
     },
   );
 
-  test('news brings a run forward within 15 s after one that asked the engine for nothing', () => {
+  test('news brings a run forward within 15 s after one that asked the engine for nothing, and 1 s after one that found none', () => {
     const untested = { ...RAN, testedTicks: null };
     const news = withNews(untested, ['material']);
     for (const verification of [VERIFIED, UNTESTED, failed(1), failed(6)]) {
       expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
       expect(plan(verification, news, 15_000).dueInMs).toBe(0);
     }
+    expect(plan(failed(1), { ...news, hadEngine: false }, 400).dueInMs).toBe(600);
     expect(plan(UNTESTED, untested).dueInMs).toBe(15_000);
     expect(plan(UNTESTED, RAN).dueInMs).toBe(MINUTE);
   });
@@ -85,6 +88,7 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   finishedTicks: ticks,
   provenTicks: ticks,
   deferred: fc.boolean(),
+  hadEngine: fc.boolean(),
   leftOut: fc.boolean(),
   testedTicks: ticks,
   testedChanges: fc.constant(null),
@@ -102,6 +106,7 @@ const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
 
 const anyRun = fc.record({
   deferred: fc.boolean(),
+  hadEngine: fc.boolean(),
   inference: fc.constantFrom('passed', 'failed', 'none'),
   materialChanges: fc.nat(3),
 });
@@ -146,8 +151,8 @@ test('a machine’s test inferences begin a minute apart and its runs 15 s, howe
         if (tested) testedAt = now;
         now += runMs;
         const inference = tested ? 'passed' : 'none';
-        const run = { deferred: false, leftOut: false, inference, materialChanges: 0 } as const;
-        memory = withEnd(memory, run, { nowTicks: now, random });
+        const run = { hadEngine: true, deferred: false, leftOut: false, materialChanges: 0 };
+        memory = withEnd(memory, { ...run, inference }, { nowTicks: now, random });
       }
     }),
   );
