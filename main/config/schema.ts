@@ -54,6 +54,8 @@ function priceSettings(prefix: string) {
 
 const PROTOCOLS_MEANING = 'Whether this upstream serves /v1/responses and /v1/messages.';
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
+const LOCAL_TIMEOUT =
+  'How long to wait for the first token before the request falls back, beside the time for reading the prompt.';
 const PREFILL_MEANING = 'How this upstream can be asked to continue a partial answer.';
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
@@ -100,7 +102,7 @@ const UPSTREAM_SETTINGS = {
       kinds.httpUrl,
       'For example http://127.0.0.1:11434 for Ollama. Leave empty to use the machines that have joined.',
     ),
-    timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, TIMEOUT),
+    timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, LOCAL_TIMEOUT),
     prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
     protocols: setting('LOCAL_PROTOCOLS', PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   },

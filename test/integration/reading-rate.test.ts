@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
-import { startScene, STREAM } from '../support/scene.ts';
-import { answers } from '../support/upstream.ts';
+import { ask, startScene, STREAM } from '../support/scene.ts';
+import { answers, hang } from '../support/upstream.ts';
 
 /** A streamed chat completion whose body has so many bytes. */
 function promptOf(bytes: number): string {
@@ -12,21 +12,42 @@ function promptOf(bytes: number): string {
   return of('x'.repeat(bytes - of('').length));
 }
 
-test('a late first token of a long prompt is not slow if reading explains it', async () => {
+const TIMEOUT_MS = 60_000;
+
+test('a prompt has the timeout and twice the time that reading takes, at 100 tokens a second if its engine has read none', async () => {
+  const { up, clock, url } = await startScene({ local: hang, hosted_a: answers('paid') });
+  const expectGivenUpAfter = async (limitMs: number) => {
+    const n = up.hosted_a.calls.length;
+    const { pending } = await ask({ url, clock }, up.local, JSON.parse(promptOf(20_000)));
+    clock.advance(limitMs - 1);
+    expect(up.hosted_a.calls).toHaveLength(n);
+    clock.advance(1);
+    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=timeout' });
+  };
+  await expectGivenUpAfter(TIMEOUT_MS + 2 * 48_000);
+  up.local.script = (call) => {
+    clock.advance(5000);
+    return answers('read')(call);
+  };
+  await chat(url, promptOf(20_000));
+  up.local.script = hang;
+  await expectGivenUpAfter(TIMEOUT_MS + 2 * 4800);
+});
+
+test('a late first token is slow only if it is later than reading the prompt explains', async () => {
   const scene = await startScene({ local: [] });
   const { up, clock, url } = scene;
-  const circuit = async () => (await scene.status()).circuits['local'];
-  const read = async (bytes: number, ms: number) => {
+  const circuitAfter = async (bytes: number, ms: number) => {
     up.local.script = (call) => {
       clock.advance(ms);
       return answers('read')(call);
     };
     await chat(url, promptOf(bytes));
+    return (await scene.status()).circuits['local'];
   };
-  await read(80_000, 8000);
-  expect(await circuit()).toMatchObject({ consecutiveSlow: 1 });
-  await read(85_000, 8500);
-  expect(await circuit()).toMatchObject({ consecutiveSlow: 0 });
-  await read(80_000, 20_000);
-  expect(await circuit()).toMatchObject({ consecutiveSlow: 1 });
+  expect(await circuitAfter(800, 5001)).toMatchObject({ consecutiveSlow: 1 });
+  // Of an unknown speed; from then on it is known: 2,500 tokens a second.
+  expect(await circuitAfter(80_000, 8000)).toMatchObject({ consecutiveSlow: 0 });
+  expect(await circuitAfter(80_000, 20_000)).toMatchObject({ consecutiveSlow: 0 });
+  expect(await circuitAfter(80_000, 40_000)).toMatchObject({ consecutiveSlow: 1 });
 });

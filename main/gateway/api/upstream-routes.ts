@@ -104,7 +104,8 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   if (id === 'local') {
     const [target] = targetsOf(deps.pickLocal());
     if (target === undefined) return notConfigured('Local has no engine and no verified machine.');
-    return { run: () => testUpstream((call) => localCall(call, target, config, 1), deps) };
+    const known = { isAlone: true, tokensPerSecond: null };
+    return { run: () => testUpstream((call) => localCall(call, target, config, known), deps) };
   }
   const upstream = deps.remotes().find((remote) => remote.id === id);
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);

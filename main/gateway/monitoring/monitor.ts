@@ -202,6 +202,9 @@ interface ChecksDeps {
   readonly pickLocal: () => LocalChoice;
 }
 
+/** With two unanswered checks behind it an engine that has hung is left within 20 s. */
+const MAX_UNCHECKED_MS = 10_000;
+
 /** The checks of open circuits, those of silent engines, and those for the window. */
 export function createChecks(
   deps: ChecksDeps,
@@ -231,7 +234,7 @@ export function createChecks(
     hung: createHungEngines({
       clock,
       isOn,
-      checkAfterMs: () => config().circuit.ttftThresholdMs,
+      checkAfterMs: () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS),
       check: checkHealth,
       inFlightAt: (id) => stats.inFlightAt(id),
     }),

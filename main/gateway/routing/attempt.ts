@@ -12,7 +12,7 @@ import { estimatedTokens } from '../protocols/usage.ts';
 import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
 import type { Prefixes } from './prefixes.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { learnRate, readingRate } from './reading-rates.ts';
+import { learnRate } from './reading-rates.ts';
 import type { Cut, Windows } from './windows.ts';
 
 export interface Permits {
@@ -68,8 +68,6 @@ export class Attempt {
   readonly #permits: Permits;
   readonly #deps: AttemptDeps;
   readonly #known: Knowledge;
-  /** Measured before this call, which would otherwise excuse itself; null while unknown, and of hosted upstreams. */
-  readonly #tokensPerSecond: number | null;
   /** When the last call was sent, in clock ticks. */
   #calledAt: number;
   #wasSentAgain = false;
@@ -99,8 +97,6 @@ export class Attempt {
     this.#calledAt = sentAt;
     this.#deps = deps;
     this.#known = deps.memory.of(own.id);
-    this.#tokensPerSecond =
-      target.upstream === 'local' ? readingRate(this.#known, target.model) : null;
     const ids = pool === null ? [own.id] : [own.id, pool.id];
     this.observer = observer.attemptStarted({
       target,
@@ -197,10 +193,7 @@ export class Attempt {
 
   /** The part of a silence that counts as slow: a machine is not slow because a prompt is long. */
   #slowMs(silentMs: number): number {
-    if (this.#tokensPerSecond === null) return silentMs;
-    // All of it, as its cache may be gone.
-    const { input } = estimatedTokens(this.target.promptBytes, 0);
-    return Math.max(0, silentMs - (1000 * input) / this.#tokensPerSecond);
+    return Math.max(0, silentMs - this.target.explainedMs);
   }
 
   #judge(end: CallEnd): Judged {

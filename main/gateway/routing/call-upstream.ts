@@ -44,8 +44,6 @@ export interface CallOptions {
   /** In place of the turn's own call, such as a request for the rest of an answer. */
   readonly call?: UpstreamCall;
   readonly cause?: AttemptCause;
-  /** Whether a call to an engine that has hung ends before its timeout. */
-  readonly untilHung?: boolean;
   /** Ends this call alone; left out: the caller's. */
   readonly signal?: CancelSignal;
   /** Called at first content of an answer that is being assembled. */
@@ -232,7 +230,7 @@ function isStarting({ reason }: Failure, known: OndemandKnown): boolean {
 function send(
   turn: Turn,
   { kind, call, changes, deadline }: Try,
-  { signal, cause = 'turn', untilHung = false, onContent }: CallOptions,
+  { signal, cause = 'turn', onContent }: CallOptions,
   request: RoutedRequest,
   deps: CallDeps,
 ): { readonly pending: PendingCall; readonly attempt: Attempt } {
@@ -241,7 +239,8 @@ function send(
   const { observer, config } = request;
   // Sent once more, it belongs to the attempt that began with its first sending.
   const open = turn.openAttempt();
-  let unwatch = () => {};
+  // An engine that has hung would keep a long prompt for as long as reading it may take.
+  const unwatch = deps.hung.watch(id, call, () => pending.giveUp());
   const plan = {
     call,
     id,
@@ -256,10 +255,7 @@ function send(
   };
   const pending = new PendingCall(plan, deps);
   pending.send();
-  if (untilHung) {
-    unwatch = deps.hung.watch(id, call, () => pending.giveUp());
-    void pending.seen.then(unwatch);
-  }
+  void pending.seen.then(unwatch);
   open?.sentAgain(pending);
   if (kind === 'poll') open?.observer.polled();
   const attempt = open ?? new Attempt({ target: call, permits, cause, pending }, observer, deps);

@@ -6,6 +6,7 @@ import {
   inChat,
   type LocalChoice,
   localCall,
+  modelAt,
   remoteCall,
   targetsOf,
 } from '../upstream/call.ts';
@@ -24,6 +25,7 @@ import { type Speaks, spokenBy } from './endpoint-support.ts';
 import { type BalancingDeps, type Callable, type CallablePool, localPool } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import type { Skipped } from './outcomes.ts';
+import { readingRate } from './reading-rates.ts';
 import type { Windows } from './windows.ts';
 
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
@@ -94,7 +96,10 @@ export function localCandidate(
       return single('local', () => {
         const chain = chainFor(asked);
         const prefix = chain === null ? null : deps.prefixes.at('local', chain);
-        return localCall({ ...form, prefix }, choice.target, config, 1);
+        const model = modelAt(choice.target, form.request) ?? '';
+        const tokensPerSecond = readingRate(deps.memory.of('local'), model);
+        const known = { isAlone: true, tokensPerSecond };
+        return localCall({ ...form, prefix }, choice.target, config, known);
       });
     }
     case 'tier': {

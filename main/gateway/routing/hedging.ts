@@ -69,7 +69,7 @@ export function race(
     const onContent = () => {
       if (running.includes(contender)) keepOnly(contender);
     };
-    const options = { untilHung: true, cause, signal: contender.cancellation, onContent };
+    const options = { cause, signal: contender.cancellation, onContent };
     void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
   }
 

@@ -6,7 +6,7 @@ import type { ChatRequest } from '../protocols/chat-request.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
-import { askedNames, circuitIdOf, listedName, type LocalTarget } from '../upstream/upstreams.ts';
+import { askedNames, circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
 import type { Prefixes } from './prefixes.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -47,7 +47,7 @@ export interface LocalPoolRequest {
   readonly chain: PromptChain | null;
 }
 
-/** The machines of the local pool, at most three of them in turn, each with an equal share of the pool's time. */
+/** The machines of the local pool, at most three of them in turn. */
 export function localPool(
   targets: Targets,
   asked: LocalPoolRequest,
@@ -59,6 +59,8 @@ export function localPool(
     loadingUnderRequest(target, request, deps);
   const prefixAt = (target: LocalTarget) =>
     chain === null ? null : deps.prefixes.at(circuitIdOf(target), chain);
+  const rateAt = (target: LocalTarget) =>
+    readingRate(deps.memory.of(circuitIdOf(target)), modelAt(target, request) ?? '');
 
   function inOrder(mode: AdmissionMode): Targets {
     switch (mode) {
@@ -74,12 +76,16 @@ export function localPool(
   return {
     callables(mode) {
       const ordered = inOrder(mode);
-      const peers = mode === 'forced' ? 1 : ordered.length;
-      return ordered.map((target) => ({
-        id: circuitIdOf(target),
-        call: () =>
-          localCall({ ...formAt(target), prefix: prefixAt(target) }, target, config, peers),
-      }));
+      const isAlone = mode === 'forced' || ordered.length === 1;
+      return ordered.map((target) => {
+        const id = circuitIdOf(target);
+        const call = () => {
+          const tokensPerSecond = rateAt(target);
+          const form = { ...formAt(target), prefix: prefixAt(target) };
+          return localCall(form, target, config, { isAlone, tokensPerSecond });
+        };
+        return { id, call };
+      });
     },
     timeoutMs: config.local.timeoutMs,
     exclusion: () => poolExclusion(targets, exclusionOf),
@@ -103,9 +109,7 @@ function loadingUnderRequest(
   const id = circuitIdOf(target);
   if (request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
   const model = modelAt(target, request) ?? '';
-  const name = listedName(target.models ?? [], model) ?? model;
-  const isUnloaded = target.facts?.find((facts) => facts.id === name)?.loaded === false;
-  return isUnloaded && !isRunning(id, model) ? UNTIL_IT_IS_IDLE : null;
+  return isUnloaded(target, model) && !isRunning(id, model) ? UNTIL_IT_IS_IDLE : null;
 }
 
 /** Machines called for one request. */

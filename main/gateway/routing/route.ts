@@ -38,10 +38,9 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   while (!request.signal.aborted) {
     turn ??= lastResort(walk);
     if (turn === null) return { kind: 'unanswered', outcomes: walk.outcomes(null) };
-    const ahead = walk.ahead();
-    const outcome = await (canHedge(turn.call, ahead, request.config.routing.hedge)
+    const outcome = await (canHedge(turn.call, walk.ahead(), request.config.routing.hedge)
       ? race(turn, walk, request, deps)
-      : callUpstream(turn, request, deps, { untilHung: ahead.length > 0 }));
+      : callUpstream(turn, request, deps));
     if (outcome.kind === 'answered') return answered(outcome, walk, deps);
     if (outcome.kind === 'cancelled') break;
     walk.failed(outcome.turn, outcome.failure);

@@ -13,9 +13,11 @@ import type { VolatilePart } from '../protocols/volatile-parts.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
+import { readingMs } from './patience.ts';
 import {
   type BaseAddress,
   declaredWindow,
+  isUnloaded,
   localModel,
   type LocalTarget,
   type PrefillFacts,
@@ -97,20 +99,23 @@ export interface UpstreamCall {
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;
+  /** To the first content. */
   readonly timeoutMs: number;
+  /** The part of the time to first content that reading the prompt and loading the model explain. */
+  readonly explainedMs: number;
   /** Whether a short-lived failure is retried here; in a pool the next machine is tried instead. */
   readonly isAlone: boolean;
 }
 
 /**
- * A call to `local`, with the caller's own `Authorization` and a model that the engine has.
- * `peers` is how many machines may be tried in turn; they share the timeout.
+ * A call to `local`, with the caller's own `Authorization` and a model that the engine has. Its timeout is for silence:
+ * reading the prompt comes on top of it.
  */
 export function localCall(
   call: ChatCall,
   target: LocalTarget,
   config: Config,
-  peers: number,
+  known: { readonly isAlone: boolean; readonly tokensPerSecond: number | null },
 ): UpstreamCall {
   const { baseAddress } = target;
   const request = call.native('local');
@@ -120,27 +125,34 @@ export function localCall(
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
   const forStop = target.ownedBy === 'llamacpp' && isStopNamed(request);
+  const window = model === null ? null : declaredWindow(target, model);
+  const { bytes, endpoint } = request;
+  // A recording is not read as a prompt is.
+  const ofPrompt =
+    endpoint.body === 'json' ? readingMs({ bytes: bytes.length, window, ...known }) : 0;
+  const timeoutMs = config.local.timeoutMs + ofPrompt;
   return {
-    endpoint: request.endpoint,
+    endpoint,
     request,
     translator: request.translator?.(model ?? '') ?? null,
     inChat: () => {
       const other = config.local.protocols === 'auto' ? inChat(call) : null;
-      return other === null ? null : localCall(other, target, config, peers);
+      return other === null ? null : localCall(other, target, config, known);
     },
     upstream: 'local',
     hasCallersKey: call.authorization !== null,
     provider: target.provider,
     model: model ?? '',
-    window: model === null ? null : declaredWindow(target, model),
-    promptBytes: request.bytes.length,
+    window,
+    promptBytes: bytes.length,
     prefix: call.prefix,
     fixedParts: fixedPartsOf(call),
     secrets: ownSecrets(baseAddress, [target.gatewayToken]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
-    timeoutMs: config.local.timeoutMs / peers,
-    isAlone: peers === 1,
+    timeoutMs,
+    explainedMs: isUnloaded(target, model ?? '') ? timeoutMs : ofPrompt,
+    isAlone: known.isAlone,
     asksForUsage: asksForUsage(request, mode),
     asksForStop: forStop,
     write: (made) =>
@@ -175,6 +187,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     mode,
     prefill: upstream.prefill,
     timeoutMs,
+    explainedMs: 0,
     isAlone: true,
     asksForUsage: asksForUsage(request, mode),
     asksForStop: false,

@@ -155,10 +155,19 @@ export function localModel(target: LocalTarget, { model, needs }: ModelRequest):
 }
 
 /** The window of a model in tokens, as its engine says; null while unknown. */
-export function declaredWindow({ models, facts }: LocalTarget, model: string): number | null {
-  if (facts === undefined) return null;
+export function declaredWindow(target: LocalTarget, model: string): number | null {
+  return factsAbout(target, model)?.context_length ?? null;
+}
+
+/** Whether the engine would have to load the model first, as far as it says. */
+export function isUnloaded(target: LocalTarget, model: string): boolean {
+  return factsAbout(target, model)?.loaded === false;
+}
+
+function factsAbout({ models, facts }: LocalTarget, model: string): ModelFacts | undefined {
+  if (facts === undefined) return undefined;
   const name = listedName(models ?? [], model) ?? model;
-  return facts.find(({ id }) => id === name)?.context_length ?? null;
+  return facts.find(({ id }) => id === name);
 }
 
 /** Whether the engine has a model for a chat that names `requested`; one that lists nothing is believed to. */
