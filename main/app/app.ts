@@ -124,7 +124,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     changed,
     enrolled: (id) => gateway.providerChanged(id),
     recovered: (id) => gateway.providerRecovered(id),
-    emptied: (id) => gateway.providerEmptied(id),
+    emptied: (id, left) => gateway.providerEmptied(id, left),
     proved: (id) => gateway.providerProved(id),
     removed: (id) => gateway.providerRemoved(id),
   });

@@ -11,6 +11,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
 import { newSecret } from '../platform/secrets.ts';
+import { loadedModels } from '../registry/change-detection.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { registryRoutes } from '../registry/routes.ts';
@@ -37,8 +38,8 @@ export interface ProvidersDeps {
   readonly enrolled: (id: string) => void;
   /** The agent reports that its engine is healthy again, or came back online with a healthy one. */
   readonly recovered: (id: string) => void;
-  /** The engine has lost what it had read. */
-  readonly emptied: (id: string) => void;
+  /** The engine has lost what it had read, but for the models that are still loaded. */
+  readonly emptied: (id: string, loaded: readonly string[]) => void;
   /** A machine has answered the completion of its verification. */
   readonly proved: (id: string) => void;
   readonly removed: (id: string) => void;
@@ -63,7 +64,7 @@ export function createProviders(deps: ProvidersDeps) {
       providerChanged(id, news) {
         if (news.includes('enrolled')) deps.enrolled(id);
         if (hasRecovered(news, registry.get(id))) deps.recovered(id);
-        if (news.includes('emptied')) deps.emptied(id);
+        if (news.includes('emptied')) deps.emptied(id, stillLoaded(news, registry.get(id)));
         verifier.providerChanged(id, news);
       },
       verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
@@ -149,6 +150,11 @@ function storeOf(opened: OpenedStore): Store {
 function hasRecovered(news: readonly VerifierNews[], provider: Provider | null): boolean {
   const mayHave = news.includes('engineHealth') || news.includes('returned');
   return mayHave && provider?.engine_health.status === 'ok';
+}
+
+function stillLoaded(news: readonly VerifierNews[], provider: Provider | null): readonly string[] {
+  const hasRestarted = news.includes('rebooted') || news.includes('engineHealth');
+  return hasRestarted || provider === null ? [] : loadedModels(provider);
 }
 
 /** Why no machine serves `local`. */

@@ -46,7 +46,7 @@ import {
 import type { HealthChecks } from './circuits/health-checks.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
-import { type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
+import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appRoutes } from './api/app-routes.ts';
 import { openApiRoute } from './api/openapi.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
@@ -257,7 +257,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 }
 
 function changeHandlers(
-  { circuits, latencies, prefixes, stats, warmup }: Monitor,
+  { circuits, latencies, stats, warmup }: Monitor,
   {
     memory,
     adjustments,
@@ -278,7 +278,6 @@ function changeHandlers(
 
   function forgetUpstream(id: UpstreamId): void {
     memory.forget(id);
-    prefixes.forget(id);
     forgetSupport(id);
     catalogue.forget(id);
   }
@@ -305,8 +304,10 @@ function changeHandlers(
       circuits.coolDown('local');
       sightings.recovered(id);
     },
-    /** A provider's engine has lost the prompts in its cache. */
-    providerEmptied: (id: string) => prefixes.forget(id),
+    /** A provider's engine has lost the prompts in its cache, but those of the models that are still loaded. */
+    providerEmptied(id: string, loaded: readonly string[]) {
+      memory.emptied(id, (model) => listedName(loaded, model) !== null);
+    },
     /** A provider has answered the completion of its verification. */
     providerProved: (id: string) => healthChecks.passed(id),
     /** A provider was removed: everything known about it is discarded. */
@@ -315,7 +316,6 @@ function changeHandlers(
       circuits.forget(id);
       latencies.forget(id);
       memory.drop(id);
-      prefixes.forget(id);
       forgetSupport(id);
     },
   };

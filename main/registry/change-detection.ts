@@ -28,8 +28,18 @@ const NEWS = ['material', 'engineHealth', 'rebooted', 'emptied'] as const;
 
 function isEmptied(before: AgentRecord, now: AgentRecord): boolean {
   const hasGone = before.engine_health.status === 'ok' && now.engine_health.status !== 'ok';
-  const isUnloaded = before.current_model !== null && before.current_model !== now.current_model;
+  const left = loadedModels(now);
+  const isUnloaded = loadedModels(before).some((model) => !left.includes(model));
   return now.uptime_s < before.uptime_s || hasGone || isUnloaded;
+}
+
+/** An engine that says nothing of its memory has the model in it that it answers with. */
+export function loadedModels({
+  current_model: current,
+  model_facts: facts = [],
+}: Pick<AgentRecord, 'current_model' | 'model_facts'>): readonly string[] {
+  const loaded = facts.filter((model) => model.loaded === true).map(({ id }) => id);
+  return loaded.length > 0 || current === null ? loaded : [current];
 }
 
 /** Whether the verified machine now has other GPUs, another address, or another engine or models. */

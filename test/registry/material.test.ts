@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
+import { modelFacts } from '../../main/engines/models.ts';
 import { newsOf } from '../../main/registry/change-detection.ts';
 import { device, recordOf, startRegistry } from './world.ts';
 
@@ -38,8 +39,10 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['uptime', { uptime_s: 99_999 }],
   ['the order of the models', { models: ['llama-8b', 'qwen3-32b'] }],
   ['the agent version', { agent_version: '9.9.9' }],
+  ['the model that answers, of two in memory', { current_model: 'llama-8b' }],
 ])('a change of %s is no news', (_what, change) => {
-  expect(newsOf(heard(), heard(change))).toEqual([]);
+  const model_facts = ['qwen3-32b', 'llama-8b'].map((id) => modelFacts(id, { loaded: true }));
+  expect(newsOf(heard({ model_facts }), heard({ model_facts, ...change }))).toEqual([]);
 });
 
 test.each<[what: string, change: Partial<AgentRecord>]>([

@@ -16,6 +16,10 @@ export function createMemory(clock: Clock) {
     },
     /** It has another address, key, model or engine. */
     forget: (id: string) => void known.delete(id),
+    /** Its engine no longer has the prompts that it has read, but those of models that are still loaded. */
+    emptied(id: string, isLoaded: (model: string) => boolean) {
+      known.get(id)?.deleteWhere('prefixes', ({ model }) => !isLoaded(model));
+    },
     /** It was removed. */
     drop: (id: string) => void known.delete(id),
   };
@@ -34,7 +38,13 @@ type Entries = { readonly [T in Topic]: Map<Key, Entry<Values[T]>> };
  */
 export class Knowledge {
   readonly #clock: Clock;
-  readonly #entries: Entries = { lacks: new Map(), refuses: new Map(), rate: new Map() };
+  readonly #entries: Entries = {
+    lacks: new Map(),
+    refuses: new Map(),
+    rate: new Map(),
+    prefixes: new Map(),
+    tells_reuse: new Map(),
+  };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -47,16 +57,40 @@ export class Knowledge {
   }
 
   set<T extends Topic>(topic: T, key: Key, value: Values[T], ms = TOPICS[topic].ms): void {
+    this.setAll(topic, [key], value, ms);
+  }
+
+  setAll<T extends Topic>(
+    topic: T,
+    keys: readonly Key[],
+    value: Values[T],
+    ms = TOPICS[topic].ms,
+  ): void {
     const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
-    // The first entry is the one that was written longest ago.
-    entries.delete(key);
-    entries.set(key, { value, until: later(dualTimeOf(this.#clock), ms) });
-    const [oldest] = entries.keys();
-    if (entries.size > TOPICS[topic].max && oldest !== undefined) entries.delete(oldest);
+    const entry = { value, until: later(dualTimeOf(this.#clock), ms) };
+    for (const key of keys) {
+      // The first entry is the one that was written longest ago.
+      entries.delete(key);
+      entries.set(key, entry);
+    }
+    for (const [oldest, each] of entries) {
+      if (entries.size <= TOPICS[topic].max && this.#holds(each)) return;
+      entries.delete(oldest);
+    }
   }
 
   delete(topic: Topic, key: Key = ''): void {
     this.#entries[topic].delete(key);
+  }
+
+  deleteWhere<T extends Topic>(topic: T, isGone: (value: Values[T]) => boolean): void {
+    const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
+    for (const [key, { value }] of entries) if (isGone(value)) entries.delete(key);
+  }
+
+  /** How many entries there are, those that have ended but for the last ones. */
+  count(topic: Topic): number {
+    return this.#entries[topic].size;
   }
 
   /** The keys that hold, the one that was written longest ago first. */

@@ -6,6 +6,13 @@ export interface Reading {
   readonly ms: number;
 }
 
+export interface ReadPrompt {
+  /** As it was asked for. */
+  readonly model: string;
+  /** In clock ticks. */
+  readonly readAt: number;
+}
+
 /** The values of each topic, by key. */
 export interface Values {
   /** It has no such endpoint; by path. */
@@ -14,11 +21,15 @@ export interface Values {
   readonly refuses: true;
   /** How fast it reads prompts; by model. */
   readonly rate: Reading;
+  /** The beginnings of prompts that it has read; by their hash. */
+  readonly prefixes: ReadPrompt;
+  /** It reports how much of a prompt it had in its cache. */
+  readonly tells_reuse: true;
 }
 
 export type Topic = keyof Values;
 
-/** Of topics of which there is one entry. */
+/** Empty in a topic of one entry. */
 export type Key = string | number;
 
 interface Rule {
@@ -37,4 +48,7 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   // A host may have learnt a field, an organisation may be verified: then the refusal is tried again.
   refuses: { ms: HOUR_MS, max: 500 },
   rate: { ms: Infinity, max: 64 },
+  // Sixty for each conversation, as a long one has.
+  prefixes: { ms: HOUR_MS, max: 8192 },
+  tells_reuse: { ms: Infinity, max: 1 },
 };

@@ -19,7 +19,6 @@ import {
 import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createHungEngines } from '../routing/hung-engines.ts';
-import { createPrefixes } from '../routing/prefixes.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import {
@@ -84,7 +83,6 @@ export function createMonitor(deps: MonitorDeps) {
   const stats = createStats();
   const outcomes = createOutcomes();
   const latencies = createLatencies(clock);
-  const prefixes = createPrefixes(clock);
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
@@ -161,7 +159,6 @@ export function createMonitor(deps: MonitorDeps) {
     circuits,
     latencies,
     outcomes,
-    prefixes,
     stats,
     warmup,
     feed,

@@ -10,7 +10,7 @@ import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
-import type { Prefixes } from './prefixes.ts';
+import { notePrompt, noteReuse } from './prefixes.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { learnRate } from './reading-rates.ts';
 import type { Cut, Windows } from './windows.ts';
@@ -26,7 +26,6 @@ export interface AttemptDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly memory: Memory;
-  readonly prefixes: Prefixes;
   readonly windows: Windows;
 }
 
@@ -128,9 +127,9 @@ export class Attempt {
     // The request must not stay in memory for as long as the answer goes on.
     this.#pending = null;
     this.observer.answering(contentAt);
-    const { prefix } = this.target;
-    if (prefix !== null && !isRemoved(this.id, this.#deps.circuits))
-      this.#deps.prefixes.read(this.id, prefix.chain);
+    const { prefix, model } = this.target;
+    if (prefix !== null)
+      notePrompt(this.#known, prefix.chain, { model, readAt: this.#deps.clock.ticks() });
     if (contentAt !== null) this.#firstContent(contentAt - this.#calledAt);
   }
 
@@ -182,10 +181,9 @@ export class Attempt {
 
   /** How long the machine took for what it had to read, and what it had in its cache. */
   #learn(): void {
-    const { prefixes } = this.#deps;
     const { upstream, model, promptBytes, prefix } = this.target;
     const tokens = this.#tokens ?? estimatedTokens(promptBytes, 0);
-    const reusedShare = prefix === null ? null : prefixes.told(this.id, prefix, tokens);
+    const reusedShare = prefix === null ? null : noteReuse(this.#known, prefix, tokens);
     const newShare = reusedShare === null ? newBytesOf(this.target) / promptBytes : 1 - reusedShare;
     if (upstream === 'local' && this.#ttftMs !== null)
       learnRate(this.#known, model, tokens.input * newShare, this.#ttftMs);

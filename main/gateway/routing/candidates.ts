@@ -25,6 +25,7 @@ import { type Speaks, spokenBy } from './endpoint-support.ts';
 import { type BalancingDeps, type Callable, type CallablePool, localPool } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import type { Skipped } from './outcomes.ts';
+import { cachedPrefix } from './prefixes.ts';
 import { readingRate } from './reading-rates.ts';
 import type { Windows } from './windows.ts';
 
@@ -95,10 +96,10 @@ export function localCandidate(
       if (typeof form === 'string') return skippedCandidate('local', form);
       return single('local', () => {
         const chain = chainFor(asked);
-        const prefix = chain === null ? null : deps.prefixes.at('local', chain);
+        const learnt = deps.memory.of('local');
+        const prefix = chain === null ? null : cachedPrefix(learnt, chain);
         const model = modelAt(choice.target, form.request) ?? '';
-        const tokensPerSecond = readingRate(deps.memory.of('local'), model);
-        const known = { isAlone: true, tokensPerSecond };
+        const known = { isAlone: true, tokensPerSecond: readingRate(learnt, model) };
         return localCall({ ...form, prefix }, choice.target, config, known);
       });
     }

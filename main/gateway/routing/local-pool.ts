@@ -8,7 +8,7 @@ import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
 import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
-import type { Prefixes } from './prefixes.ts';
+import { cachedPrefix } from './prefixes.ts';
 import type { Memory } from '../memory/memory.ts';
 import { readingRate } from './reading-rates.ts';
 
@@ -36,7 +36,6 @@ export interface BalancingDeps {
   /** Whether one of this gateway's is for the model. */
   readonly isRunning: (id: string, model: string) => boolean;
   readonly memory: Memory;
-  readonly prefixes: Prefixes;
 }
 
 export interface LocalPoolRequest {
@@ -58,7 +57,7 @@ export function localPool(
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
     loadingUnderRequest(target, request, deps);
   const prefixAt = (target: LocalTarget) =>
-    chain === null ? null : deps.prefixes.at(circuitIdOf(target), chain);
+    chain === null ? null : cachedPrefix(deps.memory.of(circuitIdOf(target)), chain);
   const rateAt = (target: LocalTarget) =>
     readingRate(deps.memory.of(circuitIdOf(target)), modelAt(target, request) ?? '');
 
@@ -123,21 +122,22 @@ function preferred(
   targets: Targets,
   { request, chain }: LocalPoolRequest,
   exclusionOf: ExclusionOf,
-  { circuits, inFlightAt, memory, prefixes, random }: BalancingDeps,
+  { circuits, inFlightAt, memory, random }: BalancingDeps,
 ): readonly LocalTarget[] {
   const promptBytes = request.bytes.length;
   const admitted = targets.filter((target) => exclusionOf(target) === null);
   const members = shuffled(admitted, random).map((target): PoolMember => {
     const id = circuitIdOf(target);
-    const prefix = chain === null ? null : prefixes.at(id, chain);
+    const known = memory.of(id);
+    const prefix = chain === null ? null : cachedPrefix(known, chain);
     return {
       target,
-      tokensPerSecond: readingRate(memory.of(id), modelAt(target, request) ?? ''),
+      tokensPerSecond: readingRate(known, modelAt(target, request) ?? ''),
       ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
       newTokens: estimatedTokens(newBytesOf({ promptBytes, prefix }), 0).input,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
-      conversations: prefix === null ? 0 : prefixes.countAt(id),
+      cached: prefix === null ? 0 : known.count('prefixes'),
     };
   });
   const byRank = Map.groupBy(members, ({ target }) => rankOf(target, request.model));
@@ -240,7 +240,8 @@ export interface PoolMember {
   readonly inFlight: number;
   /** It has the conversation in its cache, not just a system prompt that many begin with. */
   readonly isHome: boolean;
-  readonly conversations: number;
+  /** How many beginnings of prompts it has. */
+  readonly cached: number;
 }
 
 /** A small GPU. */
@@ -252,8 +253,8 @@ const NEAR = 1.1;
 
 /**
  * Machines in the order of preference: the lowest expected time to first token times load first, so that a warm cache, load
- * and speed are one number. Among those that are about as good the conversation's own comes first, then the one with the
- * fewest conversations, as caches are small.
+ * and speed are one number. Among those that are about as good the conversation's own comes first, then the one that has
+ * read the fewest messages, as caches are small.
  */
 export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
   const known = members.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? []);
@@ -275,9 +276,7 @@ export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
   return costed
     .toSorted((a, b) =>
       isNear(a) && isNear(b)
-        ? Number(b.isHome) - Number(a.isHome) ||
-          a.conversations - b.conversations ||
-          a.cost - b.cost
+        ? Number(b.isHome) - Number(a.isHome) || a.cached - b.cached || a.cost - b.cost
         : a.cost - b.cost,
     )
     .map(({ target }) => target);

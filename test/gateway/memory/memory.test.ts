@@ -10,6 +10,8 @@ const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   lacks: true,
   refuses: true,
   rate: { tokens: 1000, ms: 500 },
+  prefixes: { model: 'm', readAt: 0 },
+  tells_reuse: true,
 };
 const ALL = Object.keys(SAMPLES) as Topic[];
 
@@ -49,6 +51,14 @@ describe('what is known of an upstream', () => {
     memory[how](ID);
     expect(held()).toEqual([]);
     expect(memory.of('hosted_b').get('lacks', 'm')).toBe(true);
+  });
+
+  test('an emptied engine has lost the prompts of the models that are no longer loaded, and nothing else', () => {
+    const { memory, held } = filled();
+    memory.emptied(ID, (model) => model === 'm');
+    expect(held()).toEqual(ALL);
+    memory.emptied(ID, () => false);
+    expect(held()).toEqual(ALL.filter((topic) => topic !== 'prefixes'));
   });
 
   test('a call to the former address teaches nothing of the new one', () => {

@@ -17,7 +17,7 @@ const memberOf = (known: Standing, id: number): PoolMember => ({
   newTokens: TOKENS,
   inFlight: 0,
   isHome: false,
-  conversations: 0,
+  cached: 0,
   ...known,
 });
 
@@ -63,7 +63,7 @@ describe('the choice of a machine', () => {
   });
 
   test('the choice of a machine takes an unknown one to be as quick as the others, so that it is tried', () => {
-    expect(choose([{ tokensPerSecond: 50, conversations: 1 }, {}])).toEqual([1, 0]);
-    expect(choose([{ ewmaTtft: 20, conversations: 1 }, {}])).toEqual([1, 0]);
+    expect(choose([{ tokensPerSecond: 50, cached: 1 }, {}])).toEqual([1, 0]);
+    expect(choose([{ ewmaTtft: 20, cached: 1 }, {}])).toEqual([1, 0]);
   });
 });
