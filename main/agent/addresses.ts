@@ -5,7 +5,7 @@ import {
   outsideAddress,
   urlHost,
 } from '../platform/http/addresses.ts';
-import { bareHost } from '../platform/network-guard.ts';
+import { bareHost, canonicalIp } from '../platform/network-guard.ts';
 import type { Tailnet } from './telemetry/telemetry.ts';
 
 /** The addresses of this machine's network interfaces, sorted, loopback included. */
@@ -37,12 +37,17 @@ export function namesOf(
   return [...ownNames, tailnet.hostname, label, tailnet.ip, ...more];
 }
 
-/** Whether two origins are the same port of this machine, or the same one elsewhere. */
-export function isSamePlace(one: string, other: string): boolean {
-  const own = new Set(interfaceAddresses());
+/** The name of this machine in containers (docs.docker.com/desktop/features/networking). */
+const DOCKER_HOST = 'host.docker.internal';
+
+/** Whether two origins are the same port of this machine, whichever of its `names` they use, or the same one elsewhere. */
+export function isSamePlace(one: string, other: string, names: readonly string[]): boolean {
+  const own = new Set([...names, DOCKER_HOST].map((name) => name.toLowerCase()));
   const placeOf = (origin: string) => {
     const { hostname, port, protocol } = new URL(origin);
-    const isHere = isLoopbackHost(hostname) || own.has(bareHost(hostname));
+    const bare = bareHost(hostname);
+    const host = canonicalIp(bare) ?? bare;
+    const isHere = isLoopbackHost(host) || own.has(host);
     return `${protocol}//${isHere ? 'here' : hostname}:${port}`;
   };
   return placeOf(one) === placeOf(other);

@@ -181,7 +181,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     },
   });
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
-  return { ...base, inference, registration, server, mode, uptimeS, record };
+  return { ...base, inference, registration, server, mode, uptimeS, record, hostNames };
 }
 
 const minutes = (count: number | null) => (count === null ? null : count * 60_000);
@@ -273,7 +273,17 @@ export function createAgent(deps: AgentDeps) {
       else changed();
     },
   });
-  const { availability, engines, inference, registration, server, counters, memory, power } = parts;
+  const {
+    availability,
+    engines,
+    inference,
+    registration,
+    server,
+    counters,
+    memory,
+    power,
+    hostNames,
+  } = parts;
   const changeMonitor = createChangeMonitor({ ...deps, ...parts });
 
   function tellListeners(): void {
@@ -357,7 +367,7 @@ export function createAgent(deps: AgentDeps) {
     /** Whether an engine at that origin is to get no requests, because its memory is freed or its models change. */
     holdsBack: (origin: string) =>
       memory.state().kind !== 'kept' &&
-      engines.reachable().some(({ address }) => isSamePlace(address.origin, origin)),
+      engines.reachable().some(({ address }) => isSamePlace(address.origin, origin, hostNames())),
     /** The machine has woken from sleep. */
     resumed: () => changeMonitor.resumed(),
     join: (line: JoinLine) => registration.join(line),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { HostedId } from '#shared/ids.ts';
 import { isObject } from '../platform/json.ts';
 import type { SettingSource, SettingsView, SettingView } from '#shared/settings.ts';
@@ -161,6 +162,12 @@ function planPatch(
       changes.push({ entry, value: value ?? undefined });
     }
   }
+  for (const entry of boundTo(changes, config)) {
+    if (changes.some((change) => change.entry === entry)) continue;
+    const held = heldByEnvironment(entry, sources);
+    if (held !== null) return held;
+    changes.push({ entry, value: undefined });
+  }
   const next = changes.reduce(withChange, config);
   const [open] = openToTheNetwork(next, hasNamedKeys);
   if (open !== undefined) return invalid(open, 'gateway.apiKeys');
@@ -168,6 +175,30 @@ function planPatch(
   if (own !== undefined) return invalid(own.message, own.path);
   return { kind: 'planned', changes, config: next };
 }
+
+/** What is sent to an address alone, by the name of its setting. */
+const SENT_TO: Readonly<Record<string, readonly string[]>> = {
+  baseUrl: ['apiKey', 'headers'],
+  engineUrl: ['engineApiKey'],
+};
+
+/** What was saved for addresses that the changes leave: another service must not get it. */
+function boundTo(changes: readonly SettingChange[], config: Config): readonly Entry[] {
+  const left = changes.filter(({ entry, value }) => {
+    const before = valueAt(config, entry);
+    return entry.key in SENT_TO && before !== null && originOf(before) !== originOf(value);
+  });
+  return left.flatMap(({ entry: { section, key } }) =>
+    ENTRIES.filter(
+      (each) =>
+        each.section === section &&
+        SENT_TO[key]?.includes(each.key) &&
+        !isDeepStrictEqual(valueAt(config, each), each.setting.fallback),
+    ),
+  );
+}
+
+const originOf = (address: unknown) => URL.parse(`${address}`)?.origin;
 
 /** Each setting takes the other's value, or the default where that is what holds. */
 function planSwap(

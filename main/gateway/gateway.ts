@@ -31,7 +31,7 @@ import { createBodyBudget } from '../platform/body-budget.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener, createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
-import { createIdentify } from './auth/identity.ts';
+import { createIdentify, type Identify } from './auth/identity.ts';
 import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
@@ -139,6 +139,7 @@ export function createGateway(deps: GatewayDeps) {
     remotes,
     sightings,
     sessions,
+    identify,
     browsers,
     controlLink,
     lifecycle,
@@ -232,6 +233,7 @@ interface RouteParts extends Pick<Learnt, 'adjustments' | 'windows'> {
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: SightingsMonitor;
   readonly sessions: Sessions;
+  readonly identify: Identify;
   readonly browsers: Browsers;
   readonly controlLink: () => string;
   readonly lifecycle: Lifecycle;

@@ -8,6 +8,7 @@ import type { Log } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
+import { readFeed } from '../support/feed.ts';
 import { readExposition } from '../support/exposition.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
@@ -59,6 +60,19 @@ test('a key opens chat and reading from its creation to its revocation, and noth
   expect((await revoke('laptop')).status).toBe(200);
   expectError(await chat(bearer(laptop)), 401, 'invalid_api_key');
   expect((await chat(bearer(phone))).status).toBe(200);
+});
+
+test('a live feed ends with the key of its reader, and with the first key if it had none', async () => {
+  const { url, key, revoke, clock } = await started();
+  const keyless = await readFeed(url);
+  const laptop = await key('laptop');
+  clock.advance(1000);
+  await keyless.ended;
+  await key('phone');
+  const reader = await readFeed(url, bearer(laptop));
+  await revoke('laptop');
+  clock.advance(1000);
+  await reader.ended;
 });
 
 test('an upstream never gets a key of the gateway', async () => {

@@ -46,6 +46,34 @@ test('the address, key, model and headers apply from the next request on, and a 
   expect((await running.answer).text).toMatch(/"c".*\[DONE\]\n\n$/s);
 });
 
+test.each<[what: string, patch: object, authorization: string | undefined]>([
+  ['another service without a key gets none', {}, undefined],
+  ['another service gets the key that comes with it', { apiKey: 'key-2' }, 'Bearer key-2'],
+])('%s', async (_what, more, authorization) => {
+  const first = await startUpstream(answers('a'));
+  const second = await startUpstream(answers('b'));
+  const gateway = await startControlled({});
+  const headers = { 'x-account': 'mine' };
+  await gateway.set({ hosted_a: { apiKey: 'key-1', headers } });
+  await gateway.set({ hosted_a: { baseUrl: first.url } });
+  await chat(gateway.url);
+  expect((await first.call(1)).headers).toMatchObject({
+    authorization: 'Bearer key-1',
+    ...headers,
+  });
+  // The same service at another path keeps them.
+  await gateway.set({ hosted_a: { baseUrl: `${first.url}/v1` } });
+  await chat(gateway.url);
+  expect((await first.call(2)).headers).toMatchObject({ authorization: 'Bearer key-1' });
+  await gateway.set({ hosted_a: { baseUrl: second.url, ...more } });
+  await chat(gateway.url);
+  const call = await second.call(1);
+  expect([call.headers.authorization, call.headers['x-account']]).toEqual([
+    authorization,
+    undefined,
+  ]);
+});
+
 test('a timeout applies from the next request on, and a running one keeps its own', async () => {
   const clock = createManualClock();
   const upstream = await startUpstream(hang);

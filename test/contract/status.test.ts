@@ -174,6 +174,7 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
   ['false', '0', '0', false],
   ['false', '1', '1', true],
   ['false', 'yes', 'yes', false],
+  ['false', '1, 1', '1, 1', true],
   ['true', null, '0', true],
   ['true', '0', '0', true],
   ['true', '1', '1', true],

@@ -236,13 +236,14 @@ function accessOf(req: IncomingMessage, rules: AccessRules): CallerAccess {
 }
 
 function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | null {
-  const host = req.headers.host ?? '';
+  const { host = '', 'x-gateway-token': token } = req.headers;
   const refused = { status: 403, headers: REFUSED_BY_AGENT } as const;
-  if (!isHostAllowed(host, req.socket.localAddress ?? '', rules)) {
+  const localAddress = canonicalIp(req.socket.localAddress ?? '') ?? '';
+  if (!isHostAllowed(host, localAddress, { ...rules, hasToken: token !== undefined })) {
     const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to INGLENOOK_ALLOWED_HOSTS here.`;
     return { ...refused, code: 'host_not_allowed', message };
   }
-  if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site') {
+  if (req.headers.origin !== undefined || BY_OTHER_PAGE.test(`${req.headers['sec-fetch-site']}`)) {
     const message = "Web pages may not call a machine's agent; call the gateway instead.";
     return { ...refused, code: 'origin_not_allowed', message };
   }
@@ -257,11 +258,19 @@ const UNAUTHORIZED: AgentError = {
   headers: REFUSED_BY_AGENT,
 };
 
-function isHostAllowed(host: string, localAddress: string, { hostNames }: AccessRules): boolean {
+/** A page of another site, or of another port of this machine. */
+const BY_OTHER_PAGE = /^(cross|same)-site$/;
+
+interface HostRules extends Pick<AccessRules, 'hostNames'> {
+  readonly hasToken: boolean;
+}
+
+function isHostAllowed(host: string, local: string, { hostNames, hasToken }: HostRules): boolean {
   const name = host.replace(/:\d*$/, '').toLowerCase();
   if (isLoopbackHost(name)) return true;
-  const literal = localAddress.replace(/^::ffff:/, '').toLowerCase();
-  if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
+  if (local !== '' && (name === local || name === `[${local}]`)) return true;
+  // On loopback, where no token is needed, a name that another machine could claim is not enough.
+  if (isLoopback(local) && !hasToken) return false;
   return hostNames().some((known) => known.toLowerCase() === name || `[${known}]` === name);
 }
 

@@ -19,6 +19,7 @@ import { isoTime } from '../../platform/dates.ts';
 import { NOSNIFF, sendBody } from '../../platform/http/responses.ts';
 import { answered, type Route, type RouteRequest, textAt } from '../../platform/http/routes.ts';
 import { processUsage } from '../../platform/process.ts';
+import type { Identify } from '../auth/identity.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { errorShapeFor, type GatewayError, invalidParam, refused } from '../http/errors.ts';
@@ -55,6 +56,7 @@ interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
   readonly app: () => { readonly version: string; readonly command: string };
   readonly sightings: Pick<SightingsMonitor, 'look'>;
   readonly sessions: Sessions;
+  readonly identify: Identify;
   readonly isDemo: boolean;
   readonly controlLink: () => string;
   readonly endAtStop: (stream: ServerResponse) => void;
@@ -137,7 +139,11 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
         res.writeHead(200, EVENTS_HEAD).end();
         return;
       }
-      streamEvents(res, feed, deps.clock);
+      streamEvents(res, {
+        feed,
+        clock: deps.clock,
+        mayRead: () => deps.identify(req.headers).reader,
+      });
       deps.endAtStop(res);
     }),
     route('GET', ['/api/v1/snapshot'], 'callers', async () => {
@@ -214,17 +220,28 @@ const EVENTS_HEAD = {
   ...NOSNIFF,
 };
 
-function streamEvents(res: ServerResponse, feed: LiveFeed, clock: Clock): void {
+interface EventSource {
+  readonly feed: LiveFeed;
+  readonly clock: Clock;
+  /** False once the reader's key is revoked, or where a first key was made after it came without one. */
+  readonly mayRead: () => boolean;
+}
+
+function streamEvents(res: ServerResponse, { feed, clock, mayRead }: EventSource): void {
   let overflowed = false;
   let cancelTimer = () => {};
+  const hasEnded = (): boolean => {
+    if (!res.writableEnded && !mayRead()) res.end();
+    return res.writableEnded;
+  };
   const send = (event: LiveEvent) => {
     // The gateway is stopping and has ended the stream, which closes only once the reader has read the rest.
-    if (overflowed || res.writableEnded) return;
+    if (overflowed || hasEnded()) return;
     res.write(`data: ${JSON.stringify(event)}\n\n`);
     overflowed = res.writableLength > MAX_UNREAD_BYTES;
   };
   const keepAlive = () => {
-    if (!overflowed && !res.writableEnded) res.write(': still here\n\n');
+    if (!hasEnded() && !overflowed) res.write(': still here\n\n');
     cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
   };
   res.writeHead(200, EVENTS_HEAD);

@@ -21,6 +21,7 @@ import { type Answer, answered, type Route, textAt } from '../../platform/http/r
 import { outsideAddresses, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
+import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
@@ -238,9 +239,11 @@ interface KeyDeps {
   readonly keys: NamedKeys;
   readonly keyLimits: Pick<KeyLimits, 'of'>;
   readonly config: () => Config;
+  /** Its readers' keys are checked with each event. */
+  readonly feed: Pick<LiveFeed, 'changed'>;
 }
 
-export function keyRoutes({ keys, keyLimits, config }: KeyDeps): readonly Route[] {
+export function keyRoutes({ keys, keyLimits, config, feed }: KeyDeps): readonly Route[] {
   const limitsOf = (key: string): readonly KeyLimitUse[] =>
     keyLimits.of(key).map(({ name, limit, used, until }) => {
       return { name, limit, used, resetsAt: isoTime(until) };
@@ -259,6 +262,7 @@ export function keyRoutes({ keys, keyLimits, config }: KeyDeps): readonly Route[
     ),
     route('POST', ['/api/v1/keys'], 'control', ({ json }) => {
       const added = keys.add(memberOf(json, 'name'), memberOf(json, 'limits'));
+      feed.changed();
       return added.kind === 'refused' ? added : answered({ name: added.name, key: added.key }, 201);
     }),
     route('PATCH', ['/api/v1/keys/:name'], 'control', ({ params: { name = '' }, json }) => {
@@ -266,7 +270,9 @@ export function keyRoutes({ keys, keyLimits, config }: KeyDeps): readonly Route[
       return refusal ?? answered({ name, limits: limitsOf(name) });
     }),
     route('DELETE', ['/api/v1/keys/:name'], 'control', ({ params: { name = '' } }) => {
-      return keys.revoke(name) ?? answered({ name });
+      const refusal = keys.revoke(name);
+      feed.changed();
+      return refusal ?? answered({ name });
     }),
   ];
 }

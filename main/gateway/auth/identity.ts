@@ -51,6 +51,7 @@ export function createIdentify(
       const digest = hexOf(text);
       return listed.get(digest) ?? named.use(digest);
     };
+    const isSecret = (text: string) => isControlSecret(text) || nameOf(text) !== null;
     let isReader = !hasKeys && !willBeShared && !isShared();
     let hasControl = false;
     let forEngine: string | null = null;
@@ -64,7 +65,7 @@ export function createIdentify(
       hasControl ||= isControl;
       keyName ??= name;
       if (isOwn) key ??= secret;
-      else forEngine ??= authorization;
+      else if (!wordsOf(authorization).some(isSecret)) forEngine ??= authorization;
     }
     return { reader: isReader, control: hasControl, authorization: forEngine, key, keyName };
   };
@@ -91,6 +92,17 @@ function credentialsOf(headers: IncomingHttpHeaders): readonly Credential[] {
     credentials.push({ authorization: `Bearer ${key}`, secret: key });
   }
   return credentials;
+}
+
+/** No credential has more; each word costs a digest. */
+const MAX_WORDS = 16;
+
+/** What a mistyped credential could hold: a secret without its scheme, in quotes, behind another scheme, or as Basic's password. */
+function wordsOf(authorization: string | null): readonly string[] {
+  const words = (authorization ?? '').split(/[\s,"':]/).filter((word) => word !== '');
+  const basic = /^basic$/i.test(words[0] ?? '') ? (words[1] ?? '') : '';
+  const decoded = Buffer.from(basic, 'base64').toString().split(':');
+  return [...words, ...decoded].slice(0, MAX_WORDS);
 }
 
 function bearerOf(authorization: string): string | null {

@@ -13,8 +13,8 @@ interface GuardRules {
 const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 
 /**
- * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`,
- * cross-site fetch. Null if the request is allowed (docs/understand/security.md#attack-surface).
+ * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`, or
+ * without one, as images and frames are fetched. Null if the request is allowed (docs/understand/security.md#attack-surface).
  */
 export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): GatewayError | null {
   const host = headers.host ?? '';
@@ -28,7 +28,7 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
   const { origin } = headers;
   if (origin !== undefined && isOwnOrigin(origin, host)) return null;
   if (origin !== undefined && isAllowedOrigin(origin, rules.allowedOrigins)) return null;
-  if (origin === undefined && headers['sec-fetch-site'] !== 'cross-site') return null;
+  if (origin === undefined && !isFetchedByOtherPage(headers)) return null;
   return {
     status: 403,
     code: 'origin_not_allowed',
@@ -36,9 +36,17 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
   };
 }
 
+/** A page of another port is of the same site; its links to the window work, its images and frames do not. */
+function isFetchedByOtherPage(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site'];
+  return (
+    site === 'cross-site' || (site === 'same-site' && headers['sec-fetch-dest'] !== 'document')
+  );
+}
+
 function originMessage(origin: string | undefined): string {
   if (origin === undefined) {
-    return 'Pages of other sites may not call this gateway. Add the origin of the page to INGLENOOK_ALLOWED_ORIGINS if it is yours.';
+    return 'Other web pages may not call this gateway. Add the origin of the page to INGLENOOK_ALLOWED_ORIGINS if it is yours.';
   }
   const shown = origin.slice(0, 100);
   return `Pages of "${shown}" may not call this gateway. If it is yours, add it: INGLENOOK_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the dashboard's Settings.`;

@@ -8,6 +8,7 @@ import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
+import { forcesZero } from '../http/zero-spend.ts';
 import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
@@ -180,7 +181,7 @@ function callOf(
   let chain: PromptChain | null = null;
   return {
     ...asked,
-    zeroSpend: routing.forceZero || headers['x-gateway-force-zero'] === '1',
+    zeroSpend: routing.forceZero || forcesZero(headers),
     native: nativeForm(request, items, volatileParts),
     chain: () => (chain ??= chainOf(request, headers)),
     prefix: null,

@@ -17,7 +17,7 @@ import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { dataOf } from '../protocols/sse.ts';
-import { tokensOfPart, UsageMeter } from '../protocols/usage.ts';
+import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import { breakOff, createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
@@ -102,7 +102,7 @@ function relayStream(
   });
   attempt.answering(seen.contentAt);
   const used = ({ kind }: RelayEnd) => {
-    const told = meter.tokens();
+    const told = credible(meter.tokens(), promptBytes);
     if (told !== null && kind === 'complete') return told;
     return tokensOfPart({ told, output: meter.relayed }, { endpoint, promptBytes });
   };

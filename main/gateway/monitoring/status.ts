@@ -10,6 +10,7 @@ import type {
 import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
 import { isoTime } from '../../platform/dates.ts';
+import { forcesZero } from '../http/zero-spend.ts';
 import { waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
@@ -58,7 +59,7 @@ interface StatusParts {
 export function statusReport(parts: StatusParts): StatusReport {
   const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
-  const zero = forceZero || forceZeroHeader === '1';
+  const zero = forceZero || forcesZero({ 'x-gateway-force-zero': forceZeroHeader });
   const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
   const providerCircuits = byId(parts.providerIds, (id) =>
     providerCircuitReport(circuitAt(id).breaker, now),

@@ -28,6 +28,19 @@ export function reportedTokens(bytes: Buffer): Tokens | null {
   return asTokens({ ...readUsage(first), ...(isLong ? readUsage(last) : null) });
 }
 
+/** Above what the prompt's bytes explain: pictures, videos and searches that the upstream added are smaller than this. */
+const MAX_TOKENS_ADDED = 1_000_000;
+/** More than any model writes in one answer, its thoughts included. */
+const MAX_OUTPUT_TOKENS = 1_000_000;
+
+/** What an upstream has told, or null for more than an exchange can have: it would use up a budget or the limit of a key. */
+export function credible(told: Tokens | null, promptBytes: number): Tokens | null {
+  if (told === null) return null;
+  const isPossible =
+    told.input <= promptBytes + MAX_TOKENS_ADDED && told.output <= MAX_OUTPUT_TOKENS;
+  return isPossible ? told : null;
+}
+
 /** About four bytes of English are a token. */
 const BYTES_PER_TOKEN = 4;
 
@@ -44,9 +57,11 @@ interface Metered {
 
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
 export function tokensOf({ body, value }: WholeAnswer, call: Metered): Tokens | null {
-  const told = countsIn(value);
-  if (told !== null) return asTokens(told);
-  return reportedTokens(body) ?? guessed(call, Math.ceil(body.length / BYTES_PER_TOKEN));
+  const counts = countsIn(value);
+  const told = counts === null ? reportedTokens(body) : asTokens(counts);
+  return (
+    credible(told, call.promptBytes) ?? guessed(call, Math.ceil(body.length / BYTES_PER_TOKEN))
+  );
 }
 
 interface WholeAnswer {
@@ -82,7 +97,9 @@ export interface Spent {
 export const NOTHING_SPENT: Spent = { told: null, output: 0 };
 
 /** What a call has used that did not come to its end: what it told, or what came of it if that is more. */
-export function tokensOfPart({ told, output }: Spent, call: Metered): Tokens | null {
+export function tokensOfPart(spent: Spent, call: Metered): Tokens | null {
+  const { output } = spent;
+  const told = credible(spent.told, call.promptBytes);
   if (told === null) return guessed(call, output);
   // Anthropic tells one token at the beginning, and how many it were at the end.
   return told.output >= output ? told : { ...told, output, estimated: true };

@@ -229,8 +229,13 @@ describe('who may ask the agent', () => {
     ['a page of this very address', { origin: 'http://127.0.0.1:3001' }, 403],
     ['a cross-site fetch', { 'sec-fetch-site': 'cross-site' }, 403],
     ['a rebound name', { host: 'evil.test' }, 403],
-    ['the name of the machine', { host: 'tower:47901' }, 200],
-    ['the name of the machine on the local network', { host: 'TOWER.local:47901' }, 200],
+    [
+      'the gateway by the name of the machine',
+      { host: 'TOWER.local:47901', 'x-gateway-token': GATEWAY_TOKEN },
+      200,
+    ],
+    ['a page that has the name of the machine', { host: 'tower:47901' }, 403],
+    ['a page of another port', { 'sec-fetch-site': 'same-site' }, 403],
     ['localhost', { host: 'localhost:3001' }, 200],
     ['a name that only begins like it', { host: 'tower.evil.test' }, 403],
   ])('%s with %j gets %i', async (_who, headers, status) => {

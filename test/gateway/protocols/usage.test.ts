@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { reportedTokens } from '../../../main/gateway/protocols/usage.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
+import { reportedTokens, tokensOf } from '../../../main/gateway/protocols/usage.ts';
 
 const tokens = (body: object | string) =>
   reportedTokens(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
@@ -40,7 +41,7 @@ test.for([
   ],
   ['with a total only', { total_tokens: 9 }, counted(9, 0)],
   ['of no count', { prompt_tokens: -1, completion_tokens: 1.5 }, null],
-  ['beyond any exchange', { prompt_tokens: 2e15, completion_tokens: 1 }, counted(1e9, 1)],
+  ['beyond any number', { prompt_tokens: 2e15, completion_tokens: 1 }, counted(1e9, 1)],
   ['that is a parameter of a tool', { type: 'string' }, null],
 ] as const)('a usage %s is read as it is meant', ([_which, usage, read]) => {
   expect(tokens({ choices: [], usage })).toEqual(read);
@@ -64,4 +65,20 @@ test('a usage at the beginning or at the end of a long answer is found', () => {
   const usage = { prompt_tokens: 7, completion_tokens: 2 };
   expect(tokens({ usage, filler })).toEqual(counted(7, 2));
   expect(tokens({ filler, usage })).toEqual(counted(7, 2));
+});
+
+test.each([
+  ['a billion tokens', { prompt_tokens: 1e9, completion_tokens: 1e9 }],
+  ['more input than its prompt and what can be added', { prompt_tokens: 1_000_401 }],
+  ['more output than any model writes', { prompt_tokens: 1, completion_tokens: 1_000_001 }],
+])('an answer that reports %s is estimated by its length', (_what, usage) => {
+  const body = Buffer.from(JSON.stringify({ choices: [], usage }));
+  const answer = { body, value: JSON.parse(body.toString()) as unknown };
+  const used = tokensOf(answer, { endpoint: CHAT_COMPLETIONS, promptBytes: 400 });
+  expect(used).toEqual({
+    input: 100,
+    output: Math.ceil(body.length / 4),
+    cached: 0,
+    estimated: true,
+  });
 });
