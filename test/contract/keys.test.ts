@@ -73,6 +73,7 @@ test('a live feed ends with the key of its reader, and with the first key if it 
   await revoke('laptop');
   clock.advance(1000);
   await reader.ended;
+  expect([keyless.events, reader.events].map(({ length }) => length)).toEqual([1, 1]);
 });
 
 test('an upstream never gets a key of the gateway', async () => {

@@ -4,7 +4,8 @@ import { startGateway } from '../support/gateway.ts';
 import { answers, chunk, type Script, sse, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-const KEY = 'my-0123456789abcdef';
+const JSON_TYPE = { 'content-type': 'application/json' };
+const KEY = 'my/0123456789+abcdef';
 
 async function startHosted(script: Script) {
   const hosted = await startUpstream(script);
@@ -25,6 +26,13 @@ test('a key that an upstream repeats in an error behind a 200 is masked', async 
   const { text } = await chat(gateway.url);
   expect(text).toContain('[secret] has expired');
   expect(text).not.toContain(KEY);
+});
+
+test('a key that a refusal repeats with the escapes of PHP and .NET is masked', async () => {
+  const message = `${KEY.replace('/', '\\/').replace('+', '\\u002B')} has expired`;
+  const refusal = `{"error":{"message":"${message}"}}`;
+  const gateway = await startHosted(({ res }) => void res.writeHead(400, JSON_TYPE).end(refusal));
+  expect((await chat(gateway.url)).text).toContain('[secret] has expired');
 });
 
 test('an answer that succeeds is passed on unchanged, whatever it says', async () => {

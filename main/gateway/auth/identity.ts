@@ -43,6 +43,8 @@ export function createIdentify(
   const isControlSecret = (text: string) =>
     // Length first, because a digest costs more than the rest of this function.
     (text.length === controlToken.length && isOneOf(text, control)) || isSession(text);
+  const withoutSecrets = (text: string | null, nameOf: (word: string) => string | null) =>
+    wordsOf(text).some((word) => isControlSecret(word) || nameOf(word) !== null) ? null : text;
   return (headers) => {
     const { listed, willBeShared } = rulesIn(config());
     const hasKeys = listed.size > 0 || !named.isEmpty();
@@ -51,7 +53,6 @@ export function createIdentify(
       const digest = hexOf(text);
       return listed.get(digest) ?? named.use(digest);
     };
-    const isSecret = (text: string) => isControlSecret(text) || nameOf(text) !== null;
     let isReader = !hasKeys && !willBeShared && !isShared();
     let hasControl = false;
     let forEngine: string | null = null;
@@ -65,7 +66,7 @@ export function createIdentify(
       hasControl ||= isControl;
       keyName ??= name;
       if (isOwn) key ??= secret;
-      else if (!wordsOf(authorization).some(isSecret)) forEngine ??= authorization;
+      else forEngine ??= withoutSecrets(authorization, nameOf);
     }
     return { reader: isReader, control: hasControl, authorization: forEngine, key, keyName };
   };

@@ -40,8 +40,18 @@ export function errorWithout(secrets: OwnSecrets, error: UpstreamError): Upstrea
 
 /** The same bytes if they hold none of the secrets. */
 export function bodyWithout(secrets: OwnSecrets, body: Buffer): Buffer {
-  const isClean = !secrets.some((secret) => body.includes(secret));
-  return isClean ? body : Buffer.from(masked(body.toString(), secrets));
+  const text = plainlySpelled(body.toString());
+  const isClean = !secrets.some((secret) => text.includes(secret));
+  return isClean ? body : Buffer.from(masked(text, secrets));
+}
+
+/** JSON without the escapes that it needs nowhere: PHP writes `\/` for a slash, Go and .NET `\u002b` for a plus. */
+function plainlySpelled(json: string): string {
+  return json.replace(/\\(?:\\|\/|u00([2-7][0-9a-f]))/gi, (escape, code: string | undefined) => {
+    if (escape === '\\/') return '/';
+    const letter = code === undefined ? escape : String.fromCharCode(Number.parseInt(code, 16));
+    return letter === '"' || letter === '\\' ? escape : letter;
+  });
 }
 
 function masked(text: string, secrets: OwnSecrets): string {

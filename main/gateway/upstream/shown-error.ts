@@ -44,15 +44,30 @@ function withoutAuthorization(text: string, authorization: string): string {
   return rest.replaceAll(KEY_LIKE, '$1$2[secret]');
 }
 
-/** Model names are in most messages and in every request, and reveal nothing. */
+/** Whether a run of the text, whose blanks are single, stands in what the request says. */
 function repeats(text: string, body: Buffer): boolean {
-  const sent = body.toString('utf8');
-  const model = /"model"\s*:\s*"([^"]*)"/.exec(sent)?.[1] ?? '';
+  const { model, texts } = wordsIn(body);
+  // Model names are in most messages and in every request, and reveal nothing.
   const rest = model === '' ? text : text.replaceAll(model, ' ');
-  const prompt = model === '' ? sent : sent.replaceAll(model, '');
   for (let at = 0; at + ECHO_LENGTH <= rest.length; at += ECHO_STEP) {
-    const run = rest.slice(at, at + ECHO_LENGTH);
-    if (prompt.includes(run) || prompt.includes(JSON.stringify(run).slice(1, -1))) return true;
+    if (texts.includes(rest.slice(at, at + ECHO_LENGTH))) return true;
   }
   return false;
+}
+
+/** The texts of a request as its reader sees them: engines write the same text with other escapes and other blanks. */
+function wordsIn(body: Buffer): { readonly model: string; readonly texts: string } {
+  const texts: string[] = [];
+  let model = '';
+  const gather = (name: string, value: unknown): unknown => {
+    if (name === 'model' && typeof value === 'string') model = value;
+    else if (typeof value === 'string') texts.push(value);
+    return value;
+  };
+  try {
+    JSON.parse(body.toString(), gather);
+  } catch {
+    texts.push(body.toString());
+  }
+  return { model, texts: plain(texts.join(' '), Infinity) };
 }

@@ -10,7 +10,13 @@ function shown(message: string, content: string, headers: readonly string[] = []
     { upstream: 'hosted_a', endpoint: CHAT_COMPLETIONS },
     0,
   );
-  const sent = JSON.stringify({ model: 'qwen3', messages: [{ role: 'user', content }] });
+  // As Python's and PHP's encoders write it.
+  const sent = JSON.stringify({ model: 'qwen3', messages: [{ role: 'user', content }] })
+    .replaceAll('/', '\\/')
+    .replaceAll(
+      /[^\x20-\x7e]/g,
+      (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
   return shownError(failure, { body: Buffer.from(sent), headers });
 }
 
@@ -20,8 +26,13 @@ test('an upstream’s own words are shown with its status', () => {
   );
 });
 
-test('an upstream message that repeats the prompt is not shown', () => {
-  const prompt = 'My "secret" plan:\nbuy the moon before breakfast';
+test.each([
+  ['with quotes', 'My "secret" plan:\nbuy the moon before breakfast'],
+  ['in Cyrillic', 'Секретный план покупки луны'],
+  ['of short lines', 'pin 48213\nuser bobby\ncity rome'],
+  ['with slashes', 'open /etc/shadow/of/the/moon'],
+  ['with doubled blanks', 'buy  the  moon  before  breakfast'],
+])('an upstream message that repeats a prompt %s is not shown', (_how, prompt) => {
   expect(shown(`prompt too long: ${prompt}`, prompt)).toBe(
     'HTTP 400: (repeats the request, not shown)',
   );
