@@ -141,10 +141,14 @@ function addFields(message: Fields, delta: Readonly<Json>): void {
     else if (typeof value === 'string') message.addText(key, value);
     else if (key === 'content' && typeof value === 'number') message.addText(key, String(value));
     else if (key === 'content' && Array.isArray(value)) message.addParts(key, value);
+    else if (THOUGHTS.has(key) && Array.isArray(value)) message.addThoughts(key, value);
     else if (Array.isArray(value)) message.addElements(key, value);
     else message.setLast(key, value);
   }
 }
+
+/** LiteLLM's and OpenRouter's lists of thoughts. */
+const THOUGHTS: ReadonlySet<string> = new Set(['thinking_blocks', 'reasoning_details']);
 
 /** Said once, and repeated by some engines: the first that is not empty stays. */
 const SAID_ONCE: ReadonlySet<string> = new Set(['id', 'type', 'name']);
@@ -311,6 +315,55 @@ function goingOn(part: unknown): { readonly kind: OpenPart['kind']; readonly tex
   return isText ? { kind: type, text: texts.join('') } : null;
 }
 
+const THOUGHT_TEXTS: ReadonlySet<string> = new Set(['thinking', 'text', 'summary']);
+
+/**
+ * Thoughts that come in pieces, with the signature in the last one: clients send each back as one block, which its host
+ * refuses without its text or its signature (strands-agents/harness-sdk#1789, pensarai/apex#534).
+ */
+class Thoughts implements FieldValue {
+  readonly isFilled = true;
+  readonly #closed = new List();
+  readonly #budget: FieldBudget;
+  #open: { readonly type: unknown; readonly index: unknown; readonly fields: Fields } | null = null;
+
+  constructor(budget: FieldBudget) {
+    this.#budget = budget;
+  }
+
+  add(piece: unknown): void {
+    if (!isObject(piece)) return;
+    const { fields } = this.#goesOn(piece) ?? this.#begun(piece);
+    for (const [key, value] of Object.entries(piece)) {
+      if (typeof value === 'string' && THOUGHT_TEXTS.has(key)) fields.addText(key, value);
+      else if ((value !== null && value !== '') || !fields.has(key)) fields.setLast(key, value);
+    }
+  }
+
+  json(): string {
+    this.#close();
+    return this.#closed.json();
+  }
+
+  #goesOn({ type, index }: Readonly<Json>) {
+    const open = this.#open;
+    const isSame = open !== null && open.type === type && open.index === index;
+    // Encrypted ones have no text, and come whole.
+    const mayGrow = isSame && [...THOUGHT_TEXTS].some((key) => open.fields.has(key));
+    return mayGrow && !open.fields.holds('signature') ? open : null;
+  }
+
+  #begun({ type, index }: Readonly<Json>) {
+    this.#close();
+    return (this.#open = { type, index, fields: new Fields(this.#budget) });
+  }
+
+  #close(): void {
+    if (this.#open !== null) this.#closed.add(this.#open.fields.json());
+    this.#open = null;
+  }
+}
+
 /** Shared by all fields of an answer. */
 interface FieldBudget {
   /** Number of further fields allowed. */
@@ -365,6 +418,11 @@ class Fields implements FieldValue {
   addElements(key: string, elements: readonly unknown[]): void {
     const list = this.#at(key, List, () => new List());
     for (const element of elements) list.add(this.#encoded(element));
+  }
+
+  addThoughts(key: string, pieces: readonly unknown[]): void {
+    const thoughts = this.#at(key, Thoughts, () => new Thoughts(this.#budget));
+    for (const piece of pieces) thoughts.add(piece);
   }
 
   /** As `addElements`, for parts of a message: a text that is there becomes the first of them. */

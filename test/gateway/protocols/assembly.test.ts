@@ -1,10 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answerAsChunk, createAssembly } from '../../../main/gateway/protocols/assembly.ts';
+import {
+  answerAsChunk,
+  type Assembly,
+  createAssembly,
+} from '../../../main/gateway/protocols/assembly.ts';
+import { RESPONSES } from '../../../main/gateway/protocols/responses/endpoint.ts';
+import { memberOf } from '../../../main/platform/json.ts';
 
 /** Puts `chunks` together and parses the result. */
-function assembled(chunks: readonly unknown[]): unknown {
-  const assembly = createAssembly();
+function assembled(chunks: readonly unknown[], assembly: Assembly = createAssembly()): unknown {
   for (const chunk of chunks) assembly.add(chunk);
   return JSON.parse(String(assembly.result())) as unknown;
 }
@@ -95,4 +100,75 @@ test('an answer that is made a chunk and assembled again is the same answer', ()
       expect(assembled(chunksOf(stream))).toEqual(whole);
     }),
   );
+});
+
+const thoughts = (key: string, ...pieces: readonly object[]) => ({
+  events: [
+    ...pieces.map((piece) => ({ choices: [{ delta: { [key]: [piece] } }] })),
+    { choices: [{ delta: { content: 'Hi' }, finish_reason: 'stop' }] },
+  ],
+  assembly: createAssembly,
+  at: (whole: unknown) => memberOf((memberOf(whole, 'choices') as object[])[0], 'message', key),
+});
+
+test.each([
+  {
+    // github.com/strands-agents/harness-sdk/issues/1789
+    what: 'a thought of LiteLLM, with its signature behind it',
+    ...thoughts(
+      'thinking_blocks',
+      { type: 'thinking', thinking: 'H', signature: null },
+      { type: 'thinking', thinking: 'm.', signature: null },
+      { type: 'thinking', thinking: '', signature: 's1' },
+      { type: 'thinking', thinking: 'Oh', signature: 's2' },
+      { type: 'redacted_thinking', data: 'x' },
+      { type: 'redacted_thinking', data: 'y' },
+    ),
+    whole: [
+      { type: 'thinking', thinking: 'Hm.', signature: 's1' },
+      { type: 'thinking', thinking: 'Oh', signature: 's2' },
+      { type: 'redacted_thinking', data: 'x' },
+      { type: 'redacted_thinking', data: 'y' },
+    ],
+  },
+  {
+    // github.com/pensarai/apex/issues/534
+    what: 'a thought of OpenRouter, with its signature behind it',
+    ...thoughts(
+      'reasoning_details',
+      { type: 'reasoning.text', text: 'H', format: 'f', index: 0 },
+      { type: 'reasoning.text', text: 'm.', format: 'f', index: 0 },
+      { type: 'reasoning.text', signature: 's', format: 'f', index: 0 },
+      { type: 'reasoning.encrypted', data: 'x', format: 'f', index: 1 },
+    ),
+    whole: [
+      { type: 'reasoning.text', text: 'Hm.', signature: 's', format: 'f', index: 0 },
+      { type: 'reasoning.encrypted', data: 'x', format: 'f', index: 1 },
+    ],
+  },
+  {
+    // github.com/NousResearch/hermes-agent/issues/92764
+    what: 'items of a response that are never done, behind which the output is empty',
+    events: [
+      { type: 'response.output_item.added', output_index: 0, item: { id: 'm', type: 'message' } },
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Y' },
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'es' },
+      {
+        type: 'response.output_item.added',
+        output_index: 1,
+        item: { id: 'f', type: 'function_call', call_id: 'c', name: 'a', arguments: '' },
+      },
+      { type: 'response.function_call_arguments.delta', output_index: 1, delta: '{"n"' },
+      { type: 'response.function_call_arguments.delta', output_index: 1, delta: ':1}' },
+      { type: 'response.completed', response: { status: 'completed', output: [] } },
+    ],
+    assembly: () => RESPONSES.answer.stream?.createAssembly?.(),
+    at: (whole: unknown) => memberOf(whole, 'output'),
+    whole: [
+      { id: 'm', type: 'message', content: [{ type: 'output_text', text: 'Yes' }] },
+      { id: 'f', type: 'function_call', call_id: 'c', name: 'a', arguments: '{"n":1}' },
+    ],
+  },
+])('what comes in pieces is one in a whole answer: $what', ({ events, assembly, at, whole }) => {
+  expect(at(assembled(events, assembly()))).toEqual(whole);
 });

@@ -6,6 +6,7 @@ import { type ApiEndpoint, ONE_WHOLE, anyBody, pathsOf } from '../endpoint.ts';
 import { smallValueOf } from '../json-edit.ts';
 import { ANY_LIST, createMemberScan } from '../answer-scan.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
+import { createItems } from './items.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
 import { type ProtocolTranslation, openAiError } from '../translation/translation.ts';
 import { createResponseStream, wholeAnswer } from './answers.ts';
@@ -68,20 +69,16 @@ function hasContent(type: string, value: Readonly<Record<string, unknown>>): boo
   return isItem && item['type'] !== 'message' && item['type'] !== 'reasoning';
 }
 
-/** An answer has a few dozen. */
-const MAX_ITEMS = 10_000;
-
 /** The last event has the whole answer, or else all of its items came before. */
 function createResponseAssembly(): Assembly {
-  const items: unknown[] = [];
+  const items = createItems();
   let response: unknown = null;
   return {
     add(chunk) {
       if (!isObject(chunk)) return;
-      const { type, item, response: last } = chunk;
-      if (type === 'response.output_item.done' && items.length < MAX_ITEMS) items.push(item);
-      if (ENDS.done.includes(String(type)))
-        response = isObject(last) ? withOutput(last, items) : last;
+      const { type, response: last } = chunk;
+      if (!ENDS.done.includes(String(type))) items.add(chunk);
+      else response = isObject(last) ? withOutput(last, items.all()) : last;
     },
     finished: () => isObject(response),
     problem: () => null,
