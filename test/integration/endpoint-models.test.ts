@@ -76,3 +76,19 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
     expect([gpu.calls.length, gpu.gets.length]).toEqual([0, 0]);
   });
 });
+
+test('a caller that asks for vectors in base64 gets them so from an engine that sends numbers', async () => {
+  const a = await startUpstream(VECTORS);
+  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const vectorFor = async (encoding_format: string) => {
+    const body = { model: 'm', input: 'a', encoding_format };
+    const { text } = await startCall(`${gateway.url}/v1/embeddings`, body).answer;
+    return JSON.parse(text) as unknown;
+  };
+  const told = (embedding: unknown) => ({ object: 'list', data: [{ index: 0, embedding }] });
+  // 1.0 as a float of 32 bits, the least byte first.
+  expect(await vectorFor('base64')).toEqual(told('AACAPw=='));
+  expect(await vectorFor('float')).toEqual(told([1]));
+  a.script = json(200, told('AACAPw=='));
+  expect(await vectorFor('base64')).toEqual(told('AACAPw=='));
+});

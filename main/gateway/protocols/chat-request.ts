@@ -32,6 +32,8 @@ export interface ChatRequest {
   readonly isAssemblable: () => boolean;
   /** Whether the last message is a tool's result, to which a model may have nothing to add. */
   readonly followsToolResult: () => boolean;
+  /** Puts a whole answer into the form that was asked for. */
+  readonly asAsked?: (answer: Buffer) => Buffer;
   /** What its model should be able to do, as far as a look at its bytes tells. */
   readonly needs: () => ModelNeeds;
   /** Of its answer, if this is the chat form of another request; `model` is named where the upstream names none. */
@@ -157,7 +159,7 @@ function toRequest(
   members: readonly Member[],
   { model, stream, options }: CommonFields,
 ): ChatRequest {
-  const { choices, isAssemblable, followsToolResult } = endpoint.asks(bytes, members);
+  const asked = endpoint.asks(bytes, members);
   const format = endpoint.answer.stream;
   let needs: ModelNeeds | null = null;
   return {
@@ -168,9 +170,8 @@ function toRequest(
     model: typeof model === 'string' ? model : null,
     stream: format !== null && stream === true,
     includeUsage: isObject(options) && options['include_usage'] === true,
-    choices,
-    isAssemblable: () => format !== null && format.createAssembly !== null && isAssemblable(),
-    followsToolResult,
+    ...asked,
+    isAssemblable: () => format !== null && format.createAssembly !== null && asked.isAssemblable(),
     needs: () => (needs ??= needsOf(bytes, members)),
     translator: null,
   };

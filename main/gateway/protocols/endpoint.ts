@@ -61,6 +61,8 @@ export interface Asked {
   readonly isAssemblable: () => boolean;
   /** Whether the last message is a tool's result, to which a model may have nothing to add. */
   readonly followsToolResult: () => boolean;
+  /** Puts a whole answer into the form that was asked for, as not every engine does. */
+  readonly asAsked?: (answer: Buffer) => Buffer;
 }
 
 /** How answers with content are distinguished from errors and from answers without content. */

@@ -27,8 +27,30 @@ export const EMBEDDINGS: ApiEndpoint = {
   upstreamPath: '/embeddings',
   body: 'json',
   checkBody: all(requiresTextOrList('input'), requiresText('model')),
+  asks: (bytes, members) =>
+    smallValueOf(bytes, members, 'encoding_format') === 'base64'
+      ? { ...ONE_WHOLE, asAsked: inBase64 }
+      : ONE_WHOLE,
   answer: { createScan: () => createMemberScan({ data: LIST }), stream: null, takesBytes: false },
 };
+
+/** A list of numbers; as a text, the quotes of the name would be escaped. */
+const NUMBERS = /"embedding"\s*:\s*(\[[^[\]"]*\])/g;
+
+/**
+ * OpenAI's clients ask for base64 by themselves and decode whatever comes: of an engine's numbers they make zeros without
+ * an error (litellm#42421). Vector by vector, as all numbers of an answer together are too many to be parsed.
+ */
+function inBase64(answer: Buffer): Buffer {
+  const text = answer.toString('latin1');
+  const encoded = text.replace(NUMBERS, (whole, numbers: string) => {
+    const vector = Float32Array.from(JSON.parse(numbers) as number[]);
+    const view = new DataView(vector.buffer);
+    for (const [index, value] of vector.entries()) view.setFloat32(index * 4, value, true);
+    return `${whole.slice(0, -numbers.length)}"${Buffer.from(vector.buffer).toString('base64')}"`;
+  });
+  return encoded === text ? answer : Buffer.from(encoded, 'latin1');
+}
 
 /** As vLLM, llama.cpp, Jina and Cohere have it; Voyage calls the list `data`. */
 export const RERANK: ApiEndpoint = {

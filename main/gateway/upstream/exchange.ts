@@ -218,7 +218,8 @@ export class PendingCall implements ResponseListener {
           this.#settle({ kind: 'status', status: this.#status, headers, body: progress.body });
         } else {
           const contentAt = this.#contentAt;
-          const { body, value } = progress;
+          const { body: told, value } = progress;
+          const body = this.plan.call.request.asAsked?.(told) ?? told;
           this.#settle({ kind: 'answer', headers, contentAt, body, value });
         }
         break;
