@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
 import { isRemoved } from '../circuits/circuits.ts';
@@ -7,7 +6,7 @@ import { parseJson } from '../../platform/json.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import type { Turn, Walk } from '../routing/walk.ts';
-import { restTranslator, type StreamTranslator } from '../protocols/answer-translation.ts';
+import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import type { StreamSeen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { errorWithout } from '../upstream/own-secrets.ts';
@@ -203,7 +202,7 @@ async function nextPart(
   walk: Walk,
   stream: StreamContext,
 ): Promise<Part | 'cancelled' | null> {
-  const { res, context, deps, request } = stream;
+  const { res, context, deps } = stream;
   const isOver = translator !== null && translator.ended() !== 'no';
   const sent = isOver ? null : (stream.sent?.taken() ?? null);
   if (sent === null) {
@@ -216,20 +215,18 @@ async function nextPart(
   if (next.kind === 'cancelled') return next.kind;
   if (next.kind === 'not_resumed') return null;
   announce(next, res);
-  const ofRest = translator ?? translatorOfRest(next, request);
+  const ofRest = translator ?? translatorOfRest(next);
   // Whatever the upstream speaks, the rest comes as chunks of a chat completion.
   const rest = { ...stream, format: CHAT_STREAM, translator: ofRest };
   return { source: next.turn, end: await relayRest(next, rest), translator: ofRest };
 }
 
 /** Of an answer that began in the caller's protocol; null if that is chat completions. */
-function translatorOfRest(
-  { transcript: { blocks } }: ResumedAnswer,
-  { endpoint: { translation }, bytes, members }: ChatRequest,
-): StreamTranslator | null {
-  if (translation === undefined || blocks === null) return null;
-  const settings = { stop_sequences: smallValueOf(bytes, members, 'stop_sequences') };
-  return restTranslator(translation, { id: randomUUID(), request: settings }, blocks);
+function translatorOfRest({
+  call: { request, model },
+  transcript: { blocks },
+}: ResumedAnswer): StreamTranslator | null {
+  return blocks === null ? null : (request.translator?.(model).createStream(blocks) ?? null);
 }
 
 function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd> | RelayEnd {

@@ -8,6 +8,7 @@ import {
   type TranslatedStream,
   badResponse,
 } from './translation/translation.ts';
+import { type LongNames, withLongNames } from './translation/short-names.ts';
 import { CHAT_STREAM } from './chat/endpoint.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from './sse.ts';
 
@@ -15,7 +16,8 @@ import { createFramer, dataOf, eventsOf, type Frames } from './sse.ts';
 export interface AnswerTranslator {
   /** A whole chat completion as a whole answer, or as all events of a stream. */
   whole(completion: Buffer, asStream: boolean): TranslatedWhole;
-  createStream(): StreamTranslator;
+  /** @param begun of a message that broke off: only its rest is made */
+  createStream(begun?: BegunBlocks): StreamTranslator;
   /** What the request lost on its way. */
   readonly dropped: DroppedFields;
 }
@@ -41,9 +43,10 @@ const TOO_LONG = `The upstream sent over ${MAX_STREAM_BYTES} bytes.`;
 export function createAnswerTranslator(
   translation: ProtocolTranslation,
   exchange: TranslatedExchange,
-  dropped: DroppedFields,
+  { dropped, longNames }: { readonly dropped: DroppedFields; readonly longNames: LongNames },
 ): AnswerTranslator {
-  const createStream = () => streamTranslator(translation.createStream(exchange));
+  const createStream = (begun?: BegunBlocks) =>
+    streamTranslator(translation.createStream(exchange, begun), longNames);
   return {
     createStream,
     dropped,
@@ -52,7 +55,7 @@ export function createAnswerTranslator(
       // Its syntax was checked as it arrived, so it is too heavy to be parsed.
       if (parsed === undefined) return { kind: 'bad', detail: TOO_HEAVY };
       if (asStream) return asEvents(completion, createStream());
-      const answer = translation.answer(parsed, exchange);
+      const answer = translation.answer(withLongNames(parsed, longNames), exchange);
       return answer.kind === 'answer'
         ? { kind: 'answer', body: Buffer.from(JSON.stringify(answer.body)) }
         : { kind: 'bad', detail: 'an answer that cannot be translated' };
@@ -70,18 +73,7 @@ function asEvents(completion: Buffer, stream: StreamTranslator): TranslatedWhole
     : { kind: 'bad', detail: 'an answer that cannot be translated' };
 }
 
-/** Turns a chat completion into the rest of a message that broke off. */
-export function restTranslator(
-  translation: ProtocolTranslation,
-  { id, request }: Pick<TranslatedExchange, 'id' | 'request'>,
-  begun: BegunBlocks,
-): StreamTranslator {
-  // All else was in the events that were sent.
-  const exchange = { request, id, createdAt: 0, model: '', items: null };
-  return streamTranslator(translation.createStream(exchange, begun));
-}
-
-function streamTranslator(stream: TranslatedStream): StreamTranslator {
+function streamTranslator(stream: TranslatedStream, longNames: LongNames): StreamTranslator {
   let bytes = 0;
 
   function translated(event: Buffer): string {
@@ -90,7 +82,7 @@ function streamTranslator(stream: TranslatedStream): StreamTranslator {
     if (data === '') return event[0] === COLON ? event.toString('utf8') : '';
     if (data === '[DONE]') return '';
     const chunk = parseJson(data);
-    if (chunk !== undefined) return stream.push(chunk);
+    if (chunk !== undefined) return stream.push(withLongNames(chunk, longNames));
     return isHeavyJson(data) ? stream.fail(badResponse(`The upstream sent ${TOO_HEAVY}.`)) : '';
   }
 

@@ -8,6 +8,7 @@ import type {
   ProtocolTranslation,
   TranslatedExchange,
 } from './translation/translation.ts';
+import { type LongNames, withShortNames } from './translation/short-names.ts';
 import { createAnswerTranslator } from './answer-translation.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
 
@@ -73,6 +74,7 @@ export const TOO_HEAVY: Untranslatable = {
 interface Asked {
   readonly body: ChatBody;
   readonly dropped: DroppedFields;
+  readonly longNames: LongNames;
   readonly translation: ProtocolTranslation;
   readonly exchange: Omit<TranslatedExchange, 'model'>;
 }
@@ -95,16 +97,16 @@ function translated(
     createdAt: Math.floor(nowMs / 1000),
     items,
   };
-  return { body: asked.body, dropped: asked.dropped, translation, exchange };
+  return { ...withShortNames(asked.body), dropped: asked.dropped, translation, exchange };
 }
 
 function formOf(
-  { translation, exchange, dropped }: Asked,
+  { translation, exchange, ...lost }: Asked,
   request: ReturnType<typeof parseChatRequest>,
 ): ChatRequest | Untranslatable {
   if (isBadRequest(request)) return { kind: 'bad_request', ...request };
   const translator = (model: string) =>
-    createAnswerTranslator(translation, { ...exchange, model }, dropped);
+    createAnswerTranslator(translation, { ...exchange, model }, lost);
   return { ...request, translator };
 }
 
