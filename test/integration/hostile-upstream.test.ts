@@ -59,7 +59,7 @@ describe.each([
 ])('for a %s caller', (_caller, body) => {
   test.each(ENDLESS)(
     '%s without end is cut off, and the next upstream is called',
-    async (_name, head, piece) => {
+    async (name, head, piece) => {
       const a = await startRawUpstream((socket) => pour(socket, head, piece));
       const b = await startUpstream(answers('from b'));
       const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
@@ -70,7 +70,7 @@ describe.each([
       expect(answer).toMatchObject({
         status: 200,
         upstream: 'hosted_b',
-        reason: 'hosted_a=bad_response',
+        reason: name === 'an error' ? 'hosted_a=http_400' : 'hosted_a=bad_response',
       });
       await gone;
       expect(inFlight(gateway)).toBe(0);
@@ -125,7 +125,12 @@ describe.each<[name: string, status: number, type: string, body: object]>([
     const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
     const before = process.memoryUsage.rss();
     const answer = await chat(gateway.url, body);
-    expect(answer).toMatchObject({ status: 502, reason: 'hosted_a=bad_response' });
+    // The beginning of an error says what is wrong.
+    const told =
+      status === 400
+        ? { status, reason: 'none' }
+        : { status: 502, reason: 'hosted_a=bad_response' };
+    expect(answer).toMatchObject(told);
     expect(process.memoryUsage.rss() - before).toBeLessThan(400 * MEBIBYTE);
     await (
       await a.call(1)

@@ -271,14 +271,27 @@ test.each([
       null,
     ),
   ],
+  // github.com/vllm-project/vllm/issues/45273: the history of Codex and OpenCode, each fault with all of it.
+  [
+    'vLLM, which repeats the history in megabytes',
+    'responses',
+    400,
+    openAi(
+      `240 validation errors:\n${"  {'type': 'string_type', 'loc': ('body', 'input', 'str'), 'msg': 'Input should be a valid string', 'input': [{'role': 'user', 'content': 'context length'}]}\n".repeat(20_000)}`,
+      null,
+    ),
+  ],
 ] as const)(
   '%s gets requests of %s as chat completions where it refuses them',
   async (_, protocol, status, refusal) => {
     const script: Script = (call) =>
       call.path.endsWith('/chat/completions') ? answers('hi')(call) : json(status, refusal)(call);
-    const { url } = await startBetween('local', script, { LOCAL_PROTOCOLS: 'auto' });
-    const told = await ask(url, { protocol, isStream: true });
-    expect(told).toMatchObject({ upstream: 'local', text: 'hi', reason: 'none' });
+    const { url, system } = await startBetween('local', script, { LOCAL_PROTOCOLS: 'auto' });
+    for (let n = 0; n < 2; n += 1) {
+      const told = await ask(url, { protocol, isStream: true });
+      expect(told).toMatchObject({ upstream: 'local', text: 'hi', reason: 'none' });
+    }
+    expect(system.calls).toHaveLength(3);
   },
 );
 

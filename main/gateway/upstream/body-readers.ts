@@ -470,8 +470,16 @@ function asEvent(body: Buffer): Progress {
   return isWritable ? wholeOf(body) : TOO_DEEP;
 }
 
+/** What goes wrong is said at the start: vLLM repeats the prompt a hundred times behind it (vllm-project/vllm#49239). */
 export function createErrorReader(): BodyReader {
-  return createWholeReader(MAX_ERROR_BYTES, null, wholeOf);
+  const reader = createWholeReader(MAX_ERROR_BYTES, null, wholeOf);
+  return {
+    ...reader,
+    push(chunk) {
+      const progress = reader.push(chunk);
+      return progress.kind === 'bad' ? reader.end() : progress;
+    },
+  };
 }
 
 function createWholeReader(

@@ -45,6 +45,13 @@ const NAME = String.raw`.{0,160}?`;
  */
 const REFUSALS: readonly Refusal[] = [
   {
+    // vLLM's Responses API, for the history of Codex or OpenCode (vllm-project/vllm#33089, #45273), which it repeats.
+    meaning: 'no_endpoint',
+    isNeverWordedAs5xx: true,
+    codes: [],
+    words: [/'loc': \('body', 'input', '/],
+  },
+  {
     meaning: 'engine_gone',
     codes: ['engine_unreachable'],
     words: [],
