@@ -470,16 +470,8 @@ function asEvent(body: Buffer): Progress {
   return isWritable ? wholeOf(body) : TOO_DEEP;
 }
 
-/** What goes wrong is said at the start: vLLM repeats the prompt a hundred times behind it (vllm-project/vllm#49239). */
 export function createErrorReader(): BodyReader {
-  const reader = createWholeReader(MAX_ERROR_BYTES, null, wholeOf);
-  return {
-    ...reader,
-    push(chunk) {
-      const progress = reader.push(chunk);
-      return progress.kind === 'bad' ? reader.end() : progress;
-    },
-  };
+  return createWholeReader(MAX_ERROR_BYTES, null, wholeOf);
 }
 
 function createWholeReader(
@@ -492,7 +484,9 @@ function createWholeReader(
   return {
     push(chunk) {
       gathered.add(chunk);
-      if (gathered.length > maxBytes) return bad(`a body over ${maxBytes} bytes`);
+      // An error begins with what is wrong: vLLM repeats the prompt a hundred times behind it (vllm-project/vllm#49239).
+      if (gathered.length > maxBytes)
+        return scan === null ? judge(gathered.take()) : bad(`a body over ${maxBytes} bytes`);
       return scan?.push(gathered) === false ? NOT_JSON : MORE;
     },
     end: () => judge((whole = gathered.take())),

@@ -102,9 +102,9 @@ test('an answer that is made a chunk and assembled again is the same answer', ()
   );
 });
 
-const thoughts = (key: string, ...pieces: readonly object[]) => ({
+const thoughts = (key: string, ...told: readonly object[]) => ({
   events: [
-    ...pieces.map((piece) => ({ choices: [{ delta: { [key]: [piece] } }] })),
+    ...told.map((piece) => ({ choices: [{ delta: { [key]: [piece] } }] })),
     { choices: [{ delta: { content: 'Hi' }, finish_reason: 'stop' }] },
   ],
   assembly: createAssembly,
