@@ -54,7 +54,6 @@ import type { VerificationProof, SightingsMonitor } from './monitoring/sightings
 import { createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory } from './memory/memory.ts';
-import { createWindows, type CutWindow } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
 type Shared = 'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'keep' | 'usage';
@@ -134,7 +133,7 @@ export function createGateway(deps: GatewayDeps) {
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
-    windows: learnt.windows,
+    memory: learnt.memory,
     catalogue,
     remotes,
     sightings,
@@ -186,7 +185,8 @@ export function createGateway(deps: GatewayDeps) {
     },
     snapshot: (): LiveSnapshot => feed.snapshot(),
     /** Models whose engine was caught cutting prompts. */
-    cuts: (): readonly CutWindow[] => learnt.windows.cuts(),
+    cuts: () =>
+      learnt.memory.all('window').map(([model, { tokens }]) => ({ model: String(model), tokens })),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
     ports: (): readonly number[] =>
@@ -227,7 +227,7 @@ function accessOf(deps: Parameters<typeof createIdentify>[0] & GatewayDeps) {
   return { sessions, browsers, identify: createIdentify(deps, isSession) };
 }
 
-interface RouteParts extends Pick<Learnt, 'adjustments' | 'windows'> {
+interface RouteParts extends Pick<Learnt, 'adjustments' | 'memory'> {
   readonly monitor: Monitor;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
@@ -263,18 +263,16 @@ function changeHandlers(
   {
     memory,
     adjustments,
-    windows,
     catalogue,
     sightings,
     healthChecks,
-  }: Pick<Learnt, 'memory' | 'adjustments' | 'windows'> & {
+  }: Pick<Learnt, 'memory' | 'adjustments'> & {
     readonly catalogue: ModelCatalogue;
     readonly sightings: SightingsMonitor;
     readonly healthChecks: HealthChecks;
   },
 ) {
   function forgetSupport(id: string): void {
-    windows.forget(id);
     adjustments.forget(id);
   }
 
@@ -329,11 +327,10 @@ type Learnt = ReturnType<typeof createLearnt>;
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
 /** What upstreams and machines turned out to accept, and the items of their answers. */
-function createLearnt({ clock, log }: Pick<GatewayDeps, 'clock' | 'log'>) {
+function createLearnt({ clock }: Pick<GatewayDeps, 'clock'>) {
   return {
     memory: createMemory(clock),
     adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
-    windows: createWindows(clock, (cut) => log('warn', 'prompt_cut', { ...cut })),
   };
 }

@@ -27,10 +27,16 @@ import { EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
-import type { Windows } from '../routing/windows.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
+import { windowAt } from '../routing/windows.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
-import { type RemoteUpstream, type LocalTarget, takenModels } from '../upstream/upstreams.ts';
+import {
+  type RemoteUpstream,
+  type LocalTarget,
+  circuitIdOf,
+  takenModels,
+} from '../upstream/upstreams.ts';
 import { keptRowSchema } from '../usage/kept-rows.ts';
 import { ownRoute, route } from './routes.ts';
 import { ASKED_DAYS, type AskedAt } from '../usage/asked.ts';
@@ -47,7 +53,7 @@ interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly catalogue: ModelCatalogue;
-  readonly windows: Pick<Windows, 'windowAt'>;
+  readonly memory: Memory;
   readonly keys: Pick<NamedKeys, 'list'>;
   readonly summary: () => ProvidersSummary;
   /** The display name of a machine; null if the machine is unknown. */
@@ -76,7 +82,7 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
       local: pickLocal(),
       remotes: remotes(),
       listedBy,
-      windowAt: deps.windows.windowAt,
+      memory: deps.memory,
     });
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', (request) => {
@@ -370,7 +376,7 @@ interface ListSources {
   /** What a hosted upstream has listed, as far as it is known. */
   readonly listedBy: (upstream: RemoteUpstream) => readonly ListedModel[];
   /** Of a model of one's own, in tokens; null while unknown. */
-  readonly windowAt: (target: LocalTarget, model: string) => number | null;
+  readonly memory: Memory;
 }
 
 /** In OpenAI's format: the models of `local`, those that the other upstreams take, and aliases. */
@@ -421,10 +427,12 @@ const bare = (id: string): ListedModel => ({ id, created: null, owner: null, con
 /** Of a hosted upstream that takes any name, all that it lists: others would be sent another model. */
 function modelsOf(
   id: UpstreamId,
-  { local, remotes, listedBy, windowAt }: ListSources,
+  { local, remotes, listedBy, memory }: ListSources,
 ): readonly ListedModel[] {
   if (id === 'local')
-    return withSmallestWindow(targetsOf(local).flatMap((target) => modelsAt(target, windowAt)));
+    return withSmallestWindow(
+      targetsOf(local).flatMap((target) => modelsAt(target, memory.of(circuitIdOf(target)))),
+    );
   const upstream = remotes.find((remote) => remote.id === id);
   if (upstream === undefined) return [];
   const listed = listedBy(upstream);
@@ -434,11 +442,11 @@ function modelsOf(
 }
 
 /** With the window that is served, which may be smaller than what the list says. */
-function modelsAt(target: LocalTarget, windowAt: ListSources['windowAt']): readonly ListedModel[] {
+function modelsAt(target: LocalTarget, known: Knowledge): readonly ListedModel[] {
   const { models, listed, facts } = target;
   return (models ?? []).map((id) => {
     const model = listed?.find((each) => each.id === id) ?? bare(id);
-    return facts === undefined ? model : { ...model, contextLength: windowAt(target, id) };
+    return facts === undefined ? model : { ...model, contextLength: windowAt(known, target, id) };
   });
 }
 

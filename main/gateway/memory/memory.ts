@@ -14,6 +14,9 @@ export function createMemory(clock: Clock) {
       known.set(id, fresh);
       return fresh;
     },
+    /** All that is known of a topic, of every upstream. */
+    all: <T extends Topic>(topic: T): readonly (readonly [Key, Values[T]])[] =>
+      [...known.values()].flatMap((each) => each.entries(topic)),
     /** It has another address, key, model or engine. */
     forget: (id: string) => void known.delete(id),
     /** Its engine no longer has the prompts that it has read, but those of models that are still loaded. */
@@ -38,13 +41,9 @@ type Entries = { readonly [T in Topic]: Map<Key, Entry<Values[T]>> };
  */
 export class Knowledge {
   readonly #clock: Clock;
-  readonly #entries: Entries = {
-    lacks: new Map(),
-    refuses: new Map(),
-    rate: new Map(),
-    prefixes: new Map(),
-    tells_reuse: new Map(),
-  };
+  readonly #entries = Object.fromEntries(
+    Object.keys(TOPICS).map((topic) => [topic, new Map()]),
+  ) as unknown as Entries;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -95,14 +94,17 @@ export class Knowledge {
 
   /** The keys that hold, the one that was written longest ago first. */
   keys(topic: Topic): readonly Key[] {
-    const entries = this.#entries[topic];
-    if (entries.size === 0) return NO_KEYS;
-    return [...entries].flatMap(([key, entry]) => (this.#holds(entry) ? [key] : []));
+    return this.entries(topic).map(([key]) => key);
+  }
+
+  entries<T extends Topic>(topic: T): readonly (readonly [Key, Values[T]])[] {
+    const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
+    return [...entries].flatMap(([key, entry]) =>
+      this.#holds(entry) ? [[key, entry.value] as const] : [],
+    );
   }
 
   #holds({ until }: Entry<unknown>): boolean {
     return remainingMs(until, dualTimeOf(this.#clock)) > 0;
   }
 }
-
-const NO_KEYS: readonly Key[] = [];

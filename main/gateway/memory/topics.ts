@@ -13,6 +13,13 @@ export interface ReadPrompt {
   readonly readAt: number;
 }
 
+/** Tokens for each that is usual, exponentially weighted. */
+export interface TextRate {
+  readonly samples: number;
+  readonly mean: number;
+  readonly variance: number;
+}
+
 /** The values of each topic, by key. */
 export interface Values {
   /** It has no such endpoint; by path. */
@@ -23,6 +30,14 @@ export interface Values {
   readonly rate: Reading;
   /** The beginnings of prompts that it has read; by their hash. */
   readonly prefixes: ReadPrompt;
+  /** How many tokens its texts have; by model. */
+  readonly text_rate: TextRate;
+  /** The longest prompt that it has read as a whole, which its window takes; by model. */
+  readonly longest: { readonly tokens: number };
+  /** A report of fewer tokens than the prompt must have had; by model. */
+  readonly cut: { readonly tokens: number; readonly promptBytes: number };
+  /** Where it cuts prompts, and what it said of its window then; by model. */
+  readonly window: { readonly tokens: number; readonly declared: number | null };
   /** It reports how much of a prompt it had in its cache. */
   readonly tells_reuse: true;
 }
@@ -48,6 +63,11 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   // A host may have learnt a field, an organisation may be verified: then the refusal is tried again.
   refuses: { ms: HOUR_MS, max: 500 },
   rate: { ms: Infinity, max: 64 },
+  text_rate: { ms: Infinity, max: 64 },
+  longest: { ms: 24 * HOUR_MS, max: 64 },
+  cut: { ms: HOUR_MS, max: 64 },
+  // The owner may have set a larger one meanwhile.
+  window: { ms: HOUR_MS, max: 64 },
   // Sixty for each conversation, as a long one has.
   prefixes: { ms: HOUR_MS, max: 8192 },
   tells_reuse: { ms: Infinity, max: 1 },

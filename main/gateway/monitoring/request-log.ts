@@ -242,14 +242,17 @@ class OpenAttempt implements AttemptObserver {
 
   ended(end: AttemptEnd): void {
     const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
-    const { stats, latencies, routed } = this.#request.deps;
-    const { provider, model } = this.#start.target;
+    const { stats, latencies, routed, log } = this.#request.deps;
+    const { upstream, provider, model } = this.#start.target;
+    const { cutAtTokens } = end;
+    if (cutAtTokens !== null)
+      log('warn', 'prompt_cut', { id: provider ?? upstream, model, readTokens: cutAtTokens });
     this.#row.endMs = this.#request.msAt(end.endedAt.ticks);
     this.#row.reason = reason;
     this.#row.error = error;
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
-    this.#row.cutAtTokens = end.cutAtTokens;
+    this.#row.cutAtTokens = cutAtTokens;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);

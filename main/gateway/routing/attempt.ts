@@ -13,7 +13,7 @@ import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts
 import { notePrompt, noteReuse } from './prefixes.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { learnRate } from './reading-rates.ts';
-import type { Cut, Windows } from './windows.ts';
+import { type Cut, noteLength } from './windows.ts';
 
 export interface Permits {
   /** The upstream's; in the local pool the machine's. */
@@ -26,7 +26,6 @@ export interface AttemptDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly memory: Memory;
-  readonly windows: Windows;
 }
 
 export type CallEnd =
@@ -145,11 +144,10 @@ export class Attempt {
   }
 
   #cutBy(tokens: Tokens | null): Cut | null {
-    const { upstream, mode, model, request, window } = this.target;
+    const { upstream, mode } = this.target;
     // The rest of an answer has the answer so far in its prompt.
     if (upstream !== 'local' || mode === 'rest' || tokens === null || tokens.estimated) return null;
-    const told = { id: this.id, model, request, inputTokens: tokens.input };
-    return this.#deps.windows.told(told, window);
+    return noteLength(this.#known, this.target, tokens.input);
   }
 
   end(end: CallEnd): void {

@@ -21,7 +21,6 @@ import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungEngines } from './hung-engines.ts';
-import type { Windows } from './windows.ts';
 import type { Turn } from './walk.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
 
@@ -33,7 +32,6 @@ export interface CallDeps {
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
   readonly memory: Memory;
-  readonly windows: Windows;
   readonly hung: HungEngines;
   readonly adjustments: Adjustments;
 }

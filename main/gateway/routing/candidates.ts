@@ -27,7 +27,7 @@ import type { RequestObserver } from './observer.ts';
 import type { Skipped } from './outcomes.ts';
 import { cachedPrefix } from './prefixes.ts';
 import { readingRate } from './reading-rates.ts';
-import type { Windows } from './windows.ts';
+import { exceedsWindow } from './windows.ts';
 
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
 export interface RoutedRequest {
@@ -46,7 +46,6 @@ type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
 
 export interface CandidateDeps extends BalancingDeps {
   readonly pickLocal: () => LocalChoice;
-  readonly windows: Windows;
   /** Budgets of money: an upstream whose budget is used up is not called. */
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
 }
@@ -230,7 +229,9 @@ function formForLocal(
 ): ChatCall | Unsuitable {
   const form = localForm(asked, target, deps);
   if (typeof form === 'string') return form;
-  return deps.windows.exceeds(target, form.request) ? 'context_length' : form;
+  return exceedsWindow(deps.memory.of(circuitIdOf(target)), target, form.request)
+    ? 'context_length'
+    : form;
 }
 
 function localForm(

@@ -12,6 +12,10 @@ const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   rate: { tokens: 1000, ms: 500 },
   prefixes: { model: 'm', readAt: 0 },
   tells_reuse: true,
+  text_rate: { samples: 5, mean: 1, variance: 0 },
+  longest: { tokens: 9000 },
+  cut: { tokens: 4096, promptBytes: 70_000 },
+  window: { tokens: 4096, declared: null },
 };
 const ALL = Object.keys(SAMPLES) as Topic[];
 

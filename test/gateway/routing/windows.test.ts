@@ -3,11 +3,16 @@ import { describe, expect, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
 import { modelFacts } from '../../../main/engines/models.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
+import { chainOf, hashIsReady } from '../../../main/gateway/protocols/prompt-chain.ts';
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
-import { type CutPrompt, createWindows } from '../../../main/gateway/routing/windows.ts';
+import { createMemory } from '../../../main/gateway/memory/memory.ts';
+import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/prefixes.ts';
+import { exceedsWindow, noteLength, windowAt } from '../../../main/gateway/routing/windows.ts';
 import { type LocalTarget, parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
+
+await hashIsReady;
 
 function requestOf(body: object, endpoint?: Parameters<typeof parseChatRequest>[1]) {
   const request = parseChatRequest(Buffer.from(JSON.stringify(body)), endpoint);
@@ -33,15 +38,19 @@ function targetOf(facts: Partial<ModelFacts> = {}): LocalTarget {
   };
 }
 
-/** Windows that have seen this. */
-function windowsAfter(...told: readonly (readonly [text: string, tokens: number])[]) {
+/** An engine that has reported the tokens of these prompts. */
+function engineAfter(...reports: readonly (readonly [text: string, tokens: number])[]) {
   const clock = createManualClock();
-  const caught: CutPrompt[] = [];
-  const windows = createWindows(clock, (cut) => caught.push(cut));
-  const tell = (text: string, inputTokens: number, declared: number | null = 2048) =>
-    windows.told({ id: 'local', model: 'm', request: saying(text), inputTokens }, declared);
-  for (const [text, tokens] of told) tell(text, tokens);
-  return { clock, windows, caught, tell };
+  const known = createMemory(clock).of('local');
+  const report = (text: string, tokens: number, window: number | null = 2048) => {
+    const request = saying(text);
+    const call = { model: 'm', request, window, promptBytes: request.bytes.length, prefix: null };
+    return noteLength(known, call, tokens);
+  };
+  for (const [text, tokens] of reports) report(text, tokens);
+  const exceeds = (target: LocalTarget, request: ReturnType<typeof saying>) =>
+    exceedsWindow(known, target, request);
+  return { clock, known, exceeds, report };
 }
 
 describe('the fewest tokens of a prompt', () => {
@@ -86,55 +95,97 @@ describe('the fewest tokens of a prompt', () => {
 
 describe('prompts and windows', () => {
   test('a machine is skipped for a prompt that surely does not fit its window, and for no other', () => {
-    const { windows } = windowsAfter();
-    const exceeds = (count: number) => windows.exceeds(targetOf(), saying(words(count)));
-    expect([exceeds(3000), exceeds(2300), exceeds(2200), exceeds(10)]).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+    const { exceeds } = engineAfter();
+    const has = (count: number) => exceeds(targetOf(), saying(words(count)));
+    expect([has(3000), has(2300), has(2200), has(10)]).toEqual([true, true, false, false]);
   });
 
   test('a machine is called for a prompt with images, whose tokens no byte tells, and for what is not a chat', () => {
-    const { windows } = windowsAfter();
+    const { exceeds } = engineAfter();
     const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     const parts = [{ type: 'text', text: words(3000) }, picture];
-    expect(windows.exceeds(targetOf(), saying(parts))).toBe(false);
+    expect(exceeds(targetOf(), saying(parts))).toBe(false);
     const vectors = requestOf({ model: 'm', input: words(3000) }, EMBEDDINGS);
-    expect(windows.exceeds(targetOf(), vectors)).toBe(false);
+    expect(exceeds(targetOf(), vectors)).toBe(false);
   });
 
   test('a prompt in a language without blanks is judged once its tokens for each letter are learned', () => {
-    const { windows, tell } = windowsAfter();
+    const { exceeds, report } = engineAfter();
     const text = (chars: number) => '語'.repeat(chars);
-    const exceeds = () => windows.exceeds(targetOf(), saying(text(7000)));
-    for (const chars of [400, 500, 600, 700]) tell(text(chars), chars);
-    expect(exceeds()).toBe(false);
-    tell(text(800), 800);
-    expect(exceeds()).toBe(true);
-    expect(windows.exceeds(targetOf(), saying(text(2100)))).toBe(false);
+    const has = (chars: number) => exceeds(targetOf(), saying(text(chars)));
+    for (const chars of [400, 500, 600, 700]) report(text(chars), chars);
+    expect(has(7000)).toBe(false);
+    report(text(800), 800);
+    expect([has(7000), has(2100)]).toEqual([true, false]);
   });
 });
 
 test('an engine that cut prompts is trusted again with another window, after a longer prompt, or after an hour', () => {
-  const again = () => {
-    const { tell, ...rest } = windowsAfter([words(9000), 4096], [words(9000), 4096]);
-    return { ...rest, tell };
-  };
-  const exceeds = (windows: ReturnType<typeof again>['windows'], length: number) =>
-    windows.exceeds(targetOf({ context_length: length }), saying(words(9000)));
-  const larger = again();
-  expect([exceeds(larger.windows, 2048), exceeds(larger.windows, 32_768)]).toEqual([true, false]);
-  const reads = again();
-  const unknown = targetOf({ context_length: 2048 });
-  reads.tell(words(5000), 6000);
-  expect(reads.windows.exceeds(unknown, saying(words(9000)))).toBe(true);
-  const later = windowsAfter();
-  later.tell(words(9000), 4096, null);
-  later.tell(words(9000), 4096, null);
-  const target = targetOf({ context_length: null });
-  expect(later.windows.exceeds(target, saying(words(9000)))).toBe(true);
-  later.clock.advance(3_600_001);
-  expect(later.windows.exceeds(target, saying(words(9000)))).toBe(false);
+  const caught = () => engineAfter([words(9000), 4096], [words(11_000), 4096]);
+  const skips = ({ exceeds }: ReturnType<typeof caught>, length: number | null) =>
+    exceeds(targetOf({ context_length: length }), saying(words(9000)));
+  const larger = caught();
+  expect([skips(larger, 2048), skips(larger, 32_768)]).toEqual([true, false]);
+  const later = engineAfter();
+  for (const count of [9000, 11_000]) later.report(words(count), 4096, null);
+  expect(skips(later, null)).toBe(true);
+  later.report(words(9500), 9500, null);
+  expect(skips(later, null)).toBe(false);
+  const old = engineAfter();
+  for (const count of [9000, 11_000]) old.report(words(count), 4096, null);
+  old.clock.advance(3_600_001);
+  expect(skips(old, null)).toBe(false);
+});
+
+describe('an engine that reports only what was not in its cache', () => {
+  /** The window that is learnt from prompts of a system prompt and messages, by the words of each. */
+  function windowAfter(
+    prompts: readonly (readonly [system: string, words: readonly number[]])[],
+    window: number | null = null,
+    keepsChain = true,
+  ) {
+    const { clock, known } = engineAfter();
+    for (const [n, [system, counts]] of prompts.entries()) {
+      const messages = [
+        { role: 'system', content: `${system} `.repeat(7000) },
+        ...counts.map((count, at) => ({
+          role: 'user',
+          content: `${counts.length === 1 ? n : at} ${words(count)}`,
+        })),
+      ];
+      const request = requestOf({ model: 'm', messages });
+      const chain = keepsChain ? chainOf(request, {}) : null;
+      const prefix = chain === null ? null : cachedPrefix(known, chain);
+      const call = { model: 'm', request, window, promptBytes: request.bytes.length, prefix };
+      noteLength(known, call, counts.at(-1) ?? 0);
+      if (chain !== null) notePrompt(known, chain, { model: 'm', readAt: clock.ticks() });
+    }
+    return windowAt(known, targetOf({ context_length: window }), 'm');
+  }
+  const many = <T>(make: (n: number) => T) => Array.from({ length: 12 }, (_, n) => make(n));
+
+  test.each<[what: string, window: number | null]>([
+    ['items of a batch', windowAfter(many(() => ['a', [2500]]))],
+    ['small items of a batch', windowAfter(many((n) => [`a${n % 2}`, [620]]))],
+    ['a conversation', windowAfter(many((n) => ['a', many(() => 2500).slice(0, n + 1)]))],
+    ['two batches in turn', windowAfter(many((n) => [`a${n % 2}`, [2500]]))],
+    [
+      'items of a batch, without affinity',
+      windowAfter(
+        many(() => ['a', [2500]]),
+        null,
+        false,
+      ),
+    ],
+    [
+      'a conversation, without affinity, in a window that it declares',
+      windowAfter(
+        many((n) => ['a', many(() => 2500).slice(0, n + 1)]),
+        65_536,
+        false,
+      ),
+    ],
+  ])('nothing small is learnt of its window from %s', (_what, window) => {
+    expect(window === null || window === 65_536).toBe(true);
+  });
 });
