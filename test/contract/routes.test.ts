@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
@@ -182,6 +183,32 @@ test.each(WRITES)('a $method of $path with a coding it does not know is a 415', 
   });
   expect(expectError(answer, 415, 'unsupported_media_type')).toContain('JSON');
 });
+
+const CODED = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  ZSTD: zstdCompressSync,
+};
+
+test.each(Object.entries(CODED))(
+  'a body compressed by %s is read within the limit of plain ones',
+  async (coding, compress) => {
+    const upstream = await startUpstream(answers('hi'));
+    const settings = { HOSTED_A_BASE_URL: upstream.url, MAX_BODY_BYTES: '100000' };
+    const { url } = await started(settings);
+    const headers = { 'content-type': 'application/json', 'content-encoding': coding };
+    const post = (body: Buffer) =>
+      send(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+    const coded = (fields: object) => compress(JSON.stringify({ ...HELLO, ...fields }));
+    expect((await post(coded({ user: 'bob' }))).status).toBe(200);
+    expect(upstream.calls[0]?.json).toMatchObject({ ...HELLO, user: 'bob' });
+    expect(upstream.calls[0]?.headers).not.toHaveProperty('content-encoding');
+    expectError(await post(coded({ user: 'x'.repeat(1_000_000) })), 413, 'body_too_large');
+    expectError(await post(Buffer.from('{}')), 400, 'invalid_request');
+    expectError(await post(coded({}).subarray(0, -4)), 400, 'invalid_request');
+  },
+);
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', undefined])(
   'a chat completion as %s is a 415: no page can send it unasked',

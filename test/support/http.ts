@@ -13,7 +13,7 @@ export interface HttpAnswer {
 export interface HttpCall {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
 }
 
 /** Sends one request on a connection of its own and waits for the whole answer. */

@@ -1,10 +1,16 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
 import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
+import { decodedBody, isDecodable } from '../../platform/http/decoding.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
@@ -95,7 +101,7 @@ async function answer(
   const limits = { maxBytes: limit.maxBytes, share };
   const read =
     refusedAtHead(req, caller) ??
-    (await requestFrom(await readBody(req, limits), req, caller.endpoint, limit));
+    (await requestFrom(await readPlain(req, limits), req, caller.endpoint, limit));
   if (read === 'aborted') return;
   if ('error' in read) {
     const headers = { ...base, ...NOT_ROUTED };
@@ -207,18 +213,30 @@ function refusedAtHead(
 ): Refusal | null {
   if (!identity.reader) return { error: keyError(headers), rest: SHORT_REST };
   const type = headers['content-type'] ?? '';
-  const coding = headers['content-encoding'] ?? 'identity';
-  if (BODY_TYPES[endpoint.body].test(type) && coding === 'identity') return null;
+  const coding = codingOf(headers);
+  const isReadable = coding === 'identity' || isDecodable(coding);
+  if (BODY_TYPES[endpoint.body].test(type) && isReadable) return null;
   return { error: UNSUPPORTED_MEDIA[endpoint.body] };
 }
 
+const codingOf = (headers: IncomingHttpHeaders): string =>
+  headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+
+/** As `readBody`, decoded: Codex sends zstd to what it takes for OpenAI (openai/codex#41662), pi gzip (badlogic/pi-mono#8517). */
+async function readPlain(req: IncomingMessage, limits: Parameters<typeof decodedBody>[2]) {
+  const body = await readBody(req, limits);
+  const coding = codingOf(req.headers);
+  return typeof body !== 'string' && isDecodable(coding) ? decodedBody(body, coding, limits) : body;
+}
+
 async function requestFrom(
-  body: Awaited<ReturnType<typeof readBody>>,
+  body: Awaited<ReturnType<typeof readPlain>>,
   req: IncomingMessage,
   endpoint: ApiEndpoint,
   limit: Limit,
 ): Promise<ReturnType<typeof judged>> {
   if (body === 'aborted') return body;
+  if (body === 'undecodable') return { error: UNDECODABLE };
   if (typeof body === 'string') return refusalOf(body, limit);
   if (endpoint.body === 'multipart')
     return formRequest(body, endpoint, req.headers['content-type'] ?? '');
@@ -274,14 +292,22 @@ function limitOf(
 
 const NO_MEDIA = { status: 415, code: 'unsupported_media_type' } as const;
 
+const CODINGS = 'compressed by gzip, deflate, br or zstd, or not at all';
+
+const UNDECODABLE: GatewayError = {
+  status: 400,
+  code: 'invalid_request',
+  message: 'The body is not what its "Content-Encoding" says.',
+};
+
 const UNSUPPORTED_MEDIA: Readonly<Record<ApiEndpoint['body'], GatewayError>> = {
   json: {
     ...NO_MEDIA,
-    message: 'The body must be JSON, uncompressed: send "Content-Type: application/json".',
+    message: `The body must be JSON: send "Content-Type: application/json", ${CODINGS}.`,
   },
   multipart: {
     ...NO_MEDIA,
-    message: 'The body must be a form, uncompressed: send "Content-Type: multipart/form-data".',
+    message: `The body must be a form: send "Content-Type: multipart/form-data", ${CODINGS}.`,
   },
 };
 

@@ -6,6 +6,7 @@ import {
   createZstdDecompress,
   type Zlib,
 } from 'node:zlib';
+import type { BodyShare } from '../body-budget.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Exchange, ResponseListener } from './types.ts';
 
@@ -20,6 +21,27 @@ const DECODERS = {
 /** Whether `decoded` knows a content coding. */
 export function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
+}
+
+/** A whole body decoded; what would be over the limits is not. */
+export async function decodedBody(
+  body: Buffer,
+  encoding: keyof typeof DECODERS,
+  { maxBytes, share }: { readonly maxBytes: number; readonly share: BodyShare },
+): Promise<Buffer | 'too_large' | 'no_room' | 'undecodable'> {
+  const decoder = DECODERS[encoding]();
+  const plain = new ByteBuffer();
+  decoder.end(body);
+  try {
+    for await (const chunk of decoder as AsyncIterable<Buffer>) {
+      plain.add(chunk);
+      if (plain.length > maxBytes) return 'too_large';
+      if (!share.hold(plain.length, null)) return 'no_room';
+    }
+  } catch {
+    return 'undecodable';
+  }
+  return plain.take();
 }
 
 /** Input that may wait for the decoder before the sender is paused. */
