@@ -43,6 +43,9 @@ test('Anthropic’s clients get errors in its shape on routes that they share wi
   expectAnthropicError(await send(`${url}/v1/models`, { headers }), 401, 'authentication_error');
   const message = expectError(await send(`${url}/v1/models`), 401, 'missing_api_key');
   expect(message).toContain('X-Api-Key');
+  // The path decides where only one API has it: a gateway in front may add the header to all.
+  const chat = await postJson(`${url}/v1/chat/completions`, HELLO, headers);
+  expectError(chat, 401, 'missing_api_key');
 });
 
 test('an upstream’s error in OpenAI’s shape reaches Anthropic’s clients in theirs', async () => {

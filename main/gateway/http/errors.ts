@@ -70,9 +70,11 @@ interface Asked {
 }
 
 export function errorShapeFor({ url = '', headers }: Asked): ErrorShape {
-  if (/^\/(api\/)?v1\/messages([/?]|$)/.test(url)) return 'anthropic';
-  if (isOllamaPath(url)) return 'ollama';
-  return headers['anthropic-version'] === undefined ? 'openai' : 'anthropic';
+  const [, route] = /^\/(?:api\/)?v1\/(messages|models)(?:[/?]|$)/.exec(url) ?? [];
+  // Both APIs list their models there.
+  const isAsked = route === 'models' && headers['anthropic-version'] !== undefined;
+  if (route === 'messages' || isAsked) return 'anthropic';
+  return isOllamaPath(url) ? 'ollama' : 'openai';
 }
 
 /** Routes of Ollama's own API, which has no version in its paths. */
