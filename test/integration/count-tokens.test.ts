@@ -25,6 +25,17 @@ test('the number of tokens is estimated where an upstream does not count', async
   expect(gateway.host.snapshot().requests).toMatchObject([{ state: 'done' }]);
 });
 
+test('the number of tokens of a PDF is that of its pages, and not of its base64', async () => {
+  const a = await startUpstream(chatOnly(404));
+  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const data = Buffer.alloc(1024 * 1024).toString('base64');
+  const source = { type: 'base64', media_type: 'application/pdf', data };
+  const messages = [{ role: 'user', content: [{ type: 'document', source }] }];
+  const { text } = await ask(gateway.url, { messages });
+  // Of 16 or 17 pages of a usual size.
+  expect((JSON.parse(text) as { input_tokens: number }).input_tokens).toBeCloseTo(33_000, -4);
+});
+
 test('the number of tokens is that of the first upstream that counts', async () => {
   const a = await startUpstream(answers('hi'));
   const b = await startUpstream(json(200, { input_tokens: 7 }));

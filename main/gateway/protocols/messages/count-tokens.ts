@@ -11,6 +11,9 @@ export type TokenCount =
 const BYTES_PER_TOKEN = 4;
 /** For the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
+/** Of a PDF, as text and as a picture (docs.anthropic.com, PDF support), and the bytes of a usual page. */
+const TOKENS_PER_PAGE = 2000;
+const BYTES_PER_PAGE = 64 * 1024;
 /** For an image of the size to which Anthropic scales larger ones down. */
 const TOKENS_PER_IMAGE = 1600;
 
@@ -39,6 +42,9 @@ const tokensOfValue = (value: unknown) =>
 
 function tokensOfPart(part: ChatPart): number {
   if (part.type === 'text') return tokensOfText(part.text);
+  // Base64 has four characters for three bytes.
+  if (part.type === 'file')
+    return Math.ceil((part.file.file_data.length * 0.75) / BYTES_PER_PAGE) * TOKENS_PER_PAGE;
   return part.type === 'image_url' ? TOKENS_PER_IMAGE : tokensOfValue(part);
 }
 
