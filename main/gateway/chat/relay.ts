@@ -21,6 +21,7 @@ import {
   hasData,
   MAX_END_MS,
   MAX_EVENT_BYTES,
+  withoutIds,
 } from '../protocols/sse.ts';
 import type { StreamFormat } from '../protocols/endpoint.ts';
 import type { Sight, StreamWatch } from '../protocols/stream-inspector.ts';
@@ -197,6 +198,8 @@ class Relay implements ResponseListener {
   readonly #flow: Flow;
   /** Some protocols report the prompt's tokens with their first events. */
   #isFirst = true;
+  /** Whether its events have ids, as the first ones show. */
+  readonly #hasIds: boolean;
 
   constructor(
     { exchange, start, contentAt }: StreamSeen,
@@ -206,6 +209,7 @@ class Relay implements ResponseListener {
   ) {
     this.#exchange = exchange;
     this.#framer = start.framer;
+    this.#hasIds = withoutIds(start.held) !== start.held;
     this.#res = res;
     this.#plan = plan;
     this.#watch = plan.format.createWatch(plan.choices);
@@ -269,7 +273,7 @@ class Relay implements ResponseListener {
 
   #take(all: Frames, chunks?: readonly unknown[]): void {
     const { splice } = this.#plan;
-    const { frames, sight } = this.#watch.take(all, chunks);
+    const { frames, sight } = this.#watch.take(this.#hasIds ? withoutIds(all) : all, chunks);
     if (splice === null) {
       this.#forward(frames, sight);
       return;

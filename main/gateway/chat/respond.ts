@@ -180,7 +180,12 @@ function sendAnswer(
   }
   const format = endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
-  const own = { 'content-type': EVENT_STREAM, 'cache-control': 'no-store', ...NOSNIFF };
+  const own = {
+    'content-type': EVENT_STREAM,
+    'cache-control': 'no-store',
+    ...UNBUFFERED,
+    ...NOSNIFF,
+  };
   res.writeHead(200, { ...headers, ...own });
   const relayed = relayToEnd(seen, answer, walk, { format, res, context, deps });
   context.observer.answering(head);
@@ -238,6 +243,9 @@ async function endedWith(
 ): Promise<void> {
   observer.ended(STATE_AFTER[await relayed]);
 }
+
+/** nginx holds back what it passes on, unless it is told not to. */
+const UNBUFFERED = { 'x-accel-buffering': 'no' };
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 

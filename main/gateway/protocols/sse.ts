@@ -262,6 +262,20 @@ function otherLines(event: Buffer): Buffer {
   return others.subarray(0, length);
 }
 
+/** `id` lines, each with the end of its line. */
+const IDS = /(?<=^|[\r\n])id(?::[^\r\n]*)?(?:\r\n?|\n)/g;
+
+/** Without ids, behind which OpenAI's Python client makes an empty event of each comment (openai/openai-python#2722). */
+export function withoutIds(frames: Frames): Frames {
+  const events = eventsOf(frames);
+  const plain = events.map((event) => {
+    const text = event.toString('latin1');
+    const rest = text.replace(IDS, '');
+    return rest === text ? event : Buffer.from(rest, 'latin1');
+  });
+  return plain.every((event, at) => event === events[at]) ? frames : framesOf(plain);
+}
+
 /** An event with other data; its other lines (a name, a comment) stay. */
 export function eventWith(event: Buffer, data: string): Buffer {
   return Buffer.concat([otherLines(event), Buffer.from(`data: ${data}\n\n`)]);
