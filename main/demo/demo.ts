@@ -1,4 +1,4 @@
-import { HOSTED_IDS, isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { loadConfig } from '../config/load.ts';
@@ -18,50 +18,44 @@ export async function startDemo(
   { port, dataDirectory }: { readonly port?: string | undefined; readonly dataDirectory: string },
   pace: DemoPace = PACE,
 ) {
-  const engines = UPSTREAM_IDS.map((id) => createDemoEngine(id, pace));
-  await Promise.all(engines.map((engine) => engine.start()));
-  const onPort = (chosen: string) =>
-    startOn(engines, demoEnvironment(engines, chosen, pace), dataDirectory);
-  return onPort(port ?? '47900').catch((error: unknown) => {
-    if (port !== undefined) throw error;
-    return onPort('0');
-  });
-}
-
-async function startOn(
-  engines: readonly DemoEngine[],
-  environment: Readonly<Record<string, string>>,
-  dataDirectory: string,
-) {
-  const loaded = loadConfig(environment, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const engines = mapUpstreams(() => createDemoEngine(pace));
+  await Promise.all(UPSTREAM_IDS.map((id) => engines[id].start()));
   const faults = {
-    // There is one engine per id, which the type of fromEntries cannot express.
-    view: () =>
-      Object.fromEntries(engines.map(({ id, fault }) => [id, fault()])) as Record<
-        UpstreamId,
-        DemoFault
-      >,
+    view: () => mapUpstreams((id) => engines[id].fault()),
     async set(id: UpstreamId, fault: DemoFault) {
-      await engines.find((engine) => engine.id === id)?.setFault(fault);
+      await engines[id].setFault(fault);
       host.changed();
       host.checkNow(id);
     },
   };
-  const traffic: Traffic = createTraffic(
-    () => started.baseUrl,
-    () => host.changed(),
-  );
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const traffic = {
+    isOn: () => timer !== undefined,
+    set(on: boolean) {
+      clearInterval(timer);
+      timer = on ? setInterval(sendRequest, 1000, started.baseUrl) : undefined;
+      host.changed();
+    },
+  };
   const demo = {
-    routes: [faultRoute(faults), trafficRoute(traffic)],
+    routes: demoRoutes({ faults, traffic }),
     view: () => ({ faults: faults.view(), traffic: traffic.isOn() }),
   };
-  const edges = { openStore, openUsage: openUsageStore, clock: systemClock, log: silentLog };
-  const host: Host = await createHost(
-    { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
-    { ...edges, random: Math.random },
-  );
-  const started = await host.start();
+
+  async function startOn(chosen: string) {
+    const loaded = loadConfig(demoEnvironment(engines, chosen, pace), {});
+    if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+    const opened: Host = await createHost(
+      { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
+      EDGES,
+    );
+    return { host: opened, started: await opened.start() };
+  }
+
+  const { host, started } = await startOn(port ?? '47900').catch((error: unknown) => {
+    if (port !== undefined) throw error;
+    return startOn('0');
+  });
   return {
     ...started,
     faults,
@@ -69,113 +63,84 @@ async function startOn(
     /** The window's address with a code, which works as often as it is opened. */
     link: host.controlLink(),
     async stop() {
-      traffic.stop();
+      clearInterval(timer);
+      // Requests that still run end with them.
+      await Promise.all(UPSTREAM_IDS.map((id) => engines[id].stop()));
       await host.stop();
-      await Promise.all(engines.map((engine) => engine.stop()));
     },
   };
 }
 
+/** As an app would, so that there is something to watch; the page shows how it ended. */
+function sendRequest(baseUrl: string): void {
+  const headers = { 'content-type': 'application/json', 'user-agent': 'demo-traffic' };
+  const body = `{"model":"any","stream":true,"messages":[{"role":"user","content":"Hello"}]}`;
+  fetch(`${baseUrl}/chat/completions`, { method: 'POST', headers, body })
+    .then((response) => response.arrayBuffer())
+    .catch(() => {});
+}
+
+const EDGES = {
+  openStore,
+  openUsage: openUsageStore,
+  clock: systemClock,
+  log: silentLog,
+  random: Math.random,
+};
+
 /** The demo's whole configuration as environment variables; the user's own settings are not read. */
 function demoEnvironment(
-  engines: readonly DemoEngine[],
+  engines: Readonly<Record<UpstreamId, DemoEngine>>,
   port: string,
   { idleTimeoutMs, slowAfterMs }: DemoPace,
 ): Record<string, string> {
-  const urls = new Map(engines.map((engine) => [engine.id, engine.url()]));
-  const remote = (id: UpstreamId, path: string, prefix = id.toUpperCase()) => ({
-    [`INGLENOOK_${prefix}_BASE_URL`]: `${urls.get(id) ?? ''}${path}`,
-    [`INGLENOOK_${prefix}_API_KEY`]: `demo-key-of-${id}-0123456789`,
-    [`INGLENOOK_${prefix}_MODEL`]: DEMO_MODEL,
-    [`INGLENOOK_${prefix}_PREFILL`]: 'continue_final_message',
-  });
+  const settingsOf = (id: UpstreamId) => {
+    const url = engines[id].url();
+    if (id === 'local') return { INGLENOOK_LOCAL_ENGINE_URL: url };
+    const prefix = `INGLENOOK_${id.toUpperCase()}`;
+    return {
+      [`${prefix}_BASE_URL`]: id === 'ondemand' ? url : `${url}/v1`,
+      [`${prefix}_API_KEY`]: `demo-key-of-${id}-0123456789`,
+      [`${prefix}_MODEL`]: DEMO_MODEL,
+      [`${prefix}_PREFILL`]: 'continue_final_message',
+    };
+  };
   return {
     INGLENOOK_PORT: port,
     // The demo brings its own local engine.
     INGLENOOK_AGENT: 'false',
-    INGLENOOK_LOCAL_ENGINE_URL: urls.get('local') ?? '',
-    ...Object.fromEntries(HOSTED_IDS.flatMap((id) => Object.entries(remote(id, '/v1')))),
-    ...remote('ondemand', ''),
     INGLENOOK_IDLE_TIMEOUT_MS: `${idleTimeoutMs}`,
     INGLENOOK_TTFT_THRESHOLD_MS: `${slowAfterMs}`,
+    ...Object.fromEntries(UPSTREAM_IDS.flatMap((id) => Object.entries(settingsOf(id)))),
   };
 }
 
-const trafficRoute = (traffic: Traffic): Route => ({
-  method: 'PUT',
-  paths: ['/api/v1/demo/traffic'],
-  access: 'control',
-  answer({ json }) {
-    const on = memberOf(json, 'on');
-    if (typeof on !== 'boolean') return invalidRequest("'on' must be true or false.", 'on');
-    traffic.set(on);
-    return answered({ on });
-  },
-});
-
-/** The route by which the window and curl break and heal upstreams. */
-const faultRoute = (faults: Demo['faults']): Route => ({
-  method: 'PUT',
-  paths: ['/api/v1/demo/faults/:id'],
-  access: 'control',
-  async answer({ params: { id = '' }, json }) {
-    if (!isUpstreamId(id)) {
-      const message = `There is no upstream "${id}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
-      return { kind: 'refused', status: 404, code: 'not_found', message };
-    }
-    const fault = DEMO_FAULTS.find((each) => each === memberOf(json, 'fault'));
-    if (fault === undefined)
-      return invalidRequest(`'fault' must be one of ${DEMO_FAULTS.join(', ')}.`, 'fault');
-    await faults.set(id, fault);
-    return answered({ faults: faults.view() });
-  },
-});
-
-/** One request each second, as an app would send it. */
-const EVERY_MS = 1000;
-/** More run at a time only while upstreams are slow, and then the pause is longer. */
-const MAX_RUNNING = 8;
-
-const ASKED = {
-  method: 'POST',
-  headers: { 'content-type': 'application/json', 'user-agent': 'demo-traffic' },
-  body: JSON.stringify({
-    model: 'any',
-    stream: true,
-    messages: [{ role: 'user', content: 'What is this page about?' }],
-  }),
-};
-
-type Traffic = ReturnType<typeof createTraffic>;
-
-/** Sends requests to the gateway, so that there is something to watch. */
-function createTraffic(baseUrl: () => string, changed: () => void) {
-  const stopped = new AbortController();
-  let timer: ReturnType<typeof setInterval> | null = null;
-  let running = 0;
-
-  async function send(): Promise<void> {
-    if (running >= MAX_RUNNING) return;
-    running += 1;
-    const asked = fetch(`${baseUrl()}/chat/completions`, { ...ASKED, signal: stopped.signal });
-    // The page shows how it ended.
-    await asked.then((response) => response.arrayBuffer()).catch(() => {});
-    running -= 1;
-  }
-
-  function set(on: boolean): void {
-    if (timer !== null) clearInterval(timer);
-    timer = on ? setInterval(() => void send(), EVERY_MS) : null;
-    if (on) void send();
-    changed();
-  }
-
-  return {
-    isOn: () => timer !== null,
-    set,
-    stop() {
-      if (timer !== null) clearInterval(timer);
-      stopped.abort();
+/** The routes by which the window and curl break and heal upstreams, and stop and start the traffic. */
+const demoRoutes = ({ faults, traffic }: Pick<Demo, 'faults' | 'traffic'>): readonly Route[] => [
+  {
+    method: 'PUT',
+    paths: ['/api/v1/demo/faults/:id'],
+    access: 'control',
+    async answer({ params: { id = '' }, json }) {
+      const fault = DEMO_FAULTS.find((each) => each === memberOf(json, 'fault'));
+      if (!isUpstreamId(id) || fault === undefined)
+        return invalidRequest(
+          `An upstream's 'fault' is one of ${DEMO_FAULTS.join(', ')}.`,
+          'fault',
+        );
+      await faults.set(id, fault);
+      return answered({ faults: faults.view() });
     },
-  };
-}
+  },
+  {
+    method: 'PUT',
+    paths: ['/api/v1/demo/traffic'],
+    access: 'control',
+    answer({ json }) {
+      const on = memberOf(json, 'on');
+      if (typeof on !== 'boolean') return invalidRequest("'on' must be true or false.", 'on');
+      traffic.set(on);
+      return answered({ on });
+    },
+  },
+];

@@ -54,7 +54,6 @@ test('an upstream after a slow hosted one is called within seconds, time after t
     const response = await ask(demo);
     expect(response.headers.get('x-gateway-upstream')).toBe('hosted_b');
     expect(response.headers.get('x-gateway-fallback-reason')).toContain('hosted_a=outrun');
-    expect(textOf(await response.text())).toContain('"hosted_b"');
   }
 });
 
