@@ -9,10 +9,11 @@ import { MACHINE_ACTIONS, machines } from './machines.ts';
 import { models } from './models.ts';
 import { openWindow } from './open.ts';
 import { changeModel, free, leave, reset, setMode } from './owner-commands.ts';
-import { ACTIONS, runUninstall, service } from './service/service.ts';
+import { ACTIONS, service } from './service/service.ts';
 import { getSettings, setSetting } from './settings.ts';
 import { status } from './status.ts';
 import { print, printError } from './terminal.ts';
+import { runUninstall } from './uninstall.ts';
 
 type Run = (input: Input) => Promise<CommandOutcome>;
 

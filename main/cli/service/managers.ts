@@ -1,4 +1,5 @@
 import { join, win32 } from 'node:path';
+import type { CommandLine } from '../run-program.ts';
 
 /** The program that a service manager runs. */
 export interface Program {
@@ -25,8 +26,6 @@ export interface Service {
   /** The log's path, or the command that shows it, as in `journalctl --user -u inglenook`. */
   readonly log: string;
 }
-
-export type CommandLine = readonly [string, ...string[]];
 
 const UNIT = 'inglenook.service';
 

@@ -1,36 +1,33 @@
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ENV_PREFIX } from '../../config/schema.ts';
 import { homeDirectory } from '../../platform/files.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from '../command.ts';
+import { installFirst, thisInstallation } from '../installation.ts';
 import { logDirectory } from '../logs.ts';
+import { type CommandLine, run } from '../run-program.ts';
 import { findRunning } from '../running-app.ts';
 import { withProgress } from '../terminal.ts';
 import {
   launchdService,
-  type CommandLine,
   type Program,
   type Service,
   scheduledTask,
   systemdService,
 } from './managers.ts';
-import packageJson from '../../../package.json' with { type: 'json' };
-import { PACKAGE_ROOT } from '../../platform/process.ts';
 
 export const ACTIONS = ['install', 'remove', 'status'] as const;
 
 export async function service(input: Input): Promise<CommandOutcome> {
-  const installation = thisInstallation(input.env);
-  const own = serviceOfUser(programOf(installation, input), input);
+  const own = serviceOfUser(programOf(input), input);
   if (input.options['print'] === true) {
     return answer({ file: own.file, text: own.text }, own.text);
   }
   switch (input.words[0]) {
     case 'install':
-      return install(own, input, installation);
+      return install(own, input);
     case 'remove':
       return remove(own);
     default:
@@ -38,7 +35,8 @@ export async function service(input: Input): Promise<CommandOutcome> {
   }
 }
 
-function programOf({ script }: Installation, { env, dataDirectory }: Input): Program {
+function programOf({ env, dataDirectory }: Input): Program {
+  const { script } = thisInstallation(env);
   const isChosen = Boolean(env[`${ENV_PREFIX}DATA_DIR`]?.trim());
   const command = [process.execPath, script, 'start'] as const;
   return { command, dataDirectory: isChosen ? dataDirectory : null };
@@ -59,21 +57,13 @@ function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service
   }
 }
 
-async function install(
-  own: Service,
-  { env, dataDirectory }: Input,
-  installation: Installation,
-): Promise<CommandOutcome> {
+async function install(own: Service, { env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { file, text, encoding, note } = own;
   if (!existsSync(file) && (await findRunning(dataDirectory)) !== null) return failed(ALREADY_RUNS);
   const unreachable = await whyUnreachable(own);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
-  const { isInstalled, prefix } = installation;
-  if (!isInstalled && prefix !== null) {
-    const work = npm('install', prefix, `${packageJson.name}@${packageJson.version}`);
-    const why = await withProgress('Installing Inglenook', work);
-    if (why !== null) return failed(`Inglenook could not be installed. ${why}`);
-  }
+  const why = await installFirst(env);
+  if (why !== null) return failed(`Inglenook could not be installed. ${why}`);
   // Otherwise the process of an earlier installation would keep running, or block the new one.
   if (existsSync(file)) await runAll(own.remove);
   await mkdir(dirname(file), { recursive: true });
@@ -124,8 +114,8 @@ async function remove(own: Service): Promise<CommandOutcome> {
 }
 
 /** Removes the user's service if it runs this program; null if there is none. */
-async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
-  const program = programOf(thisInstallation(input.env), input);
+export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
+  const program = programOf(input);
   const own = serviceOfUser(program, input);
   const [, script = ''] = program.command;
   const isOwn = existsSync(own.file) && readFileSync(own.file, own.encoding).includes(script);
@@ -152,87 +142,4 @@ async function runAll(commands: readonly CommandLine[]): Promise<string | null> 
     if (failure !== null) return failure;
   }
   return null;
-}
-
-/** Null if the command succeeded. */
-function run([command, ...args]: CommandLine, shell = false): Promise<string | null> {
-  const line = [command, ...args].join(' ');
-  return new Promise((settle) => {
-    const child = spawn(command, args, {
-      shell,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      windowsHide: true,
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.on('error', ({ message }) => settle(`"${line}" cannot be run: ${message}`));
-    child.on('close', (code) =>
-      settle(code === 0 ? null : `"${line}" failed (${code ?? 'killed'}): ${output.trim()}`),
-    );
-  });
-}
-
-/** Where this program is, or where npm has to install it first so that it lasts: anybody may empty the cache of npx. */
-interface Installation {
-  /** Of npm's global packages; null in a clone. */
-  readonly prefix: string | null;
-  readonly root: string;
-  readonly script: string;
-  readonly isInstalled: boolean;
-}
-
-const MODULES = process.platform === 'win32' ? 'node_modules' : 'lib/node_modules';
-
-function thisInstallation(env: NodeJS.ProcessEnv): Installation {
-  if (PACKAGE_ROOT.includes(`${sep}_npx${sep}`)) {
-    const prefix = prefixOfUser(env);
-    const root = join(prefix, MODULES, packageJson.name);
-    return { prefix, root, script: join(root, packageJson.bin.inglenook), isInstalled: false };
-  }
-  const end = join(sep, MODULES, packageJson.name);
-  return {
-    prefix: PACKAGE_ROOT.endsWith(end) ? PACKAGE_ROOT.slice(0, -end.length) : null,
-    root: PACKAGE_ROOT,
-    script: realpathSync(process.argv[1] ?? ''),
-    isInstalled: true,
-  };
-}
-
-/** Where the installers of a gateway put it, too. */
-function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
-  if (process.platform !== 'win32') return join(homeDirectory(), '.local');
-  const folder = LOCALAPPDATA || join(homeDirectory(), 'AppData', 'Local');
-  return join(folder, 'Programs', 'inglenook');
-}
-
-/** Null if npm succeeded. */
-function npm(verb: 'install' | 'uninstall', prefix: string, name: string): Promise<string | null> {
-  const isWindows = process.platform === 'win32';
-  const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  // On Windows npm is a script, which only a shell starts.
-  const folder = isWindows ? `"${prefix}"` : prefix;
-  const args = [verb, '--global', '--prefix', folder, '--ignore-scripts', ...quiet, name];
-  return run(['npm', ...args], isWindows);
-}
-
-/** Removes this program, as npm installed it, and its service, but not its settings. */
-export async function runUninstall(input: Input): Promise<CommandOutcome> {
-  const { dataDirectory } = input;
-  const removedService = await removeOwnService(input);
-  if (removedService?.kind === 'failed') return removedService;
-  const running = await findRunning(dataDirectory);
-  if (running !== null) return failed(`Inglenook is running at ${running.url}: stop it first.`);
-  const { root, prefix } = thisInstallation(input.env);
-  if (!existsSync(root)) return failed(`Inglenook is not installed in ${root}.`);
-  if (prefix === null)
-    return failed(`Inglenook in ${root} was not installed by npm: delete that folder yourself.`);
-  const failure = await withProgress('Removing', npm('uninstall', prefix, packageJson.name));
-  if (failure !== null) return failed(`Inglenook could not be removed. ${failure}`);
-  const lines = [
-    ...(removedService === null ? [] : ['Removed its service']),
-    `Removed ${root}`,
-    ...(existsSync(dataDirectory) ? [`Settings and keys are still in ${dataDirectory}.`] : []),
-  ];
-  return answer({ removed: root, dataDirectory }, lines.join('\n'));
 }

@@ -1,0 +1,62 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { homeDirectory } from '../platform/files.ts';
+import { PACKAGE_ROOT } from '../platform/process.ts';
+import { run } from './run-program.ts';
+import { withProgress } from './terminal.ts';
+
+const NAME = packageJson.name;
+const IS_WINDOWS = process.platform === 'win32';
+/** Below the prefix of npm's global packages. */
+const FOLDER = join(IS_WINDOWS ? 'node_modules' : 'lib/node_modules', NAME);
+
+/** Where this program is; if npx runs it, where npm has yet to install it, because anybody may empty the cache of npx. */
+export function thisInstallation(env: NodeJS.ProcessEnv) {
+  const prefix = isRunByNpx ? prefixOfUser(env) : ownPrefix();
+  if (!isRunByNpx || prefix === null)
+    return { prefix, root: PACKAGE_ROOT, script: realpathSync(process.argv[1] ?? '') };
+  const root = join(prefix, FOLDER);
+  return { prefix, root, script: join(root, packageJson.bin.inglenook) };
+}
+
+const isRunByNpx = PACKAGE_ROOT.includes(`${sep}_npx${sep}`);
+
+/** Of npm's global packages; null in a clone. */
+function ownPrefix(): string | null {
+  const end = join(sep, FOLDER);
+  return PACKAGE_ROOT.endsWith(end) ? PACKAGE_ROOT.slice(0, -end.length) : null;
+}
+
+/** Where the installers of a gateway put it, too. */
+function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
+  if (!IS_WINDOWS) return join(homeDirectory(), '.local');
+  const folder = LOCALAPPDATA || join(homeDirectory(), 'AppData', 'Local');
+  return join(folder, 'Programs', 'inglenook');
+}
+
+/** Installs the program for its user if npx runs it; null if it is installed. */
+export async function installFirst(env: NodeJS.ProcessEnv): Promise<string | null> {
+  if (!isRunByNpx) return null;
+  const work = npm('install', prefixOfUser(env), `${NAME}@${packageJson.version}`);
+  return withProgress('Installing Inglenook', work);
+}
+
+/** Null if npm succeeded. */
+function npm(verb: 'install' | 'uninstall', prefix: string, name: string): Promise<string | null> {
+  const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
+  // On Windows npm is a script, which only a shell starts.
+  const folder = IS_WINDOWS ? `"${prefix}"` : prefix;
+  const args = [verb, '--global', '--prefix', folder, '--ignore-scripts', ...quiet, name];
+  return run(['npm', ...args], IS_WINDOWS);
+}
+
+/** Removes what npm has installed; null if it is gone. */
+export async function uninstallProgram(env: NodeJS.ProcessEnv): Promise<string | null> {
+  const { root, prefix } = thisInstallation(env);
+  if (!existsSync(root)) return `Inglenook is not installed in ${root}.`;
+  if (prefix === null)
+    return `Inglenook in ${root} was not installed by npm: delete that folder yourself.`;
+  const why = await withProgress('Removing', npm('uninstall', prefix, NAME));
+  return why === null ? null : `Inglenook could not be removed. ${why}`;
+}
