@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import { Call, Connection, type Origin, type Proxies } from './connection.ts';
+import { Call } from './call.ts';
+import { Connection, type Origin, type Proxies } from './connection.ts';
 import { createDistrust } from './distrust.ts';
 import { isLoopbackHost } from './addresses.ts';
 import type { HttpClient, HttpRequest } from './types.ts';

@@ -7,7 +7,7 @@
  *                  └─────────────┴────────────────────┴──onFailure──> over
  *
  * A caller may send the request again after a failure with `stale`: no byte of a response had come on a kept
- * connection. Two implementations: that of connection.ts, and decoded() of decoding.ts, which wraps one from
+ * connection. Two implementations: that of call.ts, and decoded() of decoding.ts, which wraps one from
  * `onHead` on and decodes its body.
  *
  * `listener` is looked up for each event, and is replaced in this order:

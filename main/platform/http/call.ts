@@ -1,0 +1,171 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../clock.ts';
+import type { Connection } from './connection.ts';
+import { transportFailure } from './tls-and-socket-failures.ts';
+import {
+  type Exchange,
+  type HttpRequest,
+  MAX_HEAD_BYTES,
+  MAX_INTERIM_HEADS,
+  type ResponseListener,
+  type TransportFailure,
+} from './types.ts';
+
+/** Sent by some servers on a connection that was idle for too long, before they close it. */
+const REQUEST_TIMEOUT_STATUS = 408;
+/** A 408 on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
+const TIMED_OUT: TransportFailure = {
+  kind: 'unreachable',
+  stale: true,
+  detail: 'the connection had timed out (408)',
+};
+
+const HEAD_TOO_LARGE: TransportFailure = {
+  kind: 'malformed',
+  stale: false,
+  detail: 'the response head is too large',
+};
+
+const TOO_MANY_HEADS: TransportFailure = {
+  kind: 'malformed',
+  stale: false,
+  detail: 'too many interim heads came before the response',
+};
+
+/** A server that closes an idle connection does so at once; one that closes later may have worked on the request. */
+const MAX_STALE_MS = 1000;
+
+/**
+ * After so much the rest waits for the next turn; what Node hands over in one piece may be up to 128 KiB. undici reads all
+ * that has come, so fifty fast upstreams would block the event loop.
+ */
+const MAX_BYTES_AT_ONCE = 32 * 1024;
+
+/** Passes on what its listener is to hear, and nothing once it is over. */
+export class Call implements Exchange, Dispatcher.DispatchHandler {
+  listener: ResponseListener;
+  readonly #clock: Clock;
+  #connection: Connection | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #isOver = false;
+  /** When the request was written, in clock ticks. */
+  #leftAt: number | null = null;
+  #hasBegun = false;
+  #hasHead = false;
+  #interimHeads = 0;
+  /** Paused by the listener. */
+  #isPaused = false;
+  /** Waits for the next turn. */
+  #isYielding = false;
+  #bytesAtOnce = 0;
+
+  constructor(listener: ResponseListener, clock: Clock) {
+    this.listener = listener;
+    this.#clock = clock;
+  }
+
+  isOver(): boolean {
+    return this.#isOver;
+  }
+
+  start(connection: Connection, request: HttpRequest): void {
+    this.#connection = connection;
+    connection.send(request, this);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    if (!this.#isOver) this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    // Not at once: undici would parse in the middle of what another connection has brought.
+    process.nextTick(this.#goOn);
+  }
+
+  hasLeft(): boolean {
+    return this.#leftAt !== null;
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#connection?.destroy();
+  }
+
+  fail(failure: TransportFailure): void {
+    if (this.#isOver) return;
+    this.abort();
+    this.listener.onFailure(failure);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#leftAt = this.#clock.ticks();
+    this.#connection?.asks();
+  }
+
+  /** False once it is there, or is over its limit: undici bounds the fields of a head, but not its first line. */
+  awaitsHead(parsedBytes: number): boolean {
+    if (this.#hasHead) return false;
+    if (parsedBytes <= MAX_HEAD_BYTES * (1 + this.#interimHeads)) return true;
+    this.fail(HEAD_TOO_LARGE);
+    return false;
+  }
+
+  onResponseStarted(): void {
+    this.#hasBegun = true;
+  }
+
+  /** Takes interim (1xx) heads, too. */
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Parameters<ResponseListener['onHead']>[1],
+  ): void {
+    if (this.#isOver) return;
+    if (status < 200) {
+      this.#interimHeads += 1;
+      if (this.#interimHeads > MAX_INTERIM_HEADS) this.fail(TOO_MANY_HEADS);
+    } else if (status === REQUEST_TIMEOUT_STATUS && this.#connection?.isReused() === true)
+      this.fail(TIMED_OUT);
+    else {
+      this.#hasHead = true;
+      this.listener.onHead(status, headers);
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#isOver) return;
+    this.listener.onData(piece);
+    this.#bytesAtOnce += piece.length;
+    if (this.#bytesAtOnce < MAX_BYTES_AT_ONCE || this.#isYielding) return;
+    this.#isYielding = true;
+    controller.pause();
+    setImmediate(this.#onNextTurn);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#connection?.answered();
+    this.listener.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const isSoon = this.#leftAt !== null && this.#clock.ticks() - this.#leftAt <= MAX_STALE_MS;
+    const reused = this.#connection?.isReused() === true && !this.#hasBegun && isSoon;
+    this.fail(transportFailure(error, { headSeen: this.#hasHead, reused }));
+  }
+
+  readonly #onNextTurn = (): void => {
+    this.#isYielding = false;
+    this.#bytesAtOnce = 0;
+    this.#goOn();
+  };
+
+  readonly #goOn = (): void => {
+    if (!this.#isOver && !this.#isPaused && !this.#isYielding) this.#controller?.resume();
+  };
+}
