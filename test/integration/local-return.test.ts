@@ -105,7 +105,7 @@ describe('the length of the wait', () => {
   });
 });
 
-test('the machine that has room first is called again where all are full', async () => {
+test('where all machines are full, the last one is waited for', async () => {
   const slow = await startMachine(limitedFor('2'));
   // A length that no other timer has.
   const quick = await startMachine(
@@ -116,7 +116,7 @@ test('the machine that has room first is called again where all are full', async
   const pending = chatStream(tier.url, { ...HELLO, model: MODEL });
   tier.clock.advance(await tier.clock.timer(1234, 1234));
   const answer = await pending;
-  expect(answer).toMatchObject(SERVED);
+  expect(answer).toMatchObject({ ...SERVED, reason: `local/${slow.id}=rate_limited` });
   expect(answer.headers['x-gateway-provider']).toBe(quick.id);
   expect([slow.calls.length, quick.calls.length]).toEqual([1, 2]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chat, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { error, json, reset, startUpstream, type Script } from '../support/upstream.ts';
+import { answers, error, json, reset, startUpstream, type Script } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
 
 const limited = (retryAfter?: string): Script =>
@@ -74,6 +74,20 @@ test.each([
     expect((await chat(gateway.url)).text).toBe(body);
   },
 );
+
+test('a model that every upstream lacks is a 404 each time, until one of them has it', async () => {
+  const lacking = error(404, 'The model `m` does not exist', 'model_not_found');
+  const [a, b] = [await startUpstream(lacking), await startUpstream(lacking)];
+  const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+  for (let n = 0; n < 3; n += 1) {
+    expect(await chat(gateway.url)).toMatchObject({
+      status: 404,
+      reason: 'hosted_a=model_not_found; hosted_b=model_not_found',
+    });
+  }
+  a.script = answers('it was pulled meanwhile');
+  expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+});
 
 describe('a 429', () => {
   test('a 429 reaches the caller when every upstream gave one, with the smallest Retry-After', async () => {

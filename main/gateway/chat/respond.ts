@@ -233,7 +233,7 @@ async function sendBytes(
   const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
   record(end, attempt);
   if (end.kind === 'broken') walk.broken(turn);
-  walk.close(null);
+  walk.close();
   return end.kind;
 }
 

@@ -5,7 +5,8 @@ import type { Attempt } from '../routing/attempt.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
-import type { Turn, Walk } from '../routing/walk.ts';
+import type { Turn } from '../routing/turn.ts';
+import type { Walk } from '../routing/walk.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import type { StreamSeen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -207,11 +208,11 @@ async function nextPart(
   const sent = isOver ? null : (stream.sent?.taken() ?? null);
   if (sent === null) {
     walk.broken(source);
-    walk.close(null);
+    walk.close();
     return null;
   }
   const next = await resumeAnswer({ source, walk, sent }, context, deps);
-  if (next.kind !== 'answered') walk.close(null);
+  if (next.kind !== 'answered') walk.close();
   if (next.kind === 'cancelled') return next.kind;
   if (next.kind === 'not_resumed') return null;
   announce(next, res);

@@ -1,5 +1,4 @@
 import type { AttemptCause } from '#shared/live.ts';
-import type { UpstreamId } from '#shared/ids.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
@@ -21,7 +20,7 @@ import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungEngines } from './hung-engines.ts';
-import type { Turn } from './walk.ts';
+import type { Turn } from './turn.ts';
 import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
@@ -40,6 +39,8 @@ export interface CallOptions {
   /** In place of the turn's own call, such as a request for the rest of an answer. */
   readonly call?: UpstreamCall;
   readonly cause?: AttemptCause;
+  /** Whether a short wait that the upstream asks for is waited out; left out: unless it is `local`. */
+  readonly waitsForRoom?: boolean;
   /** Ends this call alone; left out: the caller's. */
   readonly signal?: CancelSignal;
   /** Called at first content of an answer that is being assembled. */
@@ -74,7 +75,7 @@ export async function callUpstream(
   options: CallOptions = {},
 ): Promise<CallOutcome> {
   const { circuits, clock, adjustments } = deps;
-  let next = firstTry(turn, options.call ?? turn.call, deps);
+  let next = firstTry(turn, options, deps);
   for (;;) {
     const { pending, attempt } = send(turn, next, options, request, deps);
     const seen = await pending.seen;
@@ -109,18 +110,24 @@ interface Try {
   /** Of all tries together, in clock ticks. */
   readonly deadline: number;
   readonly mayRetry: boolean;
+  readonly waitsForRoom: boolean;
   /** Calls after which a cold start went on. */
   readonly polls: number;
 }
 
-function firstTry(turn: Turn, call: UpstreamCall, { adjustments }: CallDeps): Try {
+function firstTry(
+  turn: Turn,
+  { call = turn.call, waitsForRoom = turn.upstream !== 'local' }: CallOptions,
+  { adjustments }: CallDeps,
+): Try {
   return {
     kind: 'first',
     call,
     changes: adjustments.at(turn.permits.own.id, call.model),
     waitMs: null,
     deadline: turn.at + turn.call.timeoutMs,
-    mayRetry: call.isAlone,
+    mayRetry: true,
+    waitsForRoom,
     polls: 0,
   };
 }
@@ -129,7 +136,7 @@ function nextTry(
   failure: Failure,
   before: Try,
   turn: Turn,
-  { config }: RoutedRequest,
+  { config, epoch }: RoutedRequest,
   deps: CallDeps,
 ): Try | { readonly failure: Failure } {
   const { call, deadline } = before;
@@ -137,12 +144,14 @@ function nextTry(
   const inChat = failure.reason === 'unsupported' ? chatAfterRefusal(turn, call, deps) : null;
   if (inChat !== null) return { ...again, kind: 'retry', call: inChat, waitMs: null };
   const leftMs = deadline - deps.clock.ticks();
-  const { retryAfterMaxMs } = config.routing;
-  const retryMs = before.mayRetry
-    ? retryDelayMs(failure, call.upstream, retryAfterMaxMs, deps.random())
-    : null;
-  if (retryMs !== null && retryMs < leftMs)
+  const roomMs = before.waitsForRoom ? roomInMs(failure, call, config.routing) : null;
+  const retryMs = roomMs ?? (isHiccup(failure, call) ? 50 + deps.random() * 150 : null);
+  if (before.mayRetry && retryMs !== null && retryMs < leftMs) {
+    turn.hasWaited = roomMs !== null;
+    // Meanwhile requests that can go elsewhere do.
+    if (turn.hasWaited && turn.upstream === 'local') exclude(failure, turn, epoch, deps);
     return { ...again, kind: 'retry', waitMs: retryMs, mayRetry: false };
+  }
   if (!isColdStart(failure, call, deps)) return { failure };
   deps.warmup.seenStarting();
   const waitMs = pollPauseMs(before.polls, leftMs);
@@ -166,12 +175,16 @@ function givenUp(
   failure: Failure,
   turn: Turn,
   { epoch }: RoutedRequest,
-  { circuits }: CallDeps,
+  deps: CallDeps,
 ): CallOutcome {
+  exclude(failure, turn, epoch, deps);
+  return { kind: 'failed', turn, failure };
+}
+
+function exclude(failure: Failure, turn: Turn, epoch: number, { circuits }: CallDeps): void {
   const { id } = turn.permits.own;
   if (!isRemoved(id, circuits))
     circuits.excludeAfter(id, failure, { model: turn.call.model, epoch });
-  return { kind: 'failed', turn, failure };
 }
 
 /** It did not start within its timeout; its polls were not recorded one by one. */
@@ -182,25 +195,20 @@ function coldTooLong({ attempt }: Turn, call: UpstreamCall, { clock }: CallDeps)
   return failure;
 }
 
-/**
- * How long to wait before the same upstream is called once more, in milliseconds; null: do not retry.
- * The upstreams are ordered by preference, so a single 500 is retried before falling back. `random` is in
- * [0, 1).
- */
-function retryDelayMs(
-  failure: Failure,
-  upstream: UpstreamId,
-  retryAfterMaxMs: number,
-  random: number,
-): number | null {
-  const isTransient = failure.reason === 'http_500' || failure.reason === 'http_502';
+/** The upstreams are ordered by preference, so a single 500 is retried before falling back. */
+function isHiccup({ reason }: Failure, { upstream, isAlone }: UpstreamCall): boolean {
   // A 502 of `ondemand` means that it is starting; it is polled more slowly.
-  if (isTransient && !(upstream === 'ondemand' && failure.reason === 'http_502')) {
-    return 50 + random * 150;
-  }
-  const wait = failure.retryAfterMs;
-  const isShort = failure.reason === 'rate_limited' && wait !== null && wait <= retryAfterMaxMs;
-  return isShort && upstream !== 'local' ? wait : null;
+  return isAlone && (reason === 'http_500' || (reason === 'http_502' && upstream !== 'ondemand'));
+}
+
+/** How long an upstream that is full asks to wait, if that is short; else null. */
+function roomInMs(
+  { reason, retryAfterMs }: Failure,
+  { upstream }: UpstreamCall,
+  { retryAfterMaxMs }: RoutedRequest['config']['routing'],
+): number | null {
+  const isFull = reason === 'rate_limited' || (reason === 'busy' && upstream === 'local');
+  return isFull && retryAfterMs !== null && retryAfterMs <= retryAfterMaxMs ? retryAfterMs : null;
 }
 
 /** Whether a failure only means that `ondemand` is still starting: it counts only when its timeout is over. */

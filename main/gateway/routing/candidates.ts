@@ -1,4 +1,4 @@
-import { mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
 import {
@@ -9,6 +9,7 @@ import {
   modelAt,
   remoteCall,
   targetsOf,
+  type UpstreamCall,
 } from '../upstream/call.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
 import type { PromptChain } from '../protocols/prompt-chain.ts';
@@ -22,9 +23,9 @@ import {
   servesModel,
 } from '../upstream/upstreams.ts';
 import { type Speaks, spokenBy } from './endpoint-support.ts';
-import { type BalancingDeps, type Callable, type CallablePool, localPool } from './local-pool.ts';
+import { type BalancingDeps, type LocalPool, localPool, type SingleCall } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
-import type { Skipped } from './outcomes.ts';
+import { type Skipped, skipped } from './outcomes.ts';
 import { cachedPrefix } from './prefixes.ts';
 import { readingRate } from './reading-rates.ts';
 import { exceedsWindow } from './windows.ts';
@@ -52,9 +53,9 @@ export interface CandidateDeps extends BalancingDeps {
 
 /** An upstream that a request may go to, or why it may not. */
 export type Candidate =
-  | { readonly kind: 'skipped'; readonly upstream: UpstreamId; readonly outcome: Skipped }
-  | { readonly kind: 'single'; readonly upstream: UpstreamId; readonly callable: Callable }
-  | { readonly kind: 'pool'; readonly upstream: 'local'; readonly pool: CallablePool };
+  | Skipped
+  | SingleCall
+  | { readonly kind: 'pool'; readonly upstream: 'local'; readonly pool: LocalPool };
 
 /** In routing order. */
 export function candidatesFor(asked: RequestFacts, deps: CandidateDeps): readonly Candidate[] {
@@ -69,54 +70,50 @@ export function remoteCandidate(
   deps: CandidateDeps,
 ): Candidate {
   const upstream = asked.remotes.find((remote) => remote.id === id);
-  if (upstream === undefined) return NOT_CONFIGURED[id];
-  if (asked.call.zeroSpend) return skippedCandidate(id, 'zero_spend');
-  if (deps.budgets.isSpent(id, asked.config)) return skippedCandidate(id, 'budget');
+  if (upstream === undefined) return without(id, 'not_configured');
+  if (asked.call.zeroSpend) return without(id, 'zero_spend');
+  if (deps.budgets.isSpent(id, asked.config)) return without(id, 'budget');
   const form = formForRemote(asked, upstream, deps);
-  if (typeof form === 'string') return skippedCandidate(id, form);
-  return single(id, () => remoteCall(form, upstream));
+  if (typeof form === 'string') return without(id, form);
+  return { kind: 'single', upstream: id, id, call: once(() => remoteCall(form, upstream)) };
 }
 
-/** Which of the machines of `local` may be called. */
-export type MachineFilter = (target: LocalTarget) => boolean;
-
+/** `isEligible`: which machines of `local` may be called. */
 export function localCandidate(
   asked: RequestFacts,
   deps: CandidateDeps,
-  isEligible: MachineFilter = () => true,
+  isEligible: (target: LocalTarget) => boolean = () => true,
 ): Candidate {
-  const { call, config } = asked;
   const choice = deps.pickLocal();
-  switch (choice.kind) {
-    case 'none':
-      return skippedCandidate('local', choice.reason, choice.causes);
-    case 'target': {
-      const form = formForLocal(asked, choice.target, deps);
-      if (typeof form === 'string') return skippedCandidate('local', form);
-      return single('local', () => {
-        const chain = chainFor(asked);
-        const learnt = deps.memory.of('local');
-        const prefix = chain === null ? null : cachedPrefix(learnt, chain);
-        const model = modelAt(choice.target, form.request) ?? '';
-        const known = { isAlone: true, tokensPerSecond: readingRate(learnt, model) };
-        return localCall({ ...form, prefix }, choice.target, config, known);
-      });
-    }
-    case 'tier': {
-      const forms = choice.targets.map(
-        (target) => [target, formForLocal(asked, target, deps)] as const,
-      );
-      const suitable = new Map<LocalTarget, ChatCall>();
-      for (const [target, form] of forms) if (typeof form === 'object') suitable.set(target, form);
-      if (forms.length > 0 && suitable.size === 0)
-        return skippedCandidate('local', closestOf(forms.map(([, form]) => form)));
-      const targets = [...suitable.keys()].filter(isEligible);
-      const formAt = (target: LocalTarget) => suitable.get(target) ?? call;
-      const chain = chainFor(asked);
-      const pool = localPool(targets, { request: call.request, formAt, config, chain }, deps);
-      return { kind: 'pool', upstream: 'local', pool };
-    }
+  if (choice.kind === 'none') return without('local', choice.reason, choice.causes);
+  const targets = targetsOf(choice);
+  const forms = new Map(targets.map((target) => [target, formForLocal(asked, target, deps)]));
+  const suitable = targets.filter((target) => typeof forms.get(target) === 'object');
+  if (targets.length > 0 && suitable.length === 0)
+    return without('local', closestOf([...forms.values()]));
+  const { config } = asked;
+  const { request } = asked.call;
+  function callTo(target: LocalTarget, isAlone: boolean): UpstreamCall {
+    const form = { ...asked.call, ...(forms.get(target) as ChatCall) };
+    const chain = chainFor(asked);
+    const learnt = deps.memory.of(circuitIdOf(target));
+    const prefix = chain === null ? null : cachedPrefix(learnt, chain);
+    const tokensPerSecond = readingRate(learnt, modelAt(target, form.request) ?? '');
+    return localCall({ ...form, prefix }, target, config, { isAlone, tokensPerSecond });
   }
+  if (choice.kind === 'target')
+    return {
+      kind: 'single',
+      upstream: 'local',
+      id: 'local',
+      call: once(() => callTo(choice.target, true)),
+    };
+  const pool = { request, config, chain: chainFor(asked), callTo };
+  return {
+    kind: 'pool',
+    upstream: 'local',
+    pool: localPool(suitable.filter(isEligible), pool, deps),
+  };
 }
 
 /** Null where nothing is to be reused. One machine alone needs it as well, to learn how fast it reads what is new. */
@@ -127,28 +124,20 @@ function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): Prom
   return isReused && config.routing.affinity === 'auto' ? call.chain() : null;
 }
 
-function single(id: UpstreamId, prepare: () => ReturnType<typeof remoteCall>): Candidate {
-  let call: ReturnType<typeof remoteCall> | null = null;
-  // Made when it is needed: most requests call one upstream of their walk.
-  return { kind: 'single', upstream: id, callable: { id, call: () => (call ??= prepare()) } };
+function once<T>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => (made ??= make());
 }
 
 /** An upstream that is passed over without asking its circuit. */
-function skippedCandidate(
+function without(
   upstream: UpstreamId,
   reason: Skipped['reason'],
   causes?: Skipped['causes'],
-): Candidate {
-  const outcome = { kind: 'skipped', upstream, reason, waitMs: null, backAtTicks: null } as const;
-  return {
-    kind: 'skipped',
-    upstream,
-    outcome: causes === undefined ? outcome : { ...outcome, causes },
-  };
+): Skipped {
+  const outcome = skipped(upstream, { reason, waitMs: null, backAtTicks: null });
+  return causes === undefined ? outcome : { ...outcome, causes };
 }
-
-/** Most upstreams of most requests. */
-const NOT_CONFIGURED = mapUpstreams((id) => skippedCandidate(id, 'not_configured'));
 
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
 export function keepsModel({ call, config }: Pick<RequestFacts, 'call' | 'config'>): boolean {

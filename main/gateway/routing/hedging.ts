@@ -5,7 +5,8 @@ import { Cancellation } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
-import type { Turn, Walk } from './walk.ts';
+import type { Turn } from './turn.ts';
+import type { Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
 
@@ -35,6 +36,16 @@ function showsContent({ mode }: UpstreamCall): boolean {
 /** Whether one of the upstreams `ahead` might be called while this call is slow. */
 export function canHedge(call: UpstreamCall, ahead: readonly UpstreamId[], hedge: Hedge): boolean {
   return showsContent(call) && ahead.some((to) => mayHedge(hedge, call, to));
+}
+
+/** Whether a short wait that it asks for is waited out: for `local` if no other machine is left, before money is spent. */
+export function mayWait(
+  { upstream }: Turn,
+  ahead: readonly UpstreamId[],
+  { config }: RoutedRequest,
+): boolean {
+  if (upstream !== 'local') return true;
+  return !ahead.includes('local') && (config.routing.hedge !== 'all' || ahead.length === 0);
 }
 
 interface Contender {
@@ -69,7 +80,13 @@ export function race(
     const onContent = () => {
       if (running.includes(contender)) keepOnly(contender);
     };
-    const options = { cause, signal: contender.cancellation, onContent };
+    const waitsForRoom = mayWait(turn, walk.ahead(), request);
+    const options = {
+      waitsForRoom,
+      cause,
+      signal: contender.cancellation,
+      onContent,
+    };
     void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
   }
 
@@ -84,7 +101,7 @@ export function race(
 
   function startHedge(slow: UpstreamCall): void {
     if (!budget.allows()) return;
-    const turn = walk.hedge((call) => mayHedge(config.routing.hedge, slow, call.upstream));
+    const turn = walk.next((call) => mayHedge(config.routing.hedge, slow, call.upstream), 'hedge');
     if (turn === null) return;
     budget.spend();
     start(turn, 'hedge');
@@ -120,7 +137,7 @@ export function race(
     running = [winner];
     cancelTimer();
     for (const { turn, cancellation } of others) {
-      turn.step.outrun(turn);
+      walk.outrun(turn);
       cancellation.abort();
     }
   }

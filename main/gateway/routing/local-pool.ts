@@ -1,31 +1,26 @@
+import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { AdmissionMode, Circuits, Excluded } from '../circuits/circuits.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
-import { type ChatCall, localCall, modelAt, type UpstreamCall } from '../upstream/call.ts';
+import { modelAt, type UpstreamCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
-import type { Failed, HedgeLost, Skipped } from './outcomes.ts';
+import { type EndedCall, forcedRank, type Skipped, skipped, wasAttempted } from './outcomes.ts';
 import { cachedPrefix } from './prefixes.ts';
 import type { Memory } from '../memory/memory.ts';
 import { readingRate } from './reading-rates.ts';
 
-export interface Callable {
+/** A call of an upstream, or of one machine of the local pool. */
+export interface SingleCall {
+  readonly kind: 'single';
+  readonly upstream: UpstreamId;
   /** Of its circuit. */
   readonly id: string;
+  /** Made when it is needed: most requests call one upstream of their walk. */
   readonly call: () => UpstreamCall;
-}
-
-export interface CallablePool {
-  /** The calls in the order of preference; asked for once, when the pool's turn has come. */
-  readonly callables: (mode: AdmissionMode) => readonly Callable[];
-  readonly timeoutMs: number;
-  /** Why the pool is excluded when none of its machines is called. */
-  readonly exclusion: () => Skipped;
-  /** What the calls say of the pool as a whole. */
-  readonly result: (ended: readonly (Failed | HedgeLost)[]) => Result;
 }
 
 export interface BalancingDeps {
@@ -38,57 +33,41 @@ export interface BalancingDeps {
   readonly memory: Memory;
 }
 
-export interface LocalPoolRequest {
+interface PoolRequest {
   readonly request: ChatRequest;
-  readonly formAt: (target: LocalTarget) => ChatCall;
   readonly config: Config;
   /** Of its prompt; null if it does not matter which machine had the earlier part of it. */
   readonly chain: PromptChain | null;
+  /** `isAlone`: no other machine will be called. */
+  readonly callTo: (target: LocalTarget, isAlone: boolean) => UpstreamCall;
 }
 
+export type LocalPool = ReturnType<typeof localPool>;
+
 /** The machines of the local pool, at most three of them in turn. */
-export function localPool(
-  targets: Targets,
-  asked: LocalPoolRequest,
-  deps: BalancingDeps,
-): CallablePool {
-  const { request, formAt, config, chain } = asked;
+export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps) {
+  const { request, config, callTo } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
     loadingUnderRequest(target, request, deps);
-  const prefixAt = (target: LocalTarget) =>
-    chain === null ? null : cachedPrefix(deps.memory.of(circuitIdOf(target)), chain);
-  const rateAt = (target: LocalTarget) =>
-    readingRate(deps.memory.of(circuitIdOf(target)), modelAt(target, request) ?? '');
-
-  function inOrder(mode: AdmissionMode): Targets {
-    switch (mode) {
-      case 'forced':
-        return soonestFirst(targets, exclusionOf);
-      case 'again':
-        return soonest(targets, exclusionOf);
-      default:
-        return preferred(targets, asked, exclusionOf, deps);
-    }
-  }
-
   return {
-    callables(mode) {
-      const ordered = inOrder(mode);
-      const isAlone = mode === 'forced' || ordered.length === 1;
+    /** In the order of preference; to be asked for once, when the pool's turn has come. */
+    machines(mode: AdmissionMode): readonly SingleCall[] {
+      const isForced = mode === 'forced';
+      const ordered = isForced
+        ? forcibleFirst(targets, exclusionOf)
+        : preferred(targets, asked, exclusionOf, deps);
+      const isAlone = isForced || ordered.length === 1;
       return ordered.map((target) => {
         const id = circuitIdOf(target);
-        const call = () => {
-          const tokensPerSecond = rateAt(target);
-          const form = { ...formAt(target), prefix: prefixAt(target) };
-          return localCall(form, target, config, { isAlone, tokensPerSecond });
-        };
-        return { id, call };
+        return { kind: 'single', upstream: 'local', id, call: () => callTo(target, isAlone) };
       });
     },
     timeoutMs: config.local.timeoutMs,
+    /** Why the pool is excluded when none of its machines is called. */
     exclusion: () => poolExclusion(targets, exclusionOf),
-    result: (ended) => poolResult(ended, targets, exclusionOf),
+    /** What the calls say of the pool as a whole. */
+    result: (outcomes: readonly EndedCall[]) => poolResult(outcomes, targets, exclusionOf),
   };
 }
 
@@ -120,7 +99,7 @@ const MAX_TRIES = 3;
  */
 function preferred(
   targets: Targets,
-  { request, chain }: LocalPoolRequest,
+  { request, chain }: PoolRequest,
   exclusionOf: ExclusionOf,
   { circuits, inFlightAt, memory, random }: BalancingDeps,
 ): readonly LocalTarget[] {
@@ -160,22 +139,15 @@ function rankOf({ models, facts }: LocalTarget, model: string | null): (typeof R
 }
 
 /** Machines that may be forced, soonest first; one that is not excluded waits 0 ms. */
-function soonestFirst(targets: readonly LocalTarget[], exclusionOf: ExclusionOf): LocalTarget[] {
-  const waits = targets.flatMap((target) => {
-    const excluded = exclusionOf(target);
-    return excluded === null || mayBeForced(excluded)
-      ? [{ target, waitMs: excluded?.waitMs ?? 0 }]
-      : [];
-  });
-  return waits.toSorted((a, b) => a.waitMs - b.waitMs).map(({ target }) => target);
-}
-
-function soonest(
-  targets: readonly LocalTarget[],
-  exclusionOf: ExclusionOf,
-): readonly LocalTarget[] {
-  const waitMsOf = (target: LocalTarget) => exclusionOf(target)?.waitMs ?? 0;
-  return targets.toSorted((a, b) => waitMsOf(a) - waitMsOf(b)).slice(0, 1);
+function forcibleFirst(targets: Targets, exclusionOf: ExclusionOf): Targets {
+  return targets
+    .flatMap((target) => {
+      const excluded = exclusionOf(target);
+      const rank = excluded === null ? 0 : forcedRank(excluded);
+      return rank === null ? [] : [{ target, rank, waitMs: excluded?.waitMs ?? 0 }];
+    })
+    .toSorted((a, b) => a.rank - b.rank || a.waitMs - b.waitMs)
+    .map(({ target }) => target);
 }
 
 /** In random order; `random` is in [0, 1). */
@@ -195,16 +167,16 @@ type ExclusionOf = (target: LocalTarget) => Excluded | null;
 
 /** The pool has failed when no machine in it is well; one that was not called, or is only busy, may be. */
 function poolResult(
-  outcomes: readonly (Failed | HedgeLost)[],
-  targets: readonly LocalTarget[],
+  outcomes: readonly EndedCall[],
+  targets: Targets,
   exclusionOf: ExclusionOf,
 ): Result {
-  const failed = outcomes.filter((each) => each.kind === 'failed');
-  const called = new Set(outcomes.map(({ provider }) => provider));
-  const unwell = failed.filter(({ failure }) => failure.mark === 'failure');
-  const marked = new Set(unwell.map(({ provider }) => provider));
+  const failed = outcomes.filter(wasAttempted);
+  const called = new Map(outcomes.map((each) => [each.provider, each]));
   const isWell = (target: LocalTarget) => {
-    if (called.has(target.provider)) return !marked.has(target.provider);
+    const outcome = called.get(target.provider);
+    if (outcome !== undefined)
+      return outcome.kind !== 'failed' || outcome.failure.mark !== 'failure';
     const reason = exclusionOf(target)?.reason;
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   };
@@ -213,20 +185,14 @@ function poolResult(
   return last === undefined || targets.some(isWell) ? NEUTRAL : circuitResultOf(last.failure);
 }
 
-/** Why the pool is excluded when all of its machines are: the exclusion that ends soonest, forcible ones first. */
+/** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */
 export function poolExclusion(targets: Targets, exclusionOf: ExclusionOf): Skipped {
   const exclusions = targets.map(exclusionOf).filter((excluded) => excluded !== null);
+  const isForcible = (excluded: Excluded) => forcedRank(excluded) === 0;
   const [first] = exclusions.toSorted(
-    (a, b) => Number(mayBeForced(b)) - Number(mayBeForced(a)) || a.waitMs - b.waitMs,
+    (a, b) => Number(isForcible(b)) - Number(isForcible(a)) || a.waitMs - b.waitMs,
   );
-  return first === undefined
-    ? { kind: 'skipped', upstream: 'local', reason: 'no_provider', waitMs: null, backAtTicks: null }
-    : skipped('local', first);
-}
-
-/** As in `forcible`. */
-function mayBeForced({ reason }: Excluded): boolean {
-  return reason === 'circuit_open' || reason === 'busy';
+  return skipped('local', first ?? { reason: 'no_provider', waitMs: null, backAtTicks: null });
 }
 
 export interface PoolMember {
@@ -280,11 +246,4 @@ export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
         : a.cost - b.cost,
     )
     .map(({ target }) => target);
-}
-
-export function skipped(
-  upstream: Skipped['upstream'],
-  { reason, waitMs, backAtTicks }: Excluded,
-): Skipped {
-  return { kind: 'skipped', upstream, reason, waitMs, backAtTicks };
 }

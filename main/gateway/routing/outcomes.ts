@@ -29,45 +29,39 @@ export interface HedgeLost {
   readonly provider: string | null;
 }
 
+/** What came of a call that gave no answer. */
+export type EndedCall = Failed | HedgeLost;
+
 /** Why one upstream did not give the answer. */
-export type UpstreamOutcome = Skipped | Failed | HedgeLost;
+export type UpstreamOutcome = Skipped | EndedCall;
+
+export function skipped(
+  upstream: UpstreamId,
+  { reason, waitMs, backAtTicks }: Omit<Skipped, 'kind' | 'upstream' | 'causes'>,
+): Skipped {
+  return { kind: 'skipped', upstream, reason, waitMs, backAtTicks };
+}
 
 /**
- * Excluded upstreams that may be forced, soonest first. A rate limit, a quota, refused credentials and the
- * owner's settings are never overridden.
+ * In which order exclusions are overridden when nobody is left. A model that was missing is asked for again if that is all
+ * there is to say. A rate limit, a quota, refused credentials and the owner's settings are never overridden: null.
  */
+export function forcedRank({ reason }: Pick<Skipped, 'reason'>): 0 | 1 | null {
+  if (reason === 'circuit_open' || reason === 'busy') return 0;
+  return reason === 'model_not_found' ? 1 : null;
+}
+
+/** Excluded upstreams that may be forced, soonest first. */
 export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): readonly Skipped[] {
+  const last = outcomes.some(wasAttempted) ? 0 : 1;
   return outcomes
     .filter((outcome) => outcome.kind === 'skipped')
-    .filter(({ reason }) => reason === 'circuit_open' || reason === 'busy')
-    .toSorted((a, b) => (a.backAtTicks ?? 0) - (b.backAtTicks ?? 0));
-}
-
-/** When `local` may be called once more. */
-export interface LocalReturn {
-  /** In clock ticks. */
-  readonly at: number;
-  /** The machine of the local pool that said so; null for a fixed engine. */
-  readonly provider: string | null;
-}
-
-/** The earlier of what is known and what a failure of `local` says. */
-export function returnAfter(
-  known: LocalReturn | null,
-  { reason, retryAfterMs }: Pick<Failure, 'reason' | 'retryAfterMs'>,
-  provider: string | null,
-  nowTicks: number,
-): LocalReturn | null {
-  const isFull = reason === 'rate_limited' || reason === 'busy';
-  if (!isFull || retryAfterMs === null) return known;
-  const at = nowTicks + retryAfterMs;
-  return known === null || at < known.at ? { at, provider } : known;
-}
-
-/** When a `local` that was not called, because of what it told an earlier request, may be called; null: unknown. */
-export function returnAfterSkip(outcomes: readonly UpstreamOutcome[]): number | null {
-  const local = outcomes.find(({ upstream }) => upstream === 'local');
-  return local?.kind === 'skipped' && local.reason === 'rate_limited' ? local.backAtTicks : null;
+    .flatMap((outcome) => ({ outcome, rank: forcedRank(outcome) ?? Infinity }))
+    .filter(({ rank }) => rank <= last)
+    .toSorted(
+      (a, b) => a.rank - b.rank || (a.outcome.backAtTicks ?? 0) - (b.outcome.backAtTicks ?? 0),
+    )
+    .map(({ outcome }) => outcome);
 }
 
 /** What the caller receives. */

@@ -1,10 +1,11 @@
 import { sleep } from '../../platform/clock.ts';
 import { servesModel } from '../upstream/upstreams.ts';
-import { type AnsweredCall, callUpstream } from './call-upstream.ts';
+import { type AnsweredCall, type CallOutcome, callUpstream } from './call-upstream.ts';
 import { keepsModel, type RoutedRequest } from './candidates.ts';
-import { canHedge, type HedgeDeps, race } from './hedging.ts';
+import { canHedge, type HedgeDeps, mayWait, race } from './hedging.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
-import { type Turn, Walk, type WalkDeps } from './walk.ts';
+import type { Turn } from './turn.ts';
+import { Walk, type WalkDeps } from './walk.ts';
 
 export interface RouterDeps extends HedgeDeps, WalkDeps {
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
@@ -30,64 +31,58 @@ export type RouteResult =
  * on-demand upstream is warmed up, without waiting for it.
  */
 export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {
-  const identified = localIdentified(request, deps);
-  if (identified !== null) await identified;
+  await localIdentified(request, deps);
   deps.budget.requested();
   const walk = new Walk(request, deps, (outcomes) => warmUpAfter(outcomes, request, deps));
-  let turn = walk.next() ?? (await returnToLocal('at_last', walk, request, deps));
   while (!request.signal.aborted) {
-    turn ??= lastResort(walk);
-    if (turn === null) return { kind: 'unanswered', outcomes: walk.outcomes(null) };
-    const outcome = await (canHedge(turn.call, walk.ahead(), request.config.routing.hedge)
-      ? race(turn, walk, request, deps)
-      : callUpstream(turn, request, deps));
-    if (outcome.kind === 'answered') return answered(outcome, walk, deps);
+    const turn = await nextTurn(walk, request, deps);
+    if (turn === null && !request.signal.aborted)
+      return { kind: 'unanswered', outcomes: walk.outcomes(null) };
+    if (turn === null) break;
+    const outcome = await callOrRace(turn, walk, request, deps);
     if (outcome.kind === 'cancelled') break;
+    if (outcome.kind === 'answered') {
+      walk.answered(outcome.turn);
+      noteAnswer(outcome, deps);
+      return { kind: 'answered', answer: outcome, walk, outcomes: walk.outcomes(outcome.turn) };
+    }
     walk.failed(outcome.turn, outcome.failure);
-    turn = await nextTurn(walk, request, deps);
   }
-  walk.close(null);
+  walk.close();
   return { kind: 'cancelled' };
 }
 
-/** With nobody left, the excluded upstream that comes back soonest is called all the same. */
-function lastResort(walk: Walk): Turn | null {
-  walk.close(null);
-  return walk.forceSoonest();
-}
-
+/** In routing order; then `local`, if it has room in a moment; and with nobody left the excluded upstream that is back soonest. */
 async function nextTurn(
-  walk: Walk,
-  request: RoutedRequest,
-  deps: RouterDeps,
-): Promise<Turn | null> {
-  const returned = await returnToLocal('before_others', walk, request, deps);
-  if (returned !== null || request.signal.aborted) return returned;
-  return walk.next() ?? returnToLocal('at_last', walk, request, deps);
-}
-
-/** The call after a short wait that `local` asked for; null if there is nothing to wait for, or the caller has left. */
-async function returnToLocal(
-  when: Parameters<Walk['returnInMs']>[0],
   walk: Walk,
   { signal }: RoutedRequest,
   { clock }: RouterDeps,
 ): Promise<Turn | null> {
-  const waitMs = walk.returnInMs(when);
-  if (waitMs === null || !(await sleep(clock, waitMs, signal))) return null;
-  return walk.returnToLocal(waitMs);
+  const turn = walk.next();
+  if (turn !== null) return turn;
+  const waitMs = walk.roomInMs();
+  if (waitMs === null) return walk.force();
+  return (await sleep(clock, waitMs, signal)) ? (walk.nextAfterWait(waitMs) ?? walk.force()) : null;
 }
 
-function answered(
-  answer: AnsweredCall,
+function callOrRace(
+  turn: Turn,
   walk: Walk,
-  { warmup, localUsed }: RouterDeps,
-): RouteResult {
-  const { upstream, provider, endpoint, model } = answer.call;
+  request: RoutedRequest,
+  deps: RouterDeps,
+): Promise<CallOutcome> {
+  const ahead = walk.ahead();
+  return canHedge(turn.call, ahead, request.config.routing.hedge)
+    ? race(turn, walk, request, deps)
+    : callUpstream(turn, request, deps, {
+        waitsForRoom: mayWait(turn, ahead, request),
+      });
+}
+
+function noteAnswer({ call }: AnsweredCall, { warmup, localUsed }: RouterDeps): void {
+  const { upstream, provider, endpoint, model } = call;
   if (upstream === 'local' && provider === null && !endpoint.keepsModel) localUsed(model);
-  walk.close(answer.turn);
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
-  return { kind: 'answered', answer, walk, outcomes: walk.outcomes(answer.turn) };
 }
 
 /** Which form of the request is best, and what it asks for beside, depends on what engine it is. */

@@ -1,11 +1,10 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { type Clock, dualTimeOf } from '../../platform/clock.ts';
-import { NEUTRAL, type Result, waitMsOf } from '../circuits/breaker.ts';
-import type { AdmissionMode, Circuits, HeldPermit } from '../circuits/circuits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { NEUTRAL, type Result } from '../circuits/breaker.ts';
+import type { AdmissionMode, HeldPermit } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';
-import type { Attempt, Permits } from './attempt.ts';
 import {
   type Candidate,
   type CandidateDeps,
@@ -14,54 +13,59 @@ import {
   remoteCandidate,
   type RoutedRequest,
 } from './candidates.ts';
-import { type Callable, type CallablePool, skipped } from './local-pool.ts';
+import type { LocalPool } from './local-pool.ts';
 import {
-  type Failed,
+  type EndedCall,
   forcibleSoonestFirst,
-  type HedgeLost,
-  type LocalReturn,
-  returnAfter,
-  returnAfterSkip,
   type Skipped,
+  skipped,
   type UpstreamOutcome,
+  wasAttempted,
 } from './outcomes.ts';
+import { Turn } from './turn.ts';
 
 export interface WalkDeps extends CandidateDeps {
   readonly clock: Clock;
 }
-
-type WalkState =
-  | { readonly kind: 'open' }
-  /** The one call to an excluded upstream was admitted; calls in routing order may still follow. */
-  | { readonly kind: 'forced'; readonly turn: Turn }
-  /** A failure was the request's own fault: no other upstream may be called. */
-  | { readonly kind: 'over' };
 
 /** Which calls are acceptable; those that are not keep their turn. */
 export type CallFilter = (call: UpstreamCall) => boolean;
 
 const ANY: CallFilter = () => true;
 
-/** A request's way from upstream to upstream: which are called in which order, and what came of it so far. */
+/** A candidate whose turn has not come. */
+interface Ahead {
+  readonly candidate: Candidate;
+  /** In routing order; the machines of the local pool share theirs. */
+  readonly place: number;
+  /** The pool's, of a machine of the local pool. */
+  readonly pool: HeldPermit | null;
+}
+
+interface PassedOver {
+  readonly upstream: UpstreamId;
+  readonly place: number;
+  readonly outcome: Skipped;
+}
+
+type Reached = Turn | PassedOver;
+
+/**
+ * A request's way from upstream to upstream: who is called next, and what came of those before. A hosted upstream or a
+ * fixed engine is one candidate; the local pool becomes one candidate for each machine when its turn comes.
+ */
 export class Walk {
   readonly #request: RoutedRequest;
   readonly #deps: WalkDeps;
-  /** Called once, when `local` has failed or was skipped and no call to it is left. */
+  /** Called each time that the last possible call to `local` has failed, or was not admitted. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
-  #state: WalkState = { kind: 'open' };
-  #isLocalLost = false;
   /** In routing order. */
-  #steps: readonly Step[];
-  /** How many of them `next` has come to. Those beyond are not reported. */
-  #reached = 0;
-  readonly #calledMachines: string[] = [];
-  /** When `local` was first called, in clock ticks. */
-  #localSince: number | null = null;
-  #localSpentMs = 0;
-  #localReturn: LocalReturn | null = null;
-  #hasReturned = false;
-  /** Who refused the request for a reason that nobody can tell. */
-  #refusedBy: UpstreamId | null = null;
+  #ahead: readonly Ahead[];
+  /** In the order in which their turn came. */
+  #reached: readonly Reached[] = [];
+  /** The local pool that was entered, while its circuit waits for the result. */
+  #pool: { readonly pool: LocalPool; readonly held: HeldPermit } | null = null;
+  #hasWaited = false;
 
   constructor(
     request: RoutedRequest,
@@ -71,44 +75,74 @@ export class Walk {
     this.#request = request;
     this.#deps = deps;
     this.#localLost = localLost;
-    this.#steps = candidatesFor(request, deps).map((candidate) => this.#stepOf(candidate));
-  }
-
-  /** The next call in routing order; null when no upstream admits one. */
-  next(mayCall: CallFilter = ANY): Turn | null {
-    return this.#take('in_turn', mayCall);
+    const candidates = candidatesFor(request, deps);
+    this.#ahead = candidates.map((candidate, place) => ({ candidate, place, pool: null }));
   }
 
   /**
-   * The next hedged call, to an upstream that `mayCall` accepts. An upstream whose circuit is not closed
-   * is passed over without losing its turn.
+   * The next call in routing order that is acceptable; null when no upstream admits one. As a `hedge`, an upstream whose
+   * circuit is not closed is passed over without losing its turn.
    */
-  hedge(mayCall: CallFilter): Turn | null {
-    return this.#take('hedge', mayCall);
-  }
-
-  /**
-   * When nobody is left: a forced call to the excluded upstream, or machine of the local pool, whose
-   * exclusion ends soonest. One per request, as a lost answer is worth one more wait and not several.
-   */
-  forceSoonest(mayCall: CallFilter = ANY): Turn | null {
-    for (const id of this.#forcible()) {
-      const step = this.#stepOf(
-        id === 'local' ? this.#uncalledLocal() : remoteCandidate(id, this.#request, this.#deps),
-      );
-      const turn = step.next('forced', mayCall);
-      // Refused while another request's probe is running there.
-      if (turn === null) continue;
-      this.#putForced(step);
-      this.#state = { kind: 'forced', turn };
-      return this.#begun(turn);
+  next(mayCall: CallFilter = ANY, mode: 'in_turn' | 'hedge' = 'in_turn'): Turn | null {
+    if (isSettled(this.#reached)) return null;
+    for (const each of this.#ahead) {
+      const entered = this.#enter(each, mode, mayCall);
+      if (entered === null) continue;
+      this.#ahead = this.#ahead.filter((other) => other !== each);
+      if (entered instanceof Turn) return entered;
+      const { upstream } = entered;
+      this.#reached = [...this.#reached, { upstream, place: each.place, outcome: entered }];
+      if (upstream === 'local') this.#settleLocal();
     }
     return null;
   }
 
+  /**
+   * When nobody is left: a call to the excluded upstream, or machine of the local pool, whose exclusion ends
+   * soonest. One per request, as a lost answer is worth one more wait and not several.
+   */
+  force(mayCall: CallFilter = ANY): Turn | null {
+    for (const { upstream } of this.#forcible()) {
+      const candidate =
+        upstream === 'local'
+          ? this.#localThat(() => false)
+          : remoteCandidate(upstream, this.#request, this.#deps);
+      const place = this.#reached.find((each) => each.upstream === upstream)?.place ?? 0;
+      const turn = this.#enter({ candidate, place, pool: null }, 'forced', mayCall);
+      // Not admitted while another request's probe is running there.
+      if (turn instanceof Turn) return turn;
+    }
+    return null;
+  }
+
+  /**
+   * How long until a `local` that told this or an earlier request to wait has room again; null: it is not waited for.
+   * Once per request, at most `RETRY_AFTER_MAX_MS`, and within the timeout of `local`.
+   */
+  roomInMs(): number | null {
+    const { routing, local } = this.#request.config;
+    const hasWaited = this.#hasWaited || turnsIn(this.#reached).some((turn) => turn.hasWaited);
+    if (hasWaited || isSettled(this.#reached) || hasForced(this.#reached)) return null;
+    const excluded = exclusionIn(this.#localThat(isFull), this.#deps);
+    if (excluded?.reason !== 'rate_limited' || excluded.waitMs === null) return null;
+    const { waitMs } = excluded;
+    return waitMs <= routing.retryAfterMaxMs && waitMs < local.timeoutMs ? waitMs : null;
+  }
+
+  /** The call to `local` after that wait, with what is left of its timeout; null if it is not admitted. */
+  nextAfterWait(waitedMs: number): Turn | null {
+    this.#hasWaited = true;
+    const place = 1 + Math.max(...this.#reached.map((each) => each.place));
+    const candidate = this.#localThat(isFull, waitedMs);
+    this.#ahead = [...this.#ahead, { candidate, place, pool: null }];
+    return this.next();
+  }
+
+  /** Upstreams whose turn may still come. */
   ahead(): readonly UpstreamId[] {
-    if (this.#state.kind === 'over') return [];
-    return this.#steps.filter((step) => step.hasMore()).map(({ upstream }) => upstream);
+    if (isSettled(this.#reached)) return [];
+    const callable = this.#ahead.filter(({ candidate }) => candidate.kind !== 'skipped');
+    return callable.map(({ candidate }) => candidate.upstream);
   }
 
   /** Whether any call is left, in routing order or forced. */
@@ -117,355 +151,174 @@ export class Walk {
   }
 
   failed(turn: Turn, failure: Failure): void {
-    const { step, call } = turn;
-    step.failed(turn, failure);
-    if (step.upstream === 'local') {
-      const nowTicks = this.#deps.clock.ticks();
-      this.#localSpentMs = nowTicks - (this.#localSince ?? nowTicks);
-      this.#localReturn = returnAfter(this.#localReturn, failure, call.provider, nowTicks);
-    }
-    if (this.#isSettledBy(step.upstream, failure)) this.#state = { kind: 'over' };
-    else if (this.returnInMs('before_others') === null) this.#reportLocalLost(step);
-  }
-
-  /** The call's answer broke off after its first content. */
-  broken(turn: Turn): void {
-    turn.step.broken(turn);
-    this.#reportLocalLost(turn.step);
-  }
-
-  /**
-   * How long to wait before `local` is called again, because it refused and said when it has room; null: do not
-   * call it again. Once per request, at most `RETRY_AFTER_MAX_MS`, and within the timeout of `local`.
-   * `before_others`: others could be called instead. `at_last`: nobody else is left, so a refusal of an earlier
-   * request is waited out as well.
-   */
-  returnInMs(when: 'before_others' | 'at_last'): number | null {
-    const { routing, local } = this.#request.config;
-    if (this.#hasReturned || this.#state.kind !== 'open') return null;
-    if (when === 'before_others' && routing.hedge === 'all') return null;
-    const at =
-      this.#localReturn?.at ?? (when === 'at_last' ? returnAfterSkip(this.outcomes(null)) : null);
-    const isOver = (step: Step) => step.upstream === 'local' && step.isOver();
-    if (at === null || !this.#steps.some(isOver)) return null;
-    const { circuits, clock } = this.#deps;
-    const waitMs = Math.max(0, at - clock.ticks());
-    const isInTime = this.#localSpentMs + waitMs < local.timeoutMs;
-    const { breaker } = circuits.at(this.#localReturn?.provider ?? 'local');
-    const isAdmitted = waitMsOf(breaker, dualTimeOf(clock)) <= waitMs;
-    return waitMs <= routing.retryAfterMaxMs && isInTime && isAdmitted ? waitMs : null;
-  }
-
-  /** The call to `local` after a wait of `waitedMs`, with what is left of its timeout; null if it is not admitted. */
-  returnToLocal(waitedMs: number): Turn | null {
-    this.#hasReturned = true;
-    const { config } = this.#request;
-    const timeoutMs = config.local.timeoutMs - this.#localSpentMs - waitedMs;
-    const asked = {
-      ...this.#request,
-      config: { ...config, local: { ...config.local, timeoutMs } },
-    };
-    const refused = this.#localReturn?.provider ?? null;
-    const isRefused = ({ provider }: LocalTarget) => provider === refused;
-    const isEligible = refused === null ? this.#isUncalled : isRefused;
-    const step = this.#stepOf(localCandidate(asked, this.#deps, isEligible));
-    const turn = step.next('again', ANY);
-    if (turn === null) return null;
-    // In place of the refusal, and behind those that were called since.
-    const others = this.#steps.filter(({ upstream }) => upstream !== 'local');
-    const called = others.slice(0, this.#reached - 1);
-    this.#steps = [...called, step, ...others.slice(called.length)];
-    return this.#begun(turn);
-  }
-
-  /** Closes the steps before the one that answers; null: all of them. */
-  close(answering: Turn | null): void {
-    for (const step of this.#steps.slice(0, this.#reached)) {
-      if (step === answering?.step) return;
-      step.close();
-    }
-  }
-
-  /** Outcomes in the order of the walk, up to the call that answers; null: of all steps reached. */
-  outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
-    // What is forced comes last, wherever its step is.
-    const isForced = this.#state.kind === 'forced' && this.#state.turn === answering;
-    const end = answering === null || isForced ? -1 : this.#steps.indexOf(answering.step);
-    const outcomes: UpstreamOutcome[] = [];
-    for (const step of this.#steps.slice(0, end === -1 ? this.#reached : end + 1))
-      outcomes.push(...step.outcomes(answering));
-    return outcomes;
-  }
-
-  #take(mode: AdmissionMode, mayCall: CallFilter): Turn | null {
-    if (this.#state.kind === 'over') return null;
-    let index = 0;
-    for (const step of this.#steps) {
-      index += 1;
-      this.#reached = Math.max(this.#reached, index);
-      const turn = step.next(mode, mayCall);
-      if (turn !== null) return this.#begun(turn);
-      this.#reportLocalLost(step);
-    }
-    return null;
-  }
-
-  #begun(turn: Turn): Turn {
-    if (turn.step.upstream === 'local') this.#localSince ??= turn.at;
-    if (turn.call.provider !== null) this.#calledMachines.push(turn.call.provider);
-    return turn;
-  }
-
-  /** In place of the exclusion, or after the machines that were called before. */
-  #putForced(forced: Step): void {
-    const at = this.#steps.findLastIndex(({ upstream }) => upstream === forced.upstream);
-    const isReplaced = this.#steps[at]?.outcomes(null)[0]?.kind === 'skipped';
-    const before = this.#steps.slice(0, isReplaced ? at : at + 1);
-    const after = this.#steps.slice(at + 1);
-    this.#steps = [...before, forced, ...after];
-    this.#reached = this.#steps.length;
-  }
-
-  /** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
-  #isSettledBy(upstream: UpstreamId, { fallBack }: Failure): boolean {
-    if (fallBack !== 'once') return fallBack === 'never';
-    this.#refusedBy ??= upstream;
-    return this.#refusedBy !== upstream;
-  }
-
-  #reportLocalLost(step: Step): void {
-    if (step.upstream !== 'local' || this.#isLocalLost || !step.isOver()) return;
-    this.#isLocalLost = true;
-    this.#localLost(step.outcomes(null));
-  }
-
-  /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
-  #forcible(): readonly UpstreamId[] {
-    // A refusal is an answer: for a second opinion no excluded upstream is called.
-    if (this.#state.kind !== 'open' || this.#refusedBy !== null) return [];
-    const outcomes = [...this.outcomes(null)];
-    if (this.#calledMachines.length > 0) {
-      const local = this.#uncalledLocal();
-      if (local.kind === 'pool') outcomes.push(local.pool.exclusion());
-    }
-    return forcibleSoonestFirst(outcomes).map(({ upstream }) => upstream);
-  }
-
-  #uncalledLocal(): Candidate {
-    return localCandidate(this.#request, this.#deps, this.#isUncalled);
-  }
-
-  readonly #isUncalled = ({ provider }: LocalTarget): boolean =>
-    provider === null || !this.#calledMachines.includes(provider);
-
-  #stepOf(candidate: Candidate): Step {
-    return new Step(candidate, this.#deps.circuits, this.#request.epoch);
-  }
-}
-
-/** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
-export class Turn {
-  readonly step: Step;
-  readonly call: UpstreamCall;
-  /** When it was admitted, in clock ticks. */
-  at: number;
-  permits: Permits;
-  /** Its last attempt; null until it was sent. */
-  attempt: Attempt | null = null;
-
-  constructor(step: Step, call: UpstreamCall, permits: Permits, at: number) {
-    this.step = step;
-    this.call = call;
-    this.permits = permits;
-    this.at = at;
-  }
-
-  /** The attempt that a further sending belongs to; null if there is none that has not ended. */
-  openAttempt(): Attempt | null {
-    return this.attempt?.hasEnded === false ? this.attempt : null;
-  }
-
-  /** Asks the circuit for one more try, with this call. */
-  readmit(call: UpstreamCall, circuits: Circuits, epoch: number): boolean {
-    const { id } = this.permits.own;
-    const admission = circuits.admit(id, call, epoch, 'again');
-    if (admission.kind === 'excluded') return false;
-    this.at = admission.at;
-    this.permits = { ...this.permits, own: { id, permit: admission.permit } };
-    return true;
-  }
-}
-
-interface Taken {
-  readonly turn: Turn;
-  outcome: 'running' | 'broken' | Failed | HedgeLost;
-}
-
-/** Shared: most steps of most walks are never called. */
-const NONE: readonly never[] = [];
-
-/** `ahead`: its turn has not come; `entered`: its circuit was asked; `passed`: it never will be. */
-type StepState = 'ahead' | 'entered' | 'passed';
-
-interface PoolPermit {
-  readonly permit: HeldPermit;
-  /** The pool's circuit has the result, or will get it from the answer. */
-  isRecorded: boolean;
-}
-
-/**
- * One upstream in the walk of a request: a hosted one or a fixed engine takes one call, the local pool several in
- * turn. There the circuit of `local` counts the pool, each machine's own circuit counts the machine.
- */
-export class Step {
-  readonly candidate: Candidate;
-  readonly upstream: UpstreamId;
-  readonly #circuits: Circuits;
-  readonly #epoch: number;
-  #state: StepState = 'ahead';
-  /** What may still be called; of a pool unknown until its turn has come. */
-  #callables: readonly Callable[];
-  #taken: readonly Taken[] = NONE;
-  #poolPermit: PoolPermit | null = null;
-  /** Why its own circuit did not admit. */
-  #exclusion: Skipped | null = null;
-
-  constructor(candidate: Candidate, circuits: Circuits, epoch: number) {
-    this.candidate = candidate;
-    this.upstream = candidate.upstream;
-    this.#circuits = circuits;
-    this.#epoch = epoch;
-    this.#callables = candidate.kind === 'single' ? [candidate.callable] : NONE;
-    if (candidate.kind === 'skipped') {
-      this.#state = 'passed';
-      this.#exclusion = candidate.outcome;
-    }
-  }
-
-  /** Admits the next call; null when there is none, at all or in this mode. Each turn is ended once. */
-  next(mode: AdmissionMode, mayCall: CallFilter): Turn | null {
-    if (this.#state === 'passed') return null;
-    if (this.candidate.kind === 'pool' && this.#state === 'ahead') {
-      if (mode === 'hedge') return null;
-      this.#enterPool(this.candidate.pool, mode);
-    }
-    for (const callable of this.#callables) {
-      const call = callable.call();
-      if (!mayCall(call)) continue;
-      const turn = this.#admitted(callable, call, mode);
-      if (turn !== null) return turn;
-    }
-    this.#recordIfOver();
-    return null;
-  }
-
-  /** Whether a call may still be admitted, as far as it is known without trying. */
-  hasMore(): boolean {
-    return this.#state === 'ahead' || this.#callables.length > 0;
-  }
-
-  failed(turn: Turn, failure: Failure): void {
-    const { provider } = turn.call;
-    this.#end(turn, { kind: 'failed', upstream: this.upstream, provider, failure });
-    this.#recordIfOver();
+    const { upstream, provider } = turn.call;
+    turn.end({ kind: 'failed', upstream, provider, failure });
+    if (upstream === 'local') this.#settleLocal();
   }
 
   /** Another call's content came first. The call that won decides what the pool's result is. */
   outrun(turn: Turn): void {
+    const { upstream, provider } = turn.call;
     turn.attempt?.end({ kind: 'outrun' });
-    const { provider } = turn.call;
-    this.#end(turn, { kind: 'hedge_lost', upstream: this.upstream, provider });
+    turn.end({ kind: 'hedge_lost', upstream, provider });
   }
 
-  /** The call's answer broke off after its first content; its attempt has recorded that for the pool as well. */
+  /** Those before it lose their turn. Its attempt tells the pool's circuit how the answer ends. */
+  answered(turn: Turn): void {
+    this.#ahead = this.#ahead.filter(({ place }) => place >= turn.place);
+    if (this.#pool?.held === turn.permits.pool) this.#pool = null;
+    this.close();
+  }
+
+  /** The call's answer broke off after its first content. */
   broken(turn: Turn): void {
-    this.#end(turn, 'broken');
-    if (this.#poolPermit !== null) this.#poolPermit.isRecorded = true;
+    turn.end(null);
+    if (turn.upstream === 'local') this.#settleLocal();
   }
 
-  /** No further call will be admitted; calls that still run end without a verdict. */
+  /** No further machine of the pool will be called. */
   close(): void {
-    if (this.#state === 'ahead') this.#state = 'passed';
-    this.#callables = NONE;
-    if (this.isOver()) {
-      this.#recordIfOver();
-      return;
-    }
-    for (const { turn, outcome } of this.#taken)
-      if (outcome === 'running') turn.attempt?.end({ kind: 'cancelled' });
-    this.#record(NEUTRAL);
+    this.#closePool(NEUTRAL);
   }
 
-  /** No call is running, and none will be admitted. */
-  isOver(): boolean {
-    return !this.hasMore() && !this.#taken.some(({ outcome }) => outcome === 'running');
+  /** In routing order, of those before the call that answers; null: of all that were reached. */
+  outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
+    const shown = this.#reached
+      .filter((each) => !this.#reached.some((other) => supersedes(other, each)))
+      .toSorted((a, b) => a.place - b.place);
+    // What is forced comes last, whatever its place.
+    const isLast = answering === null || answering.mode === 'forced';
+    const before = isLast ? shown : shown.slice(0, shown.indexOf(answering));
+    return before.flatMap(({ outcome }) => outcome ?? []);
   }
 
-  /** Outcomes of the turns before `until`, in order; null: of all. */
-  outcomes(until: Turn | null): readonly UpstreamOutcome[] {
-    if (this.#taken.length > 0) {
-      const end = this.#taken.findIndex(({ turn }) => turn === until);
-      return ended(end === -1 ? this.#taken : this.#taken.slice(0, end));
-    }
-    if (this.#exclusion !== null) return [this.#exclusion];
-    const isUncalledPool = this.candidate.kind === 'pool' && this.#state === 'entered';
-    return isUncalledPool ? [this.candidate.pool.exclusion()] : [];
-  }
-
-  #enterPool(pool: CallablePool, mode: AdmissionMode): void {
-    this.#state = 'entered';
-    const callables = pool.callables(mode);
-    if (callables.length === 0) return;
-    const asked = { model: '', timeoutMs: pool.timeoutMs };
-    const admission = this.#circuits.admit('local', asked, this.#epoch, mode);
-    if (admission.kind === 'excluded') {
-      this.#exclusion = skipped(this.upstream, admission);
-      return;
-    }
-    this.#callables = callables;
-    this.#poolPermit = { permit: { id: 'local', permit: admission.permit }, isRecorded: false };
-  }
-
-  #admitted(callable: Callable, call: UpstreamCall, mode: AdmissionMode): Turn | null {
-    const { id } = callable;
-    const admission = this.#circuits.admit(id, call, this.#epoch, mode);
-    // A hedged call that is refused leaves the upstream's own turn as it was.
-    if (admission.kind === 'excluded' && mode === 'hedge') return null;
-    this.#state = 'entered';
-    this.#callables = this.#callables.filter((each) => each !== callable);
-    if (admission.kind === 'excluded') {
-      if (this.candidate.kind === 'single') this.#exclusion = skipped(this.upstream, admission);
-      return null;
-    }
-    // Only one excluded machine is forced: the first one without another request's probe.
-    if (mode === 'forced') this.#callables = NONE;
-    const own = { id, permit: admission.permit };
-    const pool = this.#poolPermit?.permit ?? null;
-    const turn = new Turn(this, call, { own, pool }, admission.at);
-    this.#taken = this.#taken.concat({ turn, outcome: 'running' });
+  /** Asks a candidate's circuits for a call; null if it keeps its turn. */
+  #enter(ahead: Ahead, mode: AdmissionMode, mayCall: CallFilter): Turn | Skipped | null {
+    const { candidate, place, pool } = ahead;
+    if (candidate.kind === 'skipped') return candidate;
+    if (candidate.kind === 'pool') return this.#enterPool(candidate.pool, ahead, mode, mayCall);
+    const call = candidate.call();
+    if (!mayCall(call)) return null;
+    const { id, upstream } = candidate;
+    const admission = this.#deps.circuits.admit(id, call, this.#request.epoch, mode);
+    if (admission.kind === 'excluded')
+      return mode === 'hedge' ? null : skipped(upstream, admission);
+    const { permit, at } = admission;
+    const turn = new Turn({ call, place, mode, at }, { own: { id, permit }, pool });
+    this.#reached = [...this.#reached, turn];
     return turn;
   }
 
-  #end(over: Turn, outcome: Taken['outcome']): void {
-    const taken = this.#taken.find(({ turn }) => turn === over);
-    if (taken !== undefined) taken.outcome = outcome;
+  #enterPool(pool: LocalPool, ahead: Ahead, mode: AdmissionMode, mayCall: CallFilter) {
+    if (mode === 'hedge') return null;
+    const machines = pool.machines(mode);
+    if (machines.length === 0) return pool.exclusion();
+    const { circuits } = this.#deps;
+    const asked = { model: '', timeoutMs: pool.timeoutMs };
+    const admission = circuits.admit('local', asked, this.#request.epoch, mode);
+    if (admission.kind === 'excluded') return skipped('local', admission);
+    const held = { id: 'local', permit: admission.permit };
+    this.#pool = { pool, held };
+    const each = machines.map((candidate) => ({ ...ahead, candidate, pool: held }));
+    for (const machine of each) {
+      const turn = this.#enter(machine, mode, mayCall);
+      if (!(turn instanceof Turn)) continue;
+      // Only one excluded machine is forced.
+      const others = mode === 'forced' ? [] : each.filter((other) => other !== machine);
+      this.#ahead = this.#ahead.flatMap((other) => (other === ahead ? others : [other]));
+      return turn;
+    }
+    this.close();
+    return pool.exclusion();
   }
 
-  #recordIfOver(): void {
-    if (this.candidate.kind !== 'pool' || this.#poolPermit === null || !this.isOver()) return;
-    this.#record(this.candidate.pool.result(ended(this.#taken)));
+  /** After each call to `local` that ended, and each that was not admitted. */
+  #settleLocal(): void {
+    const isAhead = this.#ahead.some(({ candidate }) => candidate.upstream === 'local');
+    const calls = turnsIn(this.#reached).filter(({ upstream }) => upstream === 'local');
+    if (isAhead || calls.some((turn) => turn.isRunning)) return;
+    if (this.#pool !== null) {
+      const { pool, held } = this.#pool;
+      const ofPool = calls.filter(({ permits }) => permits.pool === held);
+      this.#closePool(pool.result(ofPool.flatMap(({ outcome }) => outcome ?? [])));
+    }
+    if (isSettled(this.#reached)) return;
+    this.#localLost(this.outcomes(null).filter(({ upstream }) => upstream === 'local'));
   }
 
-  #record(result: Result): void {
-    const held = this.#poolPermit;
-    if (held === null || held.isRecorded) return;
-    held.isRecorded = true;
-    this.#circuits.record(held.permit.id, held.permit.permit, result);
+  #closePool(result: Result): void {
+    if (this.#pool === null) return;
+    const { id, permit } = this.#pool.held;
+    this.#pool = null;
+    this.#deps.circuits.record(id, permit, result);
+  }
+
+  /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
+  #forcible(): readonly Skipped[] {
+    const refusals = failuresIn(this.#reached).filter(
+      ({ failure }) => failure.fallBack !== 'always',
+    );
+    // A refusal is an answer: for a second opinion no excluded upstream is called.
+    if (refusals.length > 0 || hasForced(this.#reached)) return [];
+    const hasCalled = turnsIn(this.#reached).some(({ call }) => call.provider !== null);
+    const local = hasCalled ? this.#localThat(() => false) : null;
+    const left = local?.kind === 'pool' ? [local.pool.exclusion()] : [];
+    return forcibleSoonestFirst([...this.outcomes(null), ...left]);
+  }
+
+  /** `local` with the machines that were not called, and those of which a call ended so. */
+  #localThat(mayBeCalledAgain: (outcome: EndedCall | null) => boolean, waitedMs = 0): Candidate {
+    const { config } = this.#request;
+    const timeoutMs = config.local.timeoutMs - waitedMs;
+    const request = {
+      ...this.#request,
+      config: { ...config, local: { ...config.local, timeoutMs } },
+    };
+    const calls = turnsIn(this.#reached).filter(({ outcome }) => !mayBeCalledAgain(outcome));
+    return localCandidate(
+      request,
+      this.#deps,
+      ({ provider }: LocalTarget) =>
+        provider === null || !calls.some(({ call }) => call.provider === provider),
+    );
   }
 }
 
-function ended(taken: readonly Taken[]): (Failed | HedgeLost)[] {
-  return taken
-    .map(({ outcome }) => outcome)
-    .filter((outcome) => outcome !== 'running' && outcome !== 'broken');
+const turnsIn = (reached: readonly Reached[]) => reached.filter((each) => each instanceof Turn);
+
+const failuresIn = (reached: readonly Reached[]) =>
+  reached.flatMap(({ outcome }) => outcome ?? []).filter(wasAttempted);
+
+const hasForced = (reached: readonly Reached[]) =>
+  turnsIn(reached).some(({ mode }) => mode === 'forced');
+
+/** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
+function isSettled(reached: readonly Reached[]): boolean {
+  const failures = failuresIn(reached);
+  const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
+  const refusedBy = new Set(refusals.map(({ upstream }) => upstream));
+  return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
+}
+
+/** A call stands in place of an exclusion, and a return to `local` in place of what came of it before. */
+function supersedes(later: Reached, earlier: Reached): boolean {
+  if (later.upstream !== earlier.upstream) return false;
+  return later.place > earlier.place || (later instanceof Turn && !(earlier instanceof Turn));
+}
+
+const isFull = (outcome: EndedCall | null) =>
+  outcome?.kind === 'failed' && outcome.failure.reason === 'rate_limited';
+
+function exclusionIn(
+  local: Candidate,
+  { circuits }: WalkDeps,
+): Pick<Skipped, 'reason' | 'waitMs'> | null {
+  switch (local.kind) {
+    case 'skipped':
+      return local;
+    case 'single':
+      return circuits.exclusionOf(local.id, local.call().model);
+    case 'pool':
+      return local.pool.exclusion();
+  }
 }

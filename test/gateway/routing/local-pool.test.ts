@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/models.ts';
-import {
-  type BalancingDeps,
-  type LocalPoolRequest,
-  localPool,
-} from '../../../main/gateway/routing/local-pool.ts';
+import { type BalancingDeps, localPool } from '../../../main/gateway/routing/local-pool.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -39,19 +35,15 @@ describe('machines that would have to load the model', () => {
       isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,
     };
+    const asked = { request, config: { local: {} }, chain: null };
     const pool = localPool(
       targets,
-      {
-        request,
-        formAt: () => null,
-        config: { local: {} },
-        chain: null,
-      } as unknown as LocalPoolRequest,
+      asked as unknown as Parameters<typeof localPool>[1],
       deps as unknown as BalancingDeps,
     );
     return {
-      first: pool.callables('in_turn').map(({ id }) => id),
-      forced: pool.callables('forced').map(({ id }) => id),
+      first: pool.machines('in_turn').map(({ id }) => id),
+      forced: pool.machines('forced').map(({ id }) => id),
       reason: pool.exclusion().reason,
     };
   }

@@ -5,7 +5,8 @@ import {
   type CallOutcome,
 } from '../../routing/call-upstream.ts';
 import type { RoutedRequest } from '../../routing/candidates.ts';
-import type { Turn, Walk } from '../../routing/walk.ts';
+import type { Turn } from '../../routing/turn.ts';
+import type { Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
@@ -65,13 +66,15 @@ export async function resumeAnswer(
     isModelAccepted(source.call, call.model, context) && requestFor(call) !== null;
   for (;;) {
     if (context.signal.aborted) return { kind: 'cancelled' };
-    const turn = walk.next(mayCall) ?? walk.forceSoonest(mayCall);
+    const turn = walk.next(mayCall) ?? walk.force(mayCall);
     const request = turn === null ? null : requestFor(turn.call);
     if (turn === null || request === null) return NOT_RESUMED;
     const rest = { call: request.call, cause: 'resume' } as const;
     const outcome = await callUpstream(turn, context, deps, rest);
-    if (outcome.kind === 'answered')
+    if (outcome.kind === 'answered') {
+      walk.answered(turn);
       return { ...outcome, transcript, splice: createSplice(transcript, request.splice) };
+    }
     if (outcome.kind === 'cancelled') return outcome;
     const failure = asFallback(outcome.failure);
     walk.failed(turn, failure);
