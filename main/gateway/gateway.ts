@@ -53,7 +53,8 @@ import { upstreamRoutes } from './api/upstream-routes.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
 import { createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import { createMemory } from './memory/memory.ts';
+import { createMemory, type Memory } from './memory/memory.ts';
+import { cutWindowsIn } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
 type Shared = 'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'keep' | 'usage';
@@ -105,9 +106,11 @@ export function createGateway(deps: GatewayDeps) {
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
   const lifecycle = createLifecycle(() => createGatewayServer(serverDeps), deps);
+  const memory = createMemory(deps.clock);
 
   const monitor = createMonitor({
     ...deps,
+    memory,
     ...deps.providers,
     providers: deps.providers.known,
     joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
@@ -121,7 +124,7 @@ export function createGateway(deps: GatewayDeps) {
   const catalogue = createModelCatalogue(deps);
   const learnt = createLearnt(deps);
   const { sightings, healthChecks, hung, stopChecks } = createChecks(
-    { ...deps, proof: deps.providers.proof },
+    { ...deps, memory, proof: deps.providers.proof },
     monitor,
     remotes,
   );
@@ -133,7 +136,7 @@ export function createGateway(deps: GatewayDeps) {
   const routes = routesOf(deps, {
     monitor,
     adjustments: learnt.adjustments,
-    memory: learnt.memory,
+    memory,
     catalogue,
     remotes,
     sightings,
@@ -155,6 +158,7 @@ export function createGateway(deps: GatewayDeps) {
     hung,
     ...limits,
     ...learnt,
+    memory,
     catalogue,
     noteDropped: logDroppedFields(log),
     observe: (asked) => logs.begin(asked),
@@ -185,15 +189,14 @@ export function createGateway(deps: GatewayDeps) {
     },
     snapshot: (): LiveSnapshot => feed.snapshot(),
     /** Models whose engine was caught cutting prompts. */
-    cuts: () =>
-      learnt.memory.all('window').map(([model, { tokens }]) => ({ model: String(model), tokens })),
+    cuts: () => memory.ids('window').flatMap((id) => cutWindowsIn(memory.of(id))),
     url: lifecycle.url,
     baseUrl: lifecycle.baseUrl,
     ports: (): readonly number[] =>
       lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
     /** The window's address with a new one-time code for a control session. */
     controlLink,
-    ...changeHandlers(monitor, { ...learnt, catalogue, sightings, healthChecks }),
+    ...changeHandlers(monitor, { ...learnt, memory, catalogue, sightings, healthChecks }),
     start(): Promise<Started> {
       healthChecks.start();
       return lifecycle.start(config());
@@ -227,7 +230,8 @@ function accessOf(deps: Parameters<typeof createIdentify>[0] & GatewayDeps) {
   return { sessions, browsers, identify: createIdentify(deps, isSession) };
 }
 
-interface RouteParts extends Pick<Learnt, 'adjustments' | 'memory'> {
+interface RouteParts extends Pick<Learnt, 'adjustments'> {
+  readonly memory: Memory;
   readonly monitor: Monitor;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
@@ -259,44 +263,38 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 }
 
 function changeHandlers(
-  { circuits, latencies, stats, warmup }: Monitor,
+  { circuits, stats, warmup, unsaved }: Monitor,
   {
     memory,
     adjustments,
     catalogue,
     sightings,
     healthChecks,
-  }: Pick<Learnt, 'memory' | 'adjustments'> & {
+  }: Pick<Learnt, 'adjustments'> & {
+    readonly memory: Memory;
     readonly catalogue: ModelCatalogue;
     readonly sightings: SightingsMonitor;
     readonly healthChecks: HealthChecks;
   },
 ) {
-  function forgetSupport(id: string): void {
+  function replaced(id: string): void {
+    circuits.reset(id);
+    memory.forget(id);
     adjustments.forget(id);
   }
 
-  function forgetUpstream(id: UpstreamId): void {
-    memory.forget(id);
-    forgetSupport(id);
-    catalogue.forget(id);
-  }
   return {
     resetCircuit: (id: UpstreamId) => circuits.reset(id),
     /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
     upstreamChanged(id: UpstreamId) {
-      circuits.reset(id);
-      forgetUpstream(id);
+      replaced(id);
+      catalogue.forget(id);
       sightings.changed(id);
       if (id === 'ondemand') warmup.forget();
     },
-    traffic: (id: string): ProviderTraffic => providerTraffic(id, { circuits, latencies, stats }),
+    traffic: (id: string): ProviderTraffic => providerTraffic(id, { memory, circuits, stats }),
     /** A provider has a new token, so its circuit and exclusions no longer apply. */
-    providerChanged(id: string) {
-      circuits.reset(id);
-      memory.forget(id);
-      forgetSupport(id);
-    },
+    providerChanged: (id: string) => replaced(id),
     /** A provider or its engine is available again: the next request may probe it at once. */
     providerRecovered(id: string) {
       circuits.coolDown(id);
@@ -313,10 +311,9 @@ function changeHandlers(
     /** A provider was removed: everything known about it is discarded. */
     providerRemoved(id: string) {
       sightings.forget(id);
-      circuits.forget(id);
-      latencies.forget(id);
       memory.drop(id);
-      forgetSupport(id);
+      adjustments.forget(id);
+      unsaved();
     },
   };
 }
@@ -329,7 +326,6 @@ const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 /** What upstreams and machines turned out to accept, and the items of their answers. */
 function createLearnt({ clock }: Pick<GatewayDeps, 'clock'>) {
   return {
-    memory: createMemory(clock),
     adjustments: createAdjustments(clock),
     items: createItemMemory(MAX_ITEM_BYTES),
   };

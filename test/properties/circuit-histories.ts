@@ -13,7 +13,7 @@ import {
   type Result,
   sent,
 } from '../../main/gateway/circuits/breaker.ts';
-import { decodeBreaker, encodeBreaker } from '../../main/gateway/circuits/saved-circuits.ts';
+import { circuitCodec } from '../../main/gateway/circuits/saved-circuits.ts';
 import { later, type DualTime } from '../../main/platform/clock.ts';
 
 /** One thing that can happen to a breaker; `back` counts permits from the last one issued. */
@@ -234,11 +234,12 @@ function heardOf(
 
 /** The same breaker in a process whose ticks begin elsewhere. */
 export function restarted(world: World, downMs: number): World {
-  const saved: unknown = JSON.parse(JSON.stringify(encodeBreaker(world.breaker, world.now)));
+  const circuit = { breaker: world.breaker, epoch: 0 };
+  const saved: unknown = JSON.parse(JSON.stringify(circuitCodec.encode(circuit, world.now)));
   const now = { ticks: 17, wallMs: world.now.wallMs + downMs };
-  const breaker = decodeBreaker(saved, now);
-  if (breaker === null) throw new Error(`cannot be decoded: ${JSON.stringify(saved)}`);
-  return { ...world, breaker, now, tickets: [], probe: null };
+  const decoded = circuitCodec.decode(saved, now);
+  if (decoded === null) throw new Error(`cannot be decoded: ${JSON.stringify(saved)}`);
+  return { ...world, breaker: decoded.breaker, now, tickets: [], probe: null };
 }
 
 /** Throws with the step when a property is broken; vitest's `expect` is too slow for a million of them. */

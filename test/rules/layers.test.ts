@@ -48,6 +48,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** What a folder may import as types alone: they leave nothing behind in the program. */
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   'main/desktop': ['main/app', 'main/agent', 'electron', 'electron-updater'],
+  'main/gateway/memory': ['main/gateway'],
 };
 
 /** Which packages some folders may import; the others may import any but Electron. */

@@ -5,18 +5,22 @@ import type { Failure } from '../upstream/failure.ts';
 export interface DecayingMean {
   readonly value: number;
   readonly weight: number;
-  readonly at: number;
+  /** In milliseconds since the epoch. */
+  readonly atMs: number;
 }
 
 const HALF_LIFE_MS = 60_000;
 
-/** The mean with one more sample, taken at `now` (clock ticks). */
-export function withSample(mean: DecayingMean | null, sample: number, now: number): DecayingMean {
-  if (mean === null) return { value: sample, weight: 1, at: now };
-  const kept = mean.weight * 0.5 ** (Math.max(0, now - mean.at) / HALF_LIFE_MS);
+/** The mean with one more sample, taken at `atMs`. */
+export function withSample(mean: DecayingMean | null, sample: number, atMs: number): DecayingMean {
+  if (mean === null) return { value: sample, weight: 1, atMs };
+  const kept = mean.weight * 0.5 ** (Math.max(0, atMs - mean.atMs) / HALF_LIFE_MS);
   const weight = kept + 1;
-  return { value: (mean.value * kept + sample) / weight, weight, at: now };
+  return { value: (mean.value * kept + sample) / weight, weight, atMs };
 }
+
+export const roundedMean = (mean: DecayingMean | null): number | null =>
+  mean === null ? null : Math.round(mean.value);
 
 /** Counts and times of an upstream's attempts; timestamps are milliseconds since the epoch. */
 export interface HealthRecord {
@@ -45,17 +49,16 @@ export const UNUSED: HealthRecord = {
   ttft: null,
 };
 
-/** `now` in clock ticks. */
 export function firstContentAt(
   health: HealthRecord,
   ttftMs: number,
-  now: number,
+  atMs: number,
   slowAfterMs: number,
 ): HealthRecord {
   return {
     ...health,
     lastTtftMs: Math.round(ttftMs),
-    ttft: withSample(health.ttft, ttftMs, now),
+    ttft: withSample(health.ttft, ttftMs, atMs),
     consecutiveSlow: ttftMs > slowAfterMs ? health.consecutiveSlow + 1 : 0,
   };
 }
@@ -67,13 +70,13 @@ export function firstContentAt(
 function silentFor(
   health: HealthRecord,
   silentMs: number,
-  now: number,
+  atMs: number,
   slowAfterMs: number,
 ): HealthRecord {
   const isLonger = silentMs > (health.ttft?.value ?? 0);
   return {
     ...health,
-    ttft: isLonger ? withSample(health.ttft, silentMs, now) : health.ttft,
+    ttft: isLonger ? withSample(health.ttft, silentMs, atMs) : health.ttft,
     consecutiveSlow: health.consecutiveSlow + (silentMs >= slowAfterMs ? 1 : 0),
   };
 }
@@ -320,7 +323,7 @@ export function firstContent(
   ttftMs: number,
   { now, limits }: Omit<Conditions, 'random'>,
 ): Breaker {
-  const health = firstContentAt(breaker.health, ttftMs, now.ticks, limits.ttftThresholdMs);
+  const health = firstContentAt(breaker.health, ttftMs, now.wallMs, limits.ttftThresholdMs);
   const { state } = breaker;
   if (!isCurrent(state, permit)) return countedLate(breaker, health);
   if (state.kind === 'probing') {
@@ -342,7 +345,7 @@ export function hedgeLost(
   { now, limits, random }: Conditions,
 ): Breaker {
   const { state } = breaker;
-  const health = silentFor(breaker.health, silentMs, now.ticks, limits.ttftThresholdMs);
+  const health = silentFor(breaker.health, silentMs, now.wallMs, limits.ttftThresholdMs);
   if (!isCurrent(state, permit)) return countedLate(breaker, health);
   if (state.kind === 'closed')
     return { ...breaker, health, state: slowed(state, health, { now, limits }) };

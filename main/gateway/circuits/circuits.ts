@@ -20,19 +20,11 @@ import {
   sent,
   waitMsOf,
 } from './breaker.ts';
-import {
-  NO_EXCLUSIONS,
-  type Exclusion,
-  exclusionFor,
-  findExclusion,
-  withExclusion,
-} from './exclusions.ts';
-import { decodedCircuits, encodedCircuits, type CircuitRecord } from './saved-circuits.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
+import type { ExclusionReason, Values } from '../memory/topics.ts';
+import { exclude, exclusionFor, findExclusion } from './exclusions.ts';
 
-export interface Circuit extends CircuitRecord {
-  /** The epoch that began with its last reset. */
-  readonly epoch: number;
-}
+export type Circuit = Values['circuit'];
 
 export type AdmissionResult =
   | {
@@ -46,7 +38,7 @@ export type AdmissionResult =
 /** Not admitted, because of an exclusion or of the open circuit. */
 export interface Excluded {
   readonly kind: 'excluded';
-  readonly reason: Exclusion['reason'] | 'circuit_open';
+  readonly reason: ExclusionReason | 'circuit_open';
   /** Until requests are admitted again, at the latest. */
   readonly waitMs: number;
   /** The end of that time in clock ticks, comparable with one computed at another time. */
@@ -112,25 +104,23 @@ export interface Circuits {
   /** Ends a cool-down early, after a passed health check: the next request is the probe. */
   coolDown(id: string): void;
   reset(id: string): void;
-  forget(id: string): void;
-  ids(): Iterable<string>;
   at(id: string): Circuit;
-  save(): unknown;
-  /** Takes the result of `save`, before the first request; anything else is ignored. */
-  restore(saved: unknown): void;
+  /** To be called with each save. */
+  saved(): void;
 }
 
 export interface CircuitsDeps {
+  readonly memory: Memory;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => { readonly circuit: Limits };
   /** Windows; they are notified of each change while any is open. */
   readonly watchers: Watchers;
-  /** Called at the first change, and at the first one after each `save`. */
+  /** Called at the first change, and at the first one after each `saved`. */
   readonly unsaved: () => void;
   /** Called when a failure has excluded an upstream or a machine beside its circuit; left out if nobody asks. */
-  readonly excluded?: (id: string, reason: Exclusion['reason']) => void;
+  readonly excluded?: (id: string, reason: ExclusionReason) => void;
   /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
 }
@@ -159,12 +149,12 @@ function excludedFor(reason: Excluded['reason'], waitMs: number, { ticks }: Dual
 }
 
 function exclusionAt(
-  { breaker, exclusions }: Circuit,
+  known: Knowledge,
+  { breaker }: Circuit,
   model: string,
   now: DualTime,
 ): Excluded | null {
-  if (exclusions.length === 0) return null;
-  const exclusion = findExclusion(exclusions, model, now);
+  const exclusion = findExclusion(known, model, now);
   if (exclusion === null) return null;
   // The circuit may be open as well, and for longer.
   const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
@@ -174,10 +164,6 @@ function exclusionAt(
 function openAt({ breaker }: Circuit, now: DualTime): Excluded | null {
   const waitMs = waitMsOf(breaker, now);
   return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, now);
-}
-
-function excludedAt(circuit: Circuit, model: string, now: DualTime): Excluded | null {
-  return exclusionAt(circuit, model, now) ?? openAt(circuit, now);
 }
 
 function createNotice({ watchers, unsaved }: Pick<CircuitsDeps, 'watchers' | 'unsaved'>) {
@@ -202,14 +188,13 @@ const ADMITTING = {
   hedge: admitIfClosed,
 } as const satisfies Record<AdmissionMode, typeof admit>;
 
-const NEW: Circuit = { breaker: NEW_BREAKER, exclusions: NO_EXCLUSIONS, epoch: 0 };
+const NEW: Circuit = { breaker: NEW_BREAKER, epoch: 0 };
 
 export function createCircuits(deps: CircuitsDeps): Circuits {
-  const { clock, config, opened } = deps;
+  const { memory, clock, config, opened } = deps;
   const notice = createNotice(deps);
-  const circuits = new Map<string, Circuit>();
   let epoch = 0;
-  const at = (id: string) => circuits.get(id) ?? NEW;
+  const at = (id: string) => memory.of(id).get('circuit') ?? NEW;
   const now = () => dualTimeOf(clock);
   const conditionsAt = (time: DualTime, excusedMs?: number) => conditionsOf(deps, time, excusedMs);
 
@@ -217,7 +202,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     const circuit = at(id);
     const breaker = next(circuit.breaker);
     if (breaker === circuit.breaker) return;
-    circuits.set(id, { ...circuit, breaker });
+    memory.of(id).set('circuit', '', { ...circuit, breaker });
     notice.changed();
     if (breaker.state.kind !== 'open') return;
     const opening = openingOf(circuit.breaker, breaker, config().circuit);
@@ -234,7 +219,7 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     const time = now();
     if (requestEpoch < circuit.epoch) return { kind: 'admitted', permit: STALE, at: time.ticks };
     const isHeeded = mode === 'in_turn' || mode === 'hedge';
-    const excluded = isHeeded ? exclusionAt(circuit, model, time) : null;
+    const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
     if (excluded !== null) return excluded;
     const admission = ADMITTING[mode](circuit.breaker, time, timeoutMs);
     if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
@@ -244,7 +229,9 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
 
   function resetNow(id: string): void {
     epoch += 1;
-    circuits.set(id, { breaker: reset(at(id).breaker), exclusions: NO_EXCLUSIONS, epoch });
+    const known = memory.of(id);
+    known.set('circuit', '', { breaker: reset(at(id).breaker), epoch });
+    known.deleteWhere('left_alone', () => true);
     notice.changed();
   }
 
@@ -252,7 +239,10 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     at,
     epoch: () => epoch,
     admit: admitted,
-    exclusionOf: (id, model) => excludedAt(at(id), model, now()),
+    exclusionOf(id, model) {
+      const [circuit, time] = [at(id), now()];
+      return exclusionAt(memory.of(id), circuit, model, time) ?? openAt(circuit, time);
+    },
     sent: (id) => change(id, sent),
     firstContent(id, permit, { ttftMs, slowMs }) {
       change(id, (before) =>
@@ -269,26 +259,13 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     },
     excludeAfter(id, failure, of) {
       const requested = exclusionFor(failure);
-      const circuit = at(id);
-      if (requested === null || of.epoch < circuit.epoch) return;
-      const exclusions = withExclusion(circuit.exclusions, requested, of.model, now());
-      circuits.set(id, { ...circuit, exclusions });
+      if (requested === null || of.epoch < at(id).epoch) return;
+      exclude(memory.of(id), requested, of.model, now());
       deps.excluded?.(id, requested.reason);
       notice.changed();
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset: resetNow,
-    forget(id) {
-      if (circuits.delete(id)) notice.changed();
-    },
-    ids: () => circuits.keys(),
-    save() {
-      notice.saved();
-      return encodedCircuits(circuits, now());
-    },
-    restore(saved) {
-      for (const [id, known] of decodedCircuits(saved, now()))
-        circuits.set(id, { ...known, epoch });
-    },
+    saved: notice.saved,
   };
 }

@@ -1,27 +1,21 @@
+import { z } from 'zod';
+import { type DualTime, remainingMs } from '../../platform/clock.ts';
+import type { Knowledge } from '../memory/memory.ts';
+import { plain } from '../memory/saved.ts';
+import { EXCLUSION_REASONS, type ExclusionReason, TOPICS } from '../memory/topics.ts';
 import type { Failure } from '../upstream/failure.ts';
-import { later, type DualTime, remainingMs } from '../../platform/clock.ts';
 
-/** Reasons that exclude a whole upstream for a time although its circuit admits. */
-export const EXCLUSION_REASONS = ['rate_limited', 'quota', 'credentials', 'busy'] as const;
-
-export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
-
-export type Exclusion =
-  | { readonly reason: ExclusionReason; readonly until: DualTime }
-  | { readonly reason: 'model_not_found'; readonly model: string; readonly until: DualTime };
-
-/** Of one upstream: one per reason and, for `model_not_found`, per model. */
-export type Exclusions = readonly Exclusion[];
-
-export const NO_EXCLUSIONS: Exclusions = [];
+export const exclusionCodec = plain(
+  z.strictObject({ reason: z.enum(EXCLUSION_REASONS), model: z.string().nullable() }),
+);
 
 export interface RequestedExclusion {
-  readonly reason: Exclusion['reason'];
+  readonly reason: ExclusionReason;
   readonly ms: number;
 }
 
-/** The longest exclusion: even what only a person can fix is tried again after it. */
-export const MAX_EXCLUSION_MS = 600_000;
+/** The longest exclusion. */
+const MAX_MS = TOPICS.left_alone.ms;
 
 /** The exclusion that a failure calls for; null when none. */
 export function exclusionFor({
@@ -30,10 +24,10 @@ export function exclusionFor({
 }: Pick<Failure, 'reason' | 'retryAfterMs'>): RequestedExclusion | null {
   switch (reason) {
     case 'rate_limited':
-      return { reason, ms: Math.min(Math.max(retryAfterMs ?? 15_000, 1000), MAX_EXCLUSION_MS) };
+      return { reason, ms: Math.min(Math.max(retryAfterMs ?? 15_000, 1000), MAX_MS) };
     case 'quota':
     case 'credentials':
-      return { reason, ms: MAX_EXCLUSION_MS };
+      return { reason, ms: MAX_MS };
     case 'busy':
       return { reason, ms: 2000 };
     case 'model_not_found':
@@ -43,61 +37,43 @@ export function exclusionFor({
   }
 }
 
-/** Callers choose the model names, so their number is bounded. */
-export const MAX_EXCLUDED_MODELS = 50;
-
-/** `model` is used for `model_not_found` only. An exclusion already in force never ends earlier. */
-export function withExclusion(
-  exclusions: Exclusions,
-  requested: RequestedExclusion,
-  model: string,
-  now: DualTime,
-): Exclusions {
-  const until = later(now, requested.ms);
-  const { reason } = requested;
-  const added: Exclusion =
-    reason === 'model_not_found' ? { reason, model, until } : { reason, until };
-  const active = activeExclusions(exclusions, now);
-  const known = active.find((each) => isSame(each, added));
-  if (known === undefined) return withoutSurplus([...active, added], now);
-  if (remainingMs(known.until, now) >= requested.ms) return active;
-  return active.map((each) => (each === known ? added : each));
+export interface Exclusion {
+  readonly reason: ExclusionReason;
+  /** For `model_not_found` only. */
+  readonly model: string | null;
+  readonly until: DualTime;
 }
 
-export function activeExclusions(exclusions: Exclusions, now: DualTime): Exclusions {
-  return exclusions.filter(({ until }) => remainingMs(until, now) > 0);
+/** Those in force. */
+export function exclusionsIn(known: Knowledge): readonly Exclusion[] {
+  return known
+    .entries('left_alone')
+    .flatMap(({ value, until }) => (until === null ? [] : [{ ...value, until }]));
+}
+
+/** `name` is used for `model_not_found` only. An exclusion already in force never ends earlier. */
+export function exclude(
+  known: Knowledge,
+  { reason, ms }: RequestedExclusion,
+  name: string,
+  now: DualTime,
+): void {
+  const model = reason === 'model_not_found' ? name : null;
+  const isSame = (each: Exclusion) => each.reason === reason && each.model === model;
+  const before = exclusionsIn(known).find(isSame);
+  if (before === undefined || remainingMs(before.until, now) < ms)
+    known.set('left_alone', `${reason} ${model}`, { reason, model }, ms);
 }
 
 /**
  * The exclusion that applies to a request for `model`, null when none does: the one that ends last, and `busy`
  * only where there is no other, because it alone may be overridden.
  */
-export function findExclusion(
-  exclusions: Exclusions,
-  model: string,
-  now: DualTime,
-): Exclusion | null {
-  const applicable = activeExclusions(exclusions, now).filter(
-    (each) => each.reason !== 'model_not_found' || each.model === model,
-  );
-  const firm = applicable.filter(({ reason }) => reason !== 'busy');
-  return byEnd(firm, now).at(-1) ?? applicable[0] ?? null;
-}
-
-function isSame(a: Exclusion, b: Exclusion): boolean {
-  if (a.reason !== 'model_not_found' || b.reason !== 'model_not_found') {
-    return a.reason === b.reason;
-  }
-  return a.model === b.model;
-}
-
-function withoutSurplus(exclusions: Exclusions, now: DualTime): Exclusions {
-  const models = exclusions.filter(({ reason }) => reason === 'model_not_found');
-  if (models.length <= MAX_EXCLUDED_MODELS) return exclusions;
-  const surplus = byEnd(models, now)[0];
-  return exclusions.filter((each) => each !== surplus);
-}
-
-function byEnd(exclusions: Exclusions, now: DualTime): Exclusions {
-  return exclusions.toSorted((a, b) => remainingMs(a.until, now) - remainingMs(b.until, now));
+export function findExclusion(known: Knowledge, model: string, now: DualTime): Exclusion | null {
+  if (known.count('left_alone') === 0) return null;
+  const applicable = exclusionsIn(known).filter((each) => (each.model ?? model) === model);
+  const firm = applicable
+    .filter(({ reason }) => reason !== 'busy')
+    .toSorted((a, b) => remainingMs(a.until, now) - remainingMs(b.until, now));
+  return firm.at(-1) ?? applicable[0] ?? null;
 }

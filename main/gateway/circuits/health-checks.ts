@@ -1,9 +1,11 @@
 import { PROVIDER_PREFIX } from '#shared/ids.ts';
 import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { Circuits } from './circuits.ts';
 import type { Opening } from './breaker.ts';
 
 export interface HealthChecksDeps {
+  readonly memory: Memory;
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly isOn: () => boolean;
@@ -55,7 +57,7 @@ function intervalMs({ openedAt }: OpenCircuit, nowTicks: number): number {
 export type HealthChecks = ReturnType<typeof createHealthChecks>;
 
 /** A passed check ends the cool-down, and the next request is the probe. */
-export function createHealthChecks({ clock, circuits, isOn, check }: HealthChecksDeps) {
+export function createHealthChecks({ memory, clock, circuits, isOn, check }: HealthChecksDeps) {
   const open = new Map<string, OpenCircuit>();
   let running = 0;
   let isStopped = false;
@@ -133,7 +135,7 @@ export function createHealthChecks({ clock, circuits, isOn, check }: HealthCheck
     },
     /** Takes over circuits that an earlier run left open. */
     start(): void {
-      for (const id of circuits.ids()) {
+      for (const id of memory.ids('circuit')) {
         if (circuits.at(id).breaker.state.kind === 'open') begin(id, false);
       }
     },

@@ -1,4 +1,7 @@
+import { z } from 'zod';
 import { type Clock, type DualTime, dualTimeOf, later, remainingMs } from '../../platform/clock.ts';
+import { isObject } from '../../platform/json.ts';
+import { type Codecs, deadlineSchema, decodeDeadline, encodeDeadline } from './saved.ts';
 import { type Key, type Topic, TOPICS, type Values } from './topics.ts';
 
 /** What was learnt of every upstream and machine. Nothing else forgets any of it. */
@@ -6,34 +9,50 @@ export type Memory = ReturnType<typeof createMemory>;
 
 export function createMemory(clock: Clock) {
   const known = new Map<string, Knowledge>();
+
+  function of(id: string): Knowledge {
+    const before = known.get(id);
+    if (before !== undefined) return before;
+    const fresh = new Knowledge(clock);
+    known.set(id, fresh);
+    return fresh;
+  }
+
   return {
-    of(id: string): Knowledge {
+    of,
+    /** The upstreams and machines of which a topic is known. */
+    ids: (topic: Topic): readonly string[] =>
+      [...known].flatMap(([id, each]) => (each.count(topic) > 0 ? [id] : [])),
+    /** It has another address, key, model or engine; what was counted stays. */
+    forget(id: string) {
       const before = known.get(id);
-      if (before !== undefined) return before;
-      const fresh = new Knowledge(clock);
-      known.set(id, fresh);
-      return fresh;
+      if (before !== undefined) known.set(id, before.lasting());
     },
-    /** All that is known of a topic, of every upstream. */
-    all: <T extends Topic>(topic: T): readonly (readonly [Key, Values[T]])[] =>
-      [...known.values()].flatMap((each) => each.entries(topic)),
-    /** It has another address, key, model or engine. */
-    forget: (id: string) => void known.delete(id),
     /** Its engine no longer has the prompts that it has read, but those of models that are still loaded. */
     emptied(id: string, isLoaded: (model: string) => boolean) {
       known.get(id)?.deleteWhere('prefixes', ({ model }) => !isLoaded(model));
     },
     /** It was removed. */
     drop: (id: string) => void known.delete(id),
+    save: (codecs: Codecs): unknown =>
+      Object.fromEntries([...known].map(([id, each]) => [id, each.save(codecs)])),
+    /** Takes the result of `save`, before the first request; anything else is ignored. */
+    restore(saved: unknown, codecs: Codecs) {
+      for (const [id, each] of Object.entries(isObject(saved) ? saved : {}))
+        of(id).restore(each, codecs);
+    },
   };
 }
 
 interface Entry<Value> {
   readonly value: Value;
-  readonly until: DualTime;
+  /** Null: until something ends it. */
+  readonly until: DualTime | null;
 }
 
 type Entries = { readonly [T in Topic]: Map<Key, Entry<Values[T]>> };
+
+const NAMES = Object.keys(TOPICS) as readonly Topic[];
 
 /**
  * What is known of one upstream or machine. Whoever will learn something from a call takes it before the call: once the
@@ -42,7 +61,7 @@ type Entries = { readonly [T in Topic]: Map<Key, Entry<Values[T]>> };
 export class Knowledge {
   readonly #clock: Clock;
   readonly #entries = Object.fromEntries(
-    Object.keys(TOPICS).map((topic) => [topic, new Map()]),
+    NAMES.map((topic) => [topic, new Map()]),
   ) as unknown as Entries;
 
   constructor(clock: Clock) {
@@ -65,17 +84,8 @@ export class Knowledge {
     value: Values[T],
     ms = TOPICS[topic].ms,
   ): void {
-    const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
-    const entry = { value, until: later(dualTimeOf(this.#clock), ms) };
-    for (const key of keys) {
-      // The first entry is the one that was written longest ago.
-      entries.delete(key);
-      entries.set(key, entry);
-    }
-    for (const [oldest, each] of entries) {
-      if (entries.size <= TOPICS[topic].max && this.#holds(each)) return;
-      entries.delete(oldest);
-    }
+    const until = ms === Infinity ? null : later(dualTimeOf(this.#clock), ms);
+    for (const key of keys) this.#put(topic, key, { value, until });
   }
 
   delete(topic: Topic, key: Key = ''): void {
@@ -92,19 +102,71 @@ export class Knowledge {
     return this.#entries[topic].size;
   }
 
-  /** The keys that hold, the one that was written longest ago first. */
-  keys(topic: Topic): readonly Key[] {
-    return this.entries(topic).map(([key]) => key);
+  /** What holds, the one that was written longest ago first. */
+  entries<T extends Topic>(topic: T): readonly (Entry<Values[T]> & { readonly key: Key })[] {
+    const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
+    if (entries.size === 0) return [];
+    return [...entries].flatMap(([key, entry]) => (this.#holds(entry) ? [{ key, ...entry }] : []));
   }
 
-  entries<T extends Topic>(topic: T): readonly (readonly [Key, Values[T]])[] {
-    const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
-    return [...entries].flatMap(([key, entry]) =>
-      this.#holds(entry) ? [[key, entry.value] as const] : [],
-    );
+  /** What stays of it for another address or engine. */
+  lasting(): Knowledge {
+    const next = new Knowledge(this.#clock);
+    for (const topic of NAMES) if (TOPICS[topic].lasts === true) next.#copy(topic, this);
+    return next;
+  }
+
+  save(codecs: Codecs): unknown {
+    return Object.fromEntries(NAMES.map((topic) => [topic, this.#saved(topic, codecs)]));
+  }
+
+  restore(saved: unknown, codecs: Codecs): void {
+    if (!isObject(saved)) return;
+    for (const topic of NAMES) this.#restore(topic, saved[topic], codecs);
   }
 
   #holds({ until }: Entry<unknown>): boolean {
-    return remainingMs(until, dualTimeOf(this.#clock)) > 0;
+    return until === null || remainingMs(until, dualTimeOf(this.#clock)) > 0;
+  }
+
+  #put<T extends Topic>(topic: T, key: Key, entry: Entry<Values[T]>): void {
+    const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
+    // The first entry is the one that was written longest ago.
+    entries.delete(key);
+    entries.set(key, entry);
+    for (const [oldest, each] of entries) {
+      if (entries.size <= TOPICS[topic].max && this.#holds(each)) return;
+      entries.delete(oldest);
+    }
+  }
+
+  #copy<T extends Topic>(topic: T, from: Knowledge): void {
+    for (const { key, ...entry } of from.entries(topic)) this.#put(topic, key, entry);
+  }
+
+  #saved<T extends Topic>(topic: T, codecs: Codecs): unknown {
+    const codec = codecs[topic];
+    if (codec === undefined) return undefined;
+    const now = dualTimeOf(this.#clock);
+    return this.entries(topic).map(({ key, value, until }) => ({
+      key,
+      value: codec.encode(value, now),
+      until: until === null ? null : encodeDeadline(until, now),
+    }));
+  }
+
+  #restore<T extends Topic>(topic: T, saved: unknown, codecs: Codecs): void {
+    const codec = codecs[topic];
+    const { ms } = TOPICS[topic];
+    const now = dualTimeOf(this.#clock);
+    const until = ms === Infinity ? z.null() : deadlineSchema(ms);
+    const schema = z.object({ key: z.string(), value: z.unknown(), until });
+    for (const each of Array.isArray(saved) ? saved : []) {
+      const entry = schema.safeParse(each).data;
+      const value = codec?.decode(entry?.value, now) ?? null;
+      if (entry === undefined || value === null) continue;
+      const end = entry.until === null ? null : decodeDeadline(entry.until, now);
+      this.#put(topic, entry.key, { value, until: end });
+    }
   }
 }

@@ -1,4 +1,17 @@
+import type { Breaker, DecayingMean } from '../circuits/breaker.ts';
+
 /* What is remembered of an upstream or a machine, for how long, and what ends it earlier. */
+
+/** Why a whole upstream is left alone for a time although its circuit admits, and last why a single model is. */
+export const EXCLUSION_REASONS = [
+  'rate_limited',
+  'quota',
+  'credentials',
+  'busy',
+  'model_not_found',
+] as const;
+
+export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 /** Tokens read, and the time that it took, of which older readings count for less. */
 export interface Reading {
@@ -38,6 +51,12 @@ export interface Values {
   readonly cut: { readonly tokens: number; readonly promptBytes: number };
   /** Where it cuts prompts, and what it said of its window then; by model. */
   readonly window: { readonly tokens: number; readonly declared: number | null };
+  /** Why it is left alone for a time although its circuit admits; by reason, and for a missing model by that. */
+  readonly left_alone: { readonly reason: ExclusionReason; readonly model: string | null };
+  /** Its circuit, and the epoch that began with the last reset. */
+  readonly circuit: { readonly breaker: Breaker; readonly epoch: number };
+  /** How long its answers take. */
+  readonly latency: { readonly mean: DecayingMean; readonly samples: number };
   /** It reports how much of a prompt it had in its cache. */
   readonly tells_reuse: true;
 }
@@ -52,6 +71,8 @@ interface Rule {
   readonly ms: number;
   /** Entries of one upstream: callers choose the names of models. The one that was written longest ago is dropped. */
   readonly max: number;
+  /** It is a count, which another address does not end. */
+  readonly lasts?: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -71,4 +92,8 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   // Sixty for each conversation, as a long one has.
   prefixes: { ms: HOUR_MS, max: 8192 },
   tells_reuse: { ms: Infinity, max: 1 },
+  // Even what only a person can fix is tried again then.
+  left_alone: { ms: 10 * MINUTE_MS, max: 54 },
+  circuit: { ms: Infinity, max: 1, lasts: true },
+  latency: { ms: Infinity, max: 1, lasts: true },
 };

@@ -7,10 +7,9 @@ import {
   type Outcome,
   type OutcomeCounts,
 } from '#shared/live.ts';
-import { type Clock, dualTimeOf } from '../../platform/clock.ts';
+import { roundedMean } from '../circuits/breaker.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import { decodeMean, encodeMean, meanSchema } from '../circuits/saved-circuits.ts';
-import { type DecayingMean, withSample } from '../circuits/breaker.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { Tokens } from '#shared/usage.ts';
 import type { CallMoney, EndedCall } from '../usage/recorder.ts';
 
@@ -83,51 +82,6 @@ export function createStats() {
   };
 }
 
-export interface Latency {
-  /** Time-decayed mean in milliseconds; null before the first sample. */
-  readonly ewmaMs: number | null;
-  readonly samples: number;
-}
-
-export type Latencies = ReturnType<typeof createLatencies>;
-
-const latenciesSchema = z.record(
-  z.string(),
-  z.strictObject({ mean: meanSchema, samples: z.int().positive() }),
-);
-
-const NONE: Latency = { ewmaMs: null, samples: 0 };
-
-export function createLatencies(clock: Clock) {
-  const known = new Map<string, { readonly mean: DecayingMean; readonly samples: number }>();
-  return {
-    sample(id: string, ms: number) {
-      const before = known.get(id);
-      const mean = withSample(before?.mean ?? null, ms, clock.ticks());
-      known.set(id, { mean, samples: (before?.samples ?? 0) + 1 });
-    },
-    at(id: string) {
-      const latency = known.get(id);
-      return latency === undefined
-        ? NONE
-        : { ewmaMs: Math.round(latency.mean.value), samples: latency.samples };
-    },
-    forget: (id: string) => void known.delete(id),
-    save: () =>
-      Object.fromEntries(
-        [...known].map(([id, { mean, samples }]) => [
-          id,
-          { mean: encodeMean(mean, dualTimeOf(clock)), samples },
-        ]),
-      ),
-    restore(saved: unknown) {
-      for (const [id, each] of Object.entries(latenciesSchema.safeParse(saved).data ?? {})) {
-        known.set(id, { mean: decodeMean(each.mean, dualTimeOf(clock)), samples: each.samples });
-      }
-    },
-  };
-}
-
 /** What the gateway measures of a provider, times in milliseconds; part of its record (docs/reference/http-api.md#machines). */
 export interface ProviderTraffic {
   readonly ewmaTtft: number | null;
@@ -140,15 +94,15 @@ export interface ProviderTraffic {
 export function providerTraffic(
   id: string,
   {
+    memory,
     circuits,
-    latencies,
     stats,
-  }: { readonly circuits: Circuits; readonly latencies: Latencies; readonly stats: Stats },
+  }: { readonly memory: Memory; readonly circuits: Circuits; readonly stats: Stats },
 ): ProviderTraffic {
   const { ttft, requests, successes } = circuits.at(id).breaker.health;
   return {
-    ewmaTtft: ttft === null ? null : Math.round(ttft.value),
-    ewmaLatency: latencies.at(id).ewmaMs,
+    ewmaTtft: roundedMean(ttft),
+    ewmaLatency: roundedMean(memory.of(id).get('latency')?.mean ?? null),
     concurrentRequests: stats.inFlightAt(id),
     totalRequests: requests,
     successCount: successes,

@@ -19,6 +19,7 @@ import {
 import { createHealthChecks } from '../circuits/health-checks.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createHungEngines } from '../routing/hung-engines.ts';
+import type { Memory } from '../memory/memory.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import {
@@ -32,7 +33,7 @@ import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
 import { type JoulesPerToken, createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
 import type { UsageStore } from '../usage/store.ts';
-import { createLatencies, createOutcomes, createStats, createTraffic } from './counters.ts';
+import { createOutcomes, createStats, createTraffic } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
@@ -49,6 +50,7 @@ export interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;
   readonly clock: Clock;
+  readonly memory: Memory;
   readonly log: Log;
   /** In [0, 1). */
   readonly random: () => number;
@@ -79,10 +81,9 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
-  const { clock, config, http, pickLocal, app } = deps;
+  const { clock, memory, config, http, pickLocal, app } = deps;
   const stats = createStats();
   const outcomes = createOutcomes();
-  const latencies = createLatencies(clock);
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
@@ -102,6 +103,7 @@ export function createMonitor(deps: MonitorDeps) {
     app,
   });
   const circuits = createCircuits({
+    memory,
     clock,
     random: deps.random,
     config,
@@ -116,11 +118,14 @@ export function createMonitor(deps: MonitorDeps) {
   });
   const counting = createCounting(deps, () => feed.changed());
   const { budgets, usage } = counting;
-  const saved = { stats, outcomes, circuits, latencies, warmup };
-  const state = deps.keep(() => stateToSave(saved, config()));
+  const saved = { stats, outcomes, memory, warmup };
+  const state = deps.keep(() => {
+    circuits.saved();
+    return stateToSave(saved, config());
+  });
   restoreState(state.load(), saved, config());
   function providerIds(scope: StatusScope, { ids }: ProvidersKnown): readonly string[] {
-    const asked = [...circuits.ids()].filter((id) => id.startsWith(PROVIDER_PREFIX));
+    const asked = memory.ids('circuit').filter((id) => id.startsWith(PROVIDER_PREFIX));
     return scope === 'asked' ? asked : [...new Set([...asked, ...ids(MAX_UNASKED)])];
   }
 
@@ -133,7 +138,7 @@ export function createMonitor(deps: MonitorDeps) {
       local: pickLocal(),
       providers,
       providerIds: providerIds(scope, providers),
-      latencyAt: (id) => latencies.at(id),
+      memory,
       circuitAt: (id) => circuits.at(id),
       now: dualTimeOf(clock),
       forceZeroHeader,
@@ -146,7 +151,6 @@ export function createMonitor(deps: MonitorDeps) {
     ...deps,
     stats,
     outcomes,
-    latencies,
     listener: feed,
     usage,
     traffic,
@@ -157,12 +161,13 @@ export function createMonitor(deps: MonitorDeps) {
     logs,
     requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: deps.nameOf }),
     circuits,
-    latencies,
     outcomes,
     stats,
     warmup,
     feed,
     ...counting,
+    /** Something that outlives a restart has changed. */
+    unsaved: () => state.changed(),
     /** Counts since the start. */
     traffic,
     status,
@@ -192,6 +197,7 @@ function createCounting(
 }
 
 interface ChecksDeps {
+  readonly memory: Memory;
   readonly proof: (id: string) => VerificationProof | null;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -224,7 +230,7 @@ export function createChecks(
     onChange: () => feed.changed(),
   });
   const check = (id: string) => sightings.check(id);
-  const healthChecks = createHealthChecks({ clock, circuits, isOn, check });
+  const healthChecks = createHealthChecks({ ...deps, circuits, isOn, check });
   return {
     sightings,
     healthChecks,

@@ -8,6 +8,8 @@ import {
 } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
+import { withSample } from '../circuits/breaker.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { Log } from '../../platform/log.ts';
 import type {
   AttemptEnd,
@@ -16,7 +18,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
-import type { Latencies, Outcomes, Stats, TrafficCounts } from './counters.ts';
+import type { Outcomes, Stats, TrafficCounts } from './counters.ts';
 
 /** The rows of all running requests and of the latest ones that have ended. */
 export interface RequestLogs {
@@ -48,7 +50,7 @@ interface RequestLogDeps {
   readonly log: Log;
   readonly stats: Stats;
   readonly outcomes: Pick<Outcomes, 'ended'>;
-  readonly latencies: Latencies;
+  readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
   readonly listener: RowListener;
@@ -242,7 +244,7 @@ class OpenAttempt implements AttemptObserver {
 
   ended(end: AttemptEnd): void {
     const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
-    const { stats, latencies, routed, log } = this.#request.deps;
+    const { stats, memory, routed, log } = this.#request.deps;
     const { upstream, provider, model } = this.#start.target;
     const { cutAtTokens } = end;
     if (cutAtTokens !== null)
@@ -259,7 +261,7 @@ class OpenAttempt implements AttemptObserver {
     for (const id of this.#start.ids) stats.left(id);
     if (provider !== null) {
       stats.leftModel(provider, model);
-      if (latencyMs !== null) latencies.sample(provider, latencyMs);
+      if (latencyMs !== null) noteLatency(memory.of(provider), latencyMs, end.endedAt.wallMs);
       if (verdict !== 'neutral') routed(provider, verdict);
     }
   }
@@ -283,6 +285,12 @@ class OpenAttempt implements AttemptObserver {
     };
     deps.traffic.callEnded(end, deps.usage.callEnded(end));
   }
+}
+
+function noteLatency(known: Knowledge, ms: number, atMs: number): void {
+  const before = known.get('latency');
+  const mean = withSample(before?.mean ?? null, ms, atMs);
+  known.set('latency', '', { mean, samples: (before?.samples ?? 0) + 1 });
 }
 
 /** One line per request, written when it has ended. */

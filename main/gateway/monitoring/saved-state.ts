@@ -1,18 +1,31 @@
+import { z } from 'zod';
 import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { isObject } from '../../platform/json.ts';
 import type { Config } from '../../config/schema.ts';
 import { digestOf } from '../../platform/secrets.ts';
-import type { Circuits } from '../circuits/circuits.ts';
+import { exclusionCodec } from '../circuits/exclusions.ts';
+import { circuitCodec, meanSchema } from '../circuits/saved-circuits.ts';
+import type { Memory } from '../memory/memory.ts';
+import { type Codecs, plain } from '../memory/saved.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
-import type { Latencies, Stats, Outcomes } from './counters.ts';
+import type { Stats, Outcomes } from './counters.ts';
 
 const VERSION = 1;
+
+const positive = z.int().positive();
+
+/** What outlives a restart of what is known of upstreams and machines. */
+export const SAVED_TOPICS: Codecs = {
+  circuit: circuitCodec,
+  left_alone: exclusionCodec,
+  latency: plain(z.strictObject({ mean: meanSchema, samples: positive })),
+  longest: plain(z.strictObject({ tokens: positive })),
+};
 
 export interface SavedParts {
   readonly stats: Stats;
   readonly outcomes: Pick<Outcomes, 'save' | 'restore'>;
-  readonly circuits: Circuits;
-  readonly latencies: Latencies;
+  readonly memory: Memory;
   readonly warmup: Pick<WarmupRunner, 'save' | 'restore'>;
 }
 
@@ -23,8 +36,7 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
     ...totals,
     outcomes: parts.outcomes.save(),
     identities: Object.fromEntries(UPSTREAM_IDS.map((id) => [id, identityOf(config, id)])),
-    circuits: parts.circuits.save(),
-    latencies: parts.latencies.save(),
+    memory: parts.memory.save(SAVED_TOPICS),
     coldStartsMs: parts.warmup.save(),
   };
 }
@@ -35,14 +47,13 @@ export function restoreState(saved: unknown, parts: SavedParts, config: Config):
   const { identities } = saved;
   parts.stats.restore(saved);
   parts.outcomes.restore(saved['outcomes']);
-  parts.latencies.restore(saved['latencies']);
   if (!isObject(identities)) return;
   const same: ReadonlySet<string> = new Set(
     UPSTREAM_IDS.filter((id) => identities[id] === identityOf(config, id)),
   );
   // A provider's id is derived from its key, so it is always the same machine.
   const isSame = (id: string) => same.has(id) || id.startsWith(PROVIDER_PREFIX);
-  parts.circuits.restore(pick(saved['circuits'], isSame));
+  parts.memory.restore(pick(saved['memory'], isSame), SAVED_TOPICS);
   if (isSame('ondemand')) parts.warmup.restore(saved['coldStartsMs']);
 }
 

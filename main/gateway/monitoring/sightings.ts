@@ -1,7 +1,7 @@
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Exclusion } from '../circuits/exclusions.ts';
+import type { ExclusionReason } from '../memory/topics.ts';
 import type { HealthRecord } from '../circuits/breaker.ts';
 import type { TestOutcome } from '../upstream/upstream-test.ts';
 import { isUp, type CheckHealth, type HealthCheckResult } from '../routing/health-check-routes.ts';
@@ -158,7 +158,7 @@ export function createSightings(deps: SightingsDeps) {
       return noted(id, stateOf(id) ?? machineState(id), running).then(isUp);
     },
     /** A request was refused, and what excludes the upstream or machine now may end before its cause does. */
-    excluded(id: string, reason: Exclusion['reason']) {
+    excluded(id: string, reason: ExclusionReason) {
       if (reason !== 'credentials' && reason !== 'quota') return;
       (stateOf(id) ?? machineState(id)).setback = { at: clock.now(), reason, by: 'request' };
     },

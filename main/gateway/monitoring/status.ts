@@ -11,16 +11,17 @@ import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { forcesZero } from '../http/zero-spend.ts';
-import { waitMsOf, type Breaker } from '../circuits/breaker.ts';
+import { roundedMean, waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
-import { activeExclusions, type Exclusions } from '../circuits/exclusions.ts';
+import { exclusionsIn } from '../circuits/exclusions.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
-import type { Latency, StatsView } from './counters.ts';
+import type { StatsView } from './counters.ts';
 
 export interface ProvidersKnown {
   readonly counts: {
@@ -48,7 +49,7 @@ interface StatusParts {
   readonly providers: ProvidersKnown;
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
-  readonly latencyAt: (id: string) => Latency;
+  readonly memory: Memory;
   readonly now: DualTime;
   /** Value of `X-Gateway-Force-Zero`; `"0"` if it is absent. */
   readonly forceZeroHeader: string;
@@ -116,11 +117,10 @@ export function statusReport(parts: StatusParts): StatusReport {
   };
 }
 
-function latencyReport(id: string, { circuitAt, latencyAt }: StatusParts) {
+function latencyReport(id: string, { circuitAt, memory }: StatusParts) {
   const { ttft, lastTtftMs } = circuitAt(id).breaker.health;
-  const { ewmaMs, samples } = latencyAt(id);
-  const ewmaTtft = ttft === null ? null : Math.round(ttft.value);
-  return { ewmaTtft, ewmaLatency: ewmaMs, lastTtftMs, samples };
+  const { mean, samples } = memory.of(id).get('latency') ?? { mean: null, samples: 0 };
+  return { ewmaTtft: roundedMean(ttft), ewmaLatency: roundedMean(mean), lastTtftMs, samples };
 }
 
 function byId<T>(ids: readonly string[], make: (id: string) => T): Record<string, T> {
@@ -141,7 +141,7 @@ function upstreamReport(
   const { config, local, now } = parts;
   const budget = parts.budgetAt(id);
   const exclusions = [
-    ...exclusionReports(parts.circuitAt(id).exclusions, now),
+    ...exclusionReports(parts.memory.of(id), now),
     ...(budget !== null && isUsedUp(budget)
       ? [{ reason: 'budget', until: isoTime(budget.until) }]
       : []),
@@ -243,11 +243,10 @@ function isPresent(id: UpstreamId, parts: StatusParts): boolean {
 }
 
 /** A missing model excludes only requests for that model. */
-function isAdmitted(id: string, { circuitAt, now }: StatusParts): boolean {
-  const { breaker, exclusions } = circuitAt(id);
+function isAdmitted(id: string, { circuitAt, memory, now }: StatusParts): boolean {
   return (
-    waitMsOf(breaker, now) === 0 &&
-    activeExclusions(exclusions, now).every(({ reason }) => reason === 'model_not_found')
+    waitMsOf(circuitAt(id).breaker, now) === 0 &&
+    exclusionsIn(memory.of(id)).every(({ model }) => model !== null)
   );
 }
 
@@ -277,18 +276,18 @@ export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
   const { ttft, lastTtftMs, consecutiveSlow } = breaker.health;
   return {
     ...providerCircuitReport(breaker, now),
-    ewmaTtft: ttft === null ? null : Math.round(ttft.value),
+    ewmaTtft: roundedMean(ttft),
     lastTtftMs,
     consecutiveSlow,
   };
 }
 
 /** The exclusions in force, as `upstreams[].skips` shows them. */
-export function exclusionReports(exclusions: Exclusions, now: DualTime): UpstreamReport['skips'] {
-  return activeExclusions(exclusions, now).map((each) => ({
-    reason: each.reason,
-    until: isoTime(endsAtMs(each.until, now)),
-    ...(each.reason === 'model_not_found' ? { model: each.model } : {}),
+function exclusionReports(known: Knowledge, now: DualTime): UpstreamReport['skips'] {
+  return exclusionsIn(known).map(({ reason, model, until }) => ({
+    reason,
+    until: isoTime(endsAtMs(until, now)),
+    ...(model === null ? {} : { model }),
   }));
 }
 

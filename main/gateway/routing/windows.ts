@@ -27,6 +27,10 @@ const SAME = 0.02;
 /** Two prompts that differ by less are as long as each other. */
 const ALIKE = 0.05;
 
+/** The models that were caught being sent a part of prompts only. */
+export const cutWindowsIn = (known: Knowledge) =>
+  known.entries('window').map(({ key, value: { tokens } }) => ({ model: String(key), tokens }));
+
 /** In tokens; what the engine says, or less if it was caught cutting; null while unknown. */
 export function windowAt(known: Knowledge, target: LocalTarget, model: string): number | null {
   const declared = declaredWindow(target, model);

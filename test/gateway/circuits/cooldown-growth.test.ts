@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
@@ -18,6 +19,7 @@ test.each([
       ttftSlowThreshold: 1,
     };
     const circuits = createCircuits({
+      memory: createMemory(clock),
       clock,
       random: () => dice,
       config: () => ({ circuit: limits }),

@@ -1,16 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
-import { type DualTime } from '../../../main/platform/clock.ts';
-import {
-  NO_EXCLUSIONS,
-  type Exclusion,
-  exclusionFor,
-  findExclusion,
-  type Exclusions,
-  withExclusion,
-} from '../../../main/gateway/circuits/exclusions.ts';
-
-const NOW: DualTime = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
+import { exclusionFor } from '../../../main/gateway/circuits/exclusions.ts';
 
 test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null]>([
   ['rate_limited', null, 15_000],
@@ -35,18 +25,3 @@ test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null
     expect(exclusionFor({ reason, retryAfterMs })).toEqual(ms === null ? null : { reason, ms });
   },
 );
-
-const skipped = (
-  ...wanted: readonly (readonly [Exclusion['reason'], number, string?])[]
-): Exclusions =>
-  wanted.reduce<Exclusions>(
-    (skips, [reason, ms, model = 'm']) => withExclusion(skips, { reason, ms }, model, NOW),
-    NO_EXCLUSIONS,
-  );
-
-test('an exclusion runs out while the computer sleeps, and a clock set back does not lengthen it', () => {
-  const skips = skipped(['quota', 600_000]);
-  expect(findExclusion(skips, 'm', { ...NOW, wallMs: NOW.wallMs + 600_000 })).toBeNull();
-  const setBack = { ticks: NOW.ticks + 600_000, wallMs: NOW.wallMs - 3_600_000 };
-  expect(findExclusion(skips, 'm', setBack)).toBeNull();
-});

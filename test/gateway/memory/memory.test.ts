@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NEW_BREAKER } from '../../../main/gateway/circuits/breaker.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { type Topic, TOPICS, type Values } from '../../../main/gateway/memory/topics.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -10,6 +11,9 @@ const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   lacks: true,
   refuses: true,
   rate: { tokens: 1000, ms: 500 },
+  left_alone: { reason: 'quota', model: null },
+  circuit: { breaker: NEW_BREAKER, epoch: 0 },
+  latency: { mean: { value: 900, weight: 1, atMs: 0 }, samples: 1 },
   prefixes: { model: 'm', readAt: 0 },
   tells_reuse: true,
   text_rate: { samples: 5, mean: 1, variance: 0 },
@@ -44,17 +48,33 @@ describe('what is known of an upstream', () => {
       const { known } = filled();
       const { max } = TOPICS[topic];
       for (let n = 1; n <= max; n += 1) known.set(topic, `m${n}`, SAMPLES[topic]);
-      expect(known.keys(topic)).toHaveLength(max);
+      expect(known.entries(topic)).toHaveLength(max);
       expect(known.get(topic, 'm')).toBeNull();
     },
   );
 
-  test.each(['forget', 'drop'] as const)('nothing is known after %s, of that upstream', (how) => {
+  test('what an upstream takes is forgotten with its address, what was counted when it is removed, and others keep theirs', () => {
     const { memory, held } = filled();
     memory.of('hosted_b').set('lacks', 'm', true);
-    memory[how](ID);
+    memory.forget(ID);
+    expect(held()).toEqual(['circuit', 'latency']);
+    memory.drop(ID);
     expect(held()).toEqual([]);
     expect(memory.of('hosted_b').get('lacks', 'm')).toBe(true);
+  });
+
+  test('an entry ends while the computer sleeps, and a clock set back does not lengthen it', () => {
+    const time = { ticks: 10, wallMs: Date.UTC(2026, 0, 1) };
+    const clock = { ...createManualClock(), ticks: () => time.ticks, now: () => time.wallMs };
+    const known = createMemory(clock).of(ID);
+    const { ms } = TOPICS.left_alone;
+    known.set('left_alone', 'quota', SAMPLES.left_alone);
+    time.wallMs += ms;
+    expect(known.get('left_alone', 'quota')).toBeNull();
+    known.set('left_alone', 'quota', SAMPLES.left_alone);
+    time.ticks += ms;
+    time.wallMs -= 3_600_000;
+    expect(known.get('left_alone', 'quota')).toBeNull();
   });
 
   test('an emptied engine has lost the prompts of the models that are no longer loaded, and nothing else', () => {
@@ -69,6 +89,6 @@ describe('what is known of an upstream', () => {
     const { memory, known, held } = filled();
     memory.forget(ID);
     known.set('lacks', 'm', true);
-    expect(held()).toEqual([]);
+    expect(held()).not.toContain('lacks');
   });
 });

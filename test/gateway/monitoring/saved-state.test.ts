@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../main/config/load.ts';
 import type { Config } from '../../../main/config/schema.ts';
-import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
-import {
-  createLatencies,
-  createStats,
-  createOutcomes,
-} from '../../../main/gateway/monitoring/counters.ts';
+import { createMemory } from '../../../main/gateway/memory/memory.ts';
+import { createStats, createOutcomes } from '../../../main/gateway/monitoring/counters.ts';
 import {
   type SavedParts,
   restoreState,
@@ -15,7 +11,6 @@ import {
 import { createWarmup } from '../../../main/gateway/routing/warmup.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { UNWATCHED } from '../../support/circuits.ts';
 
 function configOf(engineUrl: string): Config {
   const loaded = loadConfig({ INGLENOOK_LOCAL_ENGINE_URL: engineUrl }, {});
@@ -35,18 +30,10 @@ const CONFIG = configOf('http://127.0.0.1:8000');
 
 function nothing(): SavedParts {
   const clock = createManualClock();
-  const circuits = createCircuits({
-    clock,
-    random: () => 0.5,
-    config: () => CONFIG,
-    ...UNWATCHED,
-    opened() {},
-  });
   return {
     stats: createStats(),
     outcomes: createOutcomes(),
-    circuits,
-    latencies: createLatencies(clock),
+    memory: createMemory(clock),
     warmup: createWarmup({ http: NO_HTTP, clock }, () => {}),
   };
 }

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../main/config/load.ts';
+import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { isUp, createHealthCheck } from '../../../main/gateway/routing/health-check-routes.ts';
 import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
@@ -25,6 +26,7 @@ async function checking(answering: Answering) {
     clock: systemClock,
     config: () => config,
     circuits: createCircuits({
+      memory: createMemory(systemClock),
       clock: systemClock,
       random: () => 0.5,
       config: () => config,
