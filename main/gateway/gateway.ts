@@ -51,7 +51,6 @@ import { appRoutes } from './api/app-routes.ts';
 import { openApiRoute } from './api/openapi.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
 import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
-import { createAdjustments } from './upstream/adjustments.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
@@ -122,7 +121,6 @@ export function createGateway(deps: GatewayDeps) {
   const { logs, stats, warmup, feed } = monitor;
   const limits = limitsOf(deps);
   const catalogue = createModelCatalogue(deps);
-  const learnt = createLearnt(deps);
   const { sightings, healthChecks, hung, stopChecks } = createChecks(
     { ...deps, memory, proof: deps.providers.proof },
     monitor,
@@ -135,7 +133,6 @@ export function createGateway(deps: GatewayDeps) {
     isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const routes = routesOf(deps, {
     monitor,
-    adjustments: learnt.adjustments,
     memory,
     catalogue,
     remotes,
@@ -157,7 +154,7 @@ export function createGateway(deps: GatewayDeps) {
     budget: createHedgeBudget(),
     hung,
     ...limits,
-    ...learnt,
+    items: createItemMemory(MAX_ITEM_BYTES),
     memory,
     catalogue,
     noteDropped: logDroppedFields(log),
@@ -196,7 +193,7 @@ export function createGateway(deps: GatewayDeps) {
       lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
     /** The window's address with a new one-time code for a control session. */
     controlLink,
-    ...changeHandlers(monitor, { ...learnt, memory, catalogue, sightings, healthChecks }),
+    ...changeHandlers(monitor, { memory, catalogue, sightings, healthChecks }),
     start(): Promise<Started> {
       healthChecks.start();
       return lifecycle.start(config());
@@ -230,7 +227,7 @@ function accessOf(deps: Parameters<typeof createIdentify>[0] & GatewayDeps) {
   return { sessions, browsers, identify: createIdentify(deps, isSession) };
 }
 
-interface RouteParts extends Pick<Learnt, 'adjustments'> {
+interface RouteParts {
   readonly memory: Memory;
   readonly monitor: Monitor;
   readonly catalogue: ModelCatalogue;
@@ -266,11 +263,10 @@ function changeHandlers(
   { circuits, stats, warmup, unsaved }: Monitor,
   {
     memory,
-    adjustments,
     catalogue,
     sightings,
     healthChecks,
-  }: Pick<Learnt, 'adjustments'> & {
+  }: {
     readonly memory: Memory;
     readonly catalogue: ModelCatalogue;
     readonly sightings: SightingsMonitor;
@@ -280,7 +276,6 @@ function changeHandlers(
   function replaced(id: string): void {
     circuits.reset(id);
     memory.forget(id);
-    adjustments.forget(id);
   }
 
   return {
@@ -312,21 +307,10 @@ function changeHandlers(
     providerRemoved(id: string) {
       sightings.forget(id);
       memory.drop(id);
-      adjustments.forget(id);
       unsaved();
     },
   };
 }
 
-type Learnt = ReturnType<typeof createLearnt>;
-
 /** For items of answers that callers may refer to; enough for thousands of answers. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024;
-
-/** What upstreams and machines turned out to accept, and the items of their answers. */
-function createLearnt({ clock }: Pick<GatewayDeps, 'clock'>) {
-  return {
-    adjustments: createAdjustments(clock),
-    items: createItemMemory(MAX_ITEM_BYTES),
-  };
-}

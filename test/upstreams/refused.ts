@@ -35,24 +35,3 @@ export const google = (
 export const openRouter = (code: number, message: string, metadata?: Json): Json => ({
   error: { code, message, ...(metadata === undefined ? {} : { metadata }) },
 });
-
-/** In the shape of pydantic, as Mistral sends it for a field that it does not know. */
-export const extraForbidden = (...loc: readonly (string | number)[]): Json => ({
-  detail: [
-    { type: 'extra_forbidden', loc: ['body', ...loc], msg: 'Extra inputs are not permitted' },
-  ],
-});
-
-/** Messages of a conversation with another system, in which a tool was called. */
-export const TOOL_LOOP: readonly Json[] = [
-  { role: 'user', content: 'hi' },
-  {
-    role: 'assistant',
-    content: null,
-    reasoning_content: 'Hm.',
-    tool_calls: [
-      { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } },
-    ],
-  },
-  { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
-];

@@ -1,5 +1,4 @@
 import type { FailureReason } from '#shared/reasons.ts';
-import type { Protocol } from './caller.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -18,7 +17,6 @@ export interface System {
   /** Errors behind a 200. */
   readonly failures?: readonly FailureEvent[];
   readonly refusals?: readonly Refusal[];
-  readonly fields?: readonly RefusedField[];
   /** Its list of models, and how the gateway lists the first of them. */
   readonly lists?: { readonly body: Json | readonly Json[]; readonly model: Json };
 }
@@ -120,22 +118,4 @@ export interface Refusal {
   readonly reason: FailureReason;
   /** The wait that it asks for. */
   readonly waitMs?: number;
-}
-
-/** A request that is refused for one field, and taken without it. */
-export interface RefusedField {
-  readonly about: string;
-  /** What the caller sends beside the smallest request; by default of chat completions. */
-  readonly from?: Protocol;
-  readonly request: Json;
-  readonly status: number;
-  readonly body: Json | readonly Json[] | string;
-  /** Whether a body is refused. */
-  readonly minds: (body: Json) => boolean;
-  /** Of the body that is taken. */
-  readonly sent: Json;
-  /** The gateway knows it, and no call is spent on a refusal. */
-  readonly isNeverSent?: true;
-  /** Of this value alone, so it is sent again with the next request. */
-  readonly isSentAgain?: true;
 }

@@ -8,7 +8,7 @@ import { answered, type Route, textAt } from '../../platform/http/routes.ts';
 import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { SightingsMonitor } from '../monitoring/sightings.ts';
-import type { Adjustments } from '../upstream/adjustments.ts';
+import type { Memory } from '../memory/memory.ts';
 import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
@@ -23,7 +23,7 @@ interface UpstreamDeps {
   readonly remotes: () => readonly RemoteUpstream[];
   readonly sightings: Pick<SightingsMonitor, 'tested'>;
   readonly circuits: Pick<Circuits, 'at' | 'epoch' | 'excludeAfter' | 'reset'>;
-  readonly adjustments: Adjustments;
+  readonly memory: Memory;
 }
 
 interface RunningTest {

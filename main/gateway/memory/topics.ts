@@ -39,6 +39,8 @@ export interface Values {
   readonly lacks: true;
   /** It does not take a request as it is; by model and what is changed for it. */
   readonly refuses: true;
+  /** It told the usage of a stream when it was asked; by model. */
+  readonly tells: true;
   /** How fast it reads prompts; by model. */
   readonly rate: Reading;
   /** The beginnings of prompts that it has read; by their hash. */
@@ -83,6 +85,7 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   lacks: { ms: 10 * MINUTE_MS, max: 16 },
   // A host may have learnt a field, an organisation may be verified: then the refusal is tried again.
   refuses: { ms: HOUR_MS, max: 500 },
+  tells: { ms: Infinity, max: 64 },
   rate: { ms: Infinity, max: 64 },
   text_rate: { ms: Infinity, max: 64 },
   longest: { ms: 24 * HOUR_MS, max: 64 },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, parseExactJson } from '../../platform/json.ts';
+import { isObject, isTooDeep, parseExactJson } from '../../platform/json.ts';
 import { JsonScan, type Member, type Span } from './json-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -95,16 +95,18 @@ export function editedList(
   bytes: Buffer,
   list: Span,
   words: readonly string[],
-  edit: (element: unknown) => unknown,
+  edit: (element: unknown, at: number, isLast: boolean) => unknown,
 ): Buffer | null {
   let isChanged = false;
   const parts: Buffer[] = [];
-  for (const { start, end } of elementsOf(bytes, list)) {
+  const elements = elementsOf(bytes, list);
+  for (const [at, { start, end }] of elements.entries()) {
     const own = bytes.subarray(start, end);
     const before = words.some((word) => own.includes(word))
       ? parseExactJson(own.toString('utf8'))
-      : null;
-    const after = before === null || before === undefined ? before : edit(before);
+      : undefined;
+    const isEdited = before !== undefined && !isTooDeep(before);
+    const after = isEdited ? edit(before, at, at === elements.length - 1) : before;
     if (after !== before) isChanged = true;
     if (after === before) parts.push(own);
     else parts.push(...(Array.isArray(after) ? after : [after]).map(written));
@@ -119,12 +121,14 @@ export type BodyChange = (bytes: Buffer, members: readonly Member[]) => Buffer |
 export function editedObjects(
   key: string,
   words: readonly string[],
-  edit: (element: Json) => Json | readonly Json[],
+  edit: (element: Json, at: number, isLast: boolean) => Json | readonly Json[],
 ): BodyChange {
   return (bytes, members) => {
     const list = members.find((member) => member.key === key);
     if (list === undefined) return null;
-    const edited = editedList(bytes, list, words, (each) => (isObject(each) ? edit(each) : each));
+    const edited = editedList(bytes, list, words, (each, at, isLast) =>
+      isObject(each) ? edit(each, at, isLast) : each,
+    );
     return edited === null ? null : withMembers(bytes, members, { [key]: edited });
   };
 }

@@ -3,7 +3,7 @@ import type { Tokens } from '#shared/usage.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type Circuits, isRemoved } from '../circuits/circuits.ts';
-import type { Memory } from '../memory/memory.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
 import {
   changesAfter,
   hidesUsage,
@@ -12,7 +12,7 @@ import {
   type Seen,
   withoutSecrets,
 } from '../upstream/exchange.ts';
-import type { Adjustment, Adjustments } from '../upstream/adjustments.ts';
+import { type Adjustment, knownRefusals } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -32,7 +32,6 @@ export interface CallDeps {
   readonly circuits: Circuits;
   readonly memory: Memory;
   readonly hung: HungEngines;
-  readonly adjustments: Adjustments;
 }
 
 export interface CallOptions {
@@ -74,12 +73,12 @@ export async function callUpstream(
   deps: CallDeps,
   options: CallOptions = {},
 ): Promise<CallOutcome> {
-  const { circuits, clock, adjustments } = deps;
+  const { circuits, clock } = deps;
   let next = firstTry(turn, options, deps);
   for (;;) {
     const { pending, attempt } = send(turn, next, options, request, deps);
     const seen = await pending.seen;
-    const changes = changesAfter(seen, pending, { ticks: clock.ticks(), adjustments });
+    const changes = changesAfter(seen, pending, clock.ticks());
     if (changes !== null) {
       next = { ...next, kind: 'changed', changes };
       continue;
@@ -104,6 +103,7 @@ interface Try {
   /** `changed`: as the upstream asks for it; `poll`: it is still starting. */
   readonly kind: 'first' | 'changed' | 'retry' | 'poll';
   readonly call: UpstreamCall;
+  readonly known: Knowledge;
   readonly changes: ReadonlySet<Adjustment>;
   /** Null: at once. */
   readonly waitMs: number | null;
@@ -118,12 +118,14 @@ interface Try {
 function firstTry(
   turn: Turn,
   { call = turn.call, waitsForRoom = turn.upstream !== 'local' }: CallOptions,
-  { adjustments }: CallDeps,
+  { memory }: CallDeps,
 ): Try {
+  const known = memory.of(turn.permits.own.id);
   return {
     kind: 'first',
     call,
-    changes: adjustments.at(turn.permits.own.id, call.model),
+    known,
+    changes: knownRefusals(known, call.model),
     waitMs: null,
     deadline: turn.at + turn.call.timeoutMs,
     mayRetry: true,
@@ -139,8 +141,8 @@ function nextTry(
   { config, epoch }: RoutedRequest,
   deps: CallDeps,
 ): Try | { readonly failure: Failure } {
-  const { call, deadline } = before;
-  const again = { ...before, changes: deps.adjustments.at(turn.permits.own.id, call.model) };
+  const { call, known, deadline } = before;
+  const again = { ...before, changes: knownRefusals(known, call.model) };
   const inChat = failure.reason === 'unsupported' ? chatAfterRefusal(turn, call, deps) : null;
   if (inChat !== null) return { ...again, kind: 'retry', call: inChat, waitMs: null };
   const leftMs = deadline - deps.clock.ticks();
@@ -233,21 +235,20 @@ function isStarting({ reason }: Failure, known: OndemandKnown): boolean {
 /** Sends first and records while the call is in flight, which costs the caller no time. */
 function send(
   turn: Turn,
-  { kind, call, changes, deadline }: Try,
+  { kind, call, known, changes, deadline }: Try,
   { signal, cause = 'turn', onContent }: CallOptions,
   request: RoutedRequest,
   deps: CallDeps,
 ): { readonly pending: PendingCall; readonly attempt: Attempt } {
   const { permits } = turn;
-  const { id } = permits.own;
   const { observer, config } = request;
   // Sent once more, it belongs to the attempt that began with its first sending.
   const open = turn.openAttempt();
   // An engine that has hung would keep a long prompt for as long as reading it may take.
-  const unwatch = deps.hung.watch(id, call, () => pending.giveUp());
+  const unwatch = deps.hung.watch(permits.own.id, call, () => pending.giveUp());
   const plan = {
     call,
-    id,
+    known,
     changes,
     deadline,
     idleTimeoutMs: config.routing.idleTimeoutMs,

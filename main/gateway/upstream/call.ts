@@ -3,7 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
-import { adjustedBody, type Adjustment } from './adjustments.ts';
+import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/answer-translation.ts';
 import type { AnswerMode } from './body-readers.ts';
 import type { chatFormOf } from '../protocols/chat-form.ts';
@@ -253,18 +253,16 @@ function requestTo(
     readonly forStop: boolean;
   },
 ): Omit<HttpRequest, 'fresh'> {
-  const forUsage = asksForUsage(request, mode) && !made.has('without_usage');
+  const forUsage = asksForUsage(request, mode) && !made.has(WITHOUT_USAGE);
   const body = bodyFor(request, model, { forStream: mode === 'assemble', forUsage, forStop });
+  const { vendor } = request.endpoint;
+  const sent = upstreamHeaders(headers, { ...own, vendor, key: id === 'local' ? 'own' : 'other' });
   return {
     method: 'POST',
     origin,
     proxied,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
-    headers: upstreamHeaders(headers, {
-      ...own,
-      vendor: request.endpoint.vendor,
-      key: id === 'local' ? 'own' : 'other',
-    }),
+    headers: adjustedHeaders(sent, made),
     body: adjustedBody(body, made),
   };
 }

@@ -21,10 +21,14 @@ import {
 } from './body-readers.ts';
 import {
   type Adjustment,
-  adjustmentAfter,
-  type Adjustments,
+  adjustmentsAfter,
+  learnRefusals,
   REFUSAL_STATUSES,
+  suspectUsage,
+  WITHOUT_STREAM,
+  WITHOUT_USAGE,
 } from './adjustments.ts';
+import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Unanswered } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './own-secrets.ts';
@@ -34,8 +38,9 @@ import { readErrorBody } from '../protocols/upstream-error.ts';
 
 export interface ExchangePlan {
   readonly call: UpstreamCall;
-  readonly id: string;
-  /** What this upstream does not take as it is. */
+  /** Of this upstream or machine, from before the call. */
+  readonly known: Knowledge;
+  /** What it does not take as it is. */
   readonly changes: ReadonlySet<Adjustment>;
   /** For the first content, in clock ticks. */
   readonly deadline: number;
@@ -116,7 +121,7 @@ export class PendingCall implements ResponseListener {
     this.plan = plan;
     this.#deps = deps;
     this.request = call.write(changes);
-    this.#mode = changes.has('without_stream') && call.mode === 'assemble' ? 'whole' : call.mode;
+    this.#mode = changes.has(WITHOUT_STREAM) && call.mode === 'assemble' ? 'whole' : call.mode;
     this.#idleTimeoutMs = plan.idleTimeoutMs;
     const { promise, resolve } = Promise.withResolvers<Seen>();
     this.seen = promise;
@@ -339,49 +344,40 @@ function unanswered(failure: TransportFailure): Unanswered {
 export function changesAfter(
   seen: Seen,
   { plan, request }: PendingCall,
-  { ticks, adjustments }: { readonly ticks: number; readonly adjustments: Adjustments },
+  ticks: number,
 ): ReadonlySet<Adjustment> | null {
-  const next = ticks < plan.deadline ? adjustmentFor(seen, plan, request.body) : null;
-  if (next !== null) return new Set([...plan.changes, next]);
-  learn(seen, plan, adjustments);
+  const next = ticks < plan.deadline ? adjustmentsFor(seen, plan, request) : [];
+  if (next.length > 0) return new Set([...plan.changes, ...next]);
+  learn(seen, plan);
   return null;
 }
 
-type Sent = Pick<PendingCall['plan'], 'call' | 'id' | 'changes'>;
-
-function adjustmentFor(
+function adjustmentsFor(
   seen: Seen,
-  { call: { endpoint, mode }, changes }: Sent,
-  body: Buffer | null,
-): Adjustment | null {
-  if (seen.kind !== 'status' || body === null || endpoint.body !== 'json') return null;
+  { call: { endpoint, mode }, changes }: ExchangePlan,
+  { body, headers }: PendingCall['request'],
+): readonly Adjustment[] {
+  if (seen.kind !== 'status' || body === null) return [];
   const { status } = seen;
-  if (status !== 500 && !REFUSAL_STATUSES.has(status)) return null;
+  if (status !== 500 && !REFUSAL_STATUSES.has(status)) return [];
   const { stream } = endpoint.answer;
   const mayBeWhole = mode === 'assemble' || (stream?.asEvents ?? null) !== null;
-  const error = readErrorBody(seen.body);
-  return adjustmentAfter({
-    status,
-    error,
-    path: endpoint.upstreamPath,
-    body,
-    made: changes,
-    mayBeWhole,
-  });
+  const [error, path] = [readErrorBody(seen.body), endpoint.upstreamPath];
+  return adjustmentsAfter({ status, error, path, body, headers, made: changes, mayBeWhole });
 }
 
-function learn(seen: Seen, { call, id, changes }: Sent, adjustments: Adjustments): void {
+function learn(seen: Seen, { call, known, changes }: ExchangePlan): void {
   // A translated stream asks for it without its caller, too.
   const isTranslated = call.translator !== null && call.request.includeUsage;
   const hadUsage = (call.asksForUsage || isTranslated) && mayAskForUsage(changes);
   if (seen.kind === 'stream' || seen.kind === 'answer')
-    adjustments.accepted(id, call.model, changes, hadUsage);
+    learnRefusals(known, call.model, { made: changes, hadUsage });
   // Some models of NVIDIA NIM fall silent at the field (HKUDS/DeepTutor#420, earendil-works/pi#1528).
   const isUnexplained =
     seen.kind === 'status'
       ? REFUSAL_STATUSES.has(seen.status)
       : seen.kind === 'timeout' && seen.wasSilent;
-  if (hadUsage && isUnexplained) adjustments.suspectUsage(id, call.model);
+  if (hadUsage && isUnexplained) suspectUsage(known, call.model);
 }
 
 /** Whether a call was sent with a request for usage that its caller did not make. */
@@ -393,5 +389,5 @@ export function hidesUsage(
 }
 
 function mayAskForUsage(changes: ReadonlySet<Adjustment>): boolean {
-  return !changes.has('without_usage') && !changes.has('without_stream');
+  return !changes.has(WITHOUT_USAGE) && !changes.has(WITHOUT_STREAM);
 }

@@ -1,8 +1,8 @@
 import { smallValueOf, withMembers } from '../protocols/json-edit.ts';
 import { topLevelMembers } from '../protocols/json-scan.ts';
 
-/** A request that may have more tokens for its answer than a model can give is asked for fewer. */
-export type TokenLimit = `at_most_${number}`;
+/** A request that may have more tokens for its answer than a model can give, or fewer than it takes, is asked for others. */
+export type TokenLimit = `at_${'most' | 'least'}_${number}`;
 
 const FIELDS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 
@@ -32,19 +32,29 @@ const LEAST_TOKENS = 4096;
 /** Of a small window. */
 const LEAST_SHARE = 1 / 4;
 
+/** OpenAI, for the one token with which apps ask whether a model is there (farion1231/cc-switch#7103). */
+const LEAST = /\bmax_(?:\w+_)?tokens\b.{0,40}minimum value. expected a value >= (\d{1,9})/i;
+
 /** The limit that would answer a refusal of the one that `body` has; null if there is none, or it was tried. */
 export function tokenLimitIn(
   text: string,
   body: Buffer,
   made: ReadonlySet<string>,
 ): TokenLimit | null {
-  const most = mostIn(text);
-  if (most === null || [...made].some((each) => each.startsWith(PREFIX))) return null;
-  const limit: TokenLimit = `${PREFIX}${most}`;
+  if ([...made].some(isTokenLimit)) return null;
+  const [, least] = LEAST.exec(text) ?? [];
+  const most = least === undefined ? mostIn(text) : null;
+  if (least === undefined && most === null) return null;
+  const limit =
+    least === undefined
+      ? (`at_most_${most ?? 0}` as const)
+      : (`at_least_${Number(least)}` as const);
   return withTokenLimit(body, new Set([limit])) === body ? null : limit;
 }
 
-const PREFIX = 'at_most_';
+const LIMIT = /^at_(most|least)_(\d+)$/;
+
+export const isTokenLimit = (adjustment: string): boolean => LIMIT.test(adjustment);
 
 function mostIn(text: string): number | null {
   for (const pattern of MOST) {
@@ -67,16 +77,16 @@ function windowIn(text: string): readonly string[] | null {
   return null;
 }
 
-/** The body with the limit that is among the changes, where its own is larger. */
+/** The body with the limit that is among the changes, where its own is beyond it. */
 export function withTokenLimit(body: Buffer, made: ReadonlySet<string>): Buffer {
-  const limit = [...made].find((each) => each.startsWith(PREFIX));
-  if (limit === undefined) return body;
-  const most = Number(limit.slice(PREFIX.length));
+  const [, side, digits] = LIMIT.exec([...made].find(isTokenLimit) ?? '') ?? [];
+  if (side === undefined) return body;
+  const limit = Number(digits);
   const members = topLevelMembers(body);
-  const larger = FIELDS.filter((field) => {
+  const beyond = FIELDS.filter((field) => {
     const asked = smallValueOf(body, members, field);
-    return typeof asked === 'number' && asked > most;
+    return typeof asked === 'number' && (side === 'most' ? asked > limit : asked < limit);
   });
-  if (larger.length === 0) return body;
-  return withMembers(body, members, Object.fromEntries(larger.map((field) => [field, `${most}`])));
+  if (beyond.length === 0) return body;
+  return withMembers(body, members, Object.fromEntries(beyond.map((field) => [field, `${limit}`])));
 }

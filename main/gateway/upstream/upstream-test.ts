@@ -9,7 +9,8 @@ import {
   type Seen,
   withoutSecrets,
 } from './exchange.ts';
-import type { Adjustments } from './adjustments.ts';
+import type { Memory } from '../memory/memory.ts';
+import { knownRefusals } from './adjustments.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
@@ -19,7 +20,7 @@ import { shownWords } from './shown-error.ts';
 export interface TestDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
-  readonly adjustments: Adjustments;
+  readonly memory: Memory;
 }
 
 /** Reasoning models spend a few tokens before the first of their answer. */
@@ -77,16 +78,15 @@ async function sendAdjusted(
   idleTimeoutMs: number,
   deps: TestDeps,
 ): Promise<Seen> {
-  const { clock, adjustments } = deps;
-  const id = call.provider ?? call.upstream;
+  const known = deps.memory.of(call.provider ?? call.upstream);
   const limits = { deadline, idleTimeoutMs, signal: NEVER };
-  let changes = adjustments.at(id, call.model);
+  let changes = knownRefusals(known, call.model);
   for (;;) {
-    const plan = { call, id, changes, onContent() {}, ...limits };
+    const plan = { call, known, changes, onContent() {}, ...limits };
     const pending = new PendingCall(plan, deps);
     pending.send();
     const seen = await pending.seen;
-    const next = changesAfter(seen, pending, { ticks: clock.ticks(), adjustments });
+    const next = changesAfter(seen, pending, deps.clock.ticks());
     if (next === null) return seen;
     changes = next;
   }

@@ -10,6 +10,7 @@ const ID = 'hosted_a';
 const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   lacks: true,
   refuses: true,
+  tells: true,
   rate: { tokens: 1000, ms: 500 },
   left_alone: { reason: 'quota', model: null },
   circuit: { breaker: NEW_BREAKER, epoch: 0 },

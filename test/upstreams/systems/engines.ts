@@ -1,4 +1,4 @@
-import { openAi, refused } from '../refused.ts';
+import { refused } from '../refused.ts';
 import {
   CALL_BLOCK,
   DONE,
@@ -113,28 +113,6 @@ export const ENGINES: readonly System[] = [
     place: 'local',
     manner: { finishAt: 'last words', end: 'twice', opening: {} },
     failures: [{ event: { object: 'error', message: 'gone', code: 500 }, means: 'bad_response' }],
-  },
-  {
-    // github.com/llm-jp/llm-jp-judge/pull/56: it takes three words for an effort.
-    name: 'vLLM 0.11',
-    place: 'local',
-    manner: {},
-    fields: [
-      {
-        about: 'no thoughts',
-        from: 'messages',
-        request: { thinking: { type: 'disabled' } },
-        status: 400,
-        body: openAi(
-          "1 validation error: {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'none'}",
-          null,
-          'Bad Request',
-        ),
-        minds: (body) => 'reasoning_effort' in body,
-        sent: {},
-        isSentAgain: true,
-      },
-    ],
   },
   {
     // github.com/sgl-project/sglang/issues/3912 and /9657.

@@ -213,46 +213,6 @@ export const HOSTS: readonly System[] = [
         { headers: { 'retry-after': '5000' }, waitMs: 600_000 },
       ),
     ],
-    fields: [
-      {
-        // github.com/RooCodeInc/Roo-Code/issues/7054: gpt-4.1; Codex sends it with the names of newer models.
-        about: 'how much to say',
-        from: 'responses',
-        request: { text: { verbosity: 'low' } },
-        status: 400,
-        body: openAi(
-          "Unsupported value: 'verbosity' does not support 'low' with this model. Supported values are: 'medium'.",
-          'unsupported_value',
-        ),
-        minds: (body) => 'verbosity' in body,
-        sent: {},
-      },
-      {
-        // github.com/inboxapi/cli/issues/106: Claude Code passes on what MCP servers say.
-        about: 'a tool that takes nothing',
-        from: 'messages',
-        request: { tools: [{ name: 'a', input_schema: { type: 'object' } }] },
-        status: 400,
-        body: openAi(
-          "Invalid schema for function 'a': In context=(), object schema missing properties.",
-          'invalid_function_parameters',
-        ),
-        minds: (body) => !JSON.stringify(body).includes('"properties":{}'),
-        sent: {},
-      },
-      {
-        // github.com/QwenLM/qwen-code/issues/921: gpt-5.
-        about: 'a temperature',
-        request: { temperature: 0 },
-        status: 400,
-        body: openAi(
-          "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
-          'unsupported_value',
-        ),
-        minds: (body) => 'temperature' in body,
-        sent: {},
-      },
-    ],
   },
   {
     name: 'GitHub Copilot',

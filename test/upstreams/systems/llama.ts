@@ -1,4 +1,4 @@
-import { openAi, refused } from '../refused.ts';
+import { refused } from '../refused.ts';
 import { part } from '../speech.ts';
 import type { System } from '../system.ts';
 
@@ -109,28 +109,6 @@ export const LLAMA: readonly System[] = [
         says: 'an empty chunk in place of the rest',
         stream: [part({ content: 'Pre' }), part({ content: '' })],
         fate: { broken: 'Pre' },
-      },
-    ],
-    fields: [
-      {
-        // github.com/Gitlawb/openclaude/issues/1371: models that do not think.
-        about: 'an effort',
-        from: 'messages',
-        request: { thinking: { type: 'enabled', budget_tokens: 8000 } },
-        status: 400,
-        body: openAi('"m" does not support thinking', null, 'api_error'),
-        minds: (body) => 'reasoning_effort' in body,
-        sent: {},
-      },
-      {
-        // github.com/ollama/ollama/issues/12561
-        about: 'how hard it is to think',
-        request: { reasoning_effort: 'medium' },
-        status: 400,
-        body: openAi('think value "medium" is not supported for this model', null, 'api_error'),
-        minds: (body) => 'reasoning_effort' in body,
-        sent: {},
-        isSentAgain: true,
       },
     ],
   },

@@ -1,4 +1,4 @@
-import { anthropic, google, openAi, refused, TOOL_LOOP } from '../refused.ts';
+import { anthropic, google, openAi, refused } from '../refused.ts';
 import { answer, DONE, part, piece, usagePart, responseEvents, typed } from '../speech.ts';
 import type { System } from '../system.ts';
 
@@ -81,104 +81,6 @@ export const MAKERS: readonly System[] = [
     ],
     // github.com/vercel/ai/issues/17230: clients act on the code.
     failures: [{ event: openAi('too long', 'context_length_exceeded'), means: 'context_length' }],
-    fields: [
-      {
-        // github.com/BerriAI/litellm/pull/34569; github.com/charmbracelet/crush/issues/2913
-        about: 'tools while it thinks',
-        request: { tools: [{ type: 'function', function: { name: 'a' } }] },
-        status: 400,
-        body: openAi(
-          "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
-          null,
-        ),
-        minds: (body) => 'tools' in body && body['reasoning_effort'] !== 'none',
-        sent: { reasoning_effort: 'none' },
-      },
-      {
-        // github.com/davidmigloz/langchain_dart/issues/712: models that do not think.
-        about: 'an effort',
-        from: 'messages',
-        request: { thinking: { type: 'enabled', budget_tokens: 8000 } },
-        status: 400,
-        body: openAi('Unrecognized request argument supplied: reasoning_effort', null),
-        minds: (body) => 'reasoning_effort' in body,
-        sent: {},
-      },
-      {
-        // github.com/Kilo-Org/cloud/pull/3807; github.com/anomalyco/opencode/issues/4451
-        about: 'no thoughts',
-        from: 'messages',
-        request: { thinking: { type: 'disabled' } },
-        status: 400,
-        body: openAi(
-          "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values are: 'minimal', 'low', 'medium', and 'high'.",
-          'unsupported_value',
-        ),
-        minds: (body) => 'reasoning_effort' in body,
-        sent: {},
-        isSentAgain: true,
-      },
-      {
-        // platform.openai.com/docs, Reasoning
-        about: 'max_tokens',
-        from: 'messages',
-        request: {},
-        status: 400,
-        body: openAi(
-          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-          'unsupported_parameter',
-        ),
-        minds: (body) => 'max_tokens' in body,
-        sent: { max_completion_tokens: 100 },
-      },
-      {
-        about: 'max_tokens, as max_output_tokens is translated',
-        from: 'responses',
-        request: { max_output_tokens: 9 },
-        status: 400,
-        body: openAi(
-          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-          'unsupported_parameter',
-        ),
-        minds: (body) => 'max_tokens' in body,
-        sent: { max_completion_tokens: 9 },
-      },
-      {
-        // github.com/lobehub/lobehub/issues/9385: organisations that are not verified.
-        about: 'streams',
-        request: {},
-        status: 400,
-        body: openAi(
-          'Your organization must be verified to stream this model.',
-          'unsupported_value',
-        ),
-        minds: ({ stream }) => stream === true,
-        sent: { stream: false },
-      },
-      {
-        // github.com/openai/openai-agents-python/issues/518
-        about: 'stream_options without a stream',
-        request: {},
-        status: 400,
-        body: openAi(
-          "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-          null,
-        ),
-        minds: (body) => 'stream_options' in body && body['stream'] !== true,
-        sent: {},
-        isNeverSent: true,
-      },
-      {
-        about: 'a user of 150 characters',
-        from: 'messages',
-        request: { metadata: { user_id: 'u'.repeat(150) } },
-        status: 400,
-        body: openAi("Invalid 'user': string too long.", 'string_above_max_length'),
-        minds: ({ user }) => String(user).length > 64,
-        sent: {},
-        isNeverSent: true,
-      },
-    ],
   },
   {
     // github.com/Azure/azure-sdk-for-go/issues/21086; github.com/langchain-ai/langchain/issues/18977.
@@ -356,21 +258,6 @@ export const MAKERS: readonly System[] = [
         fate: { broken: '' },
       },
     ],
-    fields: [
-      {
-        // ai.google.dev/gemini-api/docs/thought-signatures
-        about: 'calls without a signature',
-        request: { messages: TOOL_LOOP },
-        status: 400,
-        body: google(
-          400,
-          'Function call is missing a thought_signature in functionCall parts.',
-          'INVALID_ARGUMENT',
-        ),
-        minds: (body) => !JSON.stringify(body).includes('skip_thought_signature_validator'),
-        sent: {},
-      },
-    ],
   },
   {
     // github.com/AstrBotDevs/AstrBot/issues/6661: pieces without an index.
@@ -418,21 +305,6 @@ export const MAKERS: readonly System[] = [
         ],
         fate: { text: 'Yes' },
         tokens: { input: 110, cached: 100, output: 5, estimated: false },
-      },
-    ],
-    fields: [
-      {
-        // github.com/BerriAI/litellm/pull/16265; github.com/NousResearch/hermes-agent/issues/23088
-        about: 'an effort',
-        from: 'responses',
-        request: { reasoning: { effort: 'medium' } },
-        status: 400,
-        body: {
-          code: 'Client specified an invalid argument',
-          error: 'Model grok-4-latest does not support parameter reasoningEffort.',
-        },
-        minds: (body) => 'reasoning_effort' in body,
-        sent: {},
       },
     ],
   },

@@ -1,4 +1,4 @@
-import { extraForbidden, openAi, refused, TOOL_LOOP } from '../refused.ts';
+import { openAi, refused } from '../refused.ts';
 import { answer, DONE, part, usage, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
@@ -72,56 +72,6 @@ export const OPEN_MODELS: readonly System[] = [
           DONE,
         ],
         fate: { text: 'Do not press it.' },
-      },
-    ],
-    fields: [
-      {
-        // github.com/Gitlawb/openclaude/issues/739
-        about: 'max_completion_tokens',
-        request: { max_completion_tokens: 9 },
-        status: 422,
-        body: { object: 'error', message: extraForbidden('max_completion_tokens') },
-        minds: (body) => 'max_completion_tokens' in body,
-        sent: { max_tokens: 9 },
-      },
-      {
-        // github.com/dnakov/anon-kode/issues/53
-        about: 'stream_options',
-        request: {},
-        status: 422,
-        body: { object: 'error', message: extraForbidden('stream_options') },
-        minds: (body) => 'stream_options' in body,
-        sent: { stream: true },
-      },
-      {
-        // github.com/charmbracelet/crush/issues/1590
-        about: 'an earlier thought',
-        request: { messages: TOOL_LOOP },
-        status: 422,
-        body: {
-          object: 'error',
-          message: extraForbidden('messages', 1, 'assistant', 'reasoning_content'),
-        },
-        minds: (body) => JSON.stringify(body).includes('reasoning_content'),
-        sent: {},
-      },
-      {
-        // github.com/nearai/ironclaw/issues/1241: both ends of a call get the same new id.
-        about: 'ids of calls that are not nine characters long',
-        request: { messages: TOOL_LOOP },
-        status: 400,
-        body: {
-          object: 'error',
-          message: 'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
-        },
-        minds: (body) => JSON.stringify(body).includes('call_1'),
-        sent: {
-          messages: [
-            {},
-            { tool_calls: [{ id: '74196fe72', function: { name: 'weather' } }] },
-            { tool_call_id: '74196fe72' },
-          ],
-        },
       },
     ],
   },
@@ -227,20 +177,6 @@ export const OPEN_MODELS: readonly System[] = [
         ),
       ),
     ],
-    fields: [
-      {
-        // github.com/earendil-works/pi/issues/4251
-        about: 'calls without a thought',
-        request: { messages: TOOL_LOOP.map(({ reasoning_content: _thought, ...rest }) => rest) },
-        status: 400,
-        body: openAi(
-          'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
-          null,
-        ),
-        minds: (body) => !JSON.stringify(body).includes('reasoning_content'),
-        sent: {},
-      },
-    ],
   },
   {
     // github.com/lobehub/lobehub/issues/11219; github.com/vercel/ai/issues/19091.
@@ -265,21 +201,6 @@ export const OPEN_MODELS: readonly System[] = [
           'invalid_parameter_error',
         ),
       ),
-    ],
-    fields: [
-      {
-        // github.com/langchain4j/langchain4j/issues/3974: the reverse of hosts that refuse streams.
-        about: 'answers that are not streamed',
-        request: {},
-        status: 400,
-        body: openAi(
-          'This model only support stream mode, please enable the stream parameter.',
-          'invalid_parameter_error',
-        ),
-        minds: ({ stream }) => stream !== true,
-        sent: {},
-        isNeverSent: true,
-      },
     ],
   },
   {

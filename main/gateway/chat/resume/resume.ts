@@ -7,7 +7,7 @@ import {
 import type { RoutedRequest } from '../../routing/candidates.ts';
 import type { Turn } from '../../routing/turn.ts';
 import type { Walk } from '../../routing/walk.ts';
-import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
+import { adjustedBody, type Adjustment, WITHOUT_USAGE } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import type { ModelCatalogue } from '../../upstream/model-catalogue.ts';
@@ -151,7 +151,7 @@ function listedOwner(
 /** Its answer is spliced first and translated afterwards, if at all. */
 function withBody(call: UpstreamCall, body: Buffer, mode: AnswerMode): UpstreamCall {
   const write = (made: ReadonlySet<Adjustment>) => {
-    const forUsage = call.asksForUsage && !made.has('without_usage');
+    const forUsage = call.asksForUsage && !made.has(WITHOUT_USAGE);
     const asking = askingFor(body, { forUsage, forStop: call.asksForStop });
     return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made) };
   };

@@ -1,12 +1,10 @@
 import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 import { SIGNATURE } from './answers.ts';
 import {
-  type BodyChange,
   editedEach,
   editedList,
   editedObjects,
   elementsOf,
-  hashedId,
   smallValueOf,
   withMembers,
 } from '../json-edit.ts';
@@ -33,20 +31,25 @@ const isUnsigned = ({ type, signature = '' }: Json): boolean =>
   type === 'thinking' && (signature === SIGNATURE || signature === '');
 
 /** Thoughts as llama.cpp, vLLM and Ollama tell them. */
-const unsigned = withBlocks(SIGNATURE, (block) =>
-  block['type'] === 'thinking' && block['signature'] === SIGNATURE
-    ? { ...block, signature: '' }
-    : block,
-);
+const unsigned = editedObjects('messages', [SIGNATURE], (message) => {
+  const before = listOf(message['content']);
+  const content = editedEach(before, (block) =>
+    block['type'] === 'thinking' && block['signature'] === SIGNATURE
+      ? { ...block, signature: '' }
+      : block,
+  );
+  return content === before ? message : { ...message, content };
+});
 
 /** As they stand in a body, written with and without blanks. */
 const UNSIGNED = [`"${SIGNATURE}"`, '"signature":""', '"signature": ""'].map((mark) =>
   Buffer.from(mark),
 );
 
-/** The body without any thought; null if it has none. */
+/** The body without any thought, and with thinking off where that leaves none that a host would want; null if it has neither. */
 export function withoutThinking(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  return withoutThoughts(bytes, members, ({ type }) => THINKING.has(type));
+  const isThought = ({ type }: Json) => THINKING.has(type);
+  return withoutThoughts(bytes, members, isThought) ?? withThinkingOff(bytes, members);
 }
 
 function withoutThoughts(
@@ -70,7 +73,9 @@ function edited(message: unknown, isDropped: (block: Json) => boolean): unknown 
   const before = listOf(message['content']);
   const content = before.filter((block) => !isObject(block) || !isDropped(block));
   if (content.length === before.length) return message;
-  return content.length === 0 ? [] : { ...message, content };
+  if (content.length > 0) return { ...message, content };
+  // Chat completions have calls beside the content.
+  return listOf(message['tool_calls']).length > 0 ? { ...message, content: null } : [];
 }
 
 /** With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking). */
@@ -107,43 +112,3 @@ export function withThinkingOff(bytes: Buffer, members: readonly Member[]): Buff
 /** Anthropic takes `clear_thinking_20251015` only while it thinks. */
 const isAboutThinking = (edit: unknown): boolean =>
   String(memberOf(edit, 'type')).startsWith('clear_thinking');
-
-/** The body with ids of calls that every host takes, the same in a call and in its result; null if they are. */
-export const withPlainCallIds = withBlocks('"tool_use', (block) => {
-  const name = block['type'] === 'tool_result' ? 'tool_use_id' : 'id';
-  const id = block[name];
-  if (typeof id !== 'string' || /^[\w-]+$/.test(id)) return block;
-  return { ...block, [name]: callId(id) };
-});
-
-/** `edit` gets the blocks of messages with this word in them. */
-function withBlocks(word: string, edit: (block: Json) => Json): BodyChange {
-  return editedObjects('messages', [word], (message) => {
-    const before = listOf(message['content']);
-    const content = editedEach(before, edit);
-    return content === before ? message : { ...message, content };
-  });
-}
-
-const callId = (id: string): string => `call_${hashedId(id, 24)}`;
-
-/**
- * The body with ids of calls that no two calls have; null if they are. A result answers the last call before it that has
- * its id.
- */
-export const withUniqueCallIds: BodyChange = (bytes, members) => {
-  /** How many calls have had each id. */
-  const used = new Map<unknown, number>();
-  const idOf = (id: unknown) => {
-    const count = used.get(id) ?? 1;
-    return count === 1 ? id : callId(`${String(id)} ${count}`);
-  };
-  const withUnique = withBlocks('"tool_use', (block) => {
-    const { type, id, tool_use_id: answered } = block;
-    if (type === 'tool_use') used.set(id, (used.get(id) ?? 0) + 1);
-    const name = type === 'tool_result' ? 'tool_use_id' : 'id';
-    const unique = idOf(type === 'tool_result' ? answered : id);
-    return unique === block[name] ? block : { ...block, [name]: unique };
-  });
-  return withUnique(bytes, members);
-};

@@ -1,11 +1,5 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import {
-  type BodyChange,
-  editedObjects,
-  hashedId,
-  smallValueOf,
-  withMembers,
-} from '../json-edit.ts';
+import { type BodyChange, editedObjects } from '../json-edit.ts';
 import { topLevelMembers } from '../json-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -137,80 +131,6 @@ function sansId(item: Json): Json {
   return left;
 }
 
-/** The body without ids of items, and without thoughts that are nothing without theirs; null if it has none. */
-export const withoutItemIds = editedInput((item) => {
-  const { id, type, encrypted_content: sealed } = item;
-  if (type === 'item_reference' || (id === undefined && type !== 'reasoning')) return item;
-  if (type !== 'reasoning' || typeof sealed !== 'string' || sealed === '') return withoutId(item);
-  return id === undefined ? item : sansId(item);
-});
-
-/** The body with thoughts as far as they are told, and none that is encrypted; null if it has none of those. */
-export const withoutEncrypted = editedInput((item) => {
-  const { encrypted_content: sealed, ...told } = item;
-  if (item['type'] !== 'reasoning' || (sealed ?? '') === '') return item;
-  return [item['summary'], item['content']].some((parts) => listOf(parts).length > 0) ? told : [];
-});
-
-/** The body with the summaries of thoughts as the thoughts themselves, and none without any; null if all are told. */
-export const withToldThoughts = editedInput((item) => {
-  const { type, content, summary } = item;
-  if (type !== 'reasoning' || listOf(content).length > 0) return item;
-  const told = listOf(summary).map((part) => ({
-    type: 'reasoning_text',
-    text: memberOf(part, 'text'),
-  }));
-  return told.length > 0 ? { ...item, content: told } : [];
-});
-
-/** The body that does not ask for encrypted thoughts; null if it does not. */
-export const withoutEncryption: BodyChange = (bytes, members) => {
-  const asked = listOf(smallValueOf(bytes, members, 'include'));
-  const left = asked.filter((each) => each !== 'reasoning.encrypted_content');
-  if (left.length === asked.length) return null;
-  return withMembers(bytes, members, { include: JSON.stringify(left) });
-};
-
-/** The body without reasoning and without ids of items; null if it has none. */
-export const withoutForeignItems = editedInput((item) =>
-  item['type'] === 'item_reference' || !('id' in item || item['type'] === 'reasoning')
-    ? item
-    : withoutId(item),
-);
-
-/** The body with ids of calls that are no longer than 64 characters, the same in a call and in its output; null if they are. */
-export const withBoundedCallIds = editedInput(
-  (item) => {
-    const { call_id: id } = item;
-    if (typeof id !== 'string' || id.length <= 64) return item;
-    return { ...item, call_id: `call_${hashedId(id, 24)}` };
-  },
-  ['"call_id"'],
-);
-
-/** The body without thoughts of which nothing came, neither words nor calls; null if it has none. */
-export const withoutLoneThoughts: BodyChange = (bytes, members) => {
-  const items: Json[] = [];
-  const isLone = (at: number) => {
-    const next = items.slice(at).find(({ type }) => type !== 'reasoning');
-    return next?.['type'] !== 'function_call' && next?.['role'] !== 'assistant';
-  };
-  const note: Edit = (item) => {
-    items.push(item);
-    return item;
-  };
-  editedInput(note, EVERY)(bytes, members);
-  let at = 0;
-  const edit: Edit = (item) => {
-    at += 1;
-    return item['type'] === 'reasoning' && isLone(at) ? [] : item;
-  };
-  return editedInput(edit, EVERY)(bytes, members);
-};
-
-/** Each item has names. */
-const EVERY: readonly string[] = ['"'];
-
-function editedInput(edit: Edit, words: readonly string[] = ['"id"', '"reasoning"']): BodyChange {
-  return editedObjects('input', words, edit);
+function editedInput(edit: Edit): BodyChange {
+  return editedObjects('input', ['"id"', '"reasoning"'], edit);
 }

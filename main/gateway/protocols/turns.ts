@@ -1,0 +1,147 @@
+import { isObject, listOf, memberOf } from '../../platform/json.ts';
+import { type BodyChange, editedEach, editedObjects, hashedId } from './json-edit.ts';
+
+/* Changes of a conversation, in whichever protocol, as hosts and engines ask for them. */
+
+type Json = Readonly<Record<string, unknown>>;
+type Edit = Parameters<typeof editedObjects>[2];
+
+/** Edits the turns of a conversation that have one of the words in them. */
+const edited =
+  (words: readonly string[], edit: Edit): BodyChange =>
+  (bytes, members) => {
+    const isChat = members.some(({ key }) => key === 'messages');
+    return editedObjects(isChat ? 'messages' : 'input', words, edit)(bytes, members);
+  };
+
+const SYSTEM: readonly unknown[] = ['system', 'developer'];
+const WORDS = ['"system"', '"developer"', '"assistant"', '""'];
+
+/**
+ * Turns as the strictest hosts take them. The system is called so; what it says in the middle of a conversation, as Codex
+ * and Claude Code tell the model of changes, are the user's words. Nobody says nothing.
+ */
+export const withStrictTurns: BodyChange = (bytes, members) => {
+  const hasOpened = members.some(({ key }) => key === 'system' || key === 'instructions');
+  const strict = edited(WORDS, (turn, at, isLast) => {
+    const { role } = turn;
+    if (SYSTEM.includes(role)) {
+      const plain = at === 0 && !hasOpened ? 'system' : 'user';
+      return role === plain ? turn : { ...turn, role: plain };
+    }
+    if (role !== 'assistant' && (role !== 'user' || isLast)) return turn;
+    return withoutNothing(turn);
+  });
+  return strict(bytes, members);
+};
+
+/** An empty list if the turn neither says nor calls anything. */
+function withoutNothing(turn: Json): Json | readonly Json[] {
+  const { content, tool_calls: calls, ...others } = turn;
+  const parts = listOf(content);
+  const told = parts.filter((part) => !isBlank(part));
+  const isSilent = Array.isArray(content) ? told.length === 0 : (content ?? '') === '';
+  const hasCalls = listOf(calls).length > 0;
+  if (isSilent && !hasCalls && !isObject(others['function_call'])) return [];
+  if (told.length === parts.length && (hasCalls || !Array.isArray(calls))) return turn;
+  return {
+    ...others,
+    content: parts.length === told.length ? content : told,
+    ...(hasCalls && { tool_calls: calls }),
+  };
+}
+
+const isBlank = (part: unknown): boolean => {
+  const text = memberOf(part, 'text');
+  return typeof text === 'string' && text.trim() === '';
+};
+
+/** In place of what the model would have said to a result before anybody else spoke. */
+const DONE = { role: 'assistant', content: 'Done.' };
+
+/** With a turn of the model behind results that somebody else's message follows. */
+export const withAnswersToResults: BodyChange = (bytes, members) => {
+  let before: unknown;
+  const answered = edited(['"role"'], (turn) => {
+    const { role } = turn;
+    const isUnanswered = before === 'tool' && role !== 'tool' && role !== 'assistant';
+    before = role;
+    return isUnanswered ? [DONE, turn] : turn;
+  });
+  return answered(bytes, members);
+};
+
+/** Of which all hosts take ids of calls. */
+const PLAIN_ID = /^[A-Za-z0-9]{9}$/;
+
+/** Ids of calls as all hosts take them, one for each call: a result answers the last call before it that has its id. */
+export const withPlainCallIds: BodyChange = (bytes, members) => {
+  /** How many calls have had each id. */
+  const used = new Map<string, number>();
+  function plain(holder: Json, name: string): Json {
+    const id = holder[name];
+    if (typeof id !== 'string') return holder;
+    const isCall = name === 'id' || holder['type'] === 'function_call';
+    const count = (used.get(id) ?? 0) + (isCall ? 1 : 0);
+    used.set(id, count);
+    if (count <= 1 && PLAIN_ID.test(id)) return holder;
+    return { ...holder, [name]: hashedId(count <= 1 ? id : `${id} ${count}`, 9) };
+  }
+  const inBlock = (block: Json) => {
+    if (block['type'] === 'tool_use') return plain(block, 'id');
+    return block['type'] === 'tool_result' ? plain(block, 'tool_use_id') : block;
+  };
+  const within = (turn: Json, name: string, edit: (each: Json) => Json): Json => {
+    const before = listOf(turn[name]);
+    const after = editedEach(before, edit);
+    return after === before ? turn : { ...turn, [name]: after };
+  };
+  const changed = edited(['"tool_', '"call_id"'], (turn) => {
+    const called = within(turn, 'tool_calls', (call) => plain(call, 'id'));
+    return plain(plain(within(called, 'content', inBlock), 'tool_call_id'), 'call_id');
+  });
+  return changed(bytes, members);
+};
+
+/** Each turn of the model has a thought, if only a dot. */
+export const withFilledReasoning = edited(['"assistant"'], (turn) => {
+  const { role, reasoning_content: known, reasoning } = turn;
+  if (role !== 'assistant' || (typeof known === 'string' && known !== '')) return turn;
+  const text = typeof reasoning === 'string' && reasoning !== '' ? reasoning : '.';
+  return { ...turn, reasoning_content: text };
+});
+
+/** Google's word for a call that another model made. */
+const NOT_CHECKED = { google: { thought_signature: 'skip_thought_signature_validator' } };
+
+/** Each call has a signature, if only Google's word for one that is not checked. */
+export const withSignedCalls = edited(['"tool_calls"'], (turn) => {
+  const calls = listOf(turn['tool_calls']);
+  const signed = editedEach(calls, (call) =>
+    memberOf(call, 'extra_content', 'google', 'thought_signature') === undefined
+      ? { ...call, extra_content: NOT_CHECKED }
+      : call,
+  );
+  return signed === calls ? turn : { ...turn, tool_calls: signed };
+});
+
+/** Responses without reasoning and without ids of items, which mean something to their host alone. */
+export const withoutForeignItems = edited(['"id"', '"reasoning"'], (item) => {
+  const { id, ...left } = item;
+  if (item['type'] === 'reasoning') return [];
+  return id === undefined || item['type'] === 'item_reference' ? item : left;
+});
+
+/** Of tools that take anything, or nothing, all hosts want to hear that it is an object, and of which properties. */
+export const withObjectSchemas = editedObjects('tools', ['"'], (tool) => {
+  const own = isObject(tool['function']) ? tool['function'] : tool;
+  const name = 'input_schema' in own ? 'input_schema' : 'parameters';
+  const schema = own[name];
+  if (schema === undefined || isWhole(schema)) return tool;
+  const known = isObject(schema) ? schema : {};
+  const whole = { ...own, [name]: { properties: {}, ...known, type: 'object' } };
+  return own === tool ? whole : { ...tool, function: whole };
+});
+
+const isWhole = (schema: unknown): boolean =>
+  isObject(schema) && schema['type'] === 'object' && isObject(schema['properties']);

@@ -1,0 +1,234 @@
+import { isObject, isTooDeep, memberOf } from '../../platform/json.ts';
+import {
+  type BodyChange,
+  editedObjects,
+  smallValueOf,
+  withMembers,
+  withoutMembers,
+} from '../protocols/json-edit.ts';
+import { type Member, topLevelMembers } from '../protocols/json-scan.ts';
+import { withThinkingOff } from '../protocols/messages/history.ts';
+import type { UpstreamError } from '../protocols/upstream-error.ts';
+
+/* The general rule: a field that a refusal names, in whatever words, is left out. */
+
+/** `a`: a field of the request; `a.b`: `b` wherever it stands in `a`; with `="x"` only while it has this value. */
+export type RefusedField = `without ${string}`;
+
+/** How hosts and engines say that they do not take a field; a value that is too large is another matter. */
+const REFUSED =
+  /unsupported|n[o']t support|unknown|unrecognized|unexpected|extra (inputs?|fields?)|extra_forbidden|not (permitted|allowed|available)|forbidden|deprecated|string too long|invalid (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
+/** … that they do not take its value: then another value may be taken. */
+const OF_VALUE =
+  /supported (string )?values|must be one of|input should be ['"`]|think value .{1,20} is not supported/i;
+
+/** Without these the answer would be another one than the caller asked for, or none. */
+const KEPT =
+  /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$/;
+/** The same of what stands further inside. */
+const KEPT_INSIDE =
+  /^(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/;
+/** What may be left out of a part of a message: anything else may be what it says. */
+const BESIDE_CONTENT = /^(cache_control|scope|ttl|annotations|citations|logprobs)$/;
+/** What is in them is the caller's own. */
+const OWN_DATA = new Set(['parameters', 'input_schema', 'schema', 'input', 'arguments', 'output']);
+
+/** Fields that hosts call by other words. */
+const OTHER_WORDS: readonly (readonly [words: RegExp, fields: readonly string[]])[] = [
+  // Mistral, NVIDIA NIM by model (dnakov/anon-kode#53, HKUDS/DeepTutor#420).
+  [/stream_options|include_usage/i, ['stream_options']],
+  // OpenAI, for organisations that are not verified (lobehub/lobehub#9385).
+  [/verified to stream/i, ['stream']],
+  // Ollama and Anthropic, for models that do not think, or not as they like; DashScope, Bedrock. Claude Code goes by the
+  // name that it knows, and the model may be another (anthropics/claude-code#2245, #29531, #89633).
+  [
+    /does not support thinking|adaptive('| thinking) is not supported|'adaptive'.{0,60}not match/i,
+    ['thinking', 'reasoning_effort', 'reasoning'],
+  ],
+  // Ollama (ollama/ollama#12561).
+  [/think value/i, ['reasoning_effort']],
+  // Anthropic (anthropics/claude-code#30795).
+  [/effort parameter/i, ['reasoning_effort', 'reasoning.effort', 'output_config.effort']],
+];
+
+/** A name, or a path as hosts write them: `reasoningEffort`, `input[0].status`, `body.messages.1.assistant.refusal`. */
+const NAME = /[a-z_]\w*(?:[.[\]]{1,2}\w+)*/gi;
+/** What stands before a name that no other sign sets off from the words around it. */
+const BEFORE_NAME =
+  /(parameters?|arguments?|fields?|property|invalid|unknown|supplied|support|permitted)\W{0,3}$/i;
+/** No refusal names more at once. */
+const MAX_NAMES = 8;
+/** What was refused stands at the start of a message. */
+const MAX_TEXT = 2000;
+
+/** The fields of `body` that a refusal names. */
+export function refusedFields(error: UpstreamError, body: Buffer): readonly RefusedField[] {
+  const members = topLevelMembers(body);
+  const text = error.message.slice(0, MAX_TEXT);
+  const isOfValue = OF_VALUE.test(text);
+  const isRefused = (words: string) => isOfValue || REFUSED.test(words);
+  const codes = error.codes.join(' ');
+  const fieldsIn = (sentence: string) => fieldsOf(namesIn(sentence), body, members);
+  const ways = [
+    OTHER_WORDS.flatMap(([words, fields]) => (words.test(text) ? fields : [])),
+    isRefused(`${codes} ${text}`) ? fieldsOf([error.param ?? ''], body, members) : [],
+    text
+      .split(/\. |\n/)
+      .filter(isRefused)
+      .flatMap(fieldsIn),
+  ];
+  const has = (field: string) => droppedFrom(field)(body, members) !== null;
+  const named = ways.map((fields) => [...new Set(fields)].slice(0, MAX_NAMES).filter(has));
+  const fields = named.find(({ length }) => length > 0) ?? [];
+  // What is refused in a stream alone may be taken without one.
+  const left = fields.includes('stream') ? ['stream'] : fields;
+  return left.map((field) => {
+    const value = isOfValue ? valueAt(field, body, members) : undefined;
+    const isScalar = typeof value === 'string' || typeof value === 'number';
+    return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
+  });
+}
+
+function namesIn(sentence: string): readonly string[] {
+  const names = [...sentence.matchAll(NAME)].filter(isSetOff).map(([name]) => name);
+  return /cannot both/i.test(sentence) ? names.slice(1) : names;
+}
+
+function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
+  const around = `${input[index - 1] ?? ''}${input[index + name.length] ?? ''}`;
+  const before = input.slice(Math.max(0, index - 16), index);
+  return /[_.[]|[a-z][A-Z]/.test(name) || /["'`:=]/.test(around) || BEFORE_NAME.test(before);
+}
+
+const OPEN_BRACE = 0x7b;
+
+/**
+ * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
+ * pydantic's may stand between them. The first may be missing: then it is another that is named, or any object.
+ */
+function fieldsOf(
+  names: readonly string[],
+  body: Buffer,
+  members: readonly Member[],
+): readonly string[] {
+  const paths = names.map(partsOf);
+  const isHolder = ({ key, start }: Member) =>
+    body[start] === OPEN_BRACE || paths.some((parts) => parts.includes(key));
+  return paths.flatMap((parts) => {
+    const last = parts.at(-1) ?? '';
+    const first = members.find(({ key }) => parts.includes(key));
+    if (first?.key === last) return KEPT.test(last) ? [] : [last];
+    const isSaid = parts.includes('content') && !BESIDE_CONTENT.test(last);
+    if (last === '' || isSaid || KEPT_INSIDE.test(last)) return [];
+    const holders = first === undefined ? members.filter(isHolder) : [first];
+    return holders.map(({ key }) => `${key}.${last}`);
+  });
+}
+
+/** In snake case and without places in lists. */
+const partsOf = (path: string): readonly string[] =>
+  path
+    .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    .split(/[.[\]]+/)
+    .filter((part) => !/^\d*$/.test(part));
+
+function valueAt(field: string, body: Buffer, members: readonly Member[]): unknown {
+  const [holder = '', ...inner] = field.split('.');
+  return memberOf(smallValueOf(body, members, holder), ...inner);
+}
+
+/** The body without the field. */
+export const withoutField =
+  (refused: RefusedField): BodyChange =>
+  (bytes, members) => {
+    const [, field = '', value] = /^without ([^=]*)=?(.*)$/s.exec(refused) ?? [];
+    const isOther = value !== '' && JSON.stringify(valueAt(field, bytes, members)) !== value;
+    return isOther ? null : droppedFrom(field)(bytes, members);
+  };
+
+const droppedFrom =
+  (field: string): BodyChange =>
+  (bytes, members) => {
+    const [holder = '', name] = field.split('.');
+    if (name === undefined) return (REWRITTEN[holder] ?? without(holder))(bytes, members);
+    const edit = (value: Json) => withoutName(value, name) as Json;
+    const inList = editedObjects(holder, [`"${name}"`], edit)(bytes, members);
+    const value = inList === null ? smallValueOf(bytes, members, holder) : null;
+    if (!isObject(value) || isTooDeep(value)) return inList;
+    const left = edit(value);
+    if (left === value) return null;
+    return Object.keys(left).length === 0
+      ? without(holder)(bytes, members)
+      : withMembers(bytes, members, { [holder]: JSON.stringify(left) });
+  };
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The value itself if the name is nowhere in it. */
+function withoutName(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const before = Object.entries(value);
+  const left = before
+    .filter(([key]) => key !== name)
+    .map(([key, inner]) => [key, OWN_DATA.has(key) ? inner : withoutName(inner, name)] as const);
+  const isSame =
+    left.length === before.length && left.every(([, inner], at) => inner === before[at]?.[1]);
+  if (isSame) return value;
+  return Array.isArray(value) ? left.map(([, inner]) => inner) : Object.fromEntries(left);
+}
+
+const without =
+  (name: string): BodyChange =>
+  (bytes, members) => {
+    const left = withoutMembers(bytes, members, ({ key }) => key === name);
+    return left === bytes ? null : left;
+  };
+
+const renamed =
+  (from: string, to: string): BodyChange =>
+  (bytes, members) => {
+    const old = members.find(({ key }) => key === from);
+    if (old === undefined) return null;
+    const left = withoutMembers(bytes, members, (member) => member === old);
+    // A caller that sends both means the newer name.
+    if (members.some(({ key }) => key === to)) return left;
+    const value = bytes.toString('utf8', old.start, old.end);
+    return withMembers(left, topLevelMembers(left), { [to]: value });
+  };
+
+/** vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956). */
+function asWhole(body: Buffer, members: readonly Member[]): Buffer | null {
+  if (smallValueOf(body, members, 'stream') !== true) return null;
+  const bytes = without('stream_options')(body, members) ?? body;
+  return withMembers(bytes, topLevelMembers(bytes), { stream: 'false' });
+}
+
+/** Anthropic takes some edits of the context only while it thinks. */
+const withoutThinkingAtAll: BodyChange = (bytes, members) => {
+  const off = withThinkingOff(bytes, members) ?? bytes;
+  return without('thinking')(off, topLevelMembers(off));
+};
+
+/** LM Studio takes words only (lmstudio-ai/lmstudio-bug-tracker#670): of one tool alone, `required` is a choice by name. */
+function withToolRequired(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  const choice = smallValueOf(bytes, members, 'tool_choice');
+  if (choice === 'auto') return without('tool_choice')(bytes, members);
+  const name = memberOf(choice, 'function', 'name') ?? memberOf(choice, 'name');
+  if (typeof name !== 'string') return null;
+  const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
+  const chosen = withMembers(bytes, members, { tool_choice: word });
+  const isChosen = (tool: Json) => (memberOf(tool, 'function', 'name') ?? tool['name']) === name;
+  const others = editedObjects('tools', ['"'], (tool) => (isChosen(tool) ? tool : []));
+  return others(chosen, topLevelMembers(chosen)) ?? chosen;
+}
+
+/** Fields that are not left out but written in another way. */
+const REWRITTEN: Readonly<Record<string, BodyChange>> = {
+  stream: asWhole,
+  // OpenAI's gpt-5 and o series, and Azure with them (platform.openai.com/docs, Reasoning).
+  max_tokens: renamed('max_tokens', 'max_completion_tokens'),
+  // Mistral, and older engines (Gitlawb/openclaude#739).
+  max_completion_tokens: renamed('max_completion_tokens', 'max_tokens'),
+  thinking: withoutThinkingAtAll,
+  tool_choice: withToolRequired,
+};
