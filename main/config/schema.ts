@@ -187,6 +187,12 @@ export const SETTINGS = {
       30_000,
       'How long an answer may go quiet before Inglenook treats it as dropped.',
     ),
+    keepAliveMs: setting(
+      'KEEP_ALIVE_MS',
+      kinds.pause,
+      30_000,
+      'How long an app gets no byte while Local or Ondemand reads its prompt; then the answer begins with signs of life. 0 switches them off.',
+    ),
     affinity: setting(
       'AFFINITY',
       kinds.oneOf({

@@ -79,6 +79,7 @@ function wholeNumber(name: SettingKind, min: number, max: number, unit = ''): Ki
 
 export const count = wholeNumber('count', 1, 1_000_000);
 export const milliseconds = wholeNumber('milliseconds', 1, 86_400_000, ' (milliseconds)');
+export const pause = wholeNumber('milliseconds', 0, 86_400_000, ' (milliseconds; 0: never)');
 export const port = wholeNumber('port', 0, 65_535, ' (0: any free port)');
 export const celsius = wholeNumber('celsius', 30, 120, ' (°C)');
 export const byteCount = wholeNumber('bytes', 1, 1_073_741_824, ' (bytes)');

@@ -48,6 +48,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   MODEL_ALIASES: [],
   MODEL_FALLBACK: 'any',
   IDLE_TIMEOUT_MS: 30000,
+  KEEP_ALIVE_MS: 30000,
   AFFINITY: 'auto',
   HEDGE: 'own',
   // The TTFT threshold, where it is not set.

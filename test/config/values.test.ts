@@ -62,6 +62,15 @@ const KINDS: {
     allowed: /whole number from 1 to 86400000 \(milliseconds\)/,
   },
   {
+    names: ['KEEP_ALIVE_MS'],
+    good: [
+      ['0', 0],
+      ['86400000', 86_400_000],
+    ],
+    bad: ['86400001', '-1', '0.5'],
+    allowed: /whole number from 0 to 86400000 \(milliseconds; 0: never\)/,
+  },
+  {
     names: ['PORT'],
     good: [
       ['0', 0],

@@ -10,7 +10,7 @@ test.each([1, 2, 3])(
   async (count) => {
     const machines = await Promise.all(Array.from({ length: count }, () => startMachine(hang)));
     const hosted = await startUpstream(answers('paid for'));
-    const settings = { ...at({ hosted_a: hosted.url }), LOCAL_TIMEOUT_MS: '60000', HEDGE: 'off' };
+    const settings = { ...at({ hosted_a: hosted.url }), KEEP_ALIVE_MS: '0', HEDGE: 'off' };
     const tier = await startTier(machines, settings);
     const answer = chat(tier.url);
     for (const [turn, machine] of machines.entries()) {

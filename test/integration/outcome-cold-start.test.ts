@@ -47,7 +47,7 @@ describe('an ondemand that is starting', () => {
       const clock = createManualClock();
       const machine = await startUpstream(script);
       const gateway = await startGateway(
-        { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500' },
+        { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500', KEEP_ALIVE_MS: '0' },
         clock,
       );
       const answer = chat(gateway.url);

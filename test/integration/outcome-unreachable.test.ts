@@ -89,7 +89,8 @@ test.each([
 ] as const)('a %s that is silent for %i ms is a 504', async (upstream, timeoutMs) => {
   const clock = createManualClock();
   const only = await startUpstream(hang);
-  const gateway = await startGateway(at({ [upstream]: only.url }), clock);
+  const settings = { ...at({ [upstream]: only.url }), KEEP_ALIVE_MS: '0' };
+  const gateway = await startGateway(settings, clock);
   const answer = chat(gateway.url);
   const call = await only.call(1);
   clock.advance(timeoutMs);

@@ -15,7 +15,10 @@ function promptOf(bytes: number): string {
 const TIMEOUT_MS = 60_000;
 
 test('a prompt has the timeout and twice the time that reading takes, at 100 tokens a second if its engine has read none', async () => {
-  const { up, clock, url } = await startScene({ local: hang, hosted_a: answers('paid') });
+  const { up, clock, url } = await startScene(
+    { local: hang, hosted_a: answers('paid') },
+    { KEEP_ALIVE_MS: '0' },
+  );
   const expectGivenUpAfter = async (limitMs: number) => {
     const n = up.hosted_a.calls.length;
     const { pending } = await ask({ url, clock }, up.local, JSON.parse(promptOf(20_000)));

@@ -28,7 +28,8 @@ const silent = () => {};
 
 /** A gateway before an engine that lists its models as `ownedBy` does, and then answers nothing. */
 async function startWedged(ownedBy: string, settings: Readonly<Record<string, string>> = {}) {
-  const scene = await startScene({ local: hang, hosted_a: answers('paid') }, settings);
+  const keepsHead = { KEEP_ALIVE_MS: '0', ...settings };
+  const scene = await startScene({ local: hang, hosted_a: answers('paid') }, keepsHead);
   const { local } = scene.up;
   local.answerGet = ({ res }) =>
     void res.end(JSON.stringify({ data: [{ id: 'm', object: 'model', owned_by: ownedBy }] }));

@@ -38,6 +38,7 @@ import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-scan.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
+import { EarlyAnswer } from './early-answer.ts';
 import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
 
@@ -152,17 +153,20 @@ async function answer(
   });
   const asked = { request, headers, authorization, chatForm, volatileParts };
   const call = callOf(asked, config, deps);
+  const { keepAliveMs } = config.routing;
+  const plan = { id, request, base, keepAliveMs, clock: deps.clock };
+  const early = new EarlyAnswer(res, plan, observer);
   const context: RoutedRequest = {
     call,
     config,
     remotes,
     epoch,
     signal: gone,
-    observer,
+    observer: early,
   };
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
-  return answerChat(routed, res, { base, context, deps });
+  return answerChat(routed, res, { base, context, early, deps });
 }
 
 /** The chat form of a large body is one more copy, kept as long as the body itself. */

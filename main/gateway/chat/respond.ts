@@ -1,11 +1,11 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { anthropicErrorType } from '#shared/errors.ts';
-import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
-import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
+import { type HttpError, NOSNIFF, sendBody } from '../../platform/http/responses.ts';
 import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
+import { type EarlyAnswer, EVENT_STREAM, gatewayHeaders } from './early-answer.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { fallbackReason } from '../routing/outcomes.ts';
@@ -26,6 +26,7 @@ interface AnswerContext {
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
   readonly context: RoutedRequest;
+  readonly early: EarlyAnswer;
   readonly deps: ResumeDeps & { readonly noteDropped: NoteDropped };
 }
 
@@ -47,25 +48,13 @@ export function answerChat(
   }
 }
 
-function gatewayHeaders(
-  upstream: UpstreamId | null,
-  reason: string,
-  provider: string | null,
-): OutgoingHttpHeaders {
-  return {
-    'x-gateway-upstream': upstream ?? 'none',
-    'x-gateway-fallback-reason': reason,
-    ...(provider === null ? {} : { 'x-gateway-provider': provider }),
-  };
-}
-
 /** The headers of a response for which no upstream was called. */
 export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null);
 
 function sendFinalResponse(
   { outcomes }: Extract<RouteResult, { readonly kind: 'unanswered' }>,
   res: ServerResponse,
-  { base, context }: AnswerContext,
+  { base, context, early }: AnswerContext,
 ): void {
   const final = finalResponse(context.call, outcomes);
   const reason = fallbackReason(
@@ -80,17 +69,24 @@ function sendFinalResponse(
   switch (final.kind) {
     case 'error':
       answering(final.error.status);
-      sendError(res, final.error, headers);
+      if (early.hasBegun) early.fail(final.error, headers);
+      else sendError(res, final.error, headers);
       break;
     case 'answer':
       answering(200);
-      sendJson(res, 200, final.body, headers);
+      early.send(Buffer.from(JSON.stringify(final.body)), { ...headers, ...JSON_TYPE });
       break;
     case 'passed':
       answering(final.response.status);
-      sendPassed(final, res, headers, context.call.request.endpoint);
+      if (early.hasBegun) early.fail(errorIn(final), headers);
+      else sendPassed(final, res, headers, context.call.request.endpoint);
   }
   context.observer.ended(final.kind === 'answer' ? 'done' : 'failed');
+}
+
+function errorIn({ response: { status, body } }: PassedOn): HttpError {
+  const { message, code, param } = readErrorBody(body);
+  return { status, message: message || `HTTP ${status}`, code: code ?? 'upstream_error', param };
 }
 
 function sendPassed(
@@ -152,7 +148,7 @@ function withJson(passed: PassedError, error: object): PassedError {
 function sendAnswer(
   { answer, walk, outcomes }: Extract<RouteResult, { readonly kind: 'answered' }>,
   res: ServerResponse,
-  { base, context, deps }: AnswerContext,
+  { base, context, early, deps }: AnswerContext,
 ): Promise<void> {
   const { call, seen } = answer;
   const { endpoint } = call;
@@ -168,7 +164,7 @@ function sendAnswer(
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   if (seen.kind === 'answer') {
     context.observer.answering(head);
-    sendWhole(seen, answer, res, { headers, context });
+    sendWhole(seen, answer, { headers, context, early });
     if (call.translator === null && endpoint.itemsOf !== undefined)
       keepItems(seen.body.toString('utf8'), call.request, endpoint, deps);
     return Promise.resolve();
@@ -180,14 +176,8 @@ function sendAnswer(
   }
   const format = endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
-  const own = {
-    'content-type': EVENT_STREAM,
-    'cache-control': 'no-store',
-    ...UNBUFFERED,
-    ...NOSNIFF,
-  };
-  res.writeHead(200, { ...headers, ...own });
-  const relayed = relayToEnd(seen, answer, walk, { format, res, context, deps });
+  early.head(headers);
+  const relayed = relayToEnd(seen, answer, walk, { format, res, context, early, deps });
   context.observer.answering(head);
   return endedWith(relayed, context);
 }
@@ -195,22 +185,23 @@ function sendAnswer(
 function sendWhole(
   { body, contentAt }: AnswerSeen,
   { call, attempt }: AnsweredCall,
-  res: ServerResponse,
-  { headers, context }: { readonly headers: OutgoingHttpHeaders; readonly context: RoutedRequest },
+  { headers, context, early }: Pick<AnswerContext, 'context' | 'early'> & HasHeaders,
 ): void {
   const { stream, includeUsage, endpoint } = call.request;
   const asEvents = endpoint.answer.stream?.asEvents ?? null;
   if (stream && asEvents !== null) {
     // A translated one consists of events already.
     const events = call.translator === null ? Buffer.from(asEvents(body, includeUsage)) : body;
-    sendBody(res, 200, events, { ...headers, 'content-type': EVENT_STREAM });
-  } else sendBody(res, 200, body, { ...headers, 'content-type': 'application/json' });
+    early.send(events, { ...headers, 'content-type': EVENT_STREAM });
+  } else early.send(body, { ...headers, ...JSON_TYPE });
   attempt.answering(contentAt);
   attempt.end({ kind: 'served' });
   context.observer.ended('done');
 }
 
-interface BytesContext extends Omit<AnswerContext, 'base'> {
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+interface HasHeaders {
   readonly headers: OutgoingHttpHeaders;
 }
 
@@ -220,7 +211,11 @@ async function sendBytes(
   { attempt, turn }: AnsweredCall,
   walk: Walk,
   res: ServerResponse,
-  { headers, context: { config, signal }, deps: { clock } }: BytesContext,
+  {
+    headers,
+    context: { config, signal },
+    deps: { clock },
+  }: Pick<AnswerContext, 'context' | 'deps'> & HasHeaders,
 ): Promise<RelayEnd['kind']> {
   const { 'content-length': length, 'content-encoding': coding } = seen.headers;
   const own = { 'content-type': bytesType(seen.headers), 'cache-control': 'no-store', ...NOSNIFF };
@@ -243,11 +238,6 @@ async function endedWith(
 ): Promise<void> {
   observer.ended(STATE_AFTER[await relayed]);
 }
-
-/** nginx holds back what it passes on, unless it is told not to. */
-const UNBUFFERED = { 'x-accel-buffering': 'no' };
-
-const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 const STATE_AFTER = {
   complete: 'done',

@@ -5,6 +5,7 @@ import type { Attempt } from '../routing/attempt.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
+import { sourceName } from '../routing/outcomes.ts';
 import type { Turn } from '../routing/turn.ts';
 import type { Walk } from '../routing/walk.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
@@ -18,6 +19,7 @@ import { smallValueOf } from '../protocols/json-edit.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { dataOf } from '../protocols/sse.ts';
 import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
+import type { EarlyAnswer } from './early-answer.ts';
 import { breakOff, createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
@@ -27,6 +29,7 @@ interface StreamContext {
   readonly format: StreamFormat;
   readonly res: ServerResponse;
   readonly context: RoutedRequest;
+  readonly early: EarlyAnswer;
   readonly deps: ResumeDeps;
   /** As it was asked for: of a translated answer the chat form. */
   readonly request: ChatRequest;
@@ -44,12 +47,12 @@ export function relayToEnd(
   seen: StreamSeen,
   { call, attempt, hidesUsage, turn }: AnsweredCall,
   walk: Walk,
-  { format, res, context, deps }: Pick<StreamContext, 'format' | 'res' | 'context' | 'deps'>,
+  shared: Pick<StreamContext, 'format' | 'res' | 'context' | 'early' | 'deps'>,
 ): Promise<RelayEnd['kind']> {
   const { request } = call;
-  const translator = call.translator?.createStream() ?? null;
-  const sent = mayResume(request, walk, context) ? createSentBytes() : null;
-  const stream = { format, res, context, deps, request, translator, sent };
+  const translator = shared.early.translator(call.translator?.createStream() ?? null);
+  const sent = mayResume(request, walk, shared.context) ? createSentBytes() : null;
+  const stream = { ...shared, request, translator, sent };
   const first = relayStream({ call, seen, attempt, hidesUsage, splice: null }, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, turn, walk, stream);
@@ -241,6 +244,5 @@ function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd
 
 /** An SSE comment, which clients skip. */
 function announce({ call }: ResumedAnswer, res: ServerResponse): void {
-  const source = call.provider === null ? call.upstream : `${call.upstream}/${call.provider}`;
-  res.write(`: carried on by ${source}\n\n`);
+  res.write(`: carried on by ${sourceName(call)}\n\n`);
 }

@@ -91,6 +91,13 @@ export interface StreamFormat {
   readonly asksForUsage: boolean;
   /** A whole answer as a stream; null if it cannot be one. */
   readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
+  /**
+   * The `n`-th sign of life, from 0 on, before the first event of an answer. Clients skip it, and it keeps their
+   * connection open.
+   */
+  readonly sign: (n: number, answer: { readonly id: string; readonly model: string }) => string;
+  /** Makes the events of an answer follow such signs; left out if they do as they are. */
+  readonly afterSigns?: (events: Buffer, id: string) => Buffer;
   /** The event that ends a stream that broke off. */
   readonly errorEvent: (error: HttpError) => string;
   /** Limit of the events held back before the first content. */

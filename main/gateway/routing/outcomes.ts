@@ -98,7 +98,16 @@ function reportedOutcomes(
 /** As in `X-Gateway-Fallback-Reason`. */
 export function nameOf(outcome: UpstreamOutcome): string {
   const provider = outcome.kind === 'skipped' ? null : outcome.provider;
-  return provider === null ? outcome.upstream : `${outcome.upstream}/${provider}`;
+  return sourceName({ upstream: outcome.upstream, provider });
+}
+
+interface Source {
+  readonly upstream: string;
+  readonly provider: string | null;
+}
+
+export function sourceName({ upstream, provider }: Source): string {
+  return provider === null ? upstream : `${upstream}/${provider}`;
 }
 
 export function reasonOf(outcome: UpstreamOutcome): FallbackReason {

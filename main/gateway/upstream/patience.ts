@@ -10,7 +10,7 @@ const SHORT_TOKENS = 200;
 const MAX_TOKENS = 262_144;
 
 /** A prompt on its way to an engine or machine of one's own. */
-export interface Reading {
+export interface PromptReading {
   readonly bytes: number;
   /** Of the model, in tokens; null while unknown. */
   readonly window: number | null;
@@ -22,7 +22,7 @@ export interface Reading {
  * How long an engine may take to read a prompt, in milliseconds. All of it, as its cache may be gone: engines unload a
  * model that rests, and do not say so.
  */
-export function readingMs({ bytes, window, tokensPerSecond }: Reading): number {
+export function readingMs({ bytes, window, tokensPerSecond }: PromptReading): number {
   const tokens = Math.min(estimatedTokens(bytes, 0).input, window ?? MAX_TOKENS);
   const long = Math.max(0, tokens - SHORT_TOKENS);
   return (MARGIN * 1000 * long) / (tokensPerSecond ?? UNKNOWN_TOKENS_PER_SECOND);

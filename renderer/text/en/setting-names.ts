@@ -67,6 +67,7 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     modelAliases: 'Model aliases',
     modelFallback: 'Allow another model',
     idleTimeoutMs: 'Mid-answer idle timeout',
+    keepAliveMs: 'Signs of life while a prompt is read',
     affinity: 'Keep conversations on their machine',
     healthChecks: 'Check upstreams without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',

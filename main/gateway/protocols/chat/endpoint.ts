@@ -22,6 +22,8 @@ export const CHAT_STREAM: StreamFormat = {
   createAssembly,
   asksForUsage: true,
   asEvents: answerAsChunk,
+  // A comment: chat completions have no event for it.
+  sign: () => ': waiting for the first token\n\n',
   errorEvent: errorChunk,
   maxHeldBytes: 64 * 1024,
 };

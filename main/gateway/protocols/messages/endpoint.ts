@@ -51,6 +51,7 @@ export const MESSAGES: ApiEndpoint = {
       createAssembly: createMessageAssembly,
       asksForUsage: false,
       asEvents: null,
+      sign: () => 'event: ping\ndata: {"type":"ping"}\n\n',
       errorEvent,
       maxHeldBytes: 64 * 1024,
     },

@@ -135,7 +135,7 @@ interface ResponseState {
 }
 
 /** The object of a whole answer, which the first and last events of a stream also contain. */
-function responseObject(
+export function responseObject(
   exchange: TranslatedExchange,
   progress: ResponseProgress,
   { model, output, usage }: ResponseState,

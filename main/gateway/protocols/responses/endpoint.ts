@@ -10,6 +10,7 @@ import { createItems } from './items.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
 import { type ProtocolTranslation, openAiError } from '../translation/translation.ts';
 import { createResponseStream, wholeAnswer } from './answers.ts';
+import { afterResponseSigns, responseSign } from './signs.ts';
 import { toChat } from './request.ts';
 import { dataOf } from '../sse.ts';
 
@@ -45,6 +46,8 @@ export const RESPONSES: ApiEndpoint = {
       createAssembly: createResponseAssembly,
       asksForUsage: false,
       asEvents: null,
+      sign: responseSign,
+      afterSigns: afterResponseSigns,
       errorEvent,
       // The first two events repeat the instructions and the tools of the request.
       maxHeldBytes: 4 * 1024 * 1024,
