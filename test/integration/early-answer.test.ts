@@ -42,11 +42,11 @@ describe.each([...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS])('$name', (protocol
   test(`a stream of ${protocol.name} begins with signs of life while its prompt is read`, async () => {
     const { url, untilSigns } = await startReading(settings);
     const body = { ...protocol.body, stream: true };
-    const { answer, received } = startCall(url + protocol.path, body);
+    const pending = startCall(url + protocol.path, body);
     const call = await untilSigns();
-    await received(signOf(protocol));
+    await pending.received(signOf(protocol));
     await sse(...eventsOf(protocol))(call);
-    const { status, upstream, text } = await answer;
+    const { status, upstream, text } = await pending.answer;
     expect([status, upstream]).toEqual([200, 'local']);
     const [before = '', after = ''] = text.split(': answered by local (none)\n\n');
     expect(timesIn(before, signOf(protocol))).toBe(1);
@@ -56,13 +56,13 @@ describe.each([...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS])('$name', (protocol
 
   test(`a whole answer of ${protocol.name} begins with white space while its prompt is read`, async () => {
     const { url, untilSigns } = await startReading(settings);
-    const { answer, received } = startCall(url + protocol.path, protocol.body);
+    const pending = startCall(url + protocol.path, protocol.body);
     const call = await untilSigns();
-    await received(' ');
+    await pending.received(' ');
     await (call.json['stream'] === true
       ? sse(...eventsOf(protocol))(call)
       : json(200, protocol.whole)(call));
-    const { upstream, text } = await answer;
+    const { upstream, text } = await pending.answer;
     expect(upstream).toBe('local');
     expect(text).toMatch(/^ \{/);
     expect(JSON.parse(text)).toMatchObject(protocol.assembled as object);
@@ -72,12 +72,12 @@ describe.each([...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS])('$name', (protocol
     `if nobody answers, the error of ${protocol.name} comes behind the signs of life (stream: %s)`,
     async (stream) => {
       const { url, clock, untilSigns } = await startReading(settings);
-      const { answer, received } = startCall(url + protocol.path, { ...protocol.body, stream });
+      const pending = startCall(url + protocol.path, { ...protocol.body, stream });
       const call = await untilSigns();
-      await received(stream ? signOf(protocol) : ' ');
+      await pending.received(stream ? signOf(protocol) : ' ');
       clock.advance(1);
       await call.gone;
-      const { text } = await answer;
+      const { text } = await pending.answer;
       const event = text.split('\ndata: ').at(-1) ?? text;
       const told: unknown = JSON.parse(stream ? event.replace(/^data: /, '') : text);
       expect(JSON.stringify(told)).toContain('upstream_timeout');
