@@ -118,6 +118,14 @@ export const statusReportSchema = z
       failed_count: count,
       provider: localProviderSchema.nullable(),
       health: z.enum(LOCAL_HEALTH),
+      /** It is skipped because first tokens came late; null if it is not. */
+      slow: z
+        .strictObject({
+          ttftMs: milliseconds,
+          /** For `circuit.ttftThresholdMs`, to wait long enough for it. */
+          enoughMs: z.int(),
+        })
+        .nullable(),
     }),
     upstreams: z.array(upstreamSchema),
     circuits: circuitsSchema,

@@ -95,6 +95,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.agent?.configured(now, before);
     for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
+    if (now.circuit.ttftThresholdMs > before.circuit.ttftThresholdMs) gateway.waitsLonger();
     gateway.feed.changed();
   });
 

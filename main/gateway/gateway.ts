@@ -287,6 +287,11 @@ function changeHandlers(
       sightings.changed(id);
       if (id === 'ondemand') warmup.forget();
     },
+    /** What was skipped for its slowness may not be slow any more: the next request finds out. */
+    waitsLonger() {
+      for (const id of memory.ids('circuit'))
+        if (circuits.at(id).breaker.health.consecutiveSlow > 0) circuits.coolDown(id);
+    },
     traffic: (id: string): ProviderTraffic => providerTraffic(id, { memory, circuits, stats }),
     /** A provider has a new token, so its circuit and exclusions no longer apply. */
     providerChanged: (id: string) => replaced(id),

@@ -69,6 +69,7 @@ describe('machines in the status report', () => {
         engine_health: { status: 'ok', code: 200 },
       },
       health: 'ok',
+      slow: null,
     });
     expect(report.upstreams[0]).toMatchObject({
       id: 'local',

@@ -79,6 +79,7 @@ function statusOf(scene: Scene): StatusReport {
         failed_count: 0,
         provider: null,
         health: scene.localHealth ?? (local ? 'ok' : 'unavailable'),
+        slow: null,
       },
     },
   );

@@ -103,6 +103,7 @@ export function status(
       failed_count: 0,
       provider: null,
       health: 'unavailable',
+      slow: null,
     },
     upstreams: UPSTREAM_IDS.map((id) => byId.get(id) ?? missing(id)),
     circuits: {},

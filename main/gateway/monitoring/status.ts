@@ -80,6 +80,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       failed_count: providers.counts.failed,
       provider: providers.excerpt(localPick(parts)?.provider ?? null),
       health: localHealth(parts),
+      slow: slowLocal(parts),
     },
     upstreams: UPSTREAM_IDS.map((id) => upstreamReport(id, parts, upstreamCircuits[id])),
     circuits,
@@ -228,6 +229,22 @@ function localHealth(parts: StatusParts): LocalHealth {
   return parts.local.kind === 'target' || parts.providers.counts.verified > 0
     ? 'degraded'
     : 'unavailable';
+}
+
+/** Twice the slowest first token, in whole seconds. */
+const enoughMs = (ttftMs: number) => 1000 * Math.ceil((2 * ttftMs) / 1000);
+
+function slowLocal(parts: StatusParts): StatusReport['local']['slow'] {
+  const { config, circuitAt, now, providerIds } = parts;
+  const late = ['local', ...providerIds].flatMap((id) => {
+    const { breaker } = circuitAt(id);
+    const { consecutiveSlow, ttft, lastTtftMs } = breaker.health;
+    const isSlow = consecutiveSlow >= config.circuit.ttftSlowThreshold;
+    return isSlow && waitMsOf(breaker, now) > 0 ? [ttft?.value ?? 0, lastTtftMs ?? 0] : [];
+  });
+  if (late.length === 0) return null;
+  const ttftMs = Math.round(Math.max(...late, config.circuit.ttftThresholdMs));
+  return { ttftMs, enoughMs: enoughMs(ttftMs) };
 }
 
 /** A machine that routing may choose now; null if there is none. */
