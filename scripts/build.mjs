@@ -1,7 +1,8 @@
 // Builds what is older than its sources. Plain JavaScript that Node 20 understands.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { newestMs, NODE_24, ROOT, run } from './tree.mjs';
+import { NODE_24 } from './node-24.mjs';
+import { newestMs, ROOT, run } from './tree.mjs';
 
 /** What can be built: the window that the gateway serves, the program of the npm package, and the desktop app. */
 const BUILDS = {

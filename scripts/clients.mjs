@@ -1,6 +1,7 @@
 // Installs the clients of test/clients, which are too large for everybody's install, and runs their tests.
 import { join } from 'node:path';
-import { NODE_24, npm, ROOT, run } from './tree.mjs';
+import { NODE_24 } from './node-24.mjs';
+import { npm, ROOT, run } from './tree.mjs';
 
 const folder = join(ROOT, 'test/clients');
 const test = join(ROOT, 'scripts/test.mjs');

@@ -2,7 +2,8 @@
 // updates are set by variables; what is missing is left out, and said.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { NODE_24, ROOT, run } from './tree.mjs';
+import { NODE_24 } from './node-24.mjs';
+import { ROOT, run } from './tree.mjs';
 
 const { env } = process;
 const has = (...names) => names.every((name) => (env[name] ?? '') !== '');

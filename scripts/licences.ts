@@ -24,10 +24,11 @@ function builtIn(): readonly string[] {
     });
 }
 
+/** Not built in, because it is native: shipped with what it needs. */
+const NATIVE = 'better-sqlite3';
 /** Shipped itself, without the packages that fetch it. */
 const RUNTIME = 'electron';
 
-const manifestSchema = z.object({ dependencies: z.record(z.string(), z.string()) });
 const lockSchema = z.object({
   packages: z.record(
     z.string(),
@@ -59,18 +60,15 @@ function wholeSbom(): Sbom {
 /** The refs of what is in a release. */
 function shippedRefs({ components, dependencies }: Sbom): ReadonlySet<string> {
   const needs = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
-  const isRoot = new Set(Object.keys(manifestSchema.parse(readRoot('package.json')).dependencies));
-  const root = dependencies[0]?.dependsOn ?? [];
-  const nameOf = new Map(components.map((each) => [each['bom-ref'], fullName(each)]));
-  const direct = root.filter((ref) => isRoot.has(nameOf.get(ref) ?? ''));
-  const runtime = [...nameOf].filter(([, name]) => name === RUNTIME).map(([ref]) => ref);
-  const shipped = new Set([...runtime, ...builtIn()]);
+  const refsOf = (name: string) =>
+    components.filter((each) => fullName(each) === name).map((each) => each['bom-ref']);
+  const shipped = new Set([...refsOf(RUNTIME), ...builtIn()]);
   const visit = (ref: string): void => {
     if (shipped.has(ref)) return;
     shipped.add(ref);
     for (const next of needs.get(ref) ?? []) visit(next);
   };
-  for (const ref of direct) visit(ref);
+  for (const ref of refsOf(NATIVE)) visit(ref);
   return shipped;
 }
 

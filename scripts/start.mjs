@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_24, ROOT, run } from './tree.mjs';
+import { NODE_24 } from './node-24.mjs';
+import { ROOT, run } from './tree.mjs';
 
 const ELECTRON = join(ROOT, 'node_modules', 'electron');
-const APP = join(ROOT, 'dist', 'desktop');
 const DOWNLOAD_LIMIT_MS = 180_000;
 /** A program that ends by one of these within seconds never opened: Chromium could not start here. */
 const CRASHES = new Set(['SIGTRAP', 'SIGABRT', 'SIGSEGV', 'SIGILL', 'SIGBUS']);
@@ -23,7 +23,7 @@ async function start() {
   // Set in the terminals of editors that are Electron themselves; it would make ours a plain Node.
   delete env.ELECTRON_RUN_AS_NODE;
   const startedMs = Date.now();
-  const ended = await run(electronPath(), [APP], { env });
+  const ended = await run(electronPath(), [ROOT], { env });
   if (CRASHES.has(ended.signal ?? '') && Date.now() - startedMs < CRASH_WINDOW_MS)
     return headless(`Electron could not start here (${ended.signal})`, sandboxHelp());
   return codeOf(ended);
@@ -43,9 +43,7 @@ function sandboxHelp() {
 
 async function onNode24() {
   if (!existsSync(NODE_24)) {
-    console.error(
-      `Inglenook needs Node 24, this is ${process.versions.node}: run "npm install", then "npm start".`,
-    );
+    console.error(`Inglenook needs Node 24, this is ${process.versions.node}: run "npm start".`);
     return 1;
   }
   return codeOf(await run(NODE_24, [fileURLToPath(import.meta.url)]));
@@ -69,7 +67,11 @@ function noDisplay() {
 
 /** Why the app is not here, or null when it is. Only where it can be shown: the gateway needs none of its packages. */
 async function noApp() {
-  const { code } = await run(process.execPath, [join(ROOT, 'scripts/setup.mjs'), 'desktop']);
+  const { code } = await run(process.execPath, [
+    join(ROOT, 'scripts/setup.mjs'),
+    'development',
+    'desktop',
+  ]);
   return code === 0 ? null : 'The desktop app could not be built';
 }
 

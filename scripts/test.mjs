@@ -2,7 +2,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { NODE_24, ROOT, run } from './tree.mjs';
+import { NODE_24 } from './node-24.mjs';
+import { ROOT, run } from './tree.mjs';
 
 /** Their tests start pages and programs and wait for them half of the time; the tests of all others compute. */
 const WAITING = ['window', 'e2e', 'clients', 'engine'];

@@ -1,46 +1,10 @@
 // What the scripts know of this checkout. Plain JavaScript that Node 20 understands.
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-
-const runsNode24 = Number.parseInt(process.versions.node, 10) >= 24;
-
-/** Whether the machine's own Node is 24 or newer. Scripts of npm run on the one that setup brings once it is there. */
-export const HAS_NODE_24 = runsNode24 && !process.execPath.startsWith(join(ROOT, sep));
-
-/** Where a package of tools/node has its program, below node_modules. */
-export function packagedNode(platform, arch) {
-  if (platform === 'win32') return `node-win-${arch}/bin/node.exe`;
-  const isAppleSilicon = platform === 'darwin' && arch === 'arm64';
-  return `${isAppleSilicon ? 'node-bin' : 'node'}-${platform}-${arch}/bin/node`;
-}
-
-/** What the lockfile says of each package, by its place. */
-export const LOCKED = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
-
-/** The package of tools/node for this system; undefined where there is none. */
-export const NODE_PACKAGE = nodePackage();
-
-function nodePackage() {
-  const program = packagedNode(process.platform, process.arch);
-  const [name] = program.split('/');
-  const locked = LOCKED[`node_modules/${name}`];
-  return locked && { ...locked, name, program };
-}
-
-/** The program that a plain `npm ci` brings, or the one that setup takes out of the same package. */
-function findNode24() {
-  if (NODE_PACKAGE === undefined) return '';
-  const { version, program } = NODE_PACKAGE;
-  const whole = join(ROOT, 'node_modules', program);
-  return existsSync(whole) ? whole : join(ROOT, '.cache/node', version, program);
-}
-
-/** Node 24 or newer: the machine's own, or that of tools/node; it may have yet to be brought. */
-export const NODE_24 = HAS_NODE_24 ? process.execPath : findNode24();
 
 /** When the newest file under `path` was changed, in milliseconds since the epoch. */
 export function newestMs(path) {

@@ -9,7 +9,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { OwnPackage } from '../gateway/api/install-routes.ts';
 import { PACKAGE_ROOT } from '../platform/process.ts';
 
-/** The files that npm packs; the first two are not in every installation. */
+/** The package's files; the first two are not in every installation. */
 const FILES = ['LICENSE', 'README.md'];
 const FOLDERS = ['dist/node', 'dist/window', 'dist/window/assets'];
 const PROGRAM = 'dist/node/headless.js';
@@ -55,10 +55,12 @@ function filesIn(root: string, folder: string): readonly string[] {
     .map(({ name }) => `${folder}/${name}`);
 }
 
-/** What npm needs from package.json. */
+/** What npm needs from package.json. All packages but the native one are built in. */
 function manifestOf(): Buffer {
-  const { name, version, description, license, type, bin, engines, dependencies } = packageJson;
-  const manifest = { name, version, description, license, type, bin, engines, dependencies };
+  const { name, version, description, license, author, type, bin, engines } = packageJson;
+  const dependencies = { 'better-sqlite3': packageJson.dependencies['better-sqlite3'] };
+  const about = { name, version, description, license, author };
+  const manifest = { ...about, type, bin, engines, dependencies };
   return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
 }
 
@@ -71,7 +73,7 @@ const BUILD_LIMIT_MS = 120_000;
 async function buildInCheckout(root: string): Promise<string | null> {
   if (extname(import.meta.filename) !== '.ts') return null;
   try {
-    const script = join(root, 'scripts/pack.mjs');
+    const script = join(root, 'scripts/build-package.mjs');
     await promisify(execFile)(process.execPath, [script], { timeout: BUILD_LIMIT_MS });
     return null;
   } catch {

@@ -36,7 +36,7 @@ export function buildImage(tool: string) {
   build(`${TAG}-base`, at('base'));
   mkdirSync(at('context'));
   cpSync(join(ROOT, 'deploy/Containerfile'), at('context/Containerfile'));
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', at('context')], { cwd: ROOT });
+  execFileSync(process.execPath, ['scripts/pack.ts', at('context')], { cwd: ROOT });
   const offline = attempt(() => build(TAG, at('context'), '--build-arg', `BASE=${TAG}-base`));
   return { run, store, offline };
 }

@@ -33,7 +33,9 @@ test('each job runs the npm scripts that a developer runs, by names that exist',
   const called = [...texts.matchAll(/\bnpm (?:run (\S+)|(test)\b)/g)].map(
     ([, script, word]) => script ?? word ?? '',
   );
-  expect(new Set(called)).toEqual(new Set(['setup', 'lint:all', 'test', 'licences', 'dist']));
+  expect(new Set(called)).toEqual(
+    new Set(['setup', 'lint:all', 'test', 'pack', 'licences', 'dist']),
+  );
   expect(called.filter((name) => !(name in scripts))).toEqual([]);
   const programs = [...texts.matchAll(/\brun: node (\S+)/g)].map(([, path = '']) => path);
   expect(programs.length).toBeGreaterThan(0);

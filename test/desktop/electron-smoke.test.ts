@@ -44,7 +44,7 @@ test(
     const dataDir = mkdtempSync(join(tmpdir(), 'inglenook-smoke-'));
     const app = await _electron.launch({
       executablePath: found.path,
-      args: [join(ROOT, 'dist/desktop')],
+      args: [ROOT],
       chromiumSandbox: true,
       env: {
         ...(process.env as Record<string, string>),

@@ -63,7 +63,7 @@ function makeTree(install: string, electron = 'exit 0'): string {
   chmodSync(put(tree, 'node_modules/electron/dist/electron', `#!/bin/sh\n${electron}\n`), 0o755);
   put(tree, 'node_modules/vite/package.json', '{"type":"module"}');
   put(tree, 'node_modules/vite/bin/vite.js', VITE);
-  put(tree, 'package-lock.json', '{"packages":{"":{},"tools/desktop":{}}}');
+  put(tree, 'package-lock.json', '{"packages":{"":{}}}');
   put(tree, 'node_modules/.package-lock.json', '{"packages":{}}');
   mkdirSync(join(tree, 'scripts'));
   for (const script of globSync('*.mjs', { cwd: SCRIPTS })) {
@@ -129,11 +129,11 @@ test.runIf(isPosix)(
     const first = start(tree, { ...DISPLAY, ELECTRON_RUN_AS_NODE: '1' });
     expect(first).toEqual({
       code: 7,
-      lines: [...BUILT, `electron ${join(tree, 'dist', 'desktop')} unset`],
+      lines: [...BUILT, `electron ${tree} unset`],
       errors: '',
     });
     expect(existsSync(join(tree, 'dist/desktop/electron.js'))).toBe(true);
-    expect(start(tree, DISPLAY).lines).toEqual([`electron ${join(tree, 'dist', 'desktop')} unset`]);
+    expect(start(tree, DISPLAY).lines).toEqual([`electron ${tree} unset`]);
   },
 );
 

@@ -2,37 +2,22 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-// package.json, tools/desktop and tools/development are installed apart: `npm run demo` does with the first, and `npm start`
-// adds the second where there is a display.
+// `npm run demo` installs the dependencies of package.json without those for development.
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-type Manifest = Readonly<
-  Record<'dependencies' | 'devDependencies' | 'scripts', Record<string, string>>
->;
-const manifest = JSON.parse(read('package.json')) as Manifest;
-const desktop = JSON.parse(read('tools/desktop/package.json')) as Manifest;
-const development = JSON.parse(read('tools/development/package.json')) as Manifest;
+const { dependencies } = JSON.parse(read('package.json')) as {
+  readonly dependencies: Readonly<Record<string, string>>;
+};
 
-const PROGRAM = { ...manifest.dependencies, ...manifest.devDependencies };
-const TOOLS = Object.keys(development.devDependencies);
-
-/** What `npm run demo` and `npm start` run. */
+/** What `npm run demo` and `npm run start:headless` run; the desktop app is built of all packages. */
 const RUNS = [
   '{main,shared,renderer}/**/*.{ts,tsx,cjs}',
-  'scripts/{build,install,node-24,pack,setup,start,inglenook,tree}.mjs',
+  'scripts/{build,node-24,build-package,setup,start,inglenook,tree}.mjs',
 ];
 
 const isDesktop = (path: string) => /^main\/(desktop\/|electron\.ts)/.test(path);
-
-/** Code that uses a tool names it: by an import, a command, or in a configuration. */
-const USERS = [
-  '{bench,test,scripts,renderer,main}/**/*.{ts,tsx,mjs,json}',
-  '*.{ts,json}',
-  '.oxlintrc.json',
-  '.prettierrc.json',
-];
 
 function textsOf(patterns: readonly string[]): readonly (readonly [path: string, text: string])[] {
   return globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules', 'package-lock.json'] }).map(
@@ -51,29 +36,11 @@ function packagesIn(text: string): readonly string[] {
   });
 }
 
-test('the program and its window import only packages of package.json, and the desktop app those of tools/desktop', () => {
-  const imported = textsOf(RUNS).flatMap(([path, text]) =>
-    packagesIn(text).map((name) => [name, path] as const),
-  );
-  const isHad = ([name, path]: readonly [string, string]) =>
-    name in PROGRAM || (isDesktop(path) && name in desktop.devDependencies);
-  expect(imported.filter((one) => !isHad(one))).toEqual([]);
-  // The search sees what is there.
-  expect(new Set(imported.map(([name]) => name))).toEqual(
-    new Set(Object.keys({ ...PROGRAM, ...desktop.devDependencies })),
-  );
-});
-
-test('each package of tools/development is used', () => {
-  const texts = textsOf(USERS).map(([, text]) => text);
-  const isUsed = (name: string) => {
-    if (name === 'typescript') return manifest.scripts['types'] === 'tsc -b';
-    if (name === 'oxlint-tsgolint') return manifest.scripts['lint']?.includes('--type-aware');
-    const subject = name.replace(/^@types\//, '');
-    return texts.some((text) => new RegExp(`["'/@ ]${subject}(["'/ ]|$)`, 'm').test(text));
-  };
-  expect(TOOLS.filter((name) => !isUsed(name))).toEqual([]);
-  expect(isUsed(['left', 'right'].join('-to-'))).toBe(false);
+test('the program and its window import the packages of the dependencies, and no others', () => {
+  const imported = textsOf(RUNS)
+    .filter(([path]) => !isDesktop(path))
+    .flatMap(([, text]) => packagesIn(text));
+  expect([...new Set(imported)].toSorted()).toEqual(Object.keys(dependencies).toSorted());
 });
 
 interface LockedPackage {
