@@ -166,10 +166,9 @@ function guardContents(contents: Electron.WebContents, ownOrigin: string): void 
   const preventLeaving = (navigation: { readonly url: string; preventDefault(): void }): void => {
     if (!isOwnPage(navigation.url, ownOrigin)) navigation.preventDefault();
   };
-  contents.on('will-navigate', preventLeaving);
+  // Of the main frame, too.
   contents.on('will-frame-navigate', preventLeaving);
   contents.on('will-redirect', preventLeaving);
-  contents.on('will-attach-webview', (event) => event.preventDefault());
   contents.setWindowOpenHandler(() => ({ action: 'deny' }));
 
   const isGranted = (permission: string, page: string): boolean =>
