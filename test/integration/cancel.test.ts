@@ -118,3 +118,13 @@ test('a caller that leaves during the pause before a retry prevents the retry', 
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
   expect(gateway.host.snapshot().requests.map(({ state }) => state)).toEqual(['cancelled']);
 });
+
+test('a caller that leaves between two polls of a cold start leaves no trace', async () => {
+  const starting = await startUpstream(error(503));
+  const clock = createManualClock();
+  const gateway = await startGateway({ ONDEMAND_BASE_URL: starting.url }, clock);
+  const pending = startChat(gateway.url, STREAM);
+  await clock.timer(1000, 1000);
+  pending.leave();
+  await expectForgotten(gateway);
+});

@@ -39,7 +39,7 @@ test('held events are sent with the first content, in order and unchanged', asyn
     ': a comment\n\n',
     'event: ping\ndata: {}\n\n',
     chunk({ content: '' }),
-    'id: 7\n\n',
+    'retry: 7\n\n',
   ];
   const { a, b, gateway } = await startPair(sse(...held, A, STOP, DONE));
   const answer = await chatStream(gateway.url);

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
-import { isRemoved } from '../circuits/circuits.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
@@ -130,19 +129,17 @@ async function recorded(
     used,
     call,
     context,
-    deps: { circuits, clock },
+    deps: { clock },
   }: Pick<StreamContext, 'context' | 'deps'> & {
     readonly used: (end: RelayEnd) => Tokens | null;
     readonly call: UpstreamCall;
   },
 ): Promise<RelayEnd> {
   const end = withErrorMasked(await relayed, call);
-  const { id, target } = attempt;
   attempt.used(used(end));
   const failure = failureIn(end, call, clock.now());
   record(end, attempt, failure);
-  if (failure !== null && !isRemoved(id, circuits))
-    circuits.excludeAfter(id, failure, { model: target.model, epoch: context.epoch });
+  if (failure !== null) attempt.exclude(failure, context.epoch);
   return end;
 }
 

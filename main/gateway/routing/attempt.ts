@@ -45,14 +45,6 @@ export type CallEnd =
   /** Another call's content came first. To be told before the call is aborted. */
   | { readonly kind: 'outrun' };
 
-/** What an end means for the circuits and for observers. */
-type Judged = Pick<AttemptEnd, 'reason'> &
-  Partial<Pick<AttemptEnd, 'error' | 'verdict' | 'isRecalled' | 'endedAt'>> & {
-    readonly result: Result;
-    /** The result is the pool's as well, as no other machine will be called. */
-    readonly isPools: boolean;
-  };
-
 /** A call that was sent. */
 type Pending = Pick<PendingCall, 'sentAt' | 'hasLeft'>;
 
@@ -71,10 +63,11 @@ export class Attempt {
   #wasSentAgain = false;
   /** Null once the answer is being sent. */
   #pending: Pending | null;
-  #hasEnded = false;
+  hasEnded = false;
   #tokens: Tokens | null = null;
   #ttftMs: number | null = null;
-  #cut: Cut | null = null;
+  /** Whether the engine has read only a part of the prompt, as far as it tells. */
+  cut: Cut | null = null;
 
   constructor(
     start: {
@@ -106,14 +99,6 @@ export class Attempt {
     for (const id of ids) deps.circuits.sent(id);
   }
 
-  get hasEnded(): boolean {
-    return this.#hasEnded;
-  }
-
-  get id(): string {
-    return this.#permits.own.id;
-  }
-
   /** Sent once more: changed, as the upstream asked for it, or because it is still starting. */
   sentAgain(pending: Pending): void {
     this.#pending = pending;
@@ -135,46 +120,54 @@ export class Attempt {
   /** To be called before the end. */
   used(tokens: Tokens | null): void {
     this.#tokens = tokens;
-    this.#cut ??= this.#cutBy(tokens);
-  }
-
-  /** Whether the engine has read only a part of the prompt, as far as it tells. */
-  get cut(): Cut | null {
-    return this.#cut;
-  }
-
-  #cutBy(tokens: Tokens | null): Cut | null {
     const { upstream, mode } = this.target;
     // The rest of an answer has the answer so far in its prompt.
-    if (upstream !== 'local' || mode === 'rest' || tokens === null || tokens.estimated) return null;
-    return noteLength(this.#known, this.target, tokens.input);
+    if (upstream !== 'local' || mode === 'rest' || tokens === null || tokens.estimated) return;
+    this.cut ??= noteLength(this.#known, this.target, tokens.input);
+  }
+
+  /** Excludes the upstream for a while if the failure calls for that. */
+  exclude(failure: Failure, epoch: number): void {
+    const { circuits } = this.#deps;
+    const { id } = this.#permits.own;
+    const { model } = this.target;
+    if (!isRemoved(id, circuits)) circuits.excludeAfter(id, failure, { model, epoch });
   }
 
   end(end: CallEnd): void {
-    if (this.#hasEnded) return;
-    const { result, isPools, ...judged } = this.#judge(end);
-    this.#hasEnded = true;
+    if (this.hasEnded) return;
+    this.hasEnded = true;
     const { circuits, clock } = this.#deps;
     const { own, pool } = this.#permits;
-    const endedAt = judged.endedAt ?? dualTimeOf(clock);
+    const endedAt = end.kind === 'failed' ? end.endedAt : dualTimeOf(clock);
+    const ms = endedAt.ticks - this.#calledAt;
+    const isRecalled = this.#isRecalled(end);
+    if (end.kind === 'outrun') this.#outrun(ms, isRecalled);
+    const judged = judge(end, { ms, silentMs: this.#slowMs(ms), mode: this.target.mode });
     const isKnown = !isRemoved(own.id, circuits);
     if (isKnown) {
       this.#learn();
-      circuits.record(own.id, own.permit, result, endedAt);
+      circuits.record(own.id, own.permit, judged.result, endedAt);
     }
-    if (isPools && pool !== null && !isRemoved(pool.id, circuits))
-      circuits.record(pool.id, pool.permit, result, endedAt);
+    // After a failure another machine of the pool may be called.
+    if (pool !== null && end.kind !== 'failed' && end.kind !== 'outrun')
+      circuits.record(pool.id, pool.permit, judged.result, endedAt);
     this.observer.ended({
-      verdict: VERDICTS[result.kind],
-      error: null,
-      isRecalled: false,
-      ...judged,
+      reason: judged.reason,
+      error: judged.error,
+      verdict: judged.verdict ?? VERDICTS[judged.result.kind],
+      isRecalled,
       circuit: circuits.at(own.id).breaker.state.kind,
       endedAt,
-      latencyMs: isKnown && result.kind === 'success' ? endedAt.ticks - this.#calledAt : null,
+      latencyMs: isKnown && end.kind === 'served' ? ms : null,
       tokens: this.#tokens,
-      cutAtTokens: this.#cut === null ? null : (this.#tokens?.input ?? null),
+      cutAtTokens: this.cut === null ? null : (this.#tokens?.input ?? null),
     });
+  }
+
+  #isRecalled({ kind }: CallEnd): boolean {
+    const isAborted = kind === 'cancelled' || kind === 'outrun';
+    return isAborted && !this.#wasSentAgain && this.#pending?.hasLeft() === false;
   }
 
   /** How long the machine took for what it had to read, and what it had in its cache. */
@@ -192,64 +185,15 @@ export class Attempt {
     return Math.max(0, silentMs - this.target.explainedMs);
   }
 
-  #judge(end: CallEnd): Judged {
-    switch (end.kind) {
-      case 'served':
-        return { reason: null, result: { kind: 'success' }, isPools: true };
-      case 'failed':
-        return this.#judgeFailed(end);
-      case 'broken': {
-        const error = `the stream broke off, ${end.detail}`;
-        const { failure } = end;
-        if (failure?.mark === 'neutral') {
-          const { reason } = failure;
-          return { reason, result: NEUTRAL, isPools: true, verdict: 'failed', error };
-        }
-        const costMs = Number.POSITIVE_INFINITY;
-        const marked = { error: `bad_response: ${error}`, silentMs: 0, costMs };
-        const result = { kind: 'failure', ...marked } as const;
-        return { reason: 'bad_response', result, isPools: true, error };
-      }
-      case 'cancelled':
-        return { reason: null, result: NEUTRAL, isPools: true, isRecalled: this.#isRecalled() };
-      case 'outrun': {
-        const isRecalled = this.#isRecalled();
-        this.#outrun(isRecalled);
-        return { reason: OUTRUN, result: NEUTRAL, isPools: false, isRecalled };
-      }
-    }
-  }
-
-  #judgeFailed({
-    failure,
-    error,
-    wasSilent,
-    endedAt,
-  }: Extract<CallEnd, { readonly kind: 'failed' }>): Judged {
-    const ms = endedAt.ticks - this.#calledAt;
-    // The time to first token of an answer that comes as a whole is unknown.
-    const isSlow = wasSilent && this.target.mode !== 'whole';
-    const silentMs = isSlow ? this.#slowMs(ms) : 0;
-    const result = circuitResultOf(failure, { ms, silentMs });
-    // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
-    const verdict = isUnexplainedRefusal(failure) ? 'failed' : VERDICTS[result.kind];
-    return { reason: failure.reason, result, isPools: false, verdict, error, endedAt };
-  }
-
   /** Counts as slow and as nothing else: how the call would have ended is unknown. */
-  #outrun(isRecalled: boolean): void {
-    const { clock, circuits } = this.#deps;
-    const { own } = this.#permits;
+  #outrun(silentMs: number, isRecalled: boolean): void {
+    const { circuits } = this.#deps;
+    const { id, permit } = this.#permits.own;
     // Its prompt was read, and is paid for, although nothing of the answer came.
     if (!isRecalled) this.#tokens ??= estimatedTokens(this.target.promptBytes, 0);
     // The time to first token of an answer that comes as a whole is unknown.
-    if (this.target.mode === 'whole' || isRemoved(own.id, circuits)) return;
-    const silentMs = clock.ticks() - this.#calledAt;
-    circuits.hedgeLost(own.id, own.permit, { silentMs, slowMs: this.#slowMs(silentMs) });
-  }
-
-  #isRecalled(): boolean {
-    return !this.#wasSentAgain && this.#pending?.hasLeft() === false;
+    if (this.target.mode === 'whole' || isRemoved(id, circuits)) return;
+    circuits.hedgeLost(id, permit, { silentMs, slowMs: this.#slowMs(silentMs) });
   }
 
   #firstContent(ttftMs: number): void {
@@ -260,6 +204,45 @@ export class Attempt {
       circuits.firstContent(own.id, own.permit, { ttftMs, slowMs: this.#slowMs(ttftMs) });
     if (pool === null) return;
     circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });
+  }
+}
+
+interface Judged extends Pick<AttemptEnd, 'reason' | 'error'> {
+  readonly result: Result;
+  /** Null: as the result. */
+  readonly verdict: AttemptEnd['verdict'] | null;
+}
+
+/** What an end means for the circuits and for observers. */
+function judge(
+  end: CallEnd,
+  took: { readonly ms: number; readonly silentMs: number; readonly mode: UpstreamCall['mode'] },
+): Judged {
+  const neutral = { reason: null, error: null, result: NEUTRAL, verdict: null };
+  switch (end.kind) {
+    case 'served':
+      return { ...neutral, result: { kind: 'success' } };
+    case 'cancelled':
+      return neutral;
+    case 'outrun':
+      return { ...neutral, reason: OUTRUN };
+    case 'failed': {
+      const { failure, error, wasSilent } = end;
+      // The time to first token of an answer that comes as a whole is unknown.
+      const silentMs = wasSilent && took.mode !== 'whole' ? took.silentMs : 0;
+      const result = circuitResultOf(failure, { ms: took.ms, silentMs });
+      // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
+      const verdict = isUnexplainedRefusal(failure) ? 'failed' : null;
+      return { reason: failure.reason, error, result, verdict };
+    }
+    case 'broken': {
+      const error = `the stream broke off, ${end.detail}`;
+      if (end.failure?.mark === 'neutral')
+        return { ...neutral, reason: end.failure.reason, error, verdict: 'failed' };
+      const costMs = Number.POSITIVE_INFINITY;
+      const marked = { error: `bad_response: ${error}`, silentMs: 0, costMs };
+      return { ...neutral, reason: 'bad_response', error, result: { kind: 'failure', ...marked } };
+    }
   }
 }
 

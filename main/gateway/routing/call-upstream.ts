@@ -2,7 +2,8 @@ import type { AttemptCause } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { type Circuits, isRemoved } from '../circuits/circuits.ts';
+import { NEUTRAL } from '../circuits/breaker.ts';
+import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import {
   changesAfter,
@@ -21,7 +22,7 @@ import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungEngines } from './hung-engines.ts';
 import type { Turn } from './turn.ts';
-import { type OndemandKnown, pollPauseMs, type WarmupRunner } from './warmup.ts';
+import { pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {
   readonly http: HttpClient;
@@ -73,26 +74,30 @@ export async function callUpstream(
   deps: CallDeps,
   options: CallOptions = {},
 ): Promise<CallOutcome> {
-  const { circuits, clock } = deps;
-  let next = firstTry(turn, options, deps);
+  const { clock, circuits } = deps;
+  const signal = options.signal ?? request.signal;
+  if (turn.waitMs > 0 && !(await sleep(clock, turn.waitMs, signal))) {
+    circuits.record(turn.permits.own.id, turn.permits.own.permit, NEUTRAL);
+    return CANCELLED;
+  }
+  let next: Try | null = firstTry(turn, options, deps);
   for (;;) {
     const { pending, attempt } = send(turn, next, options, request, deps);
     const seen = await pending.seen;
     const changes = changesAfter(seen, pending, clock.ticks());
     if (changes !== null) {
-      next = { ...next, kind: 'changed', changes };
+      next = { ...next, isPoll: false, changes };
       continue;
     }
     const outcome = conclude(seen, pending, attempt, turn, deps);
     if (outcome.kind !== 'failed') return outcome;
-    const after = nextTry(outcome.failure, next, turn, request, deps);
-    if ('failure' in after) return givenUp(after.failure, turn, request, deps);
-    const { waitMs } = after;
-    if (waitMs !== null && !(await sleep(clock, waitMs, pending.plan.signal))) return CANCELLED;
-    // The circuit counted the polls of a cold start as one call.
-    const isAdmitted = after.kind === 'poll' || turn.readmit(after.call, circuits, request.epoch);
-    if (!isAdmitted) return givenUp(outcome.failure, turn, request, deps);
-    next = after;
+    next = nextTry(outcome.failure, next, attempt, request, deps);
+    if (next !== null && next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
+      attempt.end(CANCELLED);
+      return CANCELLED;
+    }
+    if (next === null || !isAdmitted(next, turn, request, deps))
+      return givenUp(outcome.failure, attempt, turn, request, deps);
   }
 }
 
@@ -100,8 +105,8 @@ const CANCELLED = { kind: 'cancelled' } as const;
 
 /** A call as it is sent next, and what was tried before it in this turn. */
 interface Try {
-  /** `changed`: as the upstream asks for it; `poll`: it is still starting. */
-  readonly kind: 'first' | 'changed' | 'retry' | 'poll';
+  /** Whether it only asks a starting upstream again. */
+  readonly isPoll: boolean;
   readonly call: UpstreamCall;
   readonly known: Knowledge;
   readonly changes: ReadonlySet<Adjustment>;
@@ -122,7 +127,7 @@ function firstTry(
 ): Try {
   const known = memory.of(turn.permits.own.id);
   return {
-    kind: 'first',
+    isPoll: false,
     call,
     known,
     changes: knownRefusals(known, call.model),
@@ -134,67 +139,68 @@ function firstTry(
   };
 }
 
+/** Null: it is given up. */
 function nextTry(
   failure: Failure,
   before: Try,
-  turn: Turn,
+  attempt: Attempt,
   { config, epoch }: RoutedRequest,
-  deps: CallDeps,
-): Try | { readonly failure: Failure } {
-  const { call, known, deadline } = before;
-  const again = { ...before, changes: knownRefusals(known, call.model) };
-  const inChat = failure.reason === 'unsupported' ? chatAfterRefusal(turn, call, deps) : null;
-  if (inChat !== null) return { ...again, kind: 'retry', call: inChat, waitMs: null };
-  const leftMs = deadline - deps.clock.ticks();
-  const roomMs = before.waitsForRoom ? roomInMs(failure, call, config.routing) : null;
-  const retryMs = roomMs ?? (isHiccup(failure, call) ? 50 + deps.random() * 150 : null);
-  if (before.mayRetry && retryMs !== null && retryMs < leftMs) {
-    turn.hasWaited = roomMs !== null;
-    // Meanwhile requests that can go elsewhere do.
-    if (turn.hasWaited && turn.upstream === 'local') exclude(failure, turn, epoch, deps);
-    return { ...again, kind: 'retry', waitMs: retryMs, mayRetry: false };
+  { clock, random, warmup }: CallDeps,
+): Try | null {
+  const { call, known } = before;
+  const changes = knownRefusals(known, call.model);
+  const again = { ...before, isPoll: false, changes, waitMs: null };
+  if (failure.reason === 'unsupported') {
+    known.set('lacks', call.endpoint.upstreamPath, true);
+    const inChat = call.inChat();
+    if (inChat !== null) return { ...again, call: inChat };
   }
-  if (!isColdStart(failure, call, deps)) return { failure };
-  deps.warmup.seenStarting();
-  const waitMs = pollPauseMs(before.polls, leftMs);
-  if (waitMs === null) return { failure: coldTooLong(turn, call, deps) };
-  return { ...again, kind: 'poll', waitMs, mayRetry: false, polls: before.polls + 1 };
+  const leftMs = before.deadline - clock.ticks();
+  const roomMs = before.waitsForRoom ? roomInMs(failure, call, config.routing) : null;
+  const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + random() * 150 : null);
+  if (before.mayRetry && waitMs !== null && waitMs < leftMs) {
+    // Meanwhile requests that can go elsewhere do.
+    if (roomMs !== null && call.upstream === 'local') attempt.exclude(failure, epoch);
+    return { ...again, waitMs, mayRetry: false };
+  }
+  if (!isColdStart(failure, call, warmup)) return null;
+  warmup.seenStarting();
+  const pauseMs = pollPauseMs(before.polls, leftMs);
+  if (pauseMs === null) return null;
+  const polls = before.polls + 1;
+  return { ...again, isPoll: true, waitMs: pauseMs, mayRetry: false, polls };
 }
 
-/** The request as a chat completion, for an upstream that lacks the endpoint; null if it cannot be one. */
-function chatAfterRefusal(
-  { permits: { own } }: Turn,
-  call: UpstreamCall,
-  { circuits, memory }: CallDeps,
-): UpstreamCall | null {
-  if (isRemoved(own.id, circuits)) return null;
-  memory.of(own.id).set('lacks', call.endpoint.upstreamPath, true);
-  return call.inChat();
-}
-
-/** The upstream is excluded if its failure calls for that. */
-function givenUp(
-  failure: Failure,
+/** Asks the circuit for one more try. It counted the polls of a cold start as one call. */
+function isAdmitted(
+  { isPoll, call }: Try,
   turn: Turn,
   { epoch }: RoutedRequest,
-  deps: CallDeps,
-): CallOutcome {
-  exclude(failure, turn, epoch, deps);
-  return { kind: 'failed', turn, failure };
-}
-
-function exclude(failure: Failure, turn: Turn, epoch: number, { circuits }: CallDeps): void {
+  { circuits }: CallDeps,
+): boolean {
   const { id } = turn.permits.own;
-  if (!isRemoved(id, circuits))
-    circuits.excludeAfter(id, failure, { model: turn.call.model, epoch });
+  const admission = isPoll ? null : circuits.admit(id, call, epoch, 'again');
+  if (admission?.kind === 'admitted')
+    turn.permits = { ...turn.permits, own: { id, permit: admission.permit } };
+  return admission?.kind !== 'excluded';
 }
 
-/** It did not start within its timeout; its polls were not recorded one by one. */
-function coldTooLong({ attempt }: Turn, call: UpstreamCall, { clock }: CallDeps): Failure {
-  const endedAt = dualTimeOf(clock);
-  const failure = classify({ kind: 'timeout', wasSilent: false }, call, endedAt.wallMs);
-  attempt?.end({ kind: 'failed', failure, error: failure.detail, wasSilent: false, endedAt });
-  return failure;
+/** The upstream is excluded if its failure calls for that. An attempt without an end was still starting. */
+function givenUp(
+  failure: Failure,
+  attempt: Attempt,
+  turn: Turn,
+  { epoch }: RoutedRequest,
+  { clock }: CallDeps,
+): CallOutcome {
+  let last = failure;
+  if (!attempt.hasEnded) {
+    const endedAt = dualTimeOf(clock);
+    last = classify({ kind: 'timeout', wasSilent: false }, turn.call, endedAt.wallMs);
+    attempt.end({ kind: 'failed', failure: last, error: last.detail, wasSilent: false, endedAt });
+  }
+  attempt.exclude(last, epoch);
+  return { kind: 'failed', turn, failure: last };
 }
 
 /** The upstreams are ordered by preference, so a single 500 is retried before falling back. */
@@ -214,36 +220,24 @@ function roomInMs(
 }
 
 /** Whether a failure only means that `ondemand` is still starting: it counts only when its timeout is over. */
-function isColdStart(failure: Failure, call: UpstreamCall, { warmup }: CallDeps): boolean {
-  return call.upstream === 'ondemand' && isStarting(failure, warmup.known());
-}
-
-function isStarting({ reason }: Failure, known: OndemandKnown): boolean {
-  switch (reason) {
-    case 'http_502':
-    case 'http_503':
-    case 'http_504':
-    case 'busy':
-      return true;
-    case 'unreachable':
-      return known.warming || known.reachedBefore;
-    default:
-      return false;
-  }
+function isColdStart(
+  { reason }: Failure,
+  { upstream }: UpstreamCall,
+  warmup: WarmupRunner,
+): boolean {
+  return upstream === 'ondemand' && warmup.isStarting(reason);
 }
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
 function send(
   turn: Turn,
-  { kind, call, known, changes, deadline }: Try,
+  { isPoll, call, known, changes, deadline }: Try,
   { signal, cause = 'turn', onContent }: CallOptions,
   request: RoutedRequest,
   deps: CallDeps,
 ): { readonly pending: PendingCall; readonly attempt: Attempt } {
   const { permits } = turn;
   const { observer, config } = request;
-  // Sent once more, it belongs to the attempt that began with its first sending.
-  const open = turn.openAttempt();
   // An engine that has hung would keep a long prompt for as long as reading it may take.
   const unwatch = deps.hung.watch(permits.own.id, call, () => pending.giveUp());
   const plan = {
@@ -261,8 +255,10 @@ function send(
   const pending = new PendingCall(plan, deps);
   pending.send();
   void pending.seen.then(unwatch);
+  // Sent once more, it belongs to the attempt that began with its first sending.
+  const open = turn.attempt?.hasEnded === false ? turn.attempt : null;
   open?.sentAgain(pending);
-  if (kind === 'poll') open?.observer.polled();
+  if (isPoll) open?.observer.polled();
   const attempt = open ?? new Attempt({ target: call, permits, cause, pending }, observer, deps);
   turn.attempt = attempt;
   return { pending, attempt };
@@ -298,13 +294,13 @@ function failureOf(
   seen: Unanswered,
   { plan: { call }, request }: PendingCall,
   attempt: Attempt,
-  deps: CallDeps,
+  { clock, warmup }: CallDeps,
 ): Failure {
-  const endedAt = dualTimeOf(deps.clock);
+  const endedAt = dualTimeOf(clock);
   const failure = classify(seen, call, endedAt.wallMs);
   const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
   const error = shownError(failure, request);
-  if (!isColdStart(failure, call, deps))
+  if (!isColdStart(failure, call, warmup))
     attempt.end({ kind: 'failed', failure, error, wasSilent, endedAt });
   return failure;
 }

@@ -55,7 +55,7 @@ export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingD
     machines(mode: AdmissionMode): readonly SingleCall[] {
       const isForced = mode === 'forced';
       const ordered = isForced
-        ? forcibleFirst(targets, exclusionOf)
+        ? forcibleFirst(targets, exclusionOf, config.routing.retryAfterMaxMs)
         : preferred(targets, asked, exclusionOf, deps);
       const isAlone = isForced || ordered.length === 1;
       return ordered.map((target) => {
@@ -139,11 +139,11 @@ function rankOf({ models, facts }: LocalTarget, model: string | null): (typeof R
 }
 
 /** Machines that may be forced, soonest first; one that is not excluded waits 0 ms. */
-function forcibleFirst(targets: Targets, exclusionOf: ExclusionOf): Targets {
+function forcibleFirst(targets: Targets, exclusionOf: ExclusionOf, maxWaitMs: number): Targets {
   return targets
     .flatMap((target) => {
       const excluded = exclusionOf(target);
-      const rank = excluded === null ? 0 : forcedRank(excluded);
+      const rank = excluded === null ? 0 : forcedRank(excluded, maxWaitMs);
       return rank === null ? [] : [{ target, rank, waitMs: excluded?.waitMs ?? 0 }];
     })
     .toSorted((a, b) => a.rank - b.rank || a.waitMs - b.waitMs)
@@ -188,7 +188,7 @@ function poolResult(
 /** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */
 export function poolExclusion(targets: Targets, exclusionOf: ExclusionOf): Skipped {
   const exclusions = targets.map(exclusionOf).filter((excluded) => excluded !== null);
-  const isForcible = (excluded: Excluded) => forcedRank(excluded) === 0;
+  const isForcible = (excluded: Excluded) => forcedRank(excluded, -1) === 0;
   const [first] = exclusions.toSorted(
     (a, b) => Number(isForcible(b)) - Number(isForcible(a)) || a.waitMs - b.waitMs,
   );

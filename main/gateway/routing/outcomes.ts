@@ -43,25 +43,31 @@ export function skipped(
 }
 
 /**
- * In which order exclusions are overridden when nobody is left. A model that was missing is asked for again if that is all
- * there is to say. A rate limit, a quota, refused credentials and the owner's settings are never overridden: null.
+ * In which order exclusions are overridden when nobody is left; null: never, as with a quota, refused credentials and the
+ * owner's settings, and a rate limit unless it is waited out. A model that was missing is asked for again if that is all
+ * there is to say.
  */
-export function forcedRank({ reason }: Pick<Skipped, 'reason'>): 0 | 1 | null {
+export function forcedRank(
+  { reason, waitMs }: Pick<Skipped, 'reason' | 'waitMs'>,
+  maxWaitMs: number,
+): 0 | 1 | null {
   if (reason === 'circuit_open' || reason === 'busy') return 0;
+  if (reason === 'rate_limited' && waitMs !== null && waitMs <= maxWaitMs) return 0;
   return reason === 'model_not_found' ? 1 : null;
 }
 
-/** Excluded upstreams that may be forced, soonest first. */
-export function forcibleSoonestFirst(outcomes: readonly UpstreamOutcome[]): readonly Skipped[] {
+/** Excluded upstreams that may be forced, soonest first; for `local` a request may wait. */
+export function forcibleSoonestFirst(
+  outcomes: readonly UpstreamOutcome[],
+  localMaxWaitMs: number,
+): readonly Skipped[] {
   const last = outcomes.some(wasAttempted) ? 0 : 1;
+  const rankOf = (outcome: Skipped) =>
+    forcedRank(outcome, outcome.upstream === 'local' ? localMaxWaitMs : -1) ?? Infinity;
   return outcomes
     .filter((outcome) => outcome.kind === 'skipped')
-    .flatMap((outcome) => ({ outcome, rank: forcedRank(outcome) ?? Infinity }))
-    .filter(({ rank }) => rank <= last)
-    .toSorted(
-      (a, b) => a.rank - b.rank || (a.outcome.backAtTicks ?? 0) - (b.outcome.backAtTicks ?? 0),
-    )
-    .map(({ outcome }) => outcome);
+    .filter((outcome) => rankOf(outcome) <= last)
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || (a.backAtTicks ?? 0) - (b.backAtTicks ?? 0));
 }
 
 /** What the caller receives. */

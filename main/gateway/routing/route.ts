@@ -1,4 +1,3 @@
-import { sleep } from '../../platform/clock.ts';
 import { servesModel } from '../upstream/upstreams.ts';
 import { type AnsweredCall, type CallOutcome, callUpstream } from './call-upstream.ts';
 import { keepsModel, type RoutedRequest } from './candidates.ts';
@@ -35,10 +34,9 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   deps.budget.requested();
   const walk = new Walk(request, deps, (outcomes) => warmUpAfter(outcomes, request, deps));
   while (!request.signal.aborted) {
-    const turn = await nextTurn(walk, request, deps);
-    if (turn === null && !request.signal.aborted)
-      return { kind: 'unanswered', outcomes: walk.outcomes(null) };
-    if (turn === null) break;
+    // With nobody left, the excluded upstream that is back soonest is called all the same.
+    const turn = walk.next() ?? walk.force();
+    if (turn === null) return { kind: 'unanswered', outcomes: walk.outcomes(null) };
     const outcome = await callOrRace(turn, walk, request, deps);
     if (outcome.kind === 'cancelled') break;
     if (outcome.kind === 'answered') {
@@ -50,19 +48,6 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   }
   walk.close();
   return { kind: 'cancelled' };
-}
-
-/** In routing order; then `local`, if it has room in a moment; and with nobody left the excluded upstream that is back soonest. */
-async function nextTurn(
-  walk: Walk,
-  { signal }: RoutedRequest,
-  { clock }: RouterDeps,
-): Promise<Turn | null> {
-  const turn = walk.next();
-  if (turn !== null) return turn;
-  const waitMs = walk.roomInMs();
-  if (waitMs === null) return walk.force();
-  return (await sleep(clock, waitMs, signal)) ? (walk.nextAfterWait(waitMs) ?? walk.force()) : null;
 }
 
 function callOrRace(

@@ -15,7 +15,6 @@ import {
 } from './candidates.ts';
 import type { LocalPool } from './local-pool.ts';
 import {
-  type EndedCall,
   forcibleSoonestFirst,
   type Skipped,
   skipped,
@@ -65,7 +64,6 @@ export class Walk {
   #reached: readonly Reached[] = [];
   /** The local pool that was entered, while its circuit waits for the result. */
   #pool: { readonly pool: LocalPool; readonly held: HeldPermit } | null = null;
-  #hasWaited = false;
 
   constructor(
     request: RoutedRequest,
@@ -105,7 +103,7 @@ export class Walk {
     for (const { upstream } of this.#forcible()) {
       const candidate =
         upstream === 'local'
-          ? this.#localThat(() => false)
+          ? this.#uncalledLocal()
           : remoteCandidate(upstream, this.#request, this.#deps);
       const place = this.#reached.find((each) => each.upstream === upstream)?.place ?? 0;
       const turn = this.#enter({ candidate, place, pool: null }, 'forced', mayCall);
@@ -113,29 +111,6 @@ export class Walk {
       if (turn instanceof Turn) return turn;
     }
     return null;
-  }
-
-  /**
-   * How long until a `local` that told this or an earlier request to wait has room again; null: it is not waited for.
-   * Once per request, at most `RETRY_AFTER_MAX_MS`, and within the timeout of `local`.
-   */
-  roomInMs(): number | null {
-    const { routing, local } = this.#request.config;
-    const hasWaited = this.#hasWaited || turnsIn(this.#reached).some((turn) => turn.hasWaited);
-    if (hasWaited || isSettled(this.#reached) || hasForced(this.#reached)) return null;
-    const excluded = exclusionIn(this.#localThat(isFull), this.#deps);
-    if (excluded?.reason !== 'rate_limited' || excluded.waitMs === null) return null;
-    const { waitMs } = excluded;
-    return waitMs <= routing.retryAfterMaxMs && waitMs < local.timeoutMs ? waitMs : null;
-  }
-
-  /** The call to `local` after that wait, with what is left of its timeout; null if it is not admitted. */
-  nextAfterWait(waitedMs: number): Turn | null {
-    this.#hasWaited = true;
-    const place = 1 + Math.max(...this.#reached.map((each) => each.place));
-    const candidate = this.#localThat(isFull, waitedMs);
-    this.#ahead = [...this.#ahead, { candidate, place, pool: null }];
-    return this.next();
   }
 
   /** Upstreams whose turn may still come. */
@@ -163,9 +138,8 @@ export class Walk {
     turn.end({ kind: 'hedge_lost', upstream, provider });
   }
 
-  /** Those before it lose their turn. Its attempt tells the pool's circuit how the answer ends. */
+  /** Its attempt tells the pool's circuit how the answer ends. */
   answered(turn: Turn): void {
-    this.#ahead = this.#ahead.filter(({ place }) => place >= turn.place);
     if (this.#pool?.held === turn.permits.pool) this.#pool = null;
     this.close();
   }
@@ -183,8 +157,10 @@ export class Walk {
 
   /** In routing order, of those before the call that answers; null: of all that were reached. */
   outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
+    const called = turnsIn(this.#reached).map(({ upstream }) => upstream);
+    // A call stands in place of an exclusion.
     const shown = this.#reached
-      .filter((each) => !this.#reached.some((other) => supersedes(other, each)))
+      .filter((each) => each instanceof Turn || !called.includes(each.upstream))
       .toSorted((a, b) => a.place - b.place);
     // What is forced comes last, whatever its place.
     const isLast = answering === null || answering.mode === 'forced';
@@ -200,11 +176,14 @@ export class Walk {
     const call = candidate.call();
     if (!mayCall(call)) return null;
     const { id, upstream } = candidate;
-    const admission = this.#deps.circuits.admit(id, call, this.#request.epoch, mode);
+    const { circuits } = this.#deps;
+    const excluded = mode === 'forced' ? circuits.exclusionOf(id, call.model) : null;
+    const admission = circuits.admit(id, call, this.#request.epoch, mode);
     if (admission.kind === 'excluded')
       return mode === 'hedge' ? null : skipped(upstream, admission);
     const { permit, at } = admission;
     const turn = new Turn({ call, place, mode, at }, { own: { id, permit }, pool });
+    if (excluded?.reason === 'rate_limited') turn.waitMs = excluded.waitMs;
     this.#reached = [...this.#reached, turn];
     return turn;
   }
@@ -261,25 +240,19 @@ export class Walk {
     // A refusal is an answer: for a second opinion no excluded upstream is called.
     if (refusals.length > 0 || hasForced(this.#reached)) return [];
     const hasCalled = turnsIn(this.#reached).some(({ call }) => call.provider !== null);
-    const local = hasCalled ? this.#localThat(() => false) : null;
+    const local = hasCalled ? this.#uncalledLocal() : null;
     const left = local?.kind === 'pool' ? [local.pool.exclusion()] : [];
-    return forcibleSoonestFirst([...this.outcomes(null), ...left]);
+    const { retryAfterMaxMs } = this.#request.config.routing;
+    return forcibleSoonestFirst([...this.outcomes(null), ...left], retryAfterMaxMs);
   }
 
-  /** `local` with the machines that were not called, and those of which a call ended so. */
-  #localThat(mayBeCalledAgain: (outcome: EndedCall | null) => boolean, waitedMs = 0): Candidate {
-    const { config } = this.#request;
-    const timeoutMs = config.local.timeoutMs - waitedMs;
-    const request = {
-      ...this.#request,
-      config: { ...config, local: { ...config.local, timeoutMs } },
-    };
-    const calls = turnsIn(this.#reached).filter(({ outcome }) => !mayBeCalledAgain(outcome));
+  /** Without the machines that were called. */
+  #uncalledLocal(): Candidate {
+    const called = turnsIn(this.#reached).map(({ call }) => call.provider);
     return localCandidate(
-      request,
+      this.#request,
       this.#deps,
-      ({ provider }: LocalTarget) =>
-        provider === null || !calls.some(({ call }) => call.provider === provider),
+      ({ provider }: LocalTarget) => provider === null || !called.includes(provider),
     );
   }
 }
@@ -298,27 +271,4 @@ function isSettled(reached: readonly Reached[]): boolean {
   const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
   const refusedBy = new Set(refusals.map(({ upstream }) => upstream));
   return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
-}
-
-/** A call stands in place of an exclusion, and a return to `local` in place of what came of it before. */
-function supersedes(later: Reached, earlier: Reached): boolean {
-  if (later.upstream !== earlier.upstream) return false;
-  return later.place > earlier.place || (later instanceof Turn && !(earlier instanceof Turn));
-}
-
-const isFull = (outcome: EndedCall | null) =>
-  outcome?.kind === 'failed' && outcome.failure.reason === 'rate_limited';
-
-function exclusionIn(
-  local: Candidate,
-  { circuits }: WalkDeps,
-): Pick<Skipped, 'reason' | 'waitMs'> | null {
-  switch (local.kind) {
-    case 'skipped':
-      return local;
-    case 'single':
-      return circuits.exclusionOf(local.id, local.call().model);
-    case 'pool':
-      return local.pool.exclusion();
-  }
 }

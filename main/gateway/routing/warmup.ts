@@ -1,3 +1,4 @@
+import type { FailureReason } from '#shared/reasons.ts';
 import type { WarmupState } from '#shared/status.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { FetchResult } from '../../platform/http/fetch-body.ts';
@@ -88,10 +89,12 @@ export function createWarmup(edges: Edges, changed: () => void) {
       hostedAnsweredAt = null;
       set(COLD);
     },
-    known: (): OndemandKnown => ({
-      warming: view().state === 'warming',
-      reachedBefore: wasReached,
-    }),
+    /** Whether a failure of it for this reason only means that it is still starting. */
+    isStarting(reason: FailureReason): boolean {
+      // What answered before and refuses connections was scaled down.
+      if (reason === 'unreachable') return wasReached || view().state === 'warming';
+      return reason === 'busy' || /^http_50[234]$/.test(reason);
+    },
     view,
     /** The durations of the last cold starts, as plain JSON. */
     save: (): unknown => warmup.coldStartsMs,
@@ -128,13 +131,6 @@ function verdictOf(result: FetchResult): Verdict {
   if (result.status >= 200 && result.status < 300) return { kind: 'ready', detail };
   if (result.status === 404) return { kind: 'absent', detail };
   return { kind: result.status >= 500 || result.status === 429 ? 'starting' : 'refused', detail };
-}
-
-/** What is known of `ondemand`, for interpreting its failures. */
-export interface OndemandKnown {
-  readonly warming: boolean;
-  /** It has answered before, so a refused connection means that it was scaled down. */
-  readonly reachedBefore: boolean;
 }
 
 const SHORTEST_PAUSE_MS = 1000;

@@ -35,7 +35,7 @@ describe('machines that would have to load the model', () => {
       isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,
     };
-    const asked = { request, config: { local: {} }, chain: null };
+    const asked = { request, config: { local: {}, routing: {} }, chain: null };
     const pool = localPool(
       targets,
       asked as unknown as Parameters<typeof localPool>[1],
