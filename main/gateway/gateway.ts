@@ -100,33 +100,46 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
-  const { config, log } = deps;
+  const { config, http, clock, random, log, pickLocal, keys, providers, app } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
-  const lifecycle = createLifecycle(() => createGatewayServer(serverDeps), deps);
-  const memory = createMemory(deps.clock);
+  const { onPortTaken } = deps;
+  const makeServer = () => createGatewayServer(serverDeps);
+  const lifecycle = createLifecycle(makeServer, { clock, log, onPortTaken });
+  const memory = createMemory(clock);
 
   const monitor = createMonitor({
-    ...deps,
+    config,
+    http,
+    clock,
     memory,
-    ...deps.providers,
-    providers: deps.providers.known,
-    joulesPerToken: (id, model) => joulesPerTokenIn(deps.providers.energyOf(id), model),
-    app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
+    log,
+    random,
+    pickLocal,
+    keys,
+    keep: deps.keep,
+    usage: deps.usage,
+    providers: providers.known,
+    summary: providers.summary,
+    absence: providers.absence,
+    nameOf: providers.nameOf,
+    routed: providers.routed,
+    joulesPerToken: (id, model) => joulesPerTokenIn(providers.energyOf(id), model),
+    app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => healthChecks.opened(id, how),
-    admission: () => limits.admission.view(),
+    admission: () => admission.view(),
     sightings: () => sightings,
   });
-  const { logs, stats, warmup, feed } = monitor;
-  const limits = limitsOf(deps);
-  const catalogue = createModelCatalogue(deps);
+  const { logs, stats, warmup, feed, circuits, budgets, keyLimits } = monitor;
+  const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
+  const catalogue = createModelCatalogue({ http, clock, config });
   const { sightings, healthChecks, hung, stopChecks } = createChecks(
-    { ...deps, memory, proof: deps.providers.proof },
+    { memory, proof: providers.proof, http, clock, config, pickLocal },
     monitor,
     remotes,
   );
-  const { sessions, browsers, identify } = accessOf({ ...deps, ...lifecycle });
+  const { sessions, browsers, identify } = accessOf(deps, lifecycle);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
   const gatewayUrl = (req: Request) =>
@@ -147,21 +160,37 @@ export function createGateway(deps: GatewayDeps) {
   // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
   let express: RequestListener | null = null;
   const otherwise: RequestListener = (req, res) =>
-    (express ??= createExpressListener(routes, { ...deps, identify, gatewayUrl, onBug }))(req, res);
+    (express ??= createExpressListener(routes, {
+      identify,
+      windowDirectory: deps.windowDirectory,
+      clock,
+      gatewayUrl,
+      onBug,
+    }))(req, res);
   const chat: ChatDeps = {
-    ...deps,
-    ...monitor,
-    budget: createHedgeBudget(),
-    hung,
-    ...limits,
-    items: createItemMemory(MAX_ITEM_BYTES),
+    config,
+    http,
+    clock,
+    random,
+    pickLocal,
+    remotesIn,
+    identifyLocal: deps.identifyLocal,
+    localUsed: deps.localUsed,
+    circuits,
     memory,
+    warmup,
+    hung,
+    budgets,
+    keyLimits,
+    budget: createHedgeBudget(),
+    admission,
+    bodies: createBodyBudget(BODY_COPIES),
+    items: createItemMemory(MAX_ITEM_BYTES),
     catalogue,
     noteDropped: logDroppedFields(log),
     observe: (asked) => logs.begin(asked),
     inFlightAt: stats.inFlightAt,
     isRunning: stats.isRunning,
-    remotesIn,
   };
   const serverDeps = {
     config,
@@ -208,23 +237,18 @@ export function createGateway(deps: GatewayDeps) {
   };
 }
 
-function limitsOf({ config }: GatewayDeps) {
-  return {
-    admission: createAdmission(() => config().gateway.maxConcurrentRequests),
-    bodies: createBodyBudget(BODY_COPIES),
-  };
-}
-
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : 'unknown';
 }
 
 /** Who has control: the holder of the token, sessions and remembered browsers. */
-function accessOf(deps: Parameters<typeof createIdentify>[0] & GatewayDeps) {
-  const sessions = createSessions(deps.clock, deps.keepSessions, { reusesCodes: deps.isDemo });
-  const browsers = createBrowsers(deps.clock, deps.keepBrowsers);
+function accessOf(deps: GatewayDeps, { isShared }: Lifecycle) {
+  const { clock, config, controlToken, keys } = deps;
+  const sessions = createSessions(clock, deps.keepSessions, { reusesCodes: deps.isDemo });
+  const browsers = createBrowsers(clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
-  return { sessions, browsers, identify: createIdentify(deps, isSession) };
+  const identify = createIdentify({ config, controlToken, keys, isShared }, isSession);
+  return { sessions, browsers, identify };
 }
 
 interface RouteParts {
@@ -242,18 +266,25 @@ interface RouteParts {
 }
 
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
-  const { monitor, lifecycle } = parts;
-  const { summary, nameOf, isKnown: isProvider } = deps.providers;
-  const all = { ...deps, ...parts, ...monitor, summary, nameOf, isProvider, ...lifecycle };
+  const { config, http, clock, pickLocal, keys, providers, settings, app } = deps;
+  const { monitor, memory, catalogue, remotes, sightings, sessions, browsers, lifecycle } = parts;
+  const { stats, traffic, circuits, budgets, keyLimits, usage, feed, requests, warmup } = monitor;
+  const { summary, nameOf, isKnown: isProvider } = providers;
+  const { identify, controlLink, gatewayUrl } = parts;
+  const { isShared, endAtStop } = lifecycle;
+  const upstreams = { clock, config, pickLocal, remotes, circuits, memory, sightings };
+  const counted = { stats, traffic, budgets, keyLimits, usage, feed, requests };
+  const shown = { keys, summary, nameOf, gpus: deps.gpus, app, catalogue, status: monitor.status };
+  const access = { sessions, identify, isDemo: deps.isDemo, controlLink, endAtStop };
   const routes: readonly Route[] = [
-    ...appRoutes(all),
-    openApiRoute({ routes: () => routes, version: () => deps.app().version }),
-    ...accessRoutes(all),
-    ...controlRoutes(all),
-    ...keyRoutes(all),
-    ...sharingRoutes({ ...deps, lifecycle }),
-    ...upstreamRoutes(all),
-    ...installRoutes(all),
+    ...appRoutes({ ...upstreams, ...counted, ...shown, ...access }),
+    openApiRoute({ routes: () => routes, version: () => app().version }),
+    ...accessRoutes({ browsers, about: deps.about, controlToken: deps.controlToken, app }),
+    ...controlRoutes({ settings, config, remotes, warmup, circuits, sightings, isProvider }),
+    ...keyRoutes({ keys, keyLimits, config, feed }),
+    ...sharingRoutes({ config, settings, lifecycle }),
+    ...upstreamRoutes({ http, ...upstreams }),
+    ...installRoutes({ ownPackage: deps.ownPackage, isShared, gatewayUrl }),
     ...deps.moreRoutes,
   ];
   return routes;

@@ -127,4 +127,5 @@ test('a caller that leaves between two polls of a cold start leaves no trace', a
   await clock.timer(1000, 1000);
   pending.leave();
   await expectForgotten(gateway);
+  expect(starting.calls).toHaveLength(1);
 });
