@@ -5,14 +5,14 @@ import { aliased } from './aliases.ts';
 import type { AnswerTranslator } from './answer-translation.ts';
 import type { ItemSource } from './responses/history.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
-import { withValue, smallValueOf, smallValuesOf, withMembers } from './json-edit.ts';
+import { smallValueOf, smallValuesOf, withMembers, withValue } from './json-edit.ts';
 import {
   type Member,
   type Members,
   membersInTurns,
   membersOf,
-  topLevelMembers,
   type Span,
+  topLevelMembers,
 } from './json-scan.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
 import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';

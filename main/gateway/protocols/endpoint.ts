@@ -2,11 +2,10 @@ import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { TokenCount } from './messages/count-tokens.ts';
 import type { ProtocolTranslation } from './translation/translation.ts';
-import type { AnswerScan } from './answer-scan.ts';
+import { type AnswerScan, isText } from './json-edit.ts';
+import type { Member } from './json-scan.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
-import { isText } from './json-edit.ts';
-import type { Member } from './json-scan.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 
 export interface BadRequest {

@@ -14,11 +14,18 @@ import {
 import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
-import { createMemberScan, createNoScan, TEXT, LIST } from './answer-scan.ts';
+import {
+  createMemberScan,
+  createNoScan,
+  isText,
+  LIST,
+  smallValueOf,
+  smallValuesOf,
+  TEXT,
+} from './json-edit.ts';
+import type { Member } from './json-scan.ts';
 import { type End, type Substance, endOf, substanceOf } from './chat/content.ts';
 import type { Assembly } from './assembly.ts';
-import { isText, smallValueOf, smallValuesOf } from './json-edit.ts';
-import type { Member } from './json-scan.ts';
 
 /** The model must be named: left to the upstreams, a fallback would mix vectors of two models in one index. */
 export const EMBEDDINGS: ApiEndpoint = {

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
+import type { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { isObject, isTooDeep, parseExactJson } from '../../platform/json.ts';
+import type { Substance } from './chat/content.ts';
 import { JsonScan, type Member, type Span } from './json-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -44,25 +45,16 @@ export function withValue(
   [key, value]: readonly [key: string, value: string],
 ): { readonly bytes: Buffer; readonly members: readonly Member[] } {
   const changed = withMembers(bytes, members, { [key]: value });
-  const behind = members.find((each) => each.key === key)?.end ?? bytes.length;
   const by = changed.length - bytes.length;
-  return {
-    bytes: changed,
-    members: members.map((member) => {
-      if (member.key === key) return { ...member, end: member.end + by };
-      return member.start < behind ? member : shifted(member, by);
-    }),
-  };
-}
-
-function shifted({ last, ...member }: Member, by: number): Member {
-  return {
-    ...member,
-    nameStart: member.nameStart + by,
-    start: member.start + by,
-    end: member.end + by,
-    last: last === null ? null : { start: last.start + by, end: last.end + by },
-  };
+  const own = members.find((each) => each.key === key);
+  const moved = ({ start, end }: Span) => ({ start: start + by, end: end + by });
+  const after = members.map((member) => {
+    if (member === own) return { ...member, end: member.end + by };
+    if (own === undefined || member.start < own.end) return member;
+    const { nameStart, last } = member;
+    return { ...member, ...moved(member), nameStart: nameStart + by, last: last && moved(last) };
+  });
+  return { bytes: changed, members: after };
 }
 
 /** The object without some of its members; the bytes of all others stay. */
@@ -74,7 +66,7 @@ export function withoutMembers(
   const kept = members.filter((member) => !isDropped(member));
   if (kept.length === members.length) return bytes;
   return joined(
-    '{}',
+    ['{', '}'],
     kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end)),
   );
 }
@@ -88,8 +80,8 @@ export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[]
 
 /**
  * A list whose elements `edit` changes, each parsed: it returns the same value to keep the element's bytes, another
- * to replace it, or a list of those to stand in its place, of which an empty one drops it. Only elements with one of the `words` in them are parsed, and only those
- * that are not too heavy. Null if nothing changes.
+ * to replace it, or a list of those to stand in its place, of which an empty one drops it. Only elements with one of the
+ * `words` in them are parsed, and only those that are not too heavy. Null if nothing changes.
  */
 export function editedList(
   bytes: Buffer,
@@ -109,9 +101,9 @@ export function editedList(
     const after = isEdited ? edit(before, at, at === elements.length - 1) : before;
     if (after !== before) isChanged = true;
     if (after === before) parts.push(own);
-    else parts.push(...(Array.isArray(after) ? after : [after]).map(written));
+    else for (const each of [after].flat()) parts.push(Buffer.from(JSON.stringify(each)));
   }
-  return isChanged ? joined('[]', parts) : null;
+  return isChanged ? joined(['[', ']'], parts) : null;
 }
 
 /** A change of a body; null if there is nothing to change. */
@@ -142,21 +134,10 @@ export function editedEach<T>(
   return edited.every((each, at) => each === list[at]) ? list : edited;
 }
 
-/** The beginning of a digest of an id of a call that an upstream does not take: the same in a call and in its result. */
-export const hashedId = (id: string, length: number): string =>
-  createHash('sha256').update(id).digest('hex').slice(0, length);
-
-const written = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-
 /** Elements or members within brackets or braces. */
-function joined(brackets: '[]' | '{}', parts: readonly Buffer[]): Buffer {
-  const comma = Buffer.from(',');
-  const list = parts.flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
-  return Buffer.concat([
-    Buffer.from(brackets.slice(0, 1)),
-    ...list,
-    Buffer.from(brackets.slice(1)),
-  ]);
+function joined([open, close]: readonly [string, string], parts: readonly Buffer[]): Buffer {
+  const list = parts.flatMap((part, at) => [Buffer.from(at === 0 ? open : ','), part]);
+  return Buffer.concat([...(list.length === 0 ? [Buffer.from(open)] : list), Buffer.from(close)]);
 }
 
 /**
@@ -175,23 +156,66 @@ export function withMembers(
     // The caller may use a name that every object inherits.
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     if (value === undefined) continue;
-    parts.push(bytes.subarray(copied, start), asBytes(value));
+    const written = typeof value === 'string' ? Buffer.from(value) : value;
+    parts.push(bytes.subarray(copied, start), written);
     copied = end;
     missing.delete(key);
   }
   if (missing.size === 0) return Buffer.concat([...parts, bytes.subarray(copied)]);
   const close = bytes.lastIndexOf(CLOSE_BRACE);
-  const added = [...missing]
-    .map((key) => `${JSON.stringify(key)}:${values[key]?.toString()}`)
-    .join(',');
-  const comma = members.length === 0 ? '' : ',';
+  const added = [...missing].map((key) => `${JSON.stringify(key)}:${values[key]?.toString()}`);
+  const inserted = [...(members.length === 0 ? [] : ['']), ...added].join(',');
   return Buffer.concat([
     ...parts,
     bytes.subarray(copied, close),
-    Buffer.from(comma + added),
+    Buffer.from(inserted),
     bytes.subarray(close),
   ]);
 }
 
-const asBytes = (value: string | Buffer): Buffer =>
-  typeof value === 'string' ? Buffer.from(value) : value;
+/** Judges a whole answer of any size while it arrives. */
+export interface AnswerScan {
+  /** False once the body, as far as it has come, is not JSON. */
+  push(body: ByteBuffer): boolean;
+  /** As `substanceOf` judges the parsed answer, its whole body; null if it is not JSON. Asked at the end. */
+  substance(body: Buffer): Substance['kind'] | null;
+  /** The answer, where it was small enough to be parsed for that; else undefined. */
+  value?(): unknown;
+}
+
+/** Whether the member that makes an object an answer has the value that it should have. */
+type Wanted = (first: string, member: Member) => boolean;
+
+export const LIST: Wanted = (first, { last }) => first === '[' && last !== null;
+export const ANY_LIST: Wanted = (first) => first === '[';
+export const TEXT: Wanted = (first) => first === '"';
+export const NUMBER: Wanted = (first) => /\d/.test(first);
+
+/**
+ * Takes an object for an answer by one of its outermost members, without parsing it: an answer has one of the
+ * `wanted` members, and no error.
+ */
+export function createMemberScan(wanted: Readonly<Record<string, Wanted>>): AnswerScan {
+  const scan = new JsonScan('object');
+  return {
+    push: (body) => scan.push(body.view()),
+    substance(body) {
+      const found = scan.end(body);
+      if (found.kind === 'other') return 'error';
+      if (found.kind !== 'object') return null;
+      // The last of duplicate names counts, as in `JSON.parse`.
+      const has = (name: string, is: Wanted) => {
+        const member = found.members.findLast(({ key }) => key === name);
+        return member !== undefined && is(String.fromCharCode(body[member.start] ?? 0), member);
+      };
+      // `null` and `false` are no errors.
+      if (has('error', (first) => first !== 'n' && first !== 'f')) return 'error';
+      return Object.entries(wanted).some(([name, is]) => has(name, is)) ? 'content' : 'nothing';
+    },
+  };
+}
+
+/** For an endpoint that answers no JSON. */
+export function createNoScan(): AnswerScan {
+  return { push: () => true, substance: () => 'error' };
+}

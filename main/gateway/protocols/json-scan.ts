@@ -56,24 +56,10 @@ const MAX_DEPTH = 1024 * 1024;
 const MAX_SCALAR_BYTES = 64 * 1024;
 /** Of a value that is no list; one for all. */
 const NO_ENDS: number[] = [];
-/** A name that is the same in UTF-8 as in Latin-1, and without escapes. */
-const PLAIN = /^[\x20-\x5b\x5d-\x7e]*$/;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const DOT = 0x2e;
-const ZERO = 0x30;
-const LETTER_A = 0x61;
-const LETTER_E = 0x65;
-const LETTER_U = 0x75;
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [PLUS, MINUS, DOT, ZERO] = [0x2b, 0x2d, 0x2e, 0x30];
+const [LETTER_A, LETTER_E, LETTER_U] = [0x61, 0x65, 0x75];
 
 /**
  * Finds the outermost members of a JSON text (RFC 8259), or the elements of a list, while the text grows. All of it is
@@ -218,17 +204,9 @@ export class JsonScan {
   }
 
   #text(bytes: Buffer): boolean {
-    for (;;) {
-      this.#at = endOfRun(bytes, this.#at);
-      if (this.#at === bytes.length) return false;
-      const byte = bytes[this.#at];
-      if (byte === QUOTE) break;
-      const length = bytes[this.#at + 1] === LETTER_U ? 6 : 2;
-      if (byte !== BACKSLASH) return this.#fail('invalid');
-      if (this.#at + length > bytes.length) return false;
-      if (!isEscape(bytes, this.#at + 1)) return this.#fail('invalid');
-      this.#at += length;
-    }
+    this.#at = endOfText(bytes, this.#at);
+    if (isCut(bytes, this.#at)) return false;
+    if (bytes[this.#at] !== QUOTE) return this.#fail('invalid');
     this.#at += 1;
     if (!this.#isName) return this.#ended(this.#at);
     this.#next = 'colon';
@@ -237,10 +215,7 @@ export class JsonScan {
 
   #named(bytes: Buffer, start: number, end: number): boolean {
     if (end - start > MAX_KEY_BYTES) return this.#fail('too_much');
-    const name = bytes.toString('latin1', start + 1, end - 1);
-    this.#key = PLAIN.test(name)
-      ? name
-      : (JSON.parse(bytes.toString('utf8', start, end)) as string);
+    this.#key = JSON.parse(bytes.toString('utf8', start, end)) as string;
     this.#nameStart = start;
     return true;
   }
@@ -260,25 +235,30 @@ export class JsonScan {
 const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 const isDigit = (byte: number) => byte >= 0x30 && byte <= 0x39;
 
-/** The end of a string's plain bytes: a quote, a backslash, or a control character, which is not allowed. */
-function endOfRun(bytes: Buffer, from: number): number {
-  const { length } = bytes;
-  let at = from;
-  for (; at < length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
-  }
-  return at;
-}
-
 const ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
 const HEX = /^[\da-f]{4}$/i;
 
-/** `at`: behind the backslash. */
-const isEscape = (bytes: Buffer, at: number): boolean =>
-  bytes[at] === LETTER_U
-    ? HEX.test(bytes.toString('latin1', at + 1, at + 5))
-    : ESCAPES.has(bytes[at] ?? 0);
+/** Where a string's bytes end: at a quote, at what is not allowed in one, or at what is cut off. */
+function endOfText(bytes: Buffer, from: number): number {
+  const { length } = bytes;
+  for (let at = from; ;) {
+    let byte = 0;
+    for (; at < length; at += 1) {
+      byte = bytes[at] ?? 0;
+      if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
+    }
+    if (at === length || byte !== BACKSLASH) return at;
+    const isCode = bytes[at + 1] === LETTER_U;
+    const isEscape = isCode
+      ? HEX.test(bytes.toString('latin1', at + 2, at + 6))
+      : ESCAPES.has(bytes[at + 1] ?? 0);
+    if (!isEscape) return at;
+    at += isCode ? 6 : 2;
+  }
+}
+
+const isCut = (bytes: Buffer, at: number): boolean =>
+  at + (bytes[at] === BACKSLASH ? (bytes[at + 1] === LETTER_U ? 5 : 1) : 0) >= bytes.length;
 
 const endsScalar = (byte: number) =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || isBlank(byte);

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { isObject, listOf, memberOf } from '../../platform/json.ts';
-import { type BodyChange, editedEach, editedObjects, hashedId } from './json-edit.ts';
+import { type BodyChange, editedEach, editedObjects } from './json-edit.ts';
 
 /* Changes of a conversation, in whichever protocol, as hosts and engines ask for them. */
 
@@ -74,6 +75,8 @@ export const withAnswersToResults: BodyChange = (bytes, members) => {
 /** Of which all hosts take ids of calls. */
 const PLAIN_ID = /^[A-Za-z0-9]{9}$/;
 
+const plainId = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 9);
+
 /** Ids of calls as all hosts take them, one for each call: a result answers the last call before it that has its id. */
 export const withPlainCallIds: BodyChange = (bytes, members) => {
   /** How many calls have had each id. */
@@ -85,7 +88,7 @@ export const withPlainCallIds: BodyChange = (bytes, members) => {
     const count = (used.get(id) ?? 0) + (isCall ? 1 : 0);
     used.set(id, count);
     if (count <= 1 && PLAIN_ID.test(id)) return holder;
-    return { ...holder, [name]: hashedId(count <= 1 ? id : `${id} ${count}`, 9) };
+    return { ...holder, [name]: plainId(count <= 1 ? id : `${id} ${count}`) };
   }
   const inBlock = (block: Json) => {
     if (block['type'] === 'tool_use') return plain(block, 'id');

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createAnswerScan } from '../../../main/gateway/protocols/answer-scan.ts';
+import { createAnswerScan } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import { substanceOf } from '../../../main/gateway/protocols/chat/content.ts';
 import { ByteBuffer } from '../../../main/platform/byte-buffer.ts';
 import { cut } from '../../support/pieces.ts';

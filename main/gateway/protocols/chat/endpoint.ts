@@ -1,7 +1,6 @@
 import { isObject, parseJson, writeJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
-import { createAnswerScan } from '../answer-scan.ts';
 import { answerAsChunk, createAssembly } from '../assembly.ts';
 import { substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
@@ -12,7 +11,14 @@ import {
   type StreamFormat,
   requiresList,
 } from '../endpoint.ts';
-import { smallValueOf, smallValuesOf, TOO_LONG } from '../json-edit.ts';
+import {
+  type AnswerScan,
+  createMemberScan,
+  LIST,
+  smallValueOf,
+  smallValuesOf,
+  TOO_LONG,
+} from '../json-edit.ts';
 import { MAX_BYTES_AT_ONCE, type Member, topLevelMembers } from '../json-scan.ts';
 import { createStreamWatch } from '../stream-inspector.ts';
 
@@ -40,6 +46,24 @@ export const CHAT_COMPLETIONS: ApiEndpoint = {
   support: 'required',
   vendor: 'openai',
 };
+
+/** Small enough to be parsed in one go, whatever is in it. */
+const MAX_PARSED_BYTES = 64 * 1024;
+
+/** For chat completions. One too long to be parsed has content, unless it has no choices. */
+export function createAnswerScan(): AnswerScan {
+  const members = createMemberScan({ choices: LIST });
+  let answer: unknown;
+  return {
+    push: (body) => body.length <= MAX_PARSED_BYTES || members.push(body),
+    substance(body) {
+      if (body.length > MAX_PARSED_BYTES) return members.substance(body);
+      answer = parseJson(body.toString('utf8'));
+      return answer === undefined ? null : substanceOf(answer).kind;
+    },
+    value: () => answer,
+  };
+}
 
 function asks(bytes: Buffer, members: readonly Member[]): Asked {
   const n = smallValueOf(bytes, members, 'n');

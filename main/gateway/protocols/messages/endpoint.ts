@@ -10,7 +10,7 @@ import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { countTokens } from './count-tokens.ts';
 import { type ApiEndpoint, ONE_WHOLE, pathsOf, requiresList } from '../endpoint.ts';
-import { ANY_LIST, NUMBER, createMemberScan } from '../answer-scan.ts';
+import { ANY_LIST, createMemberScan, NUMBER } from '../json-edit.ts';
 import { withoutUnsigned } from './history.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
 import type { Assembly } from '../assembly.ts';
