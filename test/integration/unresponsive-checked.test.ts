@@ -8,7 +8,8 @@ import {
   startTierScene,
   STREAM,
 } from '../support/scene.ts';
-import { answers, hang, type UpstreamGet } from '../support/upstream.ts';
+import { turns } from '../support/report.ts';
+import { answerChunks, answers, hang, headOnly, type UpstreamGet } from '../support/upstream.ts';
 
 const TIMEOUT_MS = 60_000;
 /** A silent call is looked after from here on. */
@@ -123,6 +124,28 @@ describe('engines that keep their whole timeout', () => {
     expect(isRunning(scene)).toBe(true);
     await answers('late')(call);
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+  });
+
+  test('an engine that tells its progress keeps a prompt as long as it goes on, and its app gets the answer alone', async () => {
+    const scene = await startWedged('llamacpp', { HEALTH_CHECKS: 'false' });
+    for (const isWell of [true, false]) {
+      const { pending, call } = await askLocal(scene);
+      expect(call.json).toMatchObject({ return_progress: true });
+      await headOnly(call);
+      for (let part = 1; part <= 3; part += 1) {
+        await pass(scene, TIMEOUT_MS - 1);
+        call.res.write(
+          `data: {"choices":[],"prompt_progress":{"total":3,"processed":${part}}}\n\n`,
+        );
+        await turns(scene);
+      }
+      await pass(scene, isWell ? TIMEOUT_MS : 3 * TIMEOUT_MS - 3);
+      expect(isRunning(scene)).toBe(true);
+      if (isWell) for (const piece of answerChunks('read')) call.res.write(piece);
+      else await pass(scene, 1);
+      const { upstream, text } = await pending.answer;
+      expect([upstream, text.includes('progress')]).toEqual([isWell ? 'local' : 'hosted_a', false]);
+    }
   });
 
   test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([

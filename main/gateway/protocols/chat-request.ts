@@ -226,8 +226,8 @@ interface Asking {
   /** A stream, from which the answer is assembled. */
   readonly forStream: boolean;
   readonly forUsage: boolean;
-  /** Which stop sequence ended the answer, in llama.cpp's own way. */
-  readonly forStop: boolean;
+  /** Further fields, as JSON. */
+  readonly more: Readonly<Record<string, string>>;
 }
 
 /** The caller's bytes with the model replaced and the stream flags set. */
@@ -237,20 +237,17 @@ export function bodyFor(request: ChatRequest, model: string | null, asking: Aski
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   if (asking.forStream) values['stream'] = 'true';
   if (asking.forUsage) values['stream_options'] = usageOptions(bytes, members);
-  if (asking.forStop) Object.assign(values, STOP_FIELDS);
+  Object.assign(values, asking.more);
   return Object.keys(values).length === 0 ? bytes : withMembers(bytes, members, values);
 }
 
-/** Of all that llama.cpp would add to its answers (b11669), only the sequence. */
-const STOP_FIELDS = { verbose: 'true', response_fields: '["stopping_word"]' };
-
 /** A body of the gateway's own making, asking for more. */
-export function askingFor(bytes: Buffer, { forUsage, forStop }: Omit<Asking, 'forStream'>): Buffer {
-  if (!forUsage && !forStop) return bytes;
+export function askingFor(bytes: Buffer, { forUsage, more }: Omit<Asking, 'forStream'>): Buffer {
+  if (!forUsage && Object.keys(more).length === 0) return bytes;
   const members = topLevelMembers(bytes);
   return withMembers(bytes, members, {
     ...(forUsage && { stream_options: usageOptions(bytes, members) }),
-    ...(forStop && STOP_FIELDS),
+    ...more,
   });
 }
 

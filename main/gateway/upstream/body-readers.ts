@@ -12,6 +12,7 @@ import { describedError, errorIn, type UpstreamError } from '../protocols/upstre
 import type { AnswerScan } from '../protocols/json-edit.ts';
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
+import { bodyKind } from './body-kind.ts';
 import {
   NOTHING_SPENT,
   reportedTokens,
@@ -45,10 +46,13 @@ export interface CommittedStart {
 export type Progress =
   /**
    * Nothing can be passed on yet. `nothing`: only comments, which are no sign of progress. `content`: of an answer
-   * that is being assembled; from then on the idle limit applies. `finish`: that answer is whole, only the end of its
+   * that is being assembled; from then on the idle limit applies. `notice`: the engine says that it is at work. `finish`: that answer is whole, only the end of its
    * stream may follow.
    */
-  | { readonly kind: 'more'; readonly brought: 'nothing' | 'data' | 'content' | 'finish' }
+  | {
+      readonly kind: 'more';
+      readonly brought: 'nothing' | 'notice' | 'data' | 'content' | 'finish';
+    }
   | CommittedStart
   /** The first bytes of an answer that is not JSON. */
   | { readonly kind: 'bytes'; readonly first: Buffer }
@@ -117,16 +121,6 @@ export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader 
   return createSniffingReader({ json, events });
 }
 
-type BodyKind = 'events' | 'json' | 'page' | 'unknown';
-
-/** Of the content type; engines are loose with it, so anything else is `unknown`. */
-export function bodyKind(headers: ResponseHeaders): BodyKind {
-  const type = String(headers['content-type'] ?? '').toLowerCase();
-  if (type.startsWith('text/event-stream')) return 'events';
-  if (/^application\/([\w.+-]*\+)?json/.test(type)) return 'json';
-  return type.startsWith('text/html') ? 'page' : 'unknown';
-}
-
 /** More leading white space than this begins neither an answer nor a stream. */
 const MAX_BLANK_BYTES = 64 * 1024;
 
@@ -159,6 +153,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 const MORE: Progress = { kind: 'more', brought: 'data' };
+const NOTICE: Progress = { kind: 'more', brought: 'notice' };
 const COMMENTS: Progress = { kind: 'more', brought: 'nothing' };
 const CONTENT: Progress = { kind: 'more', brought: 'content' };
 const FINISH: Progress = { kind: 'more', brought: 'finish' };
@@ -231,6 +226,7 @@ export function createStreamReader(
   }
 
   function read(events: readonly Buffer[]): Progress {
+    let progress = MORE;
     let index = -1;
     for (const event of events) {
       index += 1;
@@ -245,8 +241,10 @@ export function createStreamReader(
         case 'done':
           return ended() ?? commit(events.slice(index));
         // Dropped: a client's parser would throw on the one, the other is no part of the answer.
-        case 'unreadable':
         case 'notice':
+          progress = NOTICE;
+          continue;
+        case 'unreadable':
           continue;
         case 'blank':
           break;
@@ -256,7 +254,7 @@ export function createStreamReader(
       hold([event]);
       if ((ends.at(-1) ?? 0) > maxHeldBytes) return tooMuchHeld(maxHeldBytes);
     }
-    return MORE;
+    return progress;
   }
 
   /** Null if an answer without content is right. */
@@ -325,11 +323,13 @@ export function createAssemblingReader(
   let bytesBeforeContent = 0;
 
   function read(events: readonly Buffer[]): Progress {
+    let progress = MORE;
     for (const event of events) {
       const end = takeText(event) ? null : take(event);
-      if (end !== null) return end;
+      if (end === NOTICE) progress = end;
+      else if (end !== null) return end;
     }
-    if (!content) return MORE;
+    if (!content) return progress;
     return assembly.finished() ? FINISH : CONTENT;
   }
 
@@ -361,7 +361,7 @@ export function createAssemblingReader(
       case 'done':
         return ended();
       case 'notice':
-        return null;
+        return NOTICE;
       case 'blank':
       case 'unreadable':
         break;

@@ -6,6 +6,7 @@ import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/answer-translation.ts';
 import type { AnswerMode } from './body-readers.ts';
+import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import type { chatFormOf } from '../protocols/chat-form.ts';
 import { bodyFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
@@ -94,13 +95,16 @@ export interface UpstreamCall {
   readonly write: (made: ReadonlySet<Adjustment>) => Omit<HttpRequest, 'fresh'>;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
-  readonly asksForStop: boolean;
+  /** Fields by which an engine tells more than its API has. */
+  readonly asksForMore: Readonly<Record<string, string>>;
   /** Credentials of ours that the request carries; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;
   /** To the first content. */
   readonly timeoutMs: number;
+  /** Without a sign that it is reading. */
+  readonly silenceMs: number;
   /** The part of the time to first content that reading the prompt and loading the model explain. */
   readonly explainedMs: number;
   /** Whether a short-lived failure is retried here; in a pool the next machine is tried instead. */
@@ -124,7 +128,7 @@ export function localCall(
   const model = modelAt(target, request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
-  const forStop = target.ownedBy === 'llamacpp' && isStopNamed(request);
+  const more = target.ownedBy === 'llamacpp' ? moreFromLlama(request, mode) : {};
   const window = model === null ? null : declaredWindow(target, model);
   const { bytes, endpoint } = request;
   // A recording is not read as a prompt is.
@@ -151,12 +155,13 @@ export function localCall(
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs,
+    silenceMs: config.local.timeoutMs,
     explainedMs: isUnloaded(target, model ?? '') ? timeoutMs : ofPrompt,
     isAlone: known.isAlone,
     asksForUsage: asksForUsage(request, mode),
-    asksForStop: forStop,
+    asksForMore: more,
     write: (made) =>
-      requestTo('local', baseAddress, model, { call, request, mode, own, made, forStop }),
+      requestTo('local', baseAddress, model, { call, request, mode, own, made, more }),
   };
 }
 
@@ -187,12 +192,13 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     mode,
     prefill: upstream.prefill,
     timeoutMs,
+    silenceMs: timeoutMs,
     explainedMs: 0,
     isAlone: true,
     asksForUsage: asksForUsage(request, mode),
-    asksForStop: false,
+    asksForMore: {},
     write: (made) =>
-      requestTo(id, baseAddress, model, { call, request, mode, own, made, forStop: false }),
+      requestTo(id, baseAddress, model, { call, request, mode, own, made, more: {} }),
   };
 }
 
@@ -228,6 +234,16 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
   return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
 }
 
+/** Fields of llama.cpp (b11669). */
+function moreFromLlama(request: ChatRequest, mode: AnswerMode): UpstreamCall['asksForMore'] {
+  if (request.endpoint !== CHAT_COMPLETIONS) return {};
+  return {
+    // Of all that `verbose` adds to an answer, only the sequence.
+    ...(isStopNamed(request) && { verbose: 'true', response_fields: '["stopping_word"]' }),
+    ...(mode !== 'whole' && { return_progress: 'true' }),
+  };
+}
+
 /** Messages name the stop sequence that ended them, chat completions do not. */
 function isStopNamed({ translator, members }: ChatRequest): boolean {
   return translator !== null && members.some(({ key }) => key === 'stop');
@@ -243,18 +259,18 @@ function requestTo(
     mode,
     own,
     made,
-    forStop,
+    more,
   }: {
     readonly call: ChatCall;
     readonly request: ChatRequest;
     readonly mode: AnswerMode;
     readonly own: Omit<OwnHeaders, 'vendor' | 'key'>;
     readonly made: ReadonlySet<Adjustment>;
-    readonly forStop: boolean;
+    readonly more: UpstreamCall['asksForMore'];
   },
 ): Omit<HttpRequest, 'fresh'> {
   const forUsage = asksForUsage(request, mode) && !made.has(WITHOUT_USAGE);
-  const body = bodyFor(request, model, { forStream: mode === 'assemble', forUsage, forStop });
+  const body = bodyFor(request, model, { forStream: mode === 'assemble', forUsage, more });
   const { vendor } = request.endpoint;
   const sent = upstreamHeaders(headers, { ...own, vendor, key: id === 'local' ? 'own' : 'other' });
   return {

@@ -9,9 +9,9 @@ import type {
   ResponseListener,
   TransportFailure,
 } from '../../platform/http/types.ts';
+import { bodyKind } from './body-kind.ts';
 import {
   type AnswerMode,
-  bodyKind,
   type BodyReader,
   type CommittedStart,
   createErrorReader,
@@ -30,6 +30,7 @@ import {
 } from './adjustments.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
+import { deadlineAfter } from './patience.ts';
 import type { Unanswered } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './own-secrets.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
@@ -108,6 +109,10 @@ export class PendingCall implements ResponseListener {
   #exchange: Exchange | null = null;
   #isFresh = false;
   #cancelTimer: () => void;
+  /** For the first content, in clock ticks. */
+  #deadline: number;
+  /** When the engine last said that it is at work, in clock ticks. */
+  #atWorkAt: number;
   #status = 0;
   #headers: ResponseHeaders = {};
   #reader: BodyReader | null = null;
@@ -127,6 +132,8 @@ export class PendingCall implements ResponseListener {
     this.seen = promise;
     this.#resolve = resolve;
     this.sentAt = deps.clock.ticks();
+    this.#atWorkAt = this.sentAt;
+    this.#deadline = plan.deadline;
     this.#cancelTimer = deps.clock.after(plan.deadline - this.sentAt, this.#onTime);
     signal.addEventListener('abort', this.#onCancel);
   }
@@ -180,6 +187,7 @@ export class PendingCall implements ResponseListener {
     if (!isSilent) this.#lastDataAt = this.#deps.clock.ticks();
     if (this.#contentAt === null && isAssembling(progress)) this.#onFirstContent();
     if (progress.kind === 'more' && progress.brought === 'finish') this.#awaitEnd();
+    if (progress.kind === 'more' && progress.brought === 'notice') this.#onNotice();
     this.#onProgress(progress);
     // An assembled stream is whole at [DONE]; its connection may end a little later.
     if (progress.kind === 'whole' && this.#exchange !== null)
@@ -253,6 +261,13 @@ export class PendingCall implements ResponseListener {
     this.#settle({ kind: 'bytes', headers, contentAt: null, first, exchange, handOver });
   }
 
+  #onNotice(): void {
+    const { silenceMs } = this.plan.call;
+    const byMs = deadlineAfter(this.#lastDataAt, { before: this.#atWorkAt, silenceMs });
+    this.#deadline = Math.max(this.#deadline, byMs);
+    this.#atWorkAt = this.#lastDataAt;
+  }
+
   /** From here on the idle limit replaces the deadline. */
   #onFirstContent(): void {
     this.#contentAt = this.#lastDataAt;
@@ -275,7 +290,7 @@ export class PendingCall implements ResponseListener {
     const now = this.#deps.clock.ticks();
     const remainingMs =
       this.#contentAt === null
-        ? this.plan.deadline - now
+        ? this.#deadline - now
         : this.#idleTimeoutMs - (now - this.#lastDataAt);
     if (remainingMs > 0) {
       this.#cancelTimer = this.#deps.clock.after(remainingMs, this.#onTime);

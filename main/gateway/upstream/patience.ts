@@ -27,3 +27,14 @@ export function readingMs({ bytes, window, tokensPerSecond }: PromptReading): nu
   const long = Math.max(0, tokens - SHORT_TOKENS);
   return (MARGIN * 1000 * long) / (tokensPerSecond ?? UNKNOWN_TOKENS_PER_SECOND);
 }
+
+/**
+ * Until when the next sign must come of an engine that says that it is at work, as it does after each batch of a prompt:
+ * the next one may take twice as long.
+ */
+export function deadlineAfter(
+  nowTicks: number,
+  { before, silenceMs }: { readonly before: number; readonly silenceMs: number },
+): number {
+  return nowTicks + silenceMs + MARGIN * (nowTicks - before);
+}

@@ -129,7 +129,7 @@ function resumeRequest(
     return { call: withBody(call, bytes, 'rest'), splice };
   }
   if (!isDeterministic(request)) return null;
-  const bytes = bodyFor(request, model, { forStream: false, forUsage: false, forStop: false });
+  const bytes = bodyFor(request, model, { forStream: false, forUsage: false, more: {} });
   return { call: withBody(call, bytes, 'relay'), splice: { kind: 'repeated' } };
 }
 
@@ -152,7 +152,7 @@ function listedOwner(
 function withBody(call: UpstreamCall, body: Buffer, mode: AnswerMode): UpstreamCall {
   const write = (made: ReadonlySet<Adjustment>) => {
     const forUsage = call.asksForUsage && !made.has(WITHOUT_USAGE);
-    const asking = askingFor(body, { forUsage, forStop: call.asksForStop });
+    const asking = askingFor(body, { forUsage, more: call.asksForMore });
     return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made) };
   };
   // Another form of it would ask for the whole answer.

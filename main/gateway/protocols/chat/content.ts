@@ -78,13 +78,15 @@ const isText = (value: unknown): boolean =>
 const NOTICE = '━━━━━';
 
 /**
- * Tells llama-swap's notices while it loads a model (`sendLoadingState`, on in its example configuration) from an
- * answer: thoughts in chunks that name neither the answer nor the model (mostlygeek/llama-swap, internal/router/loading.go).
- * The answer or an error follows in the same stream.
+ * Tells from an answer what only says that one will come: llama.cpp's progress in reading the prompt, and llama-swap's
+ * notices while it loads a model (`sendLoadingState`, on in its example configuration), which are thoughts in chunks that
+ * name neither the answer nor the model (mostlygeek/llama-swap, internal/router/loading.go). The answer or an error follows
+ * in the same stream.
  */
 export function createNoticeFilter(): (chunk: unknown) => boolean {
   let isLoading = false;
   return (chunk) => {
+    if (isObject(chunk) && chunk['prompt_progress'] !== undefined) return true;
     const text = namelessThought(chunk);
     isLoading = text !== null && (isLoading || text.startsWith(NOTICE));
     return isLoading;
