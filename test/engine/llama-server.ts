@@ -22,6 +22,8 @@ interface LlamaGiven {
   readonly alias?: string;
   readonly port?: number;
   readonly apiKey?: string;
+  /** In tokens. */
+  readonly context?: number;
 }
 
 /** Starts one that serves a model with that text, and waits until it has loaded it; it ends with the test. */
@@ -33,13 +35,13 @@ export async function startLlama(server: string, text: ModelText): Promise<strin
 export async function startLlamaProcess(
   server: string,
   text: ModelText,
-  { alias = MODEL, port: wanted = 0, apiKey }: LlamaGiven = {},
+  { alias = MODEL, port: wanted = 0, apiKey, context = 4096 }: LlamaGiven = {},
 ): Promise<Llama> {
   const directory = mkdtempSync(join(tmpdir(), 'inglenook-engine-'));
   const model = join(directory, 'model.gguf');
   await writeModel(model, text);
   const key = apiKey === undefined ? [] : ['--api-key', apiKey];
-  const settings = ['-m', model, '--alias', alias, ...key];
+  const settings = ['-m', model, '--alias', alias, '-c', String(context), ...key];
   return startServer(server, settings, { directory, port: wanted, ready: /model loaded/ });
 }
 
@@ -60,7 +62,7 @@ export async function startLlamaRouterProcess(
   for (const [name, text] of Object.entries(texts))
     await writeModel(join(directory, `${name}.gguf`), text);
   const started = { directory, port: 0, ready: /router mode/ };
-  return startServer(server, ['--models-dir', directory], started);
+  return startServer(server, ['--models-dir', directory, '-c', '4096'], started);
 }
 
 interface Starting {
@@ -76,7 +78,7 @@ function startServer(
   settings: readonly string[],
   { directory, port: wanted, ready }: Starting,
 ): Promise<Llama> {
-  const size = ['-t', '1', '-c', '4096', '-np', '2', '--jinja'];
+  const size = ['-t', '1', '-np', '2', '--jinja'];
   const at = ['--host', '127.0.0.1', '--port', String(wanted)];
   const child = spawn(server, [...settings, ...size, ...at], {
     stdio: ['ignore', 'pipe', 'pipe'],
