@@ -1,11 +1,11 @@
 /** The installed program: from its start to its first answers, and its memory while nobody asks for anything. */
-import { existsSync, mkdtempSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { terminate, type Children } from './kit/children.ts';
 import { median } from './kit/numbers.ts';
 import { rssMb } from './kit/proc.ts';
-import { PACKAGE, passingFrom, startGateway, startUpstream } from './kit/programs.ts';
+import { passingFrom, startGateway, startUpstream } from './kit/programs.ts';
 import { connect, createCheck, type Connection } from './load/exchange.ts';
 import { WIRE } from './load/wires.ts';
 import { bound, type Report } from './report.ts';
@@ -24,7 +24,6 @@ export async function start(
   directory: string,
   say: (text: string) => void,
 ): Promise<Report> {
-  if (!existsSync(PACKAGE)) throw new Error('first: npm run build');
   const env = passingFrom(await startUpstream(children, PACE_MS));
   const first: StartFigures[] = [];
   const later: StartFigures[] = [];
@@ -73,7 +72,7 @@ async function startOnce(
     // In place of the folder that the program would take: this one is empty at the first start.
     NODE_COMPILE_CACHE: join(folder, 'cache'),
   };
-  const { child, port } = await startGateway(children, join(folder, 'data'), env, PACKAGE);
+  const { child, port } = await startGateway(children, join(folder, 'data'), env);
   const startMs = performance.now() - begunAt;
   await pause(SETTLE_MS);
   const restMb = rssMb(child.pid);

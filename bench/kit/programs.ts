@@ -16,9 +16,8 @@ export interface Program extends Target {
 type Env = Readonly<Record<string, string>>;
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The program from source, and what `npm run build` makes and people install. */
-const SOURCE = join(ROOT, 'main/headless.ts');
-export const PACKAGE = join(ROOT, 'dist/node/inglenook.cjs');
+/** The program as people run it, from the package and by `npm run start:headless`. */
+const PROGRAM = join(ROOT, 'dist/node/inglenook.cjs');
 
 /** What our own programs and a gateway print once they listen. */
 const LISTENING = /listening on (\d+)/;
@@ -57,8 +56,7 @@ export const startGateway = (
   children: Children,
   dataDirectory: string,
   env: Env,
-  script = SOURCE,
 ): Promise<Program> => {
   const own = { INGLENOOK_DATA_DIR: dataDirectory, INGLENOOK_PORT: '0', INGLENOOK_AGENT: 'false' };
-  return launch(children, [script], BASE_URL, { ...own, ...env });
+  return launch(children, [PROGRAM], BASE_URL, { ...own, ...env });
 };
