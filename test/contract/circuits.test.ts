@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startControlled, type Controlled } from '../support/control.ts';
-import { bearer, expectError } from '../support/http.ts';
+import { expectError } from '../support/http.ts';
 import { answers, error, hang, REFUSED_URL, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-const KEY = 'sk-0123456789-0123456789-wxyz';
 const NOWHERE = 'http://127.0.0.1:9';
 
 async function upstreamOf(gateway: Controlled, id: string) {
@@ -18,17 +17,6 @@ async function upstreamOf(gateway: Controlled, id: string) {
 }
 
 describe('resets of a circuit', () => {
-  test.each(['circuits/hosted_a/reset', 'warmup'])(
-    'the route %s is for control alone',
-    async (path) => {
-      const gateway = await startControlled({ HOSTED_A_BASE_URL: NOWHERE, API_KEYS: KEY });
-      for (const headers of [{}, bearer(KEY)]) {
-        const message = expectError(await gateway.post(path, headers), 401, 'control_required');
-        expect(message).toContain('control-token');
-      }
-    },
-  );
-
   test.each(['nobody', 'LOCAL', 'toString', '%2e%2e', 'x'.repeat(500)])(
     'the reset of an unknown circuit "%s" is a 404',
     async (id) => {

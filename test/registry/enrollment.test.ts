@@ -37,6 +37,15 @@ describe('enrolment tokens', () => {
     expect(store.state().enrollments).toEqual([]);
   });
 
+  test('an enrolment token that many use at the same moment lets one machine in', async () => {
+    const { registry, newToken, clock } = startRegistry();
+    const token = await newToken();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => registry.handleEnroll(createAgent(clock).enroll(token))),
+    );
+    expect(answers.filter(({ kind }) => kind === 'answered')).toHaveLength(1);
+  });
+
   test.each([
     [HOUR_MS - 1, 'answered'],
     [HOUR_MS, 'refused'],
