@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as electron from 'electron';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
+import { openDatabase } from './app/database.ts';
 import { createHost } from './app/app.ts';
 import { ownedHost } from './app/shutdown.ts';
 import { tuneGarbageCollector } from './platform/process.ts';
@@ -29,8 +30,6 @@ import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
 import { readTextFile, replaceFile, setAside } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
-import { openStore } from './registry/store/open-store.ts';
-import { openUsageStore } from './gateway/usage/store.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
@@ -137,8 +136,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
   const host = await createHost(
     { loaded, dataDirectory: dataDir, windowDirectory: join(import.meta.dirname, '../window') },
     {
-      openStore,
-      openUsage: openUsageStore,
+      openDatabase,
       hostActivity: {
         userIdleMs: () => Promise.resolve(powerMonitor.getSystemIdleTime() * 1000),
         isOnBattery: () => Promise.resolve(powerMonitor.isOnBatteryPower()),

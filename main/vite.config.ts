@@ -63,8 +63,7 @@ export function nodeBundle(
         // The workers' files lie beside the program's, where it expects them.
         input: {
           ...input,
-          'store-worker': 'main/registry/store/store-worker.ts',
-          'usage-worker': 'main/gateway/usage/usage-worker.ts',
+          'database-thread': 'main/app/database-thread.ts',
           'systeminformation-helper': 'main/agent/telemetry/systeminformation-helper.ts',
         },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },

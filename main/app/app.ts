@@ -21,7 +21,7 @@ import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
-import { forgetfulStore, type openUsageStore, type UsageStore } from '../gateway/usage/store.ts';
+import { openUsage } from '../gateway/usage/recorder.ts';
 import { reach } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
@@ -30,7 +30,7 @@ import { isLoopbackHost } from '../platform/http/addresses.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import { type Log, logFile } from '../platform/log.ts';
 import { createStateFile } from '../platform/files.ts';
-import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
+import { DATABASE_FILE, type openDatabase } from './database.ts';
 import { createOwnPackage } from './own-package.ts';
 import { ownCommand, PACKAGE_ROOT, VERSION } from '../platform/process.ts';
 import { openRegistryStore } from './registry-store.ts';
@@ -49,9 +49,7 @@ interface HostOptions {
 }
 
 export interface HostEdges {
-  readonly openStore: typeof openStore;
-  /** Left out if no history is kept. */
-  readonly openUsage?: typeof openUsageStore;
+  readonly openDatabase: typeof openDatabase;
   /** Left out if the owner's use of the machine cannot be observed. */
   readonly hostActivity?: HostActivity;
   /** Left out under plain Node. */
@@ -77,9 +75,13 @@ const STOP_GRACE_MS = 30_000;
 export async function createHost(options: HostOptions, edges: HostEdges) {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
   const { clock, random, log } = edges;
-  const [{ opened, usage }] = await Promise.all([
-    openStores(loaded.config, dataDirectory, edges),
+  const [database] = await Promise.all([
+    edges.openDatabase(join(dataDirectory, DATABASE_FILE), { clock, log }),
     hashIsReady,
+  ]);
+  const [opened, usage] = await Promise.all([
+    openRegistryStore(loaded.config, dataDirectory, { database, clock, log }),
+    openUsage(database.part('usage')),
   ]);
   const http = createHttpClient(clientEdges(edges));
   const gpus = () => machine.agent?.gpus() ?? [];
@@ -147,13 +149,14 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   });
 
   return {
-    /** Notices for the owner at start. */
-    notices: noticesOf(opened, usage),
+    /** Notices about the databases for the owner at start; requests are routed whatever their state. */
+    notices: [...new Set([database.notice, opened.notice])].filter((notice) => notice !== null),
     /** Rejects with a human-readable message, for example if the port is taken. */
     async start() {
       const started = await gateway.start();
       if (!started.ok) {
-        await Promise.all([providers.stop(), usage.close()]);
+        await providers.stop();
+        await database.close();
         throw started.isPortTaken ? new PortTaken(started.message) : new Error(started.message);
       }
       engine.set(config.current().local.baseUrl);
@@ -167,6 +170,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       engine.set(null);
       await Promise.all([gateway.stop(graceMs), machine.agent?.stop(graceMs)]);
       await providers.stop();
+      await database.close();
       http.close();
     },
     /** Asks hosted upstreams for their models now rather than at the first read of the list. */
@@ -333,28 +337,6 @@ function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway
     },
     resetCircuit: gateway.resetCircuit,
   };
-}
-
-async function openStores(
-  config: Config,
-  dataDirectory: string,
-  edges: HostEdges,
-): Promise<{ readonly opened: OpenedStore; readonly usage: UsageStore }> {
-  const { openUsage, clock, log } = edges;
-  const [opened, usage] = await Promise.all([
-    openRegistryStore(config, dataDirectory, edges),
-    openUsage?.(join(dataDirectory, 'usage.db'), { clock, log }) ?? NO_HISTORY,
-  ]);
-  return { opened, usage };
-}
-
-const NO_HISTORY = forgetfulStore('This program keeps no history.');
-
-/** Notices about the databases; the gateway routes requests whatever their state. */
-function noticesOf(opened: OpenedStore, usage: UsageStore): readonly string[] {
-  const ofRegistry = opened.kind === 'unusable' ? opened.message : opened.warning;
-  const ofUsage = usage === NO_HISTORY ? null : usage.problem;
-  return [ofRegistry, ofUsage].filter((notice) => notice !== null);
 }
 
 /** Written by `npm run build`. */

@@ -4,23 +4,28 @@ import type { Config } from '../config/schema.ts';
 import { maskUrl } from '../config/setting-types.ts';
 import { controlToken, storedSecret } from '../platform/secrets.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/database/client.ts';
 import type { Log } from '../platform/log.ts';
-import type { OpenedStore, openStore } from '../registry/store/open-store.ts';
+import { openSqliteStore } from '../registry/store/sqlite-store.ts';
+import type { OpenedStore } from '../registry/store/store.ts';
 
 /** The tokens that agents recognise their gateway by are derived from it; all gateways of a pool have the same. */
 export const gatewaySecret = ({ gateway }: Config, dataDirectory: string) =>
   gateway.poolSecret ?? storedSecret(join(dataDirectory, 'gateway-secret'));
 
-/** Opens this gateway's own file, or the database that it shares with others. */
+/** Opens the store in this gateway's own database, or in the one that it shares with others. */
 export async function openRegistryStore(
   config: Config,
   dataDirectory: string,
-  edges: { readonly openStore: typeof openStore; readonly clock: Clock; readonly log: Log },
+  {
+    database,
+    clock,
+    log,
+  }: { readonly database: Database; readonly clock: Clock; readonly log: Log },
 ): Promise<OpenedStore> {
   const { databaseUrl: url } = config.gateway;
-  const { clock, log } = edges;
-  if (url === null) return edges.openStore(join(dataDirectory, 'registry.db'), { clock, log });
-  // Imported only here, because a gateway with its own file does not need it.
+  if (url === null) return openSqliteStore(database.part('registry'), log);
+  // Imported only here, because few gateways need it.
   const { openPostgresStore } = await import('../registry/store/postgres/postgres-store.ts');
   return openPostgresStore(
     {

@@ -15,8 +15,7 @@ import { loadedModels } from '../registry/change-detection.ts';
 import type { Target } from '../registry/provider-table.ts';
 import { createRegistry } from '../registry/registry.ts';
 import { registryRoutes } from '../registry/routes.ts';
-import { createMemoryStore, type OpenedStore } from '../registry/store/open-store.ts';
-import type { Store } from '../registry/store/store.ts';
+import type { OpenedStore } from '../registry/store/store.ts';
 import { createVerifier, type Verifier } from '../registry/verification/verifier.ts';
 import type { VerifierNews } from '../registry/verifier-port.ts';
 import { gatewaySecret } from './registry-store.ts';
@@ -48,14 +47,12 @@ export interface ProvidersDeps {
 /** The registry and its verifier, as the gateway uses them. */
 export type Providers = ReturnType<typeof createProviders>;
 
-const NOTHING_KEPT = { providers: [], enrollments: [], documents: {} };
-
 export function createProviders(deps: ProvidersDeps) {
   const { config, opened, clock, random, log } = deps;
-  const store = storeOf(opened);
+  const { store, state } = opened;
   const registry = createRegistry({
     store,
-    state: opened.kind === 'open' ? opened.state : NOTHING_KEPT,
+    state,
     clock,
     log,
     gatewaySecret: gatewaySecret(config(), deps.dataDirectory),
@@ -138,13 +135,9 @@ export function createProviders(deps: ProvidersDeps) {
     async stop() {
       await verifier.stop();
       await registry.stop();
-      if (opened.kind === 'open') await opened.store.close();
+      await store.close();
     },
   };
-}
-
-function storeOf(opened: OpenedStore): Store {
-  return opened.kind === 'open' ? opened.store : createMemoryStore(opened.message);
 }
 
 function hasRecovered(news: readonly VerifierNews[], provider: Provider | null): boolean {

@@ -1,5 +1,6 @@
 import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
+import { openDatabase } from '../app/database.ts';
 import { createHost, type Host, PortTaken, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost, stopOnSignal } from '../app/shutdown.ts';
 import { ownCommand, VERSION } from '../platform/process.ts';
@@ -10,8 +11,6 @@ import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
-import { openStore } from '../registry/store/open-store.ts';
-import { openUsageStore } from '../gateway/usage/store.ts';
 import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { detectStderrReader, logTarget, openLog } from './logs.ts';
 import { print, printError } from './terminal.ts';
@@ -37,8 +36,7 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   const plain = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
-      openStore,
-      openUsage: openUsageStore,
+      openDatabase,
       hostActivity: createHostActivity({ env, platform: process.platform, clock: systemClock }),
       clock: systemClock,
       random: Math.random,

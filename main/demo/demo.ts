@@ -1,13 +1,12 @@
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
+import { openDatabase } from '../app/database.ts';
 import { loadConfig } from '../config/load.ts';
 import { answered, invalidRequest, type Route } from '../platform/http/routes.ts';
 import { memberOf } from '../platform/json.ts';
-import { openUsageStore } from '../gateway/usage/store.ts';
 import { systemClock } from '../platform/clock.ts';
 import { silentLog } from '../platform/log.ts';
-import { openStore } from '../registry/store/open-store.ts';
 import { DEMO_MODEL, createDemoEngine, type DemoEngine, type DemoPace, PACE } from './engine.ts';
 
 /** The gateway over demo upstreams. */
@@ -80,13 +79,7 @@ function sendRequest(baseUrl: string): void {
     .catch(() => {});
 }
 
-const EDGES = {
-  openStore,
-  openUsage: openUsageStore,
-  clock: systemClock,
-  log: silentLog,
-  random: Math.random,
-};
+const EDGES = { openDatabase, clock: systemClock, log: silentLog, random: Math.random };
 
 /** The demo's whole configuration as environment variables; the user's own settings are not read. */
 function demoEnvironment(

@@ -53,31 +53,6 @@ export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** The questions to another thread whose answers are waited for, by number. */
-export function createPending<Answer>() {
-  const waiting = new Map<number, (answer: Answer) => void>();
-  let lastId = 0;
-  const answer = (id: number, given: Answer) => {
-    waiting.get(id)?.(given);
-    waiting.delete(id);
-  };
-  return {
-    ask(send: (id: number) => void): Promise<Answer> {
-      const id = (lastId += 1);
-      return new Promise((resolve) => {
-        waiting.set(id, resolve);
-        send(id);
-      });
-    },
-    answer,
-    /** Once the other thread has ended. */
-    answerAll(given: Answer) {
-      for (const id of waiting.keys()) answer(id, given);
-    },
-    count: () => waiting.size,
-  };
-}
-
 interface RoundOptions {
   readonly clock: Clock;
   /** Shortest time between the starts of two rounds, however often they are hurried. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider-notes.ts';
 import { type RegistryContext, write } from './context.ts';
 import { type Answer, answered, invalidRequest } from '../platform/http/routes.ts';
+import { parseJson } from '../platform/json.ts';
 import { providerNotFound, unwritten } from './responses.ts';
 import type { StoredState } from './store/store.ts';
 
@@ -96,7 +97,7 @@ function notesIn(documents: StoredState['documents']): Map<string, ProviderNote>
   const notes = new Map<string, ProviderNote>();
   for (const [name, json] of Object.entries(documents)) {
     if (!name.startsWith(PREFIX)) continue;
-    const { data } = noteSchema.safeParse(JSON.parse(json));
+    const { data } = noteSchema.safeParse(parseJson(json));
     if (data !== undefined) notes.set(name.slice(PREFIX.length), data);
   }
   return notes;

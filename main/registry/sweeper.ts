@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
 import { type TableEntry } from './provider-table.ts';
+import { parseJson } from '../platform/json.ts';
 import { isForgotten } from './staleness.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
@@ -84,13 +85,6 @@ const aliveSchema = z.object({ aliveAt: z.number() });
 /** The last time at which the registry is known to have run. */
 export function lastAliveAt({ documents, providers }: StoredState): number {
   const heard = providers.map(({ lastHeartbeatAt }) => lastHeartbeatAt ?? 0);
-  return heard.reduce((a, b) => Math.max(a, b), keptAliveAt(documents[DOCUMENT] ?? 'null'));
-}
-
-function keptAliveAt(json: string): number {
-  try {
-    return aliveSchema.safeParse(JSON.parse(json)).data?.aliveAt ?? 0;
-  } catch {
-    return 0;
-  }
+  const { data } = aliveSchema.safeParse(parseJson(documents[DOCUMENT] ?? 'null'));
+  return heard.reduce((a, b) => Math.max(a, b), data?.aliveAt ?? 0);
 }

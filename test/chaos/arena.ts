@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Host } from '../../main/app/app.ts';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import type { Log } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
+import { openDatabase } from '../../main/app/database.ts';
 import { chance } from '../support/chance.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startHost } from '../support/host.ts';
@@ -59,7 +58,7 @@ export async function playChaos(seed: number, count: number) {
   };
   const directory = mkdtempSync(join(tmpdir(), 'inglenook-chaos-'));
   const upstreams = await startUpstreams(clock, GATEWAYS.length);
-  const edges = { clock, log, random: chance(seed), openStore, openUsage: openUsageStore };
+  const edges = { clock, log, random: chance(seed), openDatabase };
   const [local = '', a = '', b = ''] = upstreams.urls;
   const urls = { LOCAL_ENGINE_URL: local, HOSTED_A_BASE_URL: a, HOSTED_B_BASE_URL: b };
   const started = GATEWAYS.map((settings) =>

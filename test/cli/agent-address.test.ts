@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { createAgent, recordOf } from '../registry/world.ts';
 import { readFeed } from '../support/feed.ts';
 import { postJson, send } from '../support/http.ts';
@@ -24,7 +23,7 @@ const ADDRESSES = [
 test('a user name or password in an agent’s address is shown nowhere', async () => {
   const lines: string[] = [];
   const log: Log = (...line) => void lines.push(JSON.stringify(line));
-  const gateway = await startOwned({ AGENT: 'false' }, systemClock, log, openStore);
+  const gateway = await startOwned({ AGENT: 'false' }, systemClock, log);
   const { control, provider } = controlOf(gateway);
   const feed = await readFeed(gateway.url);
   const seen: string[] = [];

@@ -5,10 +5,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
-import type { HostEdges } from '../../main/app/app.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { parseJson } from '../../main/platform/json.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -31,11 +27,8 @@ async function startRunning(settings: Readonly<Record<string, string>> = {}) {
 }
 
 /** A gateway in this process, for tests of a command alone. */
-async function startInProcess(
-  settings: Readonly<Record<string, string>> = {},
-  store?: HostEdges['openStore'],
-) {
-  const started = await startOwned(settings, systemClock, silentLog, store);
+async function startInProcess(settings: Readonly<Record<string, string>> = {}) {
+  const started = await startOwned(settings);
   const { dataDirectory: DATA_DIR, url } = started;
   return { DATA_DIR, url, run: (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args) };
 }
@@ -167,7 +160,7 @@ test('a secret is set from standard input, so that it stands on no command line'
 });
 
 test('machines are added by a line, listed, verified again and removed', async () => {
-  const gateway = await startInProcess({}, openStore);
+  const gateway = await startInProcess();
   const { run } = gateway;
   expect((await run('machines')).stdout).toContain('No machine has joined yet.');
   const added = await run('machines', 'add');
@@ -328,7 +321,7 @@ test('output without a terminal has no colour and no progress, and NO_COLOR hold
 });
 
 test('leave ends what join began, whether the machine runs or not', async () => {
-  const gateway = await startInProcess({}, openStore);
+  const gateway = await startInProcess();
   const control = bearer(readControlToken(gateway.DATA_DIR) ?? '');
   const joinGateway = async (run: typeof gateway.run) => {
     const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);

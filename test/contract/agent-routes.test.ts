@@ -2,18 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import type { HostEdges } from '../../main/app/app.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, type HttpAnswer, postJson, send } from '../support/http.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const AGENT = '/api/v1/agent';
 const POSTS = ['mode', 'join', 'leave'] as const;
-const KEY = 'gateway-key-0123456789';
 const NO_TOKEN = 'b'.repeat(64);
 const AGENT_ON = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1' };
 
@@ -24,11 +19,8 @@ interface Controlled extends TestGateway {
 }
 
 /** A gateway with an agent on free ports, and a control session for both. */
-async function started(
-  settings: Readonly<Record<string, string>> = {},
-  store?: HostEdges['openStore'],
-): Promise<Controlled> {
-  const gateway = await startGateway({ ...AGENT_ON, ...settings }, systemClock, silentLog, store);
+async function started(settings: Readonly<Record<string, string>> = {}): Promise<Controlled> {
+  const gateway = await startGateway({ ...AGENT_ON, ...settings });
   const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
   return {
     ...gateway,
@@ -45,8 +37,8 @@ async function started(
   };
 }
 
-/** Another gateway, which may give out tokens: it has a disk to keep them on. */
-const startOther = () => started({ AGENT: 'false' }, openStore);
+/** Another gateway, which may give out tokens. */
+const startOther = () => started({ AGENT: 'false' });
 
 /** The token of a new line. */
 async function newToken({ url, control }: Controlled): Promise<string> {
@@ -90,30 +82,6 @@ test('the agent’s view holds no secret, joined or not', async () => {
   const secrets = [token, ...secretsIn(gateway.dataDirectory), ...secretsIn(other.dataDirectory)];
   expect(secrets.length).toBeGreaterThan(4);
   for (const secret of secrets) expect(texts.join('\n')).not.toContain(secret);
-});
-
-describe('who may use the agent’s routes', () => {
-  test('anyone on loopback may read the agent’s view, and only control may change it', async () => {
-    const gateway = await started();
-    expect((await send(gateway.url + AGENT)).status).toBe(200);
-    for (const path of POSTS) {
-      const bare = await postJson(`${gateway.url}${AGENT}/${path}`, { mode: 'paused' });
-      expectError(bare, 401, 'control_required');
-      const wrong = await postJson(`${gateway.url}${AGENT}/${path}`, {}, bearer(NO_TOKEN));
-      expectError(wrong, 401, 'control_required');
-    }
-    expect((await gateway.view()).owner.choice).toBe('on');
-  });
-
-  test('reading the agent’s view needs a key where keys are set, and a key is not control', async () => {
-    const gateway = await started({ API_KEYS: KEY });
-    expectError(await send(gateway.url + AGENT), 401, 'missing_api_key');
-    expect((await send(gateway.url + AGENT, { headers: bearer(KEY) })).status).toBe(200);
-    for (const path of POSTS) {
-      const answer = await postJson(`${gateway.url}${AGENT}/${path}`, {}, bearer(KEY));
-      expectError(answer, 401, 'control_required');
-    }
-  });
 });
 
 test('each of the agent’s routes is a 409 that says how to switch it on while it is off', async () => {

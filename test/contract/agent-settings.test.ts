@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { startModelServer } from '../support/agent.ts';
 import { type Controlled, startControlled } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -17,7 +14,7 @@ const viewOf = async ({ url, control }: Controlled) =>
 
 /** Where a gateway is, and a token to join it with. */
 async function newLine() {
-  const gateway = await startGateway({}, systemClock, silentLog, openStore);
+  const gateway = await startGateway({});
   const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
   const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
   const { token } = JSON.parse(made.text) as { token: string };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AskedModels } from '#shared/models.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { startGateway, startWithHistory } from '../support/gateway.ts';
+import { startGateway, startIn } from '../support/gateway.ts';
 import { bearer, send } from '../support/http.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
@@ -19,7 +19,7 @@ async function started() {
   local.answerGet = ({ res }) => res.end(JSON.stringify({ data: ids.map((id) => ({ id })) }));
   const hosted = await startUpstream(answers('a'));
   const settings = { ...at({ local: local.url, hosted_a: hosted.url }), HOSTED_A_MODEL: 'mini' };
-  const gateway = await startWithHistory(settings);
+  const gateway = await startGateway(settings);
   const list = async () => (await askedAt(gateway.url)).models;
   await expect.poll(list).toEqual(['llama', 'mini']);
   return { ...gateway, local, hosted };
@@ -81,11 +81,6 @@ test('the list of names that apps asked for is there after a restart', async () 
   const first = await started();
   await chat(first.url, { ...HELLO, model: 'gpt-4o' });
   await first.host.stop();
-  const { url } = await startWithHistory({}, first.dataDirectory);
+  const { url } = await startIn(first.dataDirectory);
   expect((await askedAt(url)).names.map(({ name }) => name)).toEqual(['gpt-4o']);
-});
-
-test('the list of names says why it is empty without a history', async () => {
-  const { url } = await startGateway({});
-  expect(await askedAt(url)).toMatchObject({ names: [], problem: expect.any(String) });
 });

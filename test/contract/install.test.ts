@@ -5,9 +5,6 @@ import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { InstallLines } from '#shared/install.ts';
 import { unixInstaller } from '../../main/gateway/api/installers.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
@@ -51,12 +48,9 @@ test('the install lines of the dashboard are for control, and name the digest of
 });
 
 test('every line behind a proxy that ends TLS has the proxy’s name, and the installer its scheme', async () => {
-  const { url, dataDirectory } = await startGateway(
-    { ALLOWED_HOSTS: 'gateway.example' },
-    systemClock,
-    silentLog,
-    openStore,
-  );
+  const { url, dataDirectory } = await startGateway({
+    ALLOWED_HOSTS: 'gateway.example',
+  });
   const proxied = { host: 'gateway.example', 'x-forwarded-proto': 'https' };
   const headers = { ...proxied, ...bearer(readControlToken(dataDirectory) ?? '') };
   const script = await send(`${url}/install`, { headers: proxied });

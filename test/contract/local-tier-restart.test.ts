@@ -6,7 +6,9 @@ import { loadConfig } from '../../main/config/load.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { chat } from '../support/client.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
-import { remembering, temporaryDirectory } from '../support/gateway.ts';
+import { directoryWith } from '../support/data-directory.ts';
+import { openDatabaseHere } from '../support/database.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { controlOf, enrolled, type Machine, startMachine } from '../support/tier.ts';
 import { answers, error, hang } from '../support/upstream.ts';
 
@@ -16,11 +18,12 @@ async function start(dataDirectory: string, machines: readonly Machine[], clock:
   const named = Object.entries(env).map(([name, value]) => [`INGLENOOK_${name}`, value]);
   const loaded = loadConfig(Object.fromEntries(named) as Record<string, string>, {});
   if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  const providers = enrolled(machines.map(({ stored }) => stored));
-  const openStore = remembering({ providers });
+  const heard = { lastHeartbeatAt: clock.now() };
+  const providers = enrolled(machines.map(({ stored }) => ({ ...stored, ...heard })));
+  directoryWith({ providers }, dataDirectory);
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: dataDirectory },
-    { clock, random: () => 0.5, log: silentLog, openStore },
+    { clock, random: () => 0.5, log: silentLog, openDatabase: openDatabaseHere },
   );
   const { url } = await host.start();
   let stopped: Promise<void> | null = null;

@@ -9,8 +9,8 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { SAID } from '../support/chat-answers.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
-import { startGateway, startWithHistory } from '../support/gateway.ts';
-import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { startGateway } from '../support/gateway.ts';
+import { bearer, postJson, send } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { saysInChat } from '../support/speakers.ts';
 import { startMachine, startTier } from '../support/tier.ts';
@@ -25,8 +25,6 @@ import {
   startUpstream,
 } from '../support/upstream.ts';
 import { history, usageChunk, usageOf } from '../support/usage.ts';
-
-const KEY = 'gateway-key-0123456789';
 
 /** The metrics as a scraper gets them, and one series' value by its labels. */
 async function scrape(url: string, headers: Readonly<Record<string, string>> = {}) {
@@ -52,7 +50,7 @@ async function startDrawnOut() {
     res.write(first);
     sendRest = () => res.end(usageChunk(10, 3) + rest.join(''));
   });
-  const { url } = await startWithHistory({ HOSTED_A_BASE_URL: upstream.url });
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   return {
     upstream,
     url,
@@ -342,16 +340,6 @@ test('the warm-up is in one state in the metrics', async () => {
     ['{"state":"ready"}', 0],
     ['{"state":"failed"}', 0],
   ]);
-});
-
-test('a scraper of the metrics needs a key where keys are set', async () => {
-  const { url } = await startGateway({ API_KEYS: KEY });
-  expectError(await send(`${url}/metrics`), 401, 'missing_api_key');
-  const wrong = await send(`${url}/metrics`, { headers: bearer(`${KEY}0`) });
-  expectError(wrong, 401, 'invalid_api_key');
-  for (const headers of [bearer(KEY), { 'x-gateway-key': KEY }]) {
-    expect((await send(`${url}/metrics`, { headers })).status).toBe(200);
-  }
 });
 
 test('no key, address or label of an upstream is in the metrics', async () => {

@@ -4,7 +4,7 @@ import type { RequestPage } from '#shared/request-filter.ts';
 import type { HistoryReport } from '#shared/usage.ts';
 import { chat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
-import { startWithHistory, temporaryDirectory } from '../support/gateway.ts';
+import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
@@ -37,7 +37,7 @@ async function countsAt(url: string) {
 test('fallbacks and failures are the same number in the overview, the history, the list and the metrics', async () => {
   const [a, b] = [await startUpstream(error(503)), await startUpstream(answers('hi'))];
   const settings = { ...at({ hosted_a: a.url, hosted_b: b.url }), FAIL_THRESHOLD: '100' };
-  const { url } = await startWithHistory(settings);
+  const { url } = await startGateway(settings);
   await chat(url);
   b.script = error(503);
   await chat(url);
@@ -57,17 +57,17 @@ test('fallbacks and failures are the same number in the overview, the history, t
 
 test('a hosted upstream that answers is the first choice with nothing set up for Local', async () => {
   const hosted = await startUpstream(answers('hi'));
-  const { url } = await startWithHistory(at({ hosted_b: hosted.url }));
+  const { url } = await startGateway(at({ hosted_b: hosted.url }));
   expect((await chat(url)).reason).toBe('none');
   expect(await countsAt(url)).toMatchObject({ overview: [0, 0], history: [0, 0], firstChoice: 1 });
 });
 
 test('a failed request that no upstream was called for is still counted after a restart', async () => {
   const directory = temporaryDirectory();
-  const first = await startWithHistory({}, directory);
+  const first = await startIn(directory);
   expect((await chat(first.url)).status).toBe(503);
   await first.host.stop();
-  const second = await startWithHistory({}, directory);
+  const second = await startIn(directory);
   expect(await countsAt(second.url)).toMatchObject({ overview: [0, 1], history: [0, 1] });
   expect(second.host.snapshot().status.stats.totalRequests).toBe(1);
 });

@@ -30,8 +30,7 @@ describe('the bundle', () => {
   });
 
   test.each([
-    ['store-worker', 'better-sqlite3'],
-    ['usage-worker', 'better-sqlite3'],
+    ['database-thread', 'better-sqlite3'],
     ['systeminformation-helper', 'systeminformation'],
   ])('the bundle has %s alongside it, which knows nothing of Electron', (thread, its) => {
     const worker = readFileSync(join(folder, `${thread}.js`), 'utf8');

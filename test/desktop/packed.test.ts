@@ -298,9 +298,9 @@ describe('the packed program under plain Node', () => {
     const next = startPacked(directory);
     expect(await next.told).toMatchObject({ loaded: expect.any(String) });
     expect(await next.quit()).toBe(0);
-    expect(readdirSync(directory)).toEqual(expect.arrayContaining(['registry.db', 'desktop']));
+    expect(readdirSync(directory)).toEqual(expect.arrayContaining(['inglenook.db', 'desktop']));
     const log = readFileSync(join(directory, 'logs/inglenook.log'), 'utf8');
-    expect(log).not.toContain('store_unusable');
+    expect(log).not.toContain('database_unusable');
   });
 
   test('the packed program beside a running gateway opens a fresh link of that one each time, and ends', async () => {

@@ -11,7 +11,7 @@ const KEY = 'a-key-of-my-own-0123456789';
 /** A gateway with the window, in a directory that may have been another run's. */
 async function start(dataDirectory: string, settings: Record<string, string> = {}, port = '0') {
   const env = { ...NO_AGENT, INGLENOOK_PORT: port, ...settings };
-  const host = await startWindowHost(env, {}, dataDirectory);
+  const host = await startWindowHost(env, dataDirectory);
   return { host, url: new URL(host.controlLink()).origin };
 }
 

@@ -1,12 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { openStore } from '../../main/registry/store/open-store.ts';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { attempt, NOW, request } from '../renderer/builders.ts';
 import { recordOf } from '../registry/world.ts';
 import { listed, startEngine } from '../agent/fake-engine.ts';
 import { axeViolations } from '../support/browser.ts';
-import { directoryWith } from '../support/kept-requests.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 import { storedMachine } from '../support/tier.ts';
@@ -54,16 +52,7 @@ async function start(): Promise<string> {
   };
   const host = await startWindowHost(
     { INGLENOOK_ENGINE_URL: engine.url, INGLENOOK_HOSTED_A_BASE_URL: service.url },
-    {
-      openUsage: openUsageStore,
-      async openStore(path, parts) {
-        const opened = await openStore(path, parts);
-        if (opened.kind === 'unusable') return opened;
-        await opened.store.write([{ kind: 'provider', provider: machine }]);
-        return { ...opened, state: { ...opened.state, providers: [machine] } };
-      },
-    },
-    directoryWith({ rows: [ASKED] }),
+    directoryWith({ providers: [machine], rows: [ASKED] }),
   );
   return host.controlLink();
 }

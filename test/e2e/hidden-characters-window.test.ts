@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
-import { remembering } from '../support/gateway.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
 import { storedMachine } from '../support/tier.ts';
 import { chunk, DONE, error, ROLE, sse, startUpstream, STOP } from '../support/upstream.ts';
@@ -40,10 +40,9 @@ test('no page of the dashboard shows a hidden character of a name from outside',
     sse(named(ROLE), named(chunk({ content: 'Hi.' })), named(STOP), DONE),
     error(400, NAME),
   );
-  const state = { providers: [machine()], enrollments: [], documents: {} };
   const host = await startWindowHost(
     { ...NO_AGENT, INGLENOOK_HOSTED_A_BASE_URL: upstream.url },
-    { openStore: remembering(state) },
+    directoryWith({ providers: [machine()] }),
   );
   const link = host.controlLink();
   const { origin } = new URL(link);

@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { type Increment, minuteOf, NO_USAGE } from '../../main/gateway/usage/tally.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { recordOf } from '../registry/world.ts';
-import { remembering } from '../support/gateway.ts';
 import { bearer } from '../support/http.ts';
-import { directoryWith } from '../support/kept-requests.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
 import { storedMachine } from '../support/tier.ts';
@@ -61,7 +59,6 @@ const REGISTRY = {
     }),
     lastHeartbeatAt: Date.now(),
   })),
-  enrollments: [],
   documents: { [`note:${idOf(8)}`]: JSON.stringify({ name: 'Attic', note: '' }) },
 };
 
@@ -75,8 +72,7 @@ async function start(increments = machinesInUse()) {
     INGLENOOK_CURRENCY: 'EUR',
     INGLENOOK_API_KEYS: KEY,
   };
-  const edges = { openStore: remembering(REGISTRY), openUsage: openUsageStore };
-  const host = await startWindowHost(env, edges, directoryWith({ increments }));
+  const host = await startWindowHost(env, directoryWith({ ...REGISTRY, increments }));
   const link = host.controlLink();
   return { url: new URL(link).origin, link };
 }

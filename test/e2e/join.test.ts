@@ -2,10 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../main/platform/clock.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
@@ -16,7 +13,7 @@ const NO_TOKEN = 'b'.repeat(64);
 
 /** A gateway that hands out lines to join it. */
 async function startJoinable(settings: Readonly<Record<string, string>> = {}) {
-  const { url, dataDirectory } = await startGateway(settings, systemClock, silentLog, openStore);
+  const { url, dataDirectory } = await startGateway(settings);
   const control = bearer(readControlToken(dataDirectory) ?? '');
   return {
     url,

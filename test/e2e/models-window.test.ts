@@ -1,17 +1,21 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import type { AskedAt } from '../../main/gateway/usage/asked.ts';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
+import type { RequestedModel } from '../../main/gateway/usage/requested-models.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { directoryWith } from '../support/kept-requests.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const HOUR_MS = 3_600_000;
 
-const asked = (name: string, calls: number, hours: number, more: Partial<AskedAt>): AskedAt => ({
+const asked = (
+  name: string,
+  calls: number,
+  hours: number,
+  more: Partial<RequestedModel>,
+): RequestedModel => ({
   name,
   upstream: 'local',
   provider: '',
@@ -33,8 +37,7 @@ async function started(env: Readonly<Record<string, string>> = {}) {
   const data = ['qwen3:4b', 'qwen3:30b', 'nomic-embed-text'].map((id) => ({ id }));
   engine.answerGet = ({ res }) => res.end(JSON.stringify({ data }));
   const settings = { ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: engine.url, ...env };
-  const kept = directoryWith({ asked: ASKED });
-  const host = await startWindowHost(settings, { openUsage: openUsageStore }, kept);
+  const host = await startWindowHost(settings, directoryWith({ requested: ASKED }));
   const url = new URL(host.controlLink()).origin;
   const page = await openPage(host.controlLink());
   await page.getByRole('navigation', { name: 'Pages' }).getByText('Models').click();

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import type { HostEdges } from '../../main/app/app.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
+import type { Host } from '../../main/app/app.ts';
+import type { StoredProvider } from '../../main/registry/store/store.ts';
 import { axeViolations } from '../support/browser.ts';
-import { remembering } from '../support/gateway.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { gpuDevice } from '../support/agent-record.ts';
 import { openPage } from '../support/page.ts';
 import { recordOf } from '../registry/world.ts';
@@ -12,8 +12,8 @@ import { startUpstream } from '../support/upstream.ts';
 import { putCardOnPath } from '../support/two-hosts.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
-const start = (store: HostEdges['openStore'], settings: Readonly<Record<string, string>> = {}) =>
-  startWindowHost({ ...NO_AGENT, ...settings }, { openStore: store });
+const startWith = (providers: readonly StoredProvider[]) =>
+  startWindowHost(NO_AGENT, directoryWith({ providers }));
 
 test('a machine is looked up, verified again and removed', async () => {
   const now = Date.now();
@@ -22,8 +22,7 @@ test('a machine is looked up, verified again and removed', async () => {
     verification: { lastCheckAt: now, lastInferenceAt: now },
   });
   const fresh = { ...stored, lastHeartbeatAt: now };
-  const state = { providers: enrolled([fresh]), enrollments: [], documents: {} };
-  const host = await start(remembering(state));
+  const host = await startWith(enrolled([fresh]));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('link', { name: /tower/ }).click();
@@ -47,7 +46,7 @@ test('a machine is looked up, verified again and removed', async () => {
 });
 
 test('a machine has a name and a note of its owner’s, which are found and kept', async () => {
-  const host = await start(remembering(stateOf(12)));
+  const host = await startWith(machines(12));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('link', { name: 'gpu-7', exact: true }).click();
@@ -62,7 +61,7 @@ test('a machine has a name and a note of its owner’s, which are found and kept
 });
 
 test('ten thousand machines scroll by wheel, keys and sorting with few rows drawn, and none moves', async () => {
-  const host = await start(remembering(stateOf(10_000)));
+  const host = await startWith(machines(10_000));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByText(/^10,000 machines/).waitFor();
@@ -85,7 +84,7 @@ test('ten thousand machines scroll by wheel, keys and sorting with few rows draw
 });
 
 test('the overview under Local says how many machines serve, their models and their load', async () => {
-  const host = await start(remembering(stateOf(12)));
+  const host = await startWith(machines(12));
   const page = await openPage(host.controlLink());
   await page.getByText('2 models · GPU load 3%').waitFor();
   await page.getByRole('link', { name: '12 of 12 machines serving' }).click();
@@ -94,7 +93,7 @@ test('the overview under Local says how many machines serve, their models and th
 });
 
 test('the join command is shown where control is, and nowhere else', async () => {
-  const host = await start(openStore);
+  const host = await startWindowHost(NO_AGENT);
   const origin = new URL(host.controlLink()).origin;
   const reader = await openPage(`${origin}/#/providers`);
   await reader.getByText('No machine reports to this gateway yet').waitFor();
@@ -110,7 +109,7 @@ test('the join command is shown where control is, and nowhere else', async () =>
 });
 
 test('the install command is shown on a network with its digest, for machines without the program', async () => {
-  const host = await start(openStore, SHARED);
+  const host = await startWindowHost({ ...NO_AGENT, ...SHARED });
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('button', { name: 'Add a machine' }).click();
@@ -133,7 +132,7 @@ test('the install command is shown on a network with its digest, for machines wi
 
 test('a machine joins by the pasted join command, without a terminal, and is told apart from one of its name', async () => {
   putCardOnPath();
-  const other = await start(openStore, AGENT);
+  const other = await startWindowHost({ ...NO_AGENT, ...AGENT });
   const otherPage = await openPage(other.controlLink());
   await otherPage.getByRole('link', { name: 'Machines', exact: true }).click();
   // At once, when the list of machines may not have been read yet.
@@ -141,7 +140,7 @@ test('a machine joins by the pasted join command, without a terminal, and is tol
   await otherPage.locator('.provider-name', { hasText: hostname() }).waitFor();
   const line = await otherPage.getByText(/^inglenook join/).innerText();
 
-  const machine = await start(openStore, AGENT);
+  const machine = await startWindowHost({ ...NO_AGENT, ...AGENT });
   // As the tray opens it.
   const page = await openPage(machine.controlLink());
   await page.evaluate(() => (location.hash = '#/join'));
@@ -167,15 +166,15 @@ test('a machine joins by the pasted join command, without a terminal, and is tol
 });
 
 /** The id of the machine that a gateway runs on. */
-async function idOf(host: Awaited<ReturnType<typeof start>>): Promise<string> {
+async function idOf(host: Host): Promise<string> {
   const answer = await fetch(`${new URL(host.controlLink()).origin}/api/v1/agent`);
   return ((await answer.json()) as { id: string }).id;
 }
 
 /** Verified machines that reported just now, with GPUs of 40 to 89 °C. */
-function stateOf(count: number) {
+function machines(count: number) {
   const now = Date.now();
-  const providers = Array.from({ length: count }, (_, index) => ({
+  const all = Array.from({ length: count }, (_, index) => ({
     ...storedMachine(`prv_${index}`, 'http://127.0.0.1:9', {
       record: {
         host: { ...HOST, hostname: `gpu-${index}` },
@@ -185,7 +184,7 @@ function stateOf(count: number) {
     }),
     lastHeartbeatAt: now,
   }));
-  return { providers: enrolled(providers), enrollments: [], documents: {} };
+  return enrolled(all);
 }
 
 const AGENT = {

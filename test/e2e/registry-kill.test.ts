@@ -19,7 +19,7 @@ import {
   registryOf,
   shown,
 } from '../support/registry-load.ts';
-import { kept } from '../support/store.ts';
+import { openFileHere } from '../support/database.ts';
 
 /** How often it is killed: some here, more where `KILLS` asks for it. */
 const KILLS = Number(process.env['KILLS'] ?? 4);
@@ -93,11 +93,11 @@ test(
       expect(await loading).toEqual([]);
     }
     const secret = readFileSync(join(directory, 'gateway-secret'), 'utf8').trim();
-    const stored = new Map(
-      kept(join(directory, 'registry.db'), Date.now()).providers.map((each) => [each.id, each]),
-    );
+    const { db, registry: stored } = openFileHere(directory);
+    const providers = new Map(stored.reads.load().state.providers.map((each) => [each.id, each]));
+    db.close();
     for (const [id, { gatewayToken }] of ledger.machines) {
-      const provider = stored.get(id);
+      const provider = providers.get(id);
       expect(provider).toBeDefined();
       if (provider === undefined || gatewayToken === null) continue;
       expect(gatewayTokenOf(secret, provider)).toBe(gatewayToken);

@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { attempt, NOW, request } from '../renderer/builders.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
-import { directoryWith } from '../support/kept-requests.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
@@ -45,8 +44,7 @@ test('all requests of an earlier run are in the list and its filters, and each h
       model: n === 3 ? 'seldom' : 'qwen3',
     }),
   );
-  const usage = { openUsage: openUsageStore };
-  const host = await startWindowHost(NO_AGENT, usage, directoryWith({ rows }));
+  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
   await page.getByRole('link', { name: 'All 1,300' }).waitFor();
@@ -91,8 +89,7 @@ test('a machine has its name in the list, the filter and the details, and its id
       attempts: [attempt({ provider: twin, machine: 'den', ...answered })],
     }),
   ];
-  const usage = { openUsage: openUsageStore };
-  const host = await startWindowHost(NO_AGENT, usage, directoryWith({ rows }));
+  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
   await page.getByText('Local · tower timed out').waitFor();

@@ -4,7 +4,7 @@ import { statusReportSchema, type StatusReport } from '#shared/status.ts';
 import { expect, test } from 'vitest';
 import { millisecondsUntil } from '../support/at-once.ts';
 import { chat } from '../support/client.ts';
-import { startWithHistory, temporaryDirectory } from '../support/gateway.ts';
+import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { startCli } from '../support/process.ts';
 import { error, startUpstream } from '../support/upstream.ts';
@@ -16,7 +16,7 @@ const statusOf = async (url: string) =>
 
 /** A gateway on a data directory that outlives it. */
 async function start({ DATA_DIR, ...settings }: Settings & { readonly DATA_DIR: string }) {
-  const { url, host } = await startWithHistory({ FAIL_THRESHOLD: '1', ...settings }, DATA_DIR);
+  const { url, host } = await startIn(DATA_DIR, { FAIL_THRESHOLD: '1', ...settings });
   return { url, status: () => statusOf(url), stop: () => host.stop() };
 }
 

@@ -1,7 +1,6 @@
 import { encode } from 'uqr';
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { axeViolations } from '../support/browser.ts';
 import { OUTER_ADDRESS } from '../support/http.ts';
 import { openPage } from '../support/page.ts';
@@ -106,7 +105,7 @@ test('an address that the environment sets is marked so, and nothing can be appl
 });
 
 test('the place to add a machine offers sharing in one click, without a variable', async () => {
-  const host = await startWindowHost(NO_AGENT, { openStore });
+  const host = await startWindowHost(NO_AGENT);
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page

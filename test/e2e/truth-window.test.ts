@@ -28,7 +28,7 @@ async function startOwner() {
   putCardOnPath();
   const engine = await startLiveEngine();
   const dataDirectory = temporaryDirectory();
-  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url }, {}, dataDirectory);
+  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url }, dataDirectory);
   const url = new URL(host.controlLink()).origin;
   const verdict = (): Verdict => host.snapshot().judgement.verdict;
   await readFeed(url);

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
-import { openUsageStore } from '../../main/gateway/usage/store.ts';
 import { recordOf } from '../registry/world.ts';
 import { attempt, request } from '../renderer/builders.ts';
 import { gpuDevice } from '../support/agent-record.ts';
-import { remembering } from '../support/gateway.ts';
-import { directoryWith } from '../support/kept-requests.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { layoutFaults } from './layout.ts';
 import { openPage } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
@@ -106,11 +104,7 @@ async function startFullGateway(): Promise<string> {
       INGLENOOK_ONDEMAND_API_KEY: 'key',
       INGLENOOK_ONDEMAND_MODEL: MODEL,
     },
-    {
-      openStore: remembering({ providers: enrolled(machines) }),
-      openUsage: openUsageStore,
-    },
-    directoryWith({ rows: kept }),
+    directoryWith({ providers: enrolled(machines), rows: kept }),
   );
   return host.controlLink();
 }

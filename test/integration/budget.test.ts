@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import { chat, startChat } from '../support/client.ts';
-import { startGateway, startWithHistory, temporaryDirectory } from '../support/gateway.ts';
+import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
 import { answers, completion, json, type Script, startUpstream } from '../support/upstream.ts';
 
 /** What each answer costs at a price of 1000 for a million tokens of output. */
@@ -87,10 +87,10 @@ test('the use of a money budget outlasts a restart', async () => {
   const paid = await startUpstream(costly);
   const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
   const directory = temporaryDirectory();
-  const first = await startWithHistory(settings, directory);
+  const first = await startIn(directory, settings);
   for (let n = 0; n < 2; n += 1) await chat(first.url);
   await first.host.stop();
-  const second = await startWithHistory(settings, directory);
+  const second = await startIn(directory, settings);
   expect((await chat(second.url)).status).toBe(503);
   expect(paid.calls).toHaveLength(2);
 });
@@ -99,13 +99,13 @@ test('a money budget stays used up where the clock is wrong at the start and put
   const paid = await startUpstream(costly);
   const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
   const directory = temporaryDirectory();
-  const first = await startWithHistory(settings, directory);
+  const first = await startIn(directory, settings);
   for (let n = 0; n < 2; n += 1) await chat(first.url);
   await first.host.stop();
   // A machine without a battery for its clock starts at 1970 or at its last shutdown.
   let behindMs = 3650 * 86_400_000;
   const clock = { ...systemClock, now: () => Date.now() - behindMs };
-  const second = await startWithHistory(settings, directory, clock);
+  const second = await startIn(directory, settings, clock);
   expect((await chat(second.url)).status).toBe(200);
   behindMs = 0;
   expect((await chat(second.url)).status).toBe(503);

@@ -5,7 +5,7 @@ import type { Log } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { startGateway, startWithHistory, temporaryDirectory } from '../support/gateway.ts';
+import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import { completion, json, type Script, startUpstream } from '../support/upstream.ts';
@@ -145,7 +145,7 @@ describe('the use of a key', () => {
     const clock = createManualClock();
     const upstream = await startUpstream(counted);
     const settings = { HOSTED_A_BASE_URL: upstream.url };
-    const first = await startWithHistory(settings, temporaryDirectory(), clock);
+    const first = await startIn(temporaryDirectory(), settings, clock);
     const owner = ownerOf(first);
     const key = await owner.add('laptop', { requestsMonth: 2, tokensDay: 10_000 });
     for (let n = 0; n < 2; n += 1) await chat(first.url, HELLO, key);
@@ -154,7 +154,7 @@ describe('the use of a key', () => {
     await history(first.url, key);
     const left = temporaryDirectory();
     cpSync(first.dataDirectory, left, { recursive: true });
-    const second = await startWithHistory(settings, left, clock);
+    const second = await startIn(left, settings, clock);
     expect((await chat(second.url, HELLO, key)).status).toBe(429);
     expect(await ownerOf(second).used('laptop')).toEqual(used);
   });

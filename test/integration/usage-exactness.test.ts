@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { HistoryReport } from '#shared/usage.ts';
 import { chance } from '../support/chance.ts';
 import { HELLO, startChat } from '../support/client.ts';
-import { startWithHistory } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import {
   chunk,
   completion,
@@ -70,8 +70,8 @@ test('the counted tokens are exactly the sum of what upstreams reported, whateve
     FAIL_THRESHOLD: '1000000',
     TTFT_SLOW_THRESHOLD: '1000000',
   };
-  const steady = await startWithHistory({ ...settings, HEDGE: 'off' });
-  const hedging = await startWithHistory({ ...settings, TTFT_THRESHOLD_MS: '20' });
+  const steady = await startGateway({ ...settings, HEDGE: 'off' });
+  const hedging = await startGateway({ ...settings, TTFT_THRESHOLD_MS: '20' });
   const steadyKinds = ['told', 'told', 'whole', 'cut', 'cancel', 'refused', 'untold'];
   const hedgedKinds = ['prompt', 'silent'];
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createLog } from '../../main/platform/log.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
-import { startGateway, startWithHistory } from '../support/gateway.ts';
+import { startGateway, startIn } from '../support/gateway.ts';
 import { readExposition } from '../support/exposition.ts';
 import { bearer, send } from '../support/http.ts';
 import {
@@ -72,7 +72,7 @@ test('the cost of a hosted upstream counts as spent, and that of local as saved'
     json(200, { ...completion('hi'), usage: usageOf(100, 10) }),
     error(503),
   );
-  const gateway = await startWithHistory({
+  const gateway = await startGateway({
     LOCAL_ENGINE_URL: local.url,
     HOSTED_A_BASE_URL: hosted.url,
     HOSTED_A_PRICE_INPUT: '2',
@@ -95,7 +95,7 @@ test('a continued answer costs what the continuing upstream itself has read, cac
   );
   const rest = [ROLE, chunk({ content: ' it' }), STOP, usageChunk(600, 500, 400), DONE];
   const second = await startUpstream(sse(...rest));
-  const gateway = await startWithHistory({
+  const gateway = await startGateway({
     HOSTED_A_BASE_URL: first.url,
     HOSTED_B_BASE_URL: second.url,
     HOSTED_B_PREFILL: 'last-message',
@@ -113,7 +113,7 @@ test('a continued answer costs what the continuing upstream itself has read, cac
 test('usage is counted under the name of the key, besides that of all requests', async () => {
   const upstream = await startUpstream(tells);
   const keys = ['first-key-of-1234', 'second-key-of-12'];
-  const gateway = await startWithHistory({
+  const gateway = await startGateway({
     HOSTED_A_BASE_URL: upstream.url,
     HOSTED_A_PRICE_OUTPUT: '1000',
     API_KEYS: keys.join(','),
@@ -145,11 +145,11 @@ test('usage is counted under the name of the key, besides that of all requests',
 test('the requests and the history are there again after a restart', async () => {
   const upstream = await startUpstream(tells);
   const settings = { HOSTED_A_BASE_URL: upstream.url };
-  const first = await startWithHistory(settings);
+  const first = await startGateway(settings);
   await chat(first.url, STREAM);
   const [row] = first.host.snapshot().requests;
   await first.host.stop();
-  const second = await startWithHistory(settings, first.dataDirectory);
+  const second = await startIn(first.dataDirectory, settings);
   expect(second.host.snapshot().requests).toEqual([row]);
   const { parts, today } = await history(second.url);
   expect([today.calls, today.inputTokens, today.outputTokens]).toEqual([1, 7, 2]);

@@ -1,18 +1,13 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import SqliteDatabase from 'better-sqlite3';
 import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf } from '../../main/platform/agent-identity.ts';
 import { signatureHeaders } from '../../main/platform/http-signature.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createRegistry, type Registry, type RegistryDeps } from '../../main/registry/registry.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
-import type {
-  StoreChange,
-  Store,
-  StoredEvent,
-  StoredProvider,
-  StoredState,
-  WriteResult,
-} from '../../main/registry/store/store.ts';
+import type { Store, StoredState, WriteResult } from '../../main/registry/store/store.ts';
+import { REGISTRY_TABLES, registryOperations } from '../../main/registry/store/tables.ts';
 import type { VerifierNews } from '../../main/registry/verifier-port.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
@@ -25,9 +20,8 @@ export function recordOf(overrides: Partial<AgentRecord> = {}): AgentRecord {
 /** One GPU of a record. */
 export const device = (index: number) => gpuDevice({ index });
 
-/** A store in memory whose disk can fail, or take its time. */
+/** A database in memory whose disk can fail, or take its time. */
 export interface TestStore extends Store {
-  readonly events: Store['events'];
   /** What a restart would find. */
   state(): StoredState;
   /** From now on each write fails with this message, or none does. */
@@ -38,56 +32,21 @@ export interface TestStore extends Store {
 
 /** Makes an empty store. */
 export function createTestStore(): TestStore {
-  const providers = new Map<string, StoredProvider>();
-  const enrollments = new Map<string, StoredState['enrollments'][number]>();
-  const documents: Record<string, string> = {};
-  let events: StoredEvent[] = [];
+  const db = new SqliteDatabase(':memory:');
+  db.exec(REGISTRY_TABLES);
+  const { reads, writes } = registryOperations(db);
   let failure: string | null = null;
   let gate = Promise.resolve();
-
-  function apply(change: StoreChange): void {
-    switch (change.kind) {
-      case 'provider':
-        providers.set(change.provider.id, change.provider);
-        break;
-      case 'provider_removed':
-        providers.delete(change.id);
-        events = events.filter(({ providerId }) => providerId !== change.id);
-        break;
-      case 'enrollment':
-        enrollments.set(change.enrollment.digest, change.enrollment);
-        break;
-      case 'enrollment_removed':
-        enrollments.delete(change.digest);
-        break;
-      case 'event':
-        events.unshift(change.event);
-        break;
-      case 'document':
-        documents[change.name] = change.json;
-        break;
-      case 'document_removed':
-        delete documents[change.name];
-        break;
-    }
-  }
-
   return {
     async write(changes): Promise<WriteResult> {
       await gate;
       if (failure !== null) return { kind: 'unwritten', message: failure };
-      for (const change of changes) apply(change);
+      writes.apply(changes);
       return { kind: 'written' };
     },
-    events: async (id, limit) =>
-      events.filter(({ providerId }) => providerId === id).slice(0, limit),
+    events: async (id, limit) => reads.events(id, limit),
     close: async () => {},
-    state: () =>
-      structuredClone({
-        providers: [...providers.values()],
-        enrollments: [...enrollments.values()],
-        documents,
-      }),
+    state: () => reads.load().state,
     fail: (message) => void (failure = message),
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -4,6 +4,7 @@ import type { HostActivity } from '../../main/agent/availability/host-activity.t
 import type { Host } from '../../main/app/app.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
 /** A gateway whose machine tells what it runs on, and nothing else. */
@@ -13,7 +14,7 @@ function startMachine(environment: Readonly<Record<string, string>> = {}): Promi
     isOnBattery: () => Promise.resolve(true),
   };
   const engine = { INGLENOOK_ENGINE_URL: 'http://127.0.0.1:1' };
-  return startWindowHost({ ...engine, ...environment }, { hostActivity });
+  return startWindowHost({ ...engine, ...environment }, temporaryDirectory(), { hostActivity });
 }
 
 async function openRules(link: string) {

@@ -31,7 +31,7 @@ export async function openingShared(
   const shown = url.replace(/\/\/.*@/, '//…@');
   const options = { url, shown, home, secretDigest, times };
   const opened = await openPostgresStore(options, { clock: systemClock, log });
-  if (opened.kind === 'open') onTestFinished(() => opened.store.close());
+  onTestFinished(() => opened.store.close());
   return { opened, lines };
 }
 
@@ -48,7 +48,7 @@ export async function openShared(
   options?: OpeningOptions,
 ): Promise<OpenedShared> {
   const { opened } = await openingShared(url, home, options);
-  if (opened.kind !== 'open' || opened.store.shared === undefined) throw new Error('not shared');
+  if (opened.store.shared === undefined) throw new Error('not shared');
   return { store: opened.store, shared: opened.store.shared, state: opened.state };
 }
 

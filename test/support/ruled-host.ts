@@ -11,9 +11,9 @@ import { loadConfig } from '../../main/config/load.ts';
 import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { openStore } from '../../main/registry/store/open-store.ts';
 import { startModelServer } from './agent.ts';
 import { chat } from './client.ts';
+import { openDatabaseHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import type { SmiCard } from './stub-tool.ts';
@@ -60,7 +60,7 @@ export async function startRuledHost({ hostActivity, card, env, clock }: Given =
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
     {
-      openStore,
+      openDatabase: openDatabaseHere,
       hostActivity: { ...UNKNOWN_HOST_ACTIVITY, ...hostActivity },
       clock: clock ?? systemClock,
       random: () => 0.5,

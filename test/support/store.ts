@@ -1,23 +1,16 @@
 import { join } from 'node:path';
-import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
-import type { Log } from '../../main/platform/log.ts';
-import {
-  createWriter,
-  type StoreContent,
-  openDatabase,
-  type Writer,
-} from '../../main/registry/store/database.ts';
-import { type OpenedStore, openStore } from '../../main/registry/store/open-store.ts';
+import { DATABASE_FILE, openDatabase } from '../../main/app/database.ts';
+import { silentLog } from '../../main/platform/log.ts';
+import { openSqliteStore } from '../../main/registry/store/sqlite-store.ts';
 import type {
-  StoreChange,
+  OpenedStore,
   Store,
+  StoreChange,
   StoredProvider,
-  StoredState,
 } from '../../main/registry/store/store.ts';
 import { agentRecord, gpuDevice } from './agent-record.ts';
 import { createManualClock } from './clock.ts';
-import { temporaryDirectory } from './gateway.ts';
 
 const RECORD = agentRecord({
   models: ['qwen3-32b', 'ünï-çode "quoted" \u2028'],
@@ -74,81 +67,16 @@ export const document = (name: string, json: string): StoreChange => ({
   json,
 });
 
-/** The path of a database that does not exist yet. */
-export const newPath = (): string => join(temporaryDirectory(), 'registry.db');
-
-/** A store on a file; it is closed with the test. */
-export interface TestStore {
-  readonly store: Store;
-  readonly state: StoredState;
-  readonly warning: string | null;
-  /** Each line of the log: the event and its fields. */
-  readonly lines: readonly string[];
-}
-
-/** Opens the store as the program does; the clock stands at 2026-01-01 unless `atMs` says otherwise. */
-export async function opening(
-  path: string,
-  atMs?: number,
-): Promise<{ readonly opened: OpenedStore; readonly lines: readonly string[] }> {
-  const lines: string[] = [];
-  const log: Log = (_level, event, fields) =>
-    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
-  const clock = createManualClock();
-  if (atMs !== undefined) clock.advance(atMs - clock.now());
-  const opened = await openStore(path, { log, clock });
-  if (opened.kind === 'open') onTestFinished(() => opened.store.close());
-  return { opened, lines };
-}
-
-/** Opens a store that is expected to open. */
-export async function openTestStore(path: string, atMs?: number): Promise<TestStore> {
-  const { opened, lines } = await opening(path, atMs);
-  if (opened.kind !== 'open') throw new Error(opened.message);
-  return { ...opened, lines };
-}
-
-/** Why the store cannot be opened. */
-export async function unusable(path: string) {
-  const { opened, lines } = await opening(path);
-  if (opened.kind === 'open') throw new Error('it opened');
-  expect(lines).toEqual([
-    `store_unusable ${JSON.stringify({ reason: opened.reason, error: opened.message })}`,
-  ]);
-  return opened;
+/** Opens the store of a data directory as the program does; it is closed with the test. */
+export async function openTestStore(directory: string, log = silentLog): Promise<OpenedStore> {
+  const path = join(directory, DATABASE_FILE);
+  const database = await openDatabase(path, { log, clock: createManualClock() });
+  const opened = await openSqliteStore(database.part('registry'), log);
+  onTestFinished(() => database.close());
+  return { ...opened, store: { ...opened.store, close: () => database.close() } };
 }
 
 /** Writes and expects that it is kept. */
 export async function keep(store: Store, ...changes: readonly StoreChange[]): Promise<void> {
   expect(await store.write(changes)).toMatchObject({ kind: 'written' });
-}
-
-/** A database that is open in the thread of the test. */
-interface OpenHere extends StoreContent {
-  readonly db: Database;
-  readonly warning: string | null;
-  readonly writer: Writer;
-}
-
-/** Opens the file as the thread of the store does, but in this thread; it is closed with the test. */
-export function openHere(path: string, nowMs = Date.UTC(2026, 0, 1)): OpenHere {
-  const opened = openDatabase(path, nowMs);
-  if (opened.kind !== 'open') throw new Error(opened.message);
-  onTestFinished(() => void opened.db.close());
-  const { db, loaded, warning } = opened;
-  return { db, warning, writer: createWriter(db, path), ...loaded };
-}
-
-/** What was kept, as the next start finds it. */
-export function kept(path: string, nowMs?: number): StoredState {
-  const { db, state } = openHere(path, nowMs);
-  db.close();
-  return state;
-}
-
-/** The file as another program sees it; it is closed with the test. */
-export function otherProgram(path: string): Database {
-  const db = new SqliteDatabase(path);
-  onTestFinished(() => void db.close());
-  return db;
 }

@@ -5,7 +5,8 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import type { StoredProvider, StoredVerification } from '../../main/registry/store/store.ts';
 import { recordOf } from '../registry/world.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
-import { remembering, startGateway, type TestGateway } from './gateway.ts';
+import { directoryWith } from './data-directory.ts';
+import { startIn, type TestGateway } from './gateway.ts';
 import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import { storedProvider } from './store.ts';
 import { type Script, startUpstream, type Upstream } from './upstream.ts';
@@ -95,9 +96,8 @@ export async function startTier(
   clock: ManualClock = createManualClock(),
 ): Promise<Tier> {
   const providers = enrolled(pool.map(({ stored }) => stored));
-  const openStore = remembering({ providers });
   const given = { AFFINITY: 'off', ...settings };
-  const gateway = await startGateway(given, clock, undefined, openStore);
+  const gateway = await startIn(directoryWith({ providers }), given, clock);
   return { ...gateway, clock, ...controlOf(gateway) };
 }
 

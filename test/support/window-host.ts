@@ -3,7 +3,8 @@ import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../../m
 import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { remembering, tellNothing, temporaryDirectory } from './gateway.ts';
+import { openDatabaseHere } from './database.ts';
+import { tellNothing, temporaryDirectory } from './gateway.ts';
 
 /** Without an agent of its own. */
 export const NO_AGENT = { INGLENOOK_AGENT: 'false' };
@@ -11,8 +12,8 @@ export const NO_AGENT = { INGLENOOK_AGENT: 'false' };
 /** The real host with its window, stopped with the test; nothing is set but the environment that is given. */
 export async function startWindowHost(
   environment: Readonly<Record<string, string>>,
-  edges: Partial<HostEdges> = {},
   dataDirectory: string = temporaryDirectory(),
+  edges: Partial<HostEdges> = {},
 ): Promise<Host> {
   const ports = { INGLENOOK_PORT: '0', INGLENOOK_AGENT_PORTS: '0' };
   const loaded = loadConfig({ ...ports, ...environment }, {});
@@ -20,7 +21,7 @@ export async function startWindowHost(
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
-      openStore: remembering(),
+      openDatabase: openDatabaseHere,
       startHelper: tellNothing,
       clock: systemClock,
       random: Math.random,

@@ -37,9 +37,9 @@ import {
   circuitIdOf,
   takenModels,
 } from '../upstream/upstreams.ts';
-import { keptRowSchema } from '../usage/kept-rows.ts';
+import { endedRowSchema } from '../usage/request-row.ts';
 import { ownRoute, route } from './routes.ts';
-import { ASKED_DAYS, type AskedAt } from '../usage/asked.ts';
+import { REQUESTED_DAYS, type RequestedModel } from '../usage/requested-models.ts';
 import { useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
@@ -92,10 +92,10 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
       return answered({ ...list, ...catalog });
     }),
     route('GET', ['/api/v1/models/asked'], 'callers', async () => {
-      const { names, problem } = await deps.usage.asked();
+      const { names, problem } = await deps.usage.requestedModels();
       const listed = models().data.flatMap(({ id, alias_of: of }) => (of === undefined ? id : []));
       const known = { listed, aliases: config().routing.modelAliases, nameOf: deps.nameOf };
-      return answered({ days: ASKED_DAYS, ...askedModels(names, known), problem });
+      return answered({ days: REQUESTED_DAYS, ...askedModels(names, known), problem });
     }),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', (request) => {
       // Names such as `org/model` have a slash.
@@ -174,8 +174,8 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
 }
 
 /** A request that has ended, or one that runs. */
-const requestRowSchema: z.ZodType<RequestRow> = keptRowSchema
-  .extend({ state: z.enum(['running', ...keptRowSchema.shape.state.options]) })
+const requestRowSchema: z.ZodType<RequestRow> = endedRowSchema
+  .extend({ state: z.enum(['running', ...endedRowSchema.shape.state.options]) })
   .meta({ id: 'Request' });
 
 const requestPageSchema: z.ZodType<RequestPage> = z
@@ -313,7 +313,7 @@ const MAX_MODELS = 1000;
 
 /** What apps asked for, by name, with where it went and where it would go by an alias. */
 function askedModels(
-  asked: readonly AskedAt[],
+  asked: readonly RequestedModel[],
   { listed, aliases, nameOf }: Known,
 ): Pick<AskedModels, 'names' | 'models'> {
   const own = new Set(listed);

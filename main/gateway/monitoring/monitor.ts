@@ -28,11 +28,14 @@ import {
   type RemoteUpstream,
   localModel,
 } from '../upstream/upstreams.ts';
-import { keptRows } from '../usage/kept-rows.ts';
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
-import { type JoulesPerToken, createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts';
-import type { UsageStore } from '../usage/store.ts';
+import {
+  type JoulesPerToken,
+  createUsageRecorder,
+  type UsageRecorder,
+  type UsageStore,
+} from '../usage/recorder.ts';
 import { createOutcomes, createStats, createTraffic } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
@@ -155,7 +158,7 @@ export function createMonitor(deps: MonitorDeps) {
     usage,
     traffic,
     unsaved: state.changed,
-    earlier: keptRows(deps.usage.rows),
+    earlier: deps.usage.rows,
   });
   return {
     logs,
@@ -179,14 +182,13 @@ export function createMonitor(deps: MonitorDeps) {
 }
 
 function createCounting(
-  { clock, config, log, keys, joulesPerToken, usage: store }: MonitorDeps,
+  { clock, config, log, keys, joulesPerToken, usage: { part, before } }: MonitorDeps,
   changed: () => void,
 ) {
-  const { before } = store;
   const budgets = createBudgets(before.spent, { clock, config, log, changed });
   const limitsOf = (key: string) => keys.limitsOf(key);
   const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
-  const usage = createUsageRecorder(store, {
+  const usage = createUsageRecorder(part, {
     clock,
     config,
     budgets,
@@ -257,7 +259,7 @@ function createRequestReader(deps: {
   const { rows, usage, nameOf } = deps;
   return {
     async page(wanted: RequestsWanted) {
-      // If nothing is stored, there are only the requests that the feed shows.
+      // If nothing can be read, there are only the requests that the feed shows.
       const ended = () => rows().filter(({ state }) => state !== 'running');
       const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
       // Only those in memory have the words of upstreams.

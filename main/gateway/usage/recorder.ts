@@ -11,10 +11,10 @@ import type {
 } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { askedOf, createAskedTally } from './asked.ts';
+import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
-import { type HistoryQuery, type HistoryRows, potOf, queryOf, storedRow } from './queries.ts';
-import type { UsageStore } from './store.ts';
+import { type HistoryQuery, potOf, queryOf, storedRow, type UsageBefore } from './queries.ts';
+import type { HistoryRows, UsageOperations } from './tables.ts';
 import { type Count, createTally, NO_USAGE } from './tally.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
 
@@ -43,6 +43,21 @@ export interface EndedCall {
 /** In billionths of the currency, and thousandths of a joule; zero if no price is set, or nothing is measured. */
 export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano' | 'energyMj' | 'energyNano'>;
 
+/** The history in the database, and what it holds of an earlier run. */
+export interface UsageStore {
+  readonly part: DatabasePart<UsageOperations>;
+  /** Newest first. */
+  readonly rows: readonly RequestRow[];
+  readonly before: UsageBefore;
+}
+
+export async function openUsage(part: DatabasePart<UsageOperations>): Promise<UsageStore> {
+  const earlier = await part.read('earlier');
+  return { part, ...(earlier ?? { rows: [], before: NOTHING_BEFORE }) };
+}
+
+const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyTokens: [] };
+
 export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /** If the process is killed, at most the counts of this time are lost. */
@@ -51,7 +66,7 @@ const WRITE_DELAY_MS = 500;
 const RETRY_DELAY_MS = 10_000;
 
 export function createUsageRecorder(
-  store: UsageStore,
+  part: DatabasePart<UsageOperations>,
   deps: {
     readonly clock: Clock;
     readonly config: () => Config;
@@ -63,29 +78,23 @@ export function createUsageRecorder(
   const { clock, config, budgets, keyLimits } = deps;
   const tally = createTally();
   const buffered = createRowBuffer();
-  const asked = createAskedTally();
   let cancelTimer: (() => void) | null = null;
 
-  function write(): void {
+  async function write(): Promise<void> {
     cancelTimer?.();
     cancelTimer = null;
     const [increments, rows] = [tally.take(), buffered.take()];
     if (increments.length === 0 && rows.length === 0) return;
-    const names = asked.take();
-    store.write(
-      { nowMs: clock.now(), increments, rows: rows.map(storedRow), asked: names },
-      function putBack() {
-        for (const { place, figures } of increments) tally.add(place.at, [[place, figures]]);
-        buffered.putBack(rows);
-        for (const name of names) asked.add(name);
-        cancelTimer ??= clock.after(RETRY_DELAY_MS, write);
-      },
-    );
+    const usage = { nowMs: clock.now(), increments, rows: rows.map(storedRow) };
+    if ((await part.write('add', usage)).kind === 'written') return;
+    for (const { place, figures } of increments) tally.add(place.at, [[place, figures]]);
+    buffered.putBack(rows);
+    cancelTimer ??= clock.after(RETRY_DELAY_MS, () => void write());
   }
 
   function add(atMs: number, ...counts: readonly Count[]): void {
     tally.add(atMs, counts);
-    cancelTimer ??= clock.after(WRITE_DELAY_MS, write);
+    cancelTimer ??= clock.after(WRITE_DELAY_MS, () => void write());
   }
 
   return {
@@ -101,7 +110,6 @@ export function createUsageRecorder(
       const money = { spentNano, savedNano, energyMj, energyNano };
       budgets.spent(upstream, money.spentNano);
       keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
-      if (!store.isKept) return money;
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
       const place = { ...ALL, upstream, provider: provider ?? '', model };
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
@@ -109,40 +117,37 @@ export function createUsageRecorder(
     },
     /** `atMs`: the time of the end, in wall-clock milliseconds. */
     requestEnded(row: RequestRow, outcome: Outcome | null, atMs: number) {
-      if (!store.isKept) return;
       const fallbacks = Number(outcome === 'fell-back');
       const failures = Number(outcome === 'failed');
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures }));
       buffered.add(row);
-      const named = askedOf(row, atMs);
-      if (named !== null) asked.add(named);
     },
     async history(range: HistoryRange) {
-      write();
+      void write();
       const now = clock.now();
       const query = queryOf(range, now);
-      const found = (await store.history(query)) ?? NOTHING;
+      const found = (await part.read('history', query)) ?? NOTHING;
       const { currency } = config().gateway;
-      return { range, to: now, ...reportOf(found, query), currency, problem: store.problem };
+      return { range, to: now, ...reportOf(found, query), currency, problem: part.problem() };
     },
     /** Null if none are stored or they cannot be read. */
     requests(wanted: RequestsWanted) {
-      write();
-      return store.requests(wanted);
+      void write();
+      return part.read('requests', wanted);
     },
     /** The names that apps asked for in 30 days. */
-    async asked() {
-      write();
-      return { names: (await store.asked(clock.now())) ?? [], problem: store.problem };
+    async requestedModels() {
+      void write();
+      const names = (await part.read('requestedModels', clock.now())) ?? [];
+      return { names, problem: part.problem() };
     },
     request(id: string) {
-      write();
-      return store.request(id);
+      void write();
+      return part.read('request', id);
     },
     /** Writes what was counted; to be called once no request is running. */
     async close() {
-      write();
-      await store.close();
+      await write();
       cancelTimer?.();
     },
   };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentRecordSchema, providerEventSchema, providerSchema } from '#shared/provider.ts';
+import { parseJson } from '../../platform/json.ts';
 import { type StoredEvent, type StoredProvider, UNVERIFIED } from './store.ts';
 
 /* The schemas of table rows read back: a file is untrusted input. */
@@ -18,8 +19,7 @@ const verificationSchema = z.object({
   ownedBy: z.string().exactOptional(),
 });
 
-/** A row of `providers`; the two JSON columns are parsed separately. */
-export const providerRowSchema = z.object({
+const providerRowSchema = z.object({
   id: z.string().min(1),
   public_key: z.string().min(1),
   token_salt: z.string().min(1),
@@ -30,14 +30,6 @@ export const providerRowSchema = z.object({
   heartbeat_count: count,
   record: z.string().nullable(),
   verification: z.string(),
-});
-export type ProviderRow = z.infer<typeof providerRowSchema>;
-
-export const enrollmentRowSchema = z.object({ digest: z.string().min(1), expires_at: wallMs });
-
-export const documentRowSchema = z.object({
-  name: z.string(),
-  json: z.string().refine((text) => parsed(text) !== undefined, { error: 'is not JSON' }),
 });
 
 const eventRowSchema = z.object({
@@ -58,7 +50,7 @@ export function eventsIn(rows: readonly unknown[]): readonly StoredEvent[] {
 }
 
 /** The row of a provider; its keys are the column names. */
-export function providerRow(provider: StoredProvider): ProviderRow {
+export function providerRow(provider: StoredProvider): z.infer<typeof providerRowSchema> {
   return {
     id: provider.id,
     public_key: provider.publicKey,
@@ -73,52 +65,24 @@ export function providerRow(provider: StoredProvider): ProviderRow {
   };
 }
 
-export interface DamagedPart {
-  readonly part: 'record' | 'verification';
-  readonly problem: string;
-}
-
 /**
- * An unreadable record or verification is treated as missing: the next heartbeat and check restore it, while a lost
- * enrolment would need a person.
+ * Null if the row cannot be read. A record or verification that cannot be read is treated as missing: the next heartbeat
+ * and check restore it, while a lost enrolment would need a person.
  */
-export function providerOf(row: ProviderRow): {
-  readonly provider: StoredProvider;
-  readonly damaged: readonly DamagedPart[];
-} {
-  const damaged: DamagedPart[] = [];
-  const record = row.record === null ? null : agentRecordSchema.safeParse(parsed(row.record));
-  if (record?.success === false) damaged.push({ part: 'record', problem: problemOf(record.error) });
-  const verification = verificationSchema.safeParse(parsed(row.verification));
-  if (!verification.success)
-    damaged.push({ part: 'verification', problem: problemOf(verification.error) });
-  const isRecordLost = record?.success === false;
-  const provider: StoredProvider = {
+export function providerOf(stored: unknown): StoredProvider | null {
+  const { data: row } = providerRowSchema.safeParse(stored);
+  if (row === undefined) return null;
+  const record = agentRecordSchema.safeParse(parseJson(row.record ?? 'null')).data ?? null;
+  return {
     id: row.id,
     publicKey: row.public_key,
     tokenSalt: row.token_salt,
     enrolledAt: row.enrolled_at,
     sequence: row.sequence,
-    record: record?.data ?? null,
-    lastHeartbeatAt: isRecordLost ? null : row.last_heartbeat_at,
+    record,
+    lastHeartbeatAt: record === null ? null : row.last_heartbeat_at,
     lastHeartbeatIp: row.last_heartbeat_ip,
     heartbeatCount: row.heartbeat_count,
-    verification: verification.data ?? UNVERIFIED,
+    verification: verificationSchema.safeParse(parseJson(row.verification)).data ?? UNVERIFIED,
   };
-  return { provider, damaged };
-}
-
-/** The field and the broken rule; zod's messages never quote a value of these schemas. */
-export function problemOf(error: z.ZodError): string {
-  const [issue] = error.issues;
-  if (issue === undefined) return 'is invalid';
-  return `${issue.path.join('.') || 'it'}: ${issue.code}`;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import type { Written } from '../../platform/database/client.ts';
 import type { AgentRecord, Check, ProviderEvent, VerificationState } from '#shared/provider.ts';
 
 /** A provider as stored. Times are wall-clock ms since the epoch. */
@@ -90,16 +91,13 @@ export interface StoredState {
   readonly documents: Readonly<Record<string, string>>;
 }
 
-/**
- * Persistence of the registry: SQLite in a worker thread, memory if that fails, or a PostgreSQL database that several
- * gateways share.
- */
+/** Persistence of the registry: this gateway's own database, or a PostgreSQL that several gateways share. */
 export interface Store {
   /** Resolves once all changes are on disk; changes that arrive in the meantime share the next transaction. */
   write(changes: readonly StoreChange[]): Promise<WriteResult>;
   /** Newest first. */
   events(providerId: string, limit: number): Promise<readonly StoredEvent[]>;
-  /** Writes what is queued and closes the file. */
+  /** Writes what is queued first. */
   close(): Promise<void>;
   /** Left out where no other gateway writes the store. */
   readonly shared?: SharedStore;
@@ -137,14 +135,8 @@ export interface SharedProvider {
   readonly ageMs: number;
 }
 
-/**
- * A full, read-only or locked disk is a result, not an exception: the gateway keeps routing. `refused`: it conflicts
- * with what another gateway has written.
- */
-export type WriteResult =
-  | { readonly kind: 'written' }
-  | { readonly kind: 'unwritten'; readonly message: string }
-  | StoreRefusal;
+/** `refused`: it conflicts with what another gateway has written. */
+export type WriteResult = Written | StoreRefusal;
 
 export type StoreRefusal =
   /** The heartbeat's sequence is not above the last one. */
@@ -154,3 +146,26 @@ export type StoreRefusal =
       /** The provider was removed, or has changed since the run; the enrolment token was used. */
       readonly reason: 'removed' | 'outdated' | 'token';
     };
+
+export interface OpenedStore {
+  readonly store: Store;
+  readonly state: StoredState;
+  /** For the owner, human-readable; null if there is nothing to say. */
+  readonly notice: string | null;
+}
+
+/**
+ * Stands for a store that cannot be opened: this machine's own agent and routing go on in memory. Nothing is acknowledged,
+ * because a machine whose enrolment is acknowledged and then forgotten would stay out unnoticed.
+ */
+export function refusingStore(message: string): OpenedStore {
+  return {
+    store: {
+      write: () => Promise.resolve({ kind: 'unwritten', message }),
+      events: () => Promise.resolve([]),
+      close: () => Promise.resolve(),
+    },
+    state: { providers: [], enrollments: [], documents: {} },
+    notice: message,
+  };
+}

@@ -1,21 +1,17 @@
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { outcomeOf, type RequestRow } from '#shared/live.ts';
-import { openUsageDatabase } from '../../../main/gateway/usage/database.ts';
-import { keptRows } from '../../../main/gateway/usage/kept-rows.ts';
-import { createUsageQueries, queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
+import { queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
+import { requestRows } from '../../../main/gateway/usage/request-row.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
+import { openFileHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { attempt, request } from '../../renderer/builders.ts';
 
 function open() {
-  const opened = openUsageDatabase(join(temporaryDirectory(), 'usage.db'), 0);
-  if (opened.kind === 'unusable') throw new Error(opened.message);
-  onTestFinished(() => void opened.db.close());
-  return createUsageQueries(opened.db);
+  const { db, usage } = openFileHere(temporaryDirectory());
+  onTestFinished(() => void db.close());
+  return { ...usage.reads, ...usage.writes };
 }
-
-const ids = (rows: readonly string[]) => rows.map((row) => (JSON.parse(row) as RequestRow).id);
 
 test('a stored request has the status of a failure, and no words of the upstream', () => {
   const texts = [
@@ -26,7 +22,7 @@ test('a stored request has the status of a failure, and no words of the upstream
   ] as const;
   for (const [error, stored] of texts) {
     const row = request('req_1', { attempts: [attempt({ error })] });
-    const [read] = keptRows([storedRow(row).json]);
+    const [read] = requestRows([storedRow(row).json]);
     expect(read?.attempts.map((each) => each.error)).toEqual([stored]);
   }
 });
@@ -47,9 +43,10 @@ test('of first choices, fallbacks, failures and cancelled requests each keeps it
   );
   for (let from = 0; from < rows.length; from += 500) {
     const part = rows.slice(from, from + 500).map(storedRow);
-    queries.write({ nowMs: 0, increments: [], asked: [], rows: part });
+    queries.add({ nowMs: 0, increments: [], rows: part });
   }
-  const kept = new Set(ids(queries.rows(5000)));
+  const wanted = { filter: 'all', by: {}, before: null, limit: 5000 } as const;
+  const kept = new Set(queries.requests(wanted).data.map(({ id }) => id));
   const isFirst = (row: RequestRow) => outcomeOf(row) === 'first-choice';
   const firsts = rows.filter(isFirst);
   expect(firsts).toHaveLength(1500);
@@ -70,20 +67,19 @@ test('a clock that is ten years ahead for a day deletes nothing and adds nothing
       { place: all, figures: { ...NO_USAGE, calls: 1 } },
       { place: { ...all, upstream: 'hosted_a' }, figures: { ...NO_USAGE, spentNano: 5 } },
     ];
-    const asked = [{ name, upstream: 'local', provider: '', model: 'q', calls: 1, lastAt: at }];
-    queries.write({ nowMs: at, rows: [], asked, increments });
-    queries.prune(at);
+    const row = request(name, { model: name, startedAt: at, endMs: 0 });
+    queries.add({ nowMs: at, rows: [storedRow(row)], increments });
   };
   writeAt(NOW - DAY_MS, 'yesterday');
   writeAt(NOW, 'today');
-  queries.prune(NOW + 10 * YEAR_MS);
+  queries.add({ nowMs: NOW + 10 * YEAR_MS, rows: [], increments: [] });
   writeAt(NOW + 10 * YEAR_MS, 'ahead');
-  queries.prune(NOW);
-  expect(queries.before().spent).toHaveLength(3);
+  queries.add({ nowMs: NOW, rows: [], increments: [] });
+  expect(queries.earlier().before.spent).toHaveLength(3);
   const { today, thisMonth, points } = queries.history(queryOf('day', NOW));
   expect([today.calls, thisMonth.calls]).toEqual([1, 2]);
   expect(points.map(({ at }) => at)).toEqual([NOW, NOW]);
-  expect(queries.asked(NOW).map(({ name }) => name)).toEqual(['today', 'yesterday']);
+  expect(queries.requestedModels(NOW).map(({ name }) => name)).toEqual(['today', 'yesterday']);
 });
 
 test('usage that is too old is deleted once the day after it is stored too', () => {
@@ -91,8 +87,7 @@ test('usage that is too old is deleted once the day after it is stored too', () 
   const writeAt = (at: number) => {
     const place = { at, upstream: '', provider: '', model: '', key: '' };
     const figures = { ...NO_USAGE, calls: 1 };
-    queries.write({ nowMs: at, rows: [], asked: [], increments: [{ place, figures }] });
-    queries.prune(at);
+    queries.add({ nowMs: at, rows: [], increments: [{ place, figures }] });
     return queries.history({ ...queryOf('month', at), from: 0 }).points.length;
   };
   const days = [NOW - 3 * YEAR_MS, NOW - DAY_MS, NOW].map(writeAt);

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { outcomeOf, type RequestRow } from '#shared/live.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import type { UsageWrite } from '../../../main/gateway/usage/queries.ts';
+import type { UsageOperations } from '../../../main/gateway/usage/tables.ts';
+import type { DatabasePart } from '../../../main/platform/database/client.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
-import { forgetfulStore } from '../../../main/gateway/usage/store.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { request } from '../../renderer/builders.ts';
 
@@ -12,13 +13,16 @@ test('all requests of a burst are counted, and its newest rows written: a thousa
   if (loaded.kind === 'refused') throw new Error('the defaults are refused');
   const clock = createManualClock();
   const writes: UsageWrite[] = [];
-  const store = {
-    ...forgetfulStore(''),
-    isKept: true,
-    write: (write: UsageWrite) => void writes.push(write),
+  const part: DatabasePart<UsageOperations> = {
+    read: () => Promise.resolve(null),
+    async write(_name, write) {
+      writes.push(write);
+      return { kind: 'written' };
+    },
+    problem: () => null,
   };
   const { config } = loaded;
-  const recorder = createUsageRecorder(store, {
+  const recorder = createUsageRecorder(part, {
     clock,
     config: () => config,
     budgets: { spent() {} },

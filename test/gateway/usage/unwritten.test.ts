@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { outcomeOf } from '#shared/live.ts';
+import { DATABASE_FILE } from '../../../main/app/database.ts';
 import { loadConfig } from '../../../main/config/load.ts';
 import { queryOf } from '../../../main/gateway/usage/queries.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
-import { openUsageStore } from '../../../main/gateway/usage/store.ts';
+import type { UsageOperations } from '../../../main/gateway/usage/tables.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { openDatabaseHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { request } from '../../renderer/builders.ts';
 
@@ -16,8 +18,10 @@ async function recorderAt(path: string, joules = 0) {
   if (loaded.kind === 'refused') throw new Error('the defaults are refused');
   const { config } = loaded;
   const clock = createManualClock();
-  const store = await openUsageStore(path, { log: silentLog, clock });
-  const recorder = createUsageRecorder(store, {
+  const database = await openDatabaseHere(path, { log: silentLog, clock });
+  onTestFinished(() => database.close());
+  const part = database.part<UsageOperations>('usage');
+  const recorder = createUsageRecorder(part, {
     clock,
     config: () => config,
     budgets: { spent() {} },
@@ -25,10 +29,10 @@ async function recorderAt(path: string, joules = 0) {
     keyLimits: { requested() {}, used() {} },
   });
   const figures = async () => {
-    const found = await store.history(queryOf('hour', clock.now()));
+    const found = await part.read('history', queryOf('hour', clock.now()));
     return found?.points.find(({ upstream }) => upstream === '')?.figures ?? null;
   };
-  return { recorder, store, clock, figures };
+  return { recorder, part, clock, figures };
 }
 
 /** Refuses every write, as a full disk does, until it is told to stop. */
@@ -55,8 +59,8 @@ const CALL = {
 };
 
 test('usage and requests that cannot be written are kept until they are, and counted once', async () => {
-  const path = join(temporaryDirectory(), 'usage.db');
-  const { recorder, store, clock, figures } = await recorderAt(path);
+  const path = join(temporaryDirectory(), DATABASE_FILE);
+  const { recorder, part, clock, figures } = await recorderAt(path);
   const repair = refusing(path);
   const ask = (id: string) => {
     recorder.callEnded({ ...CALL, atMs: clock.now() });
@@ -66,20 +70,20 @@ test('usage and requests that cannot be written are kept until they are, and cou
   for (const id of ['r1', 'r2']) {
     ask(id);
     await recorder.history('hour');
-    expect(store.problem).not.toBeNull();
+    expect(part.problem()).not.toBeNull();
   }
   repair();
   ask('r3');
   await recorder.history('hour');
-  expect(store.problem).toBeNull();
+  expect(part.problem()).toBeNull();
   expect(await figures()).toMatchObject({ calls: 3, inputTokens: 21, outputTokens: 15 });
-  const kept = await Promise.all(['r1', 'r2', 'r3'].map((id) => store.request(id)));
+  const kept = await Promise.all(['r1', 'r2', 'r3'].map((id) => part.read('request', id)));
   expect(kept.map((row) => row?.id)).toEqual(['r1', 'r2', 'r3']);
   await recorder.close();
 });
 
 test('what cannot be written is tried again although no request comes', async () => {
-  const path = join(temporaryDirectory(), 'usage.db');
+  const path = join(temporaryDirectory(), DATABASE_FILE);
   const { recorder, clock, figures } = await recorderAt(path);
   const repair = refusing(path);
   recorder.callEnded({ ...CALL, atMs: clock.now() });
@@ -93,14 +97,14 @@ test('what cannot be written is tried again although no request comes', async ()
 test.each([1.7e308, Number.POSITIVE_INFINITY, Number.NaN, 0.1])(
   'a figure of %d joules for a token keeps no other figure from the disk',
   async (joules) => {
-    const { recorder, store, clock, figures } = await recorderAt(
-      join(temporaryDirectory(), 'usage.db'),
+    const { recorder, part, clock, figures } = await recorderAt(
+      join(temporaryDirectory(), DATABASE_FILE),
       joules,
     );
     for (let round = 0; round < 3; round += 1) {
       recorder.callEnded({ ...CALL, atMs: clock.now() });
       await recorder.history('hour');
-      expect(store.problem).toBeNull();
+      expect(part.problem()).toBeNull();
     }
     expect(await figures()).toMatchObject({ inputTokens: 21, outputTokens: 15 });
     await recorder.close();

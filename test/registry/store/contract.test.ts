@@ -1,16 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../../main/registry/store/open-store.ts';
 import type { StoreChange, Store, StoredState } from '../../../main/registry/store/store.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
 import { openShared } from '../../support/pooled.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
-import {
-  document,
-  keep,
-  newPath,
-  openTestStore,
-  put,
-  storedProvider,
-} from '../../support/store.ts';
+import { document, keep, openTestStore, put, storedProvider } from '../../support/store.ts';
 
 // The tests of all stores, each on a real one.
 
@@ -25,7 +18,7 @@ const enrollment = (digest: string): StoreChange => ({
   enrollment: { digest, expiresAt: Date.UTC(2040, 0, 1) },
 });
 
-/** A store, and what the next start finds in it; null where nothing outlives the process. */
+/** A store, and what the next start finds in it. */
 interface Subject {
   readonly store: Store;
   readonly reopened: () => Promise<StoredState>;
@@ -33,13 +26,13 @@ interface Subject {
 
 const STORES: Readonly<Record<string, () => Promise<Subject>>> = {
   async SQLite() {
-    const path = newPath();
-    const { store } = await openTestStore(path);
+    const directory = temporaryDirectory();
+    const { store } = await openTestStore(directory);
     return {
       store,
       async reopened() {
         await store.close();
-        return (await openTestStore(path)).state;
+        return (await openTestStore(directory)).state;
       },
     };
   },
@@ -56,19 +49,9 @@ const STORES: Readonly<Record<string, () => Promise<Subject>>> = {
   },
 };
 
-const MEMORY: typeof STORES = {
-  memory: () =>
-    Promise.resolve({
-      store: createMemoryStore('nothing is kept'),
-      reopened: () => Promise.reject(new Error('nothing outlives it')),
-    }),
-};
-
 const isLeftOut = (name: string) => name === 'PostgreSQL' && POSTGRES_SKIPPED !== null;
-const those = (stores: typeof STORES) =>
-  Object.entries(stores).filter(([name]) => !isLeftOut(name));
 
-describe.each(those({ ...MEMORY, ...STORES }))('%s', (name, open) => {
+describe.each(Object.entries(STORES).filter(([name]) => !isLeftOut(name)))('%s', (name, open) => {
   test(`the history in ${name} comes newest first, for each provider on its own`, async () => {
     const { store } = await open();
     await keep(store, put(), put({ id: 'prv_2' }), tell('one'), tell('else', 'prv_2'), tell('two'));
@@ -96,9 +79,7 @@ describe.each(those({ ...MEMORY, ...STORES }))('%s', (name, open) => {
     await keep(store, put());
     expect(await store.events(ID, 10)).toEqual([]);
   });
-});
 
-describe.each(those(STORES))('%s', (name, open) => {
   test(`everything written to ${name} comes back as it was`, async () => {
     const { store, reopened } = await open();
     const fresh = storedProvider({ id: 'prv_new', record: null, lastHeartbeatAt: null });

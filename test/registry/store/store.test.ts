@@ -1,26 +1,40 @@
-import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { StoreChange } from '../../../main/registry/store/store.ts';
-import { keep, kept, newPath, openTestStore, put } from '../../support/store.ts';
+import type { Log } from '../../../main/platform/log.ts';
+import { openFileHere } from '../../support/database.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
+import { openTestStore, put, storedProvider } from '../../support/store.ts';
 
-test('enrolments that have expired are dropped at the next start', async () => {
-  const path = newPath();
-  const { store } = await openTestStore(path);
-  const at = (expiresAt: number): StoreChange => ({
-    kind: 'enrollment',
-    enrollment: { digest: `${expiresAt}`, expiresAt },
-  });
-  const now = Date.UTC(2026, 5, 1);
-  await keep(store, at(now - 1), at(now), at(now + 1));
-  await store.close();
-  expect(kept(path, now).enrollments).toEqual([{ digest: `${now + 1}`, expiresAt: now + 1 }]);
-  expect(kept(path, now + 1).enrollments).toEqual([]);
-});
+/** Opens a store with two machines, of which another hand has changed the second. */
+async function openTampered(set: string) {
+  const directory = temporaryDirectory();
+  const { db, registry } = openFileHere(directory);
+  registry.writes.apply([put({ id: 'prv_a' }), put({ id: 'prv_b' })]);
+  db.exec(`UPDATE providers SET ${set} WHERE id = 'prv_b'`);
+  db.close();
+  const lines: string[] = [];
+  const log: Log = (_level, event, fields) =>
+    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  const { state, notice } = await openTestStore(directory, log);
+  expect(notice).toBeNull();
+  return { providers: state.providers, lines };
+}
 
-test('the database file and all that belongs to it are for their owner alone', async () => {
-  const path = newPath();
-  const { store } = await openTestStore(path);
-  await keep(store, put());
-  const modes = ['', '-wal', '-shm'].map((suffix) => statSync(path + suffix).mode & 0o777);
-  expect(modes).toEqual([0o600, 0o600, 0o600]);
-});
+test.each([`id = ''`, `sequence = -1`, `enrolled_at = 9e18`, `token_salt = '', record = 'secret'`])(
+  'a stored machine that cannot be read is left out, and the log has the number of them alone: %s',
+  async (set) => {
+    const { providers, lines } = await openTampered(set);
+    expect(providers).toEqual([storedProvider({ id: 'prv_a' })]);
+    expect(lines).toEqual(['store_rows_left_out {"rows":1}']);
+  },
+);
+
+test.each([`'{"chip":'`, `'[]'`, `json_set(record, '$.gpu.devices[0].util_gpu', 'secret')`])(
+  'a stored record that cannot be read counts as never sent: %s',
+  async (record) => {
+    const { providers } = await openTampered(`record = ${record}`);
+    expect(providers).toEqual([
+      storedProvider({ id: 'prv_a' }),
+      storedProvider({ id: 'prv_b', record: null, lastHeartbeatAt: null }),
+    ]);
+  },
+);

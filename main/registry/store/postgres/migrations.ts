@@ -1,5 +1,4 @@
 import type { ClientBase } from 'pg';
-import type { Unusable } from '../errors.ts';
 
 /** On these the database announces what has changed. */
 export const PROVIDERS_CHANNEL = 'inglenook_providers';
@@ -87,40 +86,39 @@ interface PoolRow {
 
 /**
  * Upgrades the schema in one transaction; one gateway at a time. A newer schema is left untouched, and so is the database
- * of gateways that have another secret. `shown` is its address without secrets.
+ * of gateways that have another secret: then returns why, for people. `shown` is its address without secrets.
  */
 export async function migrate(
   client: ClientBase,
   { secretDigest, shown }: { readonly secretDigest: string; readonly shown: string },
   migrations = MIGRATIONS,
-): Promise<Unusable | null> {
+): Promise<string | null> {
   await client.query(
     `BEGIN; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(${LOCK})`,
   );
-  const unusable = await migrateLocked(client, { secretDigest, shown }, migrations);
-  await client.query(unusable === null ? 'COMMIT' : 'ROLLBACK');
-  return unusable;
+  const problem = await migrateLocked(client, { secretDigest, shown }, migrations);
+  await client.query(problem === null ? 'COMMIT' : 'ROLLBACK');
+  return problem;
 }
 
 async function migrateLocked(
   client: ClientBase,
   { secretDigest, shown }: { readonly secretDigest: string; readonly shown: string },
   migrations: readonly string[],
-): Promise<Unusable | null> {
+): Promise<string | null> {
   // Looked for first, because a user who may write the tables need not be allowed to create them.
   const there = await client.query(`SELECT FROM pg_tables WHERE schemaname = 'inglenook'`);
   if (there.rowCount === 0) await client.query(FOUNDATION);
   const { rows } = await client.query<PoolRow>('SELECT version, secret_digest FROM inglenook.pool');
   const { version = 0, secret_digest: known = null } = rows[0] ?? {};
   if (version > migrations.length) {
-    const message =
+    return (
       `The pool's database ${shown} was set up by a newer Inglenook (schema ${version}, this one knows ` +
-      `${migrations.length}) and was left untouched: install the newer version.`;
-    return { kind: 'unusable', reason: 'newer_schema', message };
+      `${migrations.length}) and was left untouched: install the newer version.`
+    );
   }
   if (known !== null && known !== secretDigest) {
-    const message = `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, or give all of them one INGLENOOK_POOL_SECRET, and restart Inglenook.`;
-    return { kind: 'unusable', reason: 'failed', message };
+    return `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, or give all of them one INGLENOOK_POOL_SECRET, and restart Inglenook.`;
   }
   if (version === migrations.length) return null;
   for (const sql of migrations.slice(version)) await client.query(sql);

@@ -3,9 +3,15 @@ import { createTurns } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
 import { newSecret } from '../../../platform/secrets.ts';
-import type { Unusable } from '../errors.ts';
-import type { OpenedStore } from '../open-store.ts';
-import type { Store, StoredProvider, StoreFollower, StoreRefusal, WriteResult } from '../store.ts';
+import {
+  type OpenedStore,
+  refusingStore,
+  type Store,
+  type StoredProvider,
+  type StoreFollower,
+  type StoreRefusal,
+  type WriteResult,
+} from '../store.ts';
 import {
   createConnections,
   DATABASE_TIMES,
@@ -38,8 +44,8 @@ interface PostgresOptions {
 const LEASE_MS = 75_000;
 
 /**
- * Opens a PostgreSQL that several gateways share. If it does not answer, it is waited for in the background; `unusable`
- * means that a person has to act.
+ * Opens a PostgreSQL that several gateways share. If it does not answer, it is waited for in the background; if a person
+ * has to act first, the store refuses everything.
  */
 export async function openPostgresStore(
   { url, shown, home, secretDigest, times = DATABASE_TIMES }: PostgresOptions,
@@ -47,7 +53,7 @@ export async function openPostgresStore(
 ): Promise<OpenedStore> {
   const run = `inglenook_${newSecret().slice(0, 16)}`;
   const connections = createConnections(url, run, times.answerMs);
-  const opening = Promise.withResolvers<Unusable | null>();
+  const opening = Promise.withResolvers<string | null>();
   const reader = createReader({
     connection: connections.config,
     shown,
@@ -70,7 +76,7 @@ export async function openPostgresStore(
   if (unusable !== null) {
     await reader.stop();
     connections.destroy();
-    return unusable;
+    return refusingStore(unusable);
   }
   // One connection, which is opened again after a failure: writes keep the order in which they were sent.
   const pool = new Pool({
@@ -87,7 +93,7 @@ export async function openPostgresStore(
     shown,
     log,
   });
-  return { kind: 'open', store, state: collected.state(), warning: reader.problem() };
+  return { store, state: collected.state(), notice: reader.problem() };
 }
 
 /** What is read before the registry exists. */

@@ -1,7 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import { createRounds } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Unusable } from '../errors.ts';
 import type { StoreFollower } from '../store.ts';
 import { explainDatabase } from './connection.ts';
 import { DOCUMENTS_CHANNEL, migrate, PROVIDERS_CHANNEL } from './migrations.ts';
@@ -20,7 +19,8 @@ interface ReaderDeps {
   readonly clock: Clock;
   /** Called when the database starts to answer (null) and when it stops. */
   readonly onProblem: (problem: string | null) => void;
-  readonly onUnusable: (unusable: Unusable) => void;
+  /** Called with the reason, for people, if this gateway must not use the database. */
+  readonly onUnusable: (problem: string) => void;
 }
 
 /** Announcements within this time are read together. */
@@ -76,7 +76,7 @@ export function createReader(deps: ReaderDeps) {
         allDueTicks = -Infinity;
         return made;
       }
-      note(unusable.message);
+      note(unusable);
       deps.onUnusable(unusable);
       await made.end();
       return null;

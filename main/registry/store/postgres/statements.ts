@@ -1,11 +1,5 @@
 import type { QueryResult, QueryResultRow } from 'pg';
-import {
-  documentRowSchema,
-  eventsIn,
-  providerOf,
-  providerRow,
-  providerRowSchema,
-} from '../rows.ts';
+import { eventsIn, providerOf, providerRow } from '../rows.ts';
 import {
   EVENTS_KEPT,
   type ProviderPart,
@@ -177,9 +171,8 @@ export async function readProviders(
   const { rows } = await database.query<{ readonly age_ms: number | null }>(PROVIDERS, [home, ids]);
   const found = new Map<string, SharedProvider>();
   for (const row of rows) {
-    const { data } = providerRowSchema.safeParse(row);
-    if (data !== undefined)
-      found.set(data.id, { provider: providerOf(data).provider, ageMs: row.age_ms ?? 0 });
+    const provider = providerOf(row);
+    if (provider !== null) found.set(provider.id, { provider, ageMs: row.age_ms ?? 0 });
   }
   return found;
 }
@@ -188,12 +181,11 @@ export async function readDocuments(
   database: Queryable,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await database.query(
+  const { rows } = await database.query<{ readonly name: string; readonly json: string }>(
     'SELECT name, json FROM inglenook.documents WHERE name = ANY($1)',
     [names],
   );
-  const read = rows.flatMap((row) => documentRowSchema.safeParse(row).data ?? []);
-  return new Map(read.map(({ name, json }) => [name, json]));
+  return new Map(rows.map(({ name, json }) => [name, json]));
 }
 
 export async function readNames(database: Queryable, home: string): Promise<StoredNames> {

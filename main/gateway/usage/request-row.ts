@@ -11,7 +11,7 @@ const words = z.string().nullable();
 const circuit = z.enum(['closed', 'open', 'probing']);
 const tokens = z.object({ input: count, output: count, cached: count, estimated: z.boolean() });
 
-export const keptRowSchema = z.object({
+export const endedRowSchema = z.object({
   id: z.string().min(1).max(100),
   startedAt: count,
   caller: z.object({ key: words, address: words, userAgent: words }),
@@ -50,9 +50,6 @@ export const keptRowSchema = z.object({
   ),
 }) satisfies z.ZodType<RequestRow>;
 
-export function keptRows(texts: readonly string[]): readonly RequestRow[] {
-  return texts.flatMap((text) => {
-    const read = keptRowSchema.safeParse(parseJson(text));
-    return read.success ? [read.data] : [];
-  });
-}
+/** Those that cannot be read are left out. */
+export const requestRows = (texts: readonly string[]): readonly RequestRow[] =>
+  texts.flatMap((text) => endedRowSchema.safeParse(parseJson(text)).data ?? []);

@@ -1,20 +1,19 @@
-import { codeOf } from '../../platform/errors.ts';
-
-/** Human-readable; the gateway routes without the database. */
-export interface Unusable {
-  readonly kind: 'unusable';
-  readonly reason: UnusableReason;
-  readonly message: string;
-}
-
-export type UnusableReason = 'locked' | 'read_only' | 'newer_schema' | 'full' | 'failed';
+import { codeOf } from '../errors.ts';
 
 /**
  * The class of a database or file error. `damaged`: the file is renamed at the next start. `refused`: the change itself
  * cannot be stored, but the database is intact.
  */
 type FailureKind =
-  Exclude<UnusableReason, 'newer_schema'> | 'no_file' | 'no_folder' | 'damaged' | 'refused';
+  | 'locked'
+  | 'read_only'
+  | 'full'
+  | 'no_file'
+  | 'no_folder'
+  | 'newer'
+  | 'damaged'
+  | 'refused'
+  | 'failed';
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) and errno names. */
 const KINDS: Readonly<Record<string, FailureKind>> = {
@@ -39,13 +38,13 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 };
 
 /** Contains none of the written data, so it may be shown and logged. */
-export interface StoreFailure {
+export interface DatabaseFailure {
   readonly kind: FailureKind;
   readonly code: string;
 }
 
 /** Only the code of an error is read: a message may quote the data that was written. */
-export function failureOf(error: unknown): StoreFailure {
+export function failureOf(error: unknown): DatabaseFailure {
   const code = codeOf(error);
   if (code === null || !/^[A-Z0-9_]{1,40}$/.test(code))
     return { kind: error instanceof Error ? 'refused' : 'failed', code: 'unknown' };
@@ -60,6 +59,8 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
   full: 'cannot grow: the disk is full, free some space on it',
   no_file: 'is a folder or a device: move it away, and a file of that name is created instead',
   no_folder: 'cannot be created: its folder is a file, move that away',
+  newer:
+    'was written by a newer Inglenook and was left untouched: install the newer version, or move the file away to start afresh',
   damaged:
     'is damaged: restart Inglenook, which sets the file aside and starts a fresh one, or restore a backup',
   refused: 'refused this change',
@@ -67,10 +68,6 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
 };
 
 /** What happened and what to do, human-readable. */
-export function explain({ kind, code }: StoreFailure, path: string): string {
-  return `The registry's database ${path} ${FIXES[kind]} (${code}).`;
-}
-
-export function unusableReason({ kind }: StoreFailure): UnusableReason {
-  return kind === 'locked' || kind === 'read_only' || kind === 'full' ? kind : 'failed';
+export function explain({ kind, code }: DatabaseFailure, path: string): string {
+  return `The database ${path} ${FIXES[kind]} (${code}).`;
 }

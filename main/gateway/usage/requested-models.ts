@@ -4,10 +4,10 @@ import { dayOf } from '../../platform/dates.ts';
 
 /* The names that apps asked for, and where they went: by day, because a month is all that anybody looks back. */
 
-export const ASKED_DAYS = 30;
+export const REQUESTED_DAYS = 30;
 
 /** Requests for one name that went to one place. */
-export interface AskedAt {
+export interface RequestedModel {
   readonly name: string;
   readonly upstream: string;
   readonly provider: string;
@@ -18,7 +18,7 @@ export interface AskedAt {
 }
 
 /** Where a request that has ended went; null if it named no model. */
-export function askedOf(row: RequestRow, atMs: number): AskedAt | null {
+export function requestedModelOf(row: RequestRow): RequestedModel | null {
   if (row.model === null || row.model === '') return null;
   const attempt = row.attempts.findLast((each) => each.upstream === row.upstream);
   const { provider = null, model = null } = row.upstream === null ? {} : (attempt ?? {});
@@ -28,36 +28,11 @@ export function askedOf(row: RequestRow, atMs: number): AskedAt | null {
     provider: provider ?? '',
     model: model ?? '',
     calls: 1,
-    lastAt: atMs,
+    lastAt: row.startedAt + (row.endMs ?? 0),
   };
 }
 
-/** Callers choose names: beyond this many places in one write the rest are not counted. */
-const MAX_PLACES = 1000;
-
-/** Sums what was asked for since the last write. */
-export function createAskedTally() {
-  let places = new Map<string, { readonly asked: AskedAt; calls: number; lastAt: number }>();
-  return {
-    add(asked: AskedAt): void {
-      const { name, upstream, provider, model, calls, lastAt } = asked;
-      // With its length, because callers choose the name.
-      const key = `${upstream}\n${provider}\n${name.length}\n${name}\n${model}`;
-      const before = places.get(key);
-      if (before !== undefined) {
-        before.calls += calls;
-        before.lastAt = Math.max(before.lastAt, lastAt);
-      } else if (places.size < MAX_PLACES) places.set(key, { asked, calls, lastAt });
-    },
-    take(): readonly AskedAt[] {
-      const taken = [...places.values()];
-      places = new Map();
-      return taken.map(({ asked, calls, lastAt }) => ({ ...asked, calls, lastAt }));
-    },
-  };
-}
-
-export const ASKED_SCHEMA = `CREATE TABLE asked (
+export const REQUESTED_MODELS_TABLE = `CREATE TABLE requested_models (
      day INTEGER NOT NULL,
      name TEXT NOT NULL,
      upstream TEXT NOT NULL,
@@ -73,28 +48,28 @@ const MAX_NAMES = 200;
 /** Some 5 MB. An app that makes up names fills it in a day, and then the oldest days go. */
 const MAX_ROWS = 50_000;
 
-export function askedQueries(db: Database) {
+export function requestedModelQueries(db: Database) {
   const add = db.prepare(
-    `INSERT INTO asked (day, name, upstream, provider, model, calls, lastAt)
+    `INSERT INTO requested_models (day, name, upstream, provider, model, calls, lastAt)
      VALUES (@day, @name, @upstream, @provider, @model, @calls, @lastAt)
      ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, lastAt = max(lastAt, excluded.lastAt)`,
   );
-  const all = db.prepare<object, AskedAt>(
+  const all = db.prepare<object, RequestedModel>(
     `WITH frequent AS (
-       SELECT name FROM asked WHERE day BETWEEN @from AND @to GROUP BY 1
+       SELECT name FROM requested_models WHERE day BETWEEN @from AND @to GROUP BY 1
        ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_NAMES})
      SELECT name, upstream, provider, model, sum(calls) AS calls, max(lastAt) AS lastAt
-     FROM asked WHERE day BETWEEN @from AND @to AND name IN (SELECT name FROM frequent)
+     FROM requested_models WHERE day BETWEEN @from AND @to AND name IN (SELECT name FROM frequent)
      GROUP BY 1, 2, 3, 4 ORDER BY sum(calls) DESC, 1`,
   );
-  const dropOld = db.prepare('DELETE FROM asked WHERE day < ?');
+  const dropOld = db.prepare('DELETE FROM requested_models WHERE day < ?');
   const dropMany = db.prepare(
-    `DELETE FROM asked WHERE day <= (SELECT day FROM asked ORDER BY day DESC LIMIT 1 OFFSET ${MAX_ROWS})`,
+    `DELETE FROM requested_models WHERE day <= (SELECT day FROM requested_models ORDER BY day DESC LIMIT 1 OFFSET ${MAX_ROWS})`,
   );
-  const fromOf = (nowMs: number) => dayOf(nowMs, 1 - ASKED_DAYS);
+  const fromOf = (nowMs: number) => dayOf(nowMs, 1 - REQUESTED_DAYS);
   return {
-    add(asked: readonly AskedAt[]): void {
-      for (const each of asked) add.run({ ...each, day: dayOf(each.lastAt) });
+    add(requested: RequestedModel): void {
+      add.run({ ...requested, day: dayOf(requested.lastAt) });
     },
     /** The most frequent first. */
     all: (nowMs: number) => all.all({ from: fromOf(nowMs), to: nowMs }),

@@ -1,0 +1,138 @@
+import type { Database } from 'better-sqlite3';
+import { eventsIn, providerOf, providerRow } from './rows.ts';
+import {
+  EVENTS_KEPT,
+  type StoreChange,
+  type StoredEnrollment,
+  type StoredEvent,
+  type StoredState,
+} from './store.ts';
+
+/* What the registry does in the database thread. */
+
+export const REGISTRY_TABLES = `
+   CREATE TABLE providers (
+     id TEXT PRIMARY KEY NOT NULL,
+     public_key TEXT NOT NULL,
+     token_salt TEXT NOT NULL,
+     enrolled_at INTEGER NOT NULL,
+     sequence INTEGER NOT NULL,
+     last_heartbeat_at INTEGER,
+     last_heartbeat_ip TEXT NOT NULL,
+     heartbeat_count INTEGER NOT NULL,
+     record TEXT,
+     verification TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE enrollments (
+     digest TEXT PRIMARY KEY NOT NULL,
+     expires_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE events (
+     id INTEGER PRIMARY KEY,
+     provider_id TEXT NOT NULL REFERENCES providers (id) ON DELETE CASCADE,
+     at INTEGER NOT NULL,
+     kind TEXT NOT NULL,
+     text TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX events_of_provider ON events (provider_id, id);
+   CREATE TABLE documents (
+     name TEXT PRIMARY KEY NOT NULL,
+     json TEXT NOT NULL
+   ) STRICT;`;
+
+export type RegistryOperations = ReturnType<typeof registryOperations>;
+
+export function registryOperations(db: Database) {
+  const apply = createApply(db);
+  const providers = db.prepare('SELECT * FROM providers');
+  const enrollments = db.prepare<[], StoredEnrollment>(
+    'SELECT digest, expires_at AS expiresAt FROM enrollments',
+  );
+  const documents = db.prepare<[], [string, string]>('SELECT name, json FROM documents').raw();
+  const events = db.prepare(
+    'SELECT provider_id, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
+  );
+  return {
+    reads: {
+      /** Everything but the events, and how many providers are left out because they cannot be read. */
+      load(): { readonly state: StoredState; readonly unread: number } {
+        const rows = providers.all();
+        const read = rows.flatMap((row) => providerOf(row) ?? []);
+        const state = {
+          providers: read,
+          enrollments: enrollments.all(),
+          documents: Object.fromEntries(documents.all()),
+        };
+        return { state, unread: rows.length - read.length };
+      },
+      /** Newest first. */
+      events: (providerId: string, limit: number): readonly StoredEvent[] =>
+        eventsIn(events.all(providerId, Math.max(0, Math.min(limit, EVENTS_KEPT)))),
+    },
+    writes: {
+      apply(changes: readonly StoreChange[]): void {
+        for (const change of changes) apply(change);
+      },
+    },
+  };
+}
+
+/** Applies one change within the open transaction. */
+function createApply(db: Database): (change: StoreChange) => void {
+  // Not REPLACE, which first deletes the row, and its events with it.
+  const putProvider = db.prepare(
+    `INSERT INTO providers VALUES (:id, :public_key, :token_salt, :enrolled_at, :sequence,
+       :last_heartbeat_at, :last_heartbeat_ip, :heartbeat_count, :record, :verification)
+     ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key,
+       token_salt = excluded.token_salt, enrolled_at = excluded.enrolled_at,
+       sequence = excluded.sequence, last_heartbeat_at = excluded.last_heartbeat_at,
+       last_heartbeat_ip = excluded.last_heartbeat_ip, heartbeat_count = excluded.heartbeat_count,
+       record = excluded.record, verification = excluded.verification`,
+  );
+  const dropProvider = db.prepare('DELETE FROM providers WHERE id = ?');
+  const putEnrollment = db.prepare(
+    `INSERT INTO enrollments VALUES (?, ?)
+     ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at`,
+  );
+  const dropEnrollment = db.prepare('DELETE FROM enrollments WHERE digest = ?');
+  // A late event of a removed provider is dropped.
+  const putEvent = db.prepare(
+    `INSERT INTO events (provider_id, at, kind, text)
+     SELECT :providerId, :at, :kind, :text WHERE EXISTS (SELECT 1 FROM providers WHERE id = :providerId)`,
+  );
+  const dropOldEvents = db.prepare(
+    `DELETE FROM events WHERE provider_id = :id AND id <=
+       (SELECT id FROM events WHERE provider_id = :id ORDER BY id DESC LIMIT 1 OFFSET ${EVENTS_KEPT})`,
+  );
+  const putDocument = db.prepare(
+    'INSERT INTO documents VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
+  );
+
+  const dropDocument = db.prepare('DELETE FROM documents WHERE name = ?');
+
+  return (change) => {
+    switch (change.kind) {
+      case 'provider':
+        putProvider.run(providerRow(change.provider));
+        return;
+      case 'provider_removed':
+        dropProvider.run(change.id);
+        return;
+      case 'enrollment':
+        putEnrollment.run(change.enrollment.digest, change.enrollment.expiresAt);
+        return;
+      case 'enrollment_removed':
+        dropEnrollment.run(change.digest);
+        return;
+      case 'event':
+        putEvent.run(change.event);
+        dropOldEvents.run({ id: change.event.providerId });
+        return;
+      case 'document':
+        putDocument.run(change.name, change.json);
+        return;
+      case 'document_removed':
+        dropDocument.run(change.name);
+    }
+  };
+}
