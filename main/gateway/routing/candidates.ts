@@ -191,11 +191,6 @@ function hasLocally(local: LocalChoice, model: string): boolean {
 /** Why an upstream cannot serve a request, however well it is. */
 type Unsuitable = 'model_mismatch' | 'unsupported' | 'context_length';
 
-/** Every upstream has the endpoint, with whatever model. */
-function isForAll(asked: RequestFacts): boolean {
-  return asked.call.request.endpoint.support === 'required' && !keepsModel(asked);
-}
-
 /** The request as the upstream takes it: as it is, or as a chat completion. */
 function formForRemote(
   asked: RequestFacts,
@@ -204,7 +199,6 @@ function formForRemote(
 ): ChatCall | Unsuitable {
   const { call } = asked;
   const { endpoint, model } = call.request;
-  if (isForAll(asked)) return call;
   if (keepsModel(asked) && !servesModel(upstream, model)) return 'model_mismatch';
   const { id, protocols, prefill } = upstream;
   return formFor(call, spokenBy(memory.of(id), endpoint, { protocols, ...prefill }));
@@ -214,27 +208,17 @@ function formForRemote(
 function formForLocal(
   asked: RequestFacts,
   target: LocalTarget,
-  deps: CandidateDeps,
-): ChatCall | Unsuitable {
-  const form = localForm(asked, target, deps);
-  if (typeof form === 'string') return form;
-  return exceedsWindow(deps.memory.of(circuitIdOf(target)), target, form.request)
-    ? 'context_length'
-    : form;
-}
-
-function localForm(
-  asked: RequestFacts,
-  target: LocalTarget,
   { memory }: CandidateDeps,
 ): ChatCall | Unsuitable {
   const { call, config } = asked;
   const { endpoint, model } = call.request;
-  if (!endpoint.keepsModel && !canChat(target, model)) return 'model_mismatch';
-  if (isForAll(asked)) return call;
-  if (keepsModel(asked) && !hasModel(target, model)) return 'model_mismatch';
+  const isServed = endpoint.keepsModel || canChat(target, model);
+  if (!isServed || (keepsModel(asked) && !hasModel(target, model))) return 'model_mismatch';
+  const learnt = memory.of(circuitIdOf(target));
   const known = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
-  return formFor(call, spokenBy(memory.of(circuitIdOf(target)), endpoint, known));
+  const form = formFor(call, spokenBy(learnt, endpoint, known));
+  if (typeof form === 'string') return form;
+  return exceedsWindow(learnt, target, form.request) ? 'context_length' : form;
 }
 
 function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
