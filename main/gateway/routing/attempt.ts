@@ -2,7 +2,7 @@ import type { AttemptCause } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
-import { circuitResultOf, NEUTRAL, type Permit, type Result } from '../circuits/breaker.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { PendingCall } from '../upstream/exchange.ts';
@@ -202,8 +202,8 @@ export class Attempt {
     this.#ttftMs = ttftMs;
     if (!isRemoved(own.id, circuits))
       circuits.firstContent(own.id, own.permit, { ttftMs, slowMs: this.#slowMs(ttftMs) });
-    if (pool === null) return;
-    circuits.firstContent(pool.id, poolPermit(pool, circuits), { ttftMs, slowMs: ttftMs });
+    // A slow machine counts in its own circuit only, as another may be fast.
+    if (pool !== null) circuits.firstContent(pool.id, pool.permit, { ttftMs, slowMs: 0 });
   }
 }
 
@@ -247,14 +247,3 @@ function judge(
 }
 
 const VERDICTS = { success: 'served', failure: 'failed', neutral: 'neutral' } as const;
-
-/** Matches no breaker state, so only the averages are updated. */
-const UNJUDGED: Permit = { serial: -1 };
-
-/**
- * The permit under which the pool records first content. A slow machine counts in its own circuit only, as
- * another may be fast; but the pool's probe is kept alive by it.
- */
-function poolPermit({ id, permit }: HeldPermit, circuits: Circuits): Permit {
-  return circuits.at(id).breaker.state.kind === 'probing' ? permit : UNJUDGED;
-}

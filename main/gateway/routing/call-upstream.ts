@@ -21,7 +21,7 @@ import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungEngines } from './hung-engines.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from './walk.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
 
 export interface CallDeps {

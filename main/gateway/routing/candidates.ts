@@ -11,7 +11,9 @@ import {
   targetsOf,
   type UpstreamCall,
 } from '../upstream/call.ts';
+import type { Knowledge } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { PromptChain } from '../protocols/prompt-chain.ts';
 import {
   canChat,
@@ -19,10 +21,10 @@ import {
   hasModel,
   type LocalTarget,
   listsModel,
+  type Protocols,
   type RemoteUpstream,
   servesModel,
 } from '../upstream/upstreams.ts';
-import { type Speaks, spokenBy } from './endpoint-support.ts';
 import { type BalancingDeps, type LocalPool, localPool, type SingleCall } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import { type Skipped, skipped } from './outcomes.ts';
@@ -229,4 +231,57 @@ function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
 function closestOf(forms: readonly (ChatCall | Unsuitable)[]): Unsuitable {
   if (forms.includes('context_length')) return 'context_length';
   return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';
+}
+
+/**
+ * `native`: the owner says so. `translated`: it has no such endpoint, so that only chat completions could stand in.
+ * `unknown`: it is asked.
+ */
+type Speaks = 'native' | 'translated' | 'unknown';
+
+/** What is known of an upstream before it is asked. */
+interface UpstreamFacts {
+  readonly protocols: Protocols;
+  /** Host and path of the base address, with a slash at the end; empty for `local`. */
+  readonly address: string;
+  /** The `owned_by` of its models, which identifies some engines; null while unknown. */
+  readonly ownedBy: string | null;
+}
+
+/** By its documentation, by the owner's word, or as it answered (`lacks`). */
+function spokenBy(
+  known: Knowledge,
+  { upstreamPath, support }: Pick<ApiEndpoint, 'upstreamPath' | 'support'>,
+  facts: UpstreamFacts,
+): Speaks {
+  const { protocols } = facts;
+  if (support === 'required') return 'native';
+  if (support === 'translatable' && protocols !== 'auto') {
+    return protocols === 'native' ? 'native' : 'translated';
+  }
+  if (protocols === 'auto' && isKnownToLack(upstreamPath, facts)) return 'translated';
+  return known.get('lacks', upstreamPath) === null ? 'unknown' : 'translated';
+}
+
+const MESSAGES = ['/messages', '/messages/count_tokens'];
+const RESPONSES = ['/responses'];
+
+/** Services whose documentation has no such endpoint. For one that adds it later, the owner sets `_PROTOCOLS=native`. */
+const LACKING: readonly (readonly [address: RegExp, paths: readonly string[]])[] = [
+  [/^api\.openai\.com\//, MESSAGES],
+  [/^[^/]+\.openai\.azure\.com\//, MESSAGES],
+  [/^api\.groq\.com\//, MESSAGES],
+  [/^api\.anthropic\.com\//, RESPONSES],
+  [/^api\.deepseek\.com\/anthropic\//, RESPONSES],
+  [/^api\.deepseek\.com\/(?!anthropic\/)/, [...RESPONSES, ...MESSAGES]],
+  [/^api\.mistral\.ai\//, [...RESPONSES, ...MESSAGES]],
+];
+
+/**
+ * Whether an upstream is better asked for a chat completion. The streamed responses of llama.cpp (b11669) have no
+ * `output_index`, without which OpenAI's clients throw, and call an answer that was cut off `completed`.
+ */
+function isKnownToLack(path: string, { address, ownedBy }: UpstreamFacts): boolean {
+  if (ownedBy === 'llamacpp' && RESPONSES.includes(path)) return true;
+  return LACKING.some(([at, paths]) => at.test(address) && paths.includes(path));
 }

@@ -5,8 +5,7 @@ import { Cancellation } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { type CallDeps, type CallOutcome, callUpstream } from './call-upstream.ts';
 import type { RoutedRequest } from './candidates.ts';
-import type { Turn } from './turn.ts';
-import type { Walk } from './walk.ts';
+import type { Turn, Walk } from './walk.ts';
 
 type Hedge = Config['routing']['hedge'];
 

@@ -3,8 +3,7 @@ import { type AnsweredCall, type CallOutcome, callUpstream } from './call-upstre
 import { keepsModel, type RoutedRequest } from './candidates.ts';
 import { canHedge, type HedgeDeps, mayWait, race } from './hedging.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
-import type { Turn } from './turn.ts';
-import { Walk, type WalkDeps } from './walk.ts';
+import { type Turn, Walk, type WalkDeps } from './walk.ts';
 
 export interface RouterDeps extends HedgeDeps, WalkDeps {
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */

@@ -5,6 +5,7 @@ import type { AdmissionMode, HeldPermit } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { LocalTarget } from '../upstream/upstreams.ts';
+import type { Attempt, Permits } from './attempt.ts';
 import {
   type Candidate,
   type CandidateDeps,
@@ -15,13 +16,13 @@ import {
 } from './candidates.ts';
 import type { LocalPool } from './local-pool.ts';
 import {
+  type EndedCall,
   forcibleSoonestFirst,
   type Skipped,
   skipped,
   type UpstreamOutcome,
   wasAttempted,
 } from './outcomes.ts';
-import { Turn } from './turn.ts';
 
 export interface WalkDeps extends CandidateDeps {
   readonly clock: Clock;
@@ -271,4 +272,40 @@ function isSettled(reached: readonly Reached[]): boolean {
   const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
   const refusedBy = new Set(refusals.map(({ upstream }) => upstream));
   return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
+}
+
+/** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
+export class Turn {
+  readonly call: UpstreamCall;
+  /** In routing order; those of the local pool share theirs. */
+  readonly place: number;
+  readonly mode: AdmissionMode;
+  /** When it was admitted, in clock ticks. */
+  readonly at: number;
+  permits: Permits;
+  /** Before it is called. */
+  waitMs = 0;
+  /** Its last attempt; null until it was sent. */
+  attempt: Attempt | null = null;
+  /** False once it has failed, or its answer has broken off. */
+  isRunning = true;
+  /** Null while it is running, and if it answered. */
+  outcome: EndedCall | null = null;
+
+  constructor(admitted: Pick<Turn, 'call' | 'place' | 'mode' | 'at'>, permits: Permits) {
+    this.call = admitted.call;
+    this.place = admitted.place;
+    this.mode = admitted.mode;
+    this.at = admitted.at;
+    this.permits = permits;
+  }
+
+  get upstream(): UpstreamId {
+    return this.call.upstream;
+  }
+
+  end(outcome: EndedCall | null): void {
+    this.isRunning = false;
+    this.outcome = outcome;
+  }
 }

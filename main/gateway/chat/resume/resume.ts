@@ -5,8 +5,7 @@ import {
   type CallOutcome,
 } from '../../routing/call-upstream.ts';
 import type { RoutedRequest } from '../../routing/candidates.ts';
-import type { Turn } from '../../routing/turn.ts';
-import type { Walk } from '../../routing/walk.ts';
+import type { Turn, Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment, WITHOUT_USAGE } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
