@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
 import { endedInError } from '../support/protocols.ts';
-import { begun, goesOn, rejectsPrefill, startHandover, TEXT, told } from '../support/handover.ts';
+import {
+  askedOf,
+  begun,
+  goesOn,
+  rejectsPrefill,
+  startHandover,
+  TEXT,
+  told,
+} from '../support/handover.ts';
 import { counted } from '../support/report.ts';
 import { heard } from '../support/resume.ts';
 import { cut, error, hang, reset, sse, type Script } from '../support/upstream.ts';
@@ -84,6 +92,26 @@ describe.each<[name: string, refuses: Script, reason: string]>([
     ]);
   });
 });
+
+test.each([
+  [
+    400,
+    'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant',
+  ],
+  [400, 'This model does not support assistant message prefill.'],
+  [400, 'Prefilling is not supported by this model.'],
+  [422, ''],
+])(
+  'an upstream that refuses a prefill with %s "%s" repeats at once what can be compared',
+  async (status, words) => {
+    const b: Script = (call) =>
+      (askedOf(call) === null ? sse(...told('b')) : error(status, words))(call);
+    const { b: second, c, gateway } = await startHandover([cut(...BEGUN), b, goesOn('c')]);
+    const answer = await chatStream(gateway.url, { temperature: 0 });
+    expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
+    expect([second.calls.length, c.calls.length]).toEqual([2, 0]);
+  },
+);
 
 test('an upstream that is silent when asked to continue is skipped when its time is up, and aborted', async () => {
   const { b, clock, gateway } = await startHandover([cut(...BEGUN), hang, goesOn('c')]);

@@ -13,7 +13,7 @@ import {
   type Seen,
   withoutSecrets,
 } from '../upstream/exchange.ts';
-import { type Adjustment, knownRefusals } from '../upstream/adjustments.ts';
+import { type Adjustment, knownRefusals, REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -150,11 +150,9 @@ function nextTry(
   const { call, known } = before;
   const changes = knownRefusals(known, call.model);
   const again = { ...before, isPoll: false, changes, waitMs: null };
-  if (failure.reason === 'unsupported') {
-    known.set('lacks', call.endpoint.upstreamPath, true);
-    const inChat = call.inChat();
-    if (inChat !== null) return { ...again, call: inChat };
-  }
+  if (failure.reason === 'unsupported') known.set('lacks', call.endpoint.upstreamPath, true);
+  const other = inOtherForm(failure, call);
+  if (other !== null) return { ...again, call: other };
   const leftMs = before.deadline - clock.ticks();
   const roomMs = before.waitsForRoom ? roomInMs(failure, call, config.routing) : null;
   const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + random() * 150 : null);
@@ -169,6 +167,12 @@ function nextTry(
   if (pauseMs === null) return null;
   const polls = before.polls + 1;
   return { ...again, isPoll: true, waitMs: pauseMs, mayRetry: false, polls };
+}
+
+/** What the upstream may take in place of a request that it refused. */
+function inOtherForm({ reason, response }: Failure, call: UpstreamCall): UpstreamCall | null {
+  if (reason === 'unsupported') return call.inChat();
+  return REFUSAL_STATUSES.has(response?.status ?? 0) ? (call.repeated ?? null) : null;
 }
 
 /** Asks the circuit for one more try. It counted the polls of a cold start as one call. */

@@ -96,7 +96,7 @@ const REWRITES = [
       // ollama/ollama#17774); Mistral.
       /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/,
       // Engines whose messages are the user's or the assistant's, for Claude Code since 2.1.154
-      // (anthropics/claude-code#63469); DeepSeek (badlogic/pi-mono#1048).
+      // (anthropics/claude-code#63469); DeepSeek (earendil-works/pi#1048).
       /\brole\b.{0,60}['"]?user['"]?\W{1,4}(or\W{1,3})?assistant|unexpected role\W{1,3}system/,
       /(invalid value|unknown|unexpected|unsupported|variant|role)\b.{0,20}\bdeveloper\b|developer\W.{0,20}\bnot (one of|supported|valid|allowed)/,
     ],

@@ -78,6 +78,8 @@ export interface UpstreamCall {
   readonly translator: AnswerTranslator | null;
   /** The same as a chat completion, should the upstream lack the endpoint; null if it cannot be one. */
   readonly inChat: () => UpstreamCall | null;
+  /** What is asked at once if it refuses to go on from a partial answer: all of it again, which is compared. */
+  readonly repeated?: UpstreamCall | null;
   readonly upstream: UpstreamId;
   /** It carries the caller's own `Authorization`. */
   readonly hasCallersKey: boolean;

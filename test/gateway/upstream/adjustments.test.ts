@@ -252,7 +252,7 @@ const TURNS: readonly Row[] = [
       input({ type: 'reasoning' }, user('a')),
     ],
   ]),
-  // github.com/badlogic/pi-mono/issues/1048
+  // github.com/earendil-works/pi/issues/1048
   ...[
     'messages[0]: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
     "Invalid value: 'developer'. Supported values are: 'system', 'assistant', 'user', and 'tool'.",

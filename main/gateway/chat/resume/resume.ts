@@ -71,8 +71,9 @@ export async function resumeAnswer(
     const rest = { call: request.call, cause: 'resume' } as const;
     const outcome = await callUpstream(turn, context, deps, rest);
     if (outcome.kind === 'answered') {
+      const splice = outcome.call === request.call ? request.splice : REPEATED;
       walk.answered(turn);
-      return { ...outcome, transcript, splice: createSplice(transcript, request.splice) };
+      return { ...outcome, transcript, splice: createSplice(transcript, splice) };
     }
     if (outcome.kind === 'cancelled') return outcome;
     const failure = asFallback(outcome.failure);
@@ -104,6 +105,8 @@ interface ResumeRequest {
   readonly splice: SpliceMode;
 }
 
+const REPEATED: SpliceMode = { kind: 'repeated' };
+
 /**
  * The call that asks an upstream for the rest; null if it cannot give it. It is a chat completion, in whichever protocol
  * the answer began: vLLM and SGLang would begin a message again.
@@ -120,16 +123,15 @@ function resumeRequest(
   const model = call.model === '' ? null : call.model;
   const ownedBy = prefill.ownedBy ?? listedOwner(call, context, catalogue);
   const continuing = continuingOf({ ...prefill, ownedBy });
+  const whole = bodyFor(request, model, { forStream: false, forUsage: false, more: {} });
+  const repeated = isDeterministic(request) ? withBody(call, whole, 'relay') : null;
   const body =
     continuing === null ? null : continuedBody(request, { model, continuing, transcript });
-  if (continuing !== null && body !== null) {
-    const { bytes, ...continuation } = body;
-    const splice = { kind: 'continued', ...continuation, echo: continuing.echo } as const;
-    return { call: withBody(call, bytes, 'rest'), splice };
-  }
-  if (!isDeterministic(request)) return null;
-  const bytes = bodyFor(request, model, { forStream: false, forUsage: false, more: {} });
-  return { call: withBody(call, bytes, 'relay'), splice: { kind: 'repeated' } };
+  if (continuing === null || body === null)
+    return repeated === null ? null : { call: repeated, splice: REPEATED };
+  const { bytes, ...continuation } = body;
+  const splice = { kind: 'continued', ...continuation, echo: continuing.echo } as const;
+  return { call: { ...withBody(call, bytes, 'rest'), repeated }, splice };
 }
 
 /** The owner of the model as its hosted upstream last listed it, which names the engine of some; null while unknown. */
