@@ -41,6 +41,8 @@ export interface AttemptRow {
   readonly circuitAfter: CircuitState | null;
   /** Parts of the prompt that change with every request and were replaced by a constant; absent if there were none. */
   readonly fixedParts?: readonly string[];
+  /** Tool calls that the model wrote into its text, and the gateway made; absent if there were none. */
+  readonly repairedCalls?: number;
   /** Null while it runs, or if nothing was used. */
   readonly tokens: Tokens | null;
   /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */

@@ -105,6 +105,15 @@ const UPSTREAM_SETTINGS = {
     timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, LOCAL_TIMEOUT),
     prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
     protocols: setting('LOCAL_PROTOCOLS', PROTOCOLS, 'auto', PROTOCOLS_MEANING),
+    rescueToolCalls: setting(
+      'RESCUE_TOOL_CALLS',
+      kinds.oneOf({
+        on: 'They become real calls if the app offers the tool and its arguments fit.',
+        off: 'They stay text.',
+      }),
+      'on',
+      'What becomes of tool calls that a local model wrote and its engine left in the text.',
+    ),
   },
   hosted_a: remote('HOSTED_A', HOSTED_URL, 30_000),
   hosted_b: remote('HOSTED_B', HOSTED_URL, 30_000),

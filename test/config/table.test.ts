@@ -36,6 +36,7 @@ const TABLE: Readonly<Record<string, unknown>> = {
   LOCAL_TIMEOUT_MS: 60000,
   LOCAL_PREFILL: 'auto',
   LOCAL_PROTOCOLS: 'auto',
+  RESCUE_TOOL_CALLS: 'on',
   ...remote('HOSTED_A', 30000),
   ...remote('HOSTED_B', 30000),
   ...remote('HOSTED_C', 30000),

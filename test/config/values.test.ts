@@ -302,10 +302,7 @@ const KINDS: {
   },
   {
     names: ['MODEL_FALLBACK'],
-    good: [
-      ['any', 'any'],
-      ['same', 'same'],
-    ],
+    good: [['same', 'same']],
     bad: ['none', 'true'],
     allowed: /one of any, same/,
   },
@@ -318,6 +315,12 @@ const KINDS: {
     ],
     bad: ['same_model', 'true'],
     allowed: /one of same-model, any, off/,
+  },
+  {
+    names: ['RESCUE_TOOL_CALLS'],
+    good: [['off', 'off']],
+    bad: ['true', 'yes'],
+    allowed: /one of on, off/,
   },
   {
     names: [...each('PROTOCOLS'), 'LOCAL_PROTOCOLS'],

@@ -173,8 +173,8 @@ describe('the tokens of a call', () => {
     expect(usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }))).toBe(
       '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache',
     );
-    expect(usageText(attempt({ ...whole, fixedParts: ['cch'] }))).toBe(
-      '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant',
+    expect(usageText(attempt({ ...whole, fixedParts: ['cch'], repairedCalls: 2 }))).toBe(
+      '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant · 2 tool calls repaired',
     );
   });
 });

@@ -63,6 +63,8 @@ interface RelayPlan extends FlowPlan {
   readonly sent: SentBytes | null;
   /** Turns events into the caller's; null if they are in its protocol. */
   readonly translator: StreamTranslator | null;
+  /** Makes tool calls of those that the answer has as text. */
+  readonly rescue: (frames: Frames) => Frames;
   /** Turns the events into the rest of the answer that it resumes; null for a first stream. */
   readonly splice: Splice | null;
 }
@@ -286,11 +288,12 @@ class Relay implements ResponseListener {
   }
 
   #forward(frames: Frames, sight: Sight): void {
-    const { translator, sent, meter, observer } = this.#plan;
+    const { translator, sent, meter, observer, rescue } = this.#plan;
     if (frames.ends.length > 0) {
       const own = this.#metered(frames);
-      sent?.add(own.bytes);
-      const bytes = translator === null ? own.bytes : translator.push(own);
+      const told = rescue(own);
+      sent?.add(told.bytes);
+      const bytes = translator === null ? told.bytes : translator.push(told);
       if (bytes.length > 0 && !writeChunk(this.#res, bytes) && sight.kind === 'going')
         this.#flow.pause();
       meter.relayed += own.ends.length;

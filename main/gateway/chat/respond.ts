@@ -18,7 +18,7 @@ import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse, type PassedOn, TOO_LONG } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
-import { keepItems, record, relayToEnd } from './stream.ts';
+import { keepItems, record, relayToEnd, repairedHeader } from './stream.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DroppedFields } from '../protocols/translation/translation.ts';
 
@@ -183,10 +183,12 @@ function sendAnswer(
 }
 
 function sendWhole(
-  { body, contentAt }: AnswerSeen,
+  { body, contentAt, repairedCalls }: AnswerSeen,
   { call, attempt }: AnsweredCall,
-  { headers, context, early }: Pick<AnswerContext, 'context' | 'early'> & HasHeaders,
+  { headers: common, context, early }: Pick<AnswerContext, 'context' | 'early'> & HasHeaders,
 ): void {
+  const headers = { ...common, ...repairedHeader(repairedCalls) };
+  attempt.repairedCalls = repairedCalls;
   const { stream, includeUsage, endpoint } = call.request;
   const asEvents = endpoint.answer.stream?.asEvents ?? null;
   if (stream && asEvents !== null) {

@@ -15,7 +15,7 @@ import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
-import { dataOf } from '../protocols/sse.ts';
+import { dataOf, type Frames } from '../protocols/sse.ts';
 import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import type { EarlyAnswer } from './early-answer.ts';
 import { breakOff, createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
@@ -100,6 +100,7 @@ function relayStream(
         : (event) => keepItems(dataOf(event), request, endpoint, deps),
     sent,
     splice,
+    rescue: splice === null ? rescueFor(call, attempt, res) : asItIs,
   });
   attempt.answering(seen.contentAt);
   const used = ({ kind }: RelayEnd) => {
@@ -109,6 +110,19 @@ function relayStream(
   };
   return recorded(relayed, attempt, { used, call, context, deps });
 }
+
+/** Its headers are sent before it is known. */
+const rescueFor = ({ rescue }: UpstreamCall, attempt: Attempt, res: ServerResponse) =>
+  rescue?.inStream((calls) => {
+    attempt.repairedCalls = calls;
+    res.addTrailers(repairedHeader(calls));
+  }) ?? asItIs;
+
+const asItIs = (frames: Frames): Frames => frames;
+
+/** How many tool calls were made of text. */
+export const repairedHeader = (calls: number): Record<string, string> =>
+  calls === 0 ? {} : { 'x-gateway-repaired': `tool_calls=${calls}` };
 
 /** Of an answer in the upstream's own words; a later request may go to an upstream that never saw them. */
 export function keepItems(

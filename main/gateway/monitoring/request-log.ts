@@ -255,6 +255,7 @@ class OpenAttempt implements AttemptObserver {
     this.#row.circuitAfter = circuit;
     this.#row.tokens = tokens;
     this.#row.cutAtTokens = cutAtTokens;
+    if (end.repairedCalls > 0) this.#row.repairedCalls = end.repairedCalls;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);

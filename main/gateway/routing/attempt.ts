@@ -68,6 +68,8 @@ export class Attempt {
   #ttftMs: number | null = null;
   /** Whether the engine has read only a part of the prompt, as far as it tells. */
   cut: Cut | null = null;
+  /** Tool calls that the answer had as text. */
+  repairedCalls = 0;
 
   constructor(
     start: {
@@ -161,6 +163,7 @@ export class Attempt {
       endedAt,
       latencyMs: isKnown && end.kind === 'served' ? ms : null,
       tokens: this.#tokens,
+      repairedCalls: this.repairedCalls,
       cutAtTokens: this.cut === null ? null : (this.#tokens?.input ?? null),
     });
   }

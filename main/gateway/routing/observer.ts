@@ -30,6 +30,8 @@ export interface AttemptEnd {
   readonly latencyMs: number | null;
   /** Null if nothing was used, as far as is known. */
   readonly tokens: Tokens | null;
+  /** Tool calls that the answer had as text. */
+  readonly repairedCalls: number;
   /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
   readonly cutAtTokens: number | null;
   /** Aborted before anything of it had left: no upstream knows of it. */

@@ -10,6 +10,7 @@ import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import type { chatFormOf } from '../protocols/chat-form.ts';
 import { bodyFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import { type Rescue, rescueFor } from '../protocols/rescue/rescue.ts';
 import type { VolatilePart } from '../protocols/volatile-parts.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
@@ -99,6 +100,8 @@ export interface UpstreamCall {
   readonly asksForUsage: boolean;
   /** Fields by which an engine tells more than its API has. */
   readonly asksForMore: Readonly<Record<string, string>>;
+  /** Of tool calls that the answer has as text; null where none is rescued. */
+  readonly rescue: Rescue | null;
   /** Credentials of ours that the request carries; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
@@ -162,6 +165,7 @@ export function localCall(
     isAlone: known.isAlone,
     asksForUsage: asksForUsage(request, mode),
     asksForMore: more,
+    rescue: config.local.rescueToolCalls === 'on' ? rescueFor(request) : null,
     write: (made) =>
       requestTo('local', baseAddress, model, { call, request, mode, own, made, more }),
   };
@@ -199,6 +203,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     isAlone: true,
     asksForUsage: asksForUsage(request, mode),
     asksForMore: {},
+    rescue: null,
     write: (made) =>
       requestTo(id, baseAddress, model, { call, request, mode, own, made, more: {} }),
   };

@@ -83,6 +83,8 @@ export interface AnswerSeen {
   /** Time of the first content, in clock ticks; null if the answer was not streamed. */
   readonly contentAt: number | null;
   readonly body: Buffer;
+  /** Tool calls that it had as text. */
+  readonly repairedCalls: number;
   /** What the upstream sent, where it was parsed to judge it; else undefined. */
   readonly value: unknown;
 }
@@ -231,9 +233,11 @@ export class PendingCall implements ResponseListener {
           this.#settle({ kind: 'status', status: this.#status, headers, body: progress.body });
         } else {
           const contentAt = this.#contentAt;
-          const { body: told, value } = progress;
-          const body = this.plan.call.request.asAsked?.(told) ?? told;
-          this.#settle({ kind: 'answer', headers, contentAt, body, value });
+          const { value } = progress;
+          const { request, rescue } = this.plan.call;
+          const told = request.asAsked?.(progress.body) ?? progress.body;
+          const { body, calls = 0 } = rescue?.whole(told) ?? { body: told };
+          this.#settle({ kind: 'answer', headers, contentAt, body, value, repairedCalls: calls });
         }
         break;
       case 'bad':

@@ -44,6 +44,7 @@ export const endedRowSchema = z.object({
       circuitBefore: circuit,
       circuitAfter: circuit.nullable(),
       fixedParts: z.array(z.string()).exactOptional(),
+      repairedCalls: count.exactOptional(),
       tokens: tokens.nullable(),
       cutAtTokens: count.nullable(),
     }),

@@ -1,4 +1,4 @@
-import { TOKENS } from '../../text/en/nouns.ts';
+import { TOKENS, TOOL_CALLS } from '../../text/en/nouns.ts';
 import { assertNever } from '#shared/assert.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import {
@@ -127,7 +127,7 @@ export function tokensPerSecond(attempt: AttemptRow): number | null {
  * counted.
  */
 export function usageText(attempt: AttemptRow): string | null {
-  const { tokens, fixedParts = [] } = attempt;
+  const { tokens, fixedParts = [], repairedCalls = 0 } = attempt;
   if (tokens === null) return null;
   const perSecond = tokensPerSecond(attempt);
   const parts = [
@@ -137,6 +137,7 @@ export function usageText(attempt: AttemptRow): string | null {
       ? ''
       : `${formatCount(tokens.cached)} of ${counted(tokens.input, TOKENS)} from its cache`,
     fixedParts.length === 0 ? '' : `${fixedParts.join(', ')} in its prompt held constant`,
+    repairedCalls === 0 ? '' : `${counted(repairedCalls, TOOL_CALLS)} repaired`,
   ];
   return parts.filter(Boolean).join(' · ');
 }

@@ -11,3 +11,4 @@ export const REQUESTS = { one: 'request', other: 'requests' };
 export const RETRIES = { one: 'retry', other: 'retries' };
 export const TIMES = { one: 'time', other: 'times' };
 export const TOKENS = { one: 'token', other: 'tokens' };
+export const TOOL_CALLS = { one: 'tool call', other: 'tool calls' };

@@ -45,6 +45,7 @@ const UPSTREAM_LABELS: Readonly<Record<string, string>> = {
   assemble: 'Always stream',
   prefill: 'Can continue a partial answer',
   protocols: 'Serves Responses and Messages',
+  rescueToolCalls: 'Repair tool calls left in the text',
   warmup: 'Warm up when Local fails',
   priceInput: 'Input price',
   priceOutput: 'Output price',
@@ -120,6 +121,7 @@ export const choiceLabels: Readonly<Record<string, Readonly<Record<string, strin
     native: 'Both',
     chat: 'Neither, only chat completions',
   },
+  rescueToolCalls: { on: 'Yes', off: 'No' },
   modelFallback: { any: 'Yes', same: 'No' },
   affinity: { auto: 'While it is quicker', off: 'No' },
   hedge: {

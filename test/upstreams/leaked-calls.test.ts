@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { SAID } from '../support/chat-answers.ts';
+import { chatStream, startCall } from '../support/client.ts';
+import { startBetween, WAYS } from './between.ts';
+import { ask, inEach, PROTOCOLS, type Protocol } from './caller.ts';
+import type { Json } from './system.ts';
+import { DONE, eventsOf, part, saying } from './speech.ts';
+
+const schema = {
+  type: 'object',
+  properties: { city: { type: 'string' }, days: { type: 'integer' } },
+  required: ['city'],
+};
+const weather = { name: 'weather', description: 'x' };
+
+/** What each protocol offers. */
+const OFFERS: Readonly<Record<Protocol, Json>> = {
+  chat: { tools: [{ type: 'function', function: { ...weather, parameters: schema } }] },
+  messages: { tools: [{ ...weather, input_schema: schema }] },
+  responses: { tools: [{ ...weather, type: 'function', parameters: schema }] },
+};
+
+const CALLS = [{ city: 'Oslo', days: 2 }, { city: 'Rome' }];
+const LEAK = CALLS.map(
+  (args) => `<tool_call>\n${JSON.stringify({ name: 'weather', arguments: args })}\n</tool_call>`,
+).join('\n');
+const leaking = (text: string, more = {}) => saying({ ...SAID, text, ...more }, {});
+
+describe.each(inEach(WAYS.filter((way) => way !== 'whole').map((way) => ({ way }))))(
+  '$way in $protocol',
+  ({ way, protocol }) => {
+    const isStream = way === 'streamed';
+    const more = OFFERS[protocol];
+
+    test('tool calls that a local model wrote into its text are real calls', async () => {
+      const { url, gateway } = await startBetween('local', leaking(`I look.\n${LEAK}`));
+      const told = await ask(url, { protocol, isStream, more });
+      const calls = told.calls.map(({ name, arguments: json }) => ({
+        name,
+        arguments: JSON.parse(json) as unknown,
+      }));
+      expect({ ...told, calls }).toMatchObject({
+        upstream: 'local',
+        text: 'I look.\n',
+        calls: CALLS.map((args) => ({ name: 'weather', arguments: args })),
+        finish: 'tool_calls',
+        end: 'whole',
+        faults: [],
+      });
+      expect(new Set(told.calls.map(({ id }) => id)).size).toBe(2);
+      const [row] = gateway.host.snapshot().requests;
+      expect(row?.attempts[0]?.repairedCalls).toBe(2);
+    });
+
+    test.each<[what: string, text: string, fields: Json, settings: Record<string, string>]>([
+      ['with prose behind it', `${LEAK}\nThat is how.`, more, {}],
+      ['in a code fence', `\`\`\`\n${LEAK}\n\`\`\``, more, {}],
+      ['of a tool that is not offered', LEAK.replaceAll('weather', 'news'), more, {}],
+      ['that the tool does not take', LEAK.replaceAll(/"(Oslo|Rome)"/g, '7'), more, {}],
+      ['where no tool is offered', LEAK, {}, {}],
+      ['where it is switched off', LEAK, more, { RESCUE_TOOL_CALLS: 'off' }],
+    ])('a tool call in the text stays text %s', async (_what, text, fields, settings) => {
+      const { url, gateway } = await startBetween('local', leaking(text), settings);
+      const told = await ask(url, { protocol, isStream, more: fields });
+      expect(told).toMatchObject({
+        upstream: 'local',
+        text,
+        calls: [],
+        finish: 'stop',
+        faults: [],
+      });
+      const [row] = gateway.host.snapshot().requests;
+      expect(row?.attempts[0]).not.toHaveProperty('repairedCalls');
+    });
+  },
+);
+
+test('a hosted upstream’s text is never taken for calls, nor an answer that was cut off', async () => {
+  const more = OFFERS.chat;
+  const hosted = await startBetween('hosted_a', leaking(LEAK));
+  const cut = await startBetween('local', leaking(LEAK, { finish: 'length' }));
+  for (const { url } of [hosted, cut]) {
+    for (const isStream of [true, false]) {
+      const told = await ask(url, { protocol: 'chat', isStream, more });
+      expect(told).toMatchObject({ text: LEAK, calls: [], faults: [] });
+    }
+  }
+});
+
+test.each(PROTOCOLS)(
+  'a caller of %s learns how many calls were repaired, from a header or behind the stream',
+  async (protocol) => {
+    const { url } = await startBetween('local', leaking(LEAK));
+    const [path, body] = {
+      chat: ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+      messages: ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }],
+      responses: ['/v1/responses', { input: 'hi' }],
+    }[protocol] as [string, object];
+    const asked = { model: 'm', ...body, ...OFFERS[protocol] };
+    const whole = await startCall(url + path, asked).answer;
+    expect(whole.headers['x-gateway-repaired']).toBe('tool_calls=2');
+    const pending = startCall(url + path, { ...asked, stream: true });
+    await pending.answer;
+    expect((await pending.head).trailers).toEqual({ 'x-gateway-repaired': 'tool_calls=2' });
+  },
+);
+
+test('a stream passes on each event of text as it came, and of a tool call that its engine reads', async () => {
+  const call = {
+    index: 0,
+    id: 'call_1',
+    type: 'function',
+    function: { name: 'weather', arguments: '{}' },
+  };
+  const chunks = ['If a < b', ' then [1]', ' {x} holds', '.'].map((content) => part({ content }));
+  const events = [...chunks, part({ tool_calls: [call] }), part({}, 'tool_calls'), DONE];
+  const { url } = await startBetween('local', ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).end(eventsOf(events, {}));
+  });
+  const body = { messages: [{ role: 'user', content: 'hi' }], ...OFFERS.chat };
+  expect((await chatStream(url, body)).text).toBe(eventsOf(events, {}));
+});
