@@ -85,7 +85,7 @@ describe.skipIf(SERVER === null)(`a real engine that reads for long${WHY}`, () =
     }
   });
 
-  test('an engine that stops while it reads is left within 20 s, however long its prompt', async () => {
+  test('an engine that stops while it reads is left within 20 s, however long its prompt, and is used again once it goes on', async () => {
     const { url, llama } = await startReading({ KEEP_ALIVE_MS: '0' });
     const answer = chat(url, { messages: user() });
     await untilReading(llama);
@@ -93,6 +93,8 @@ describe.skipIf(SERVER === null)(`a real engine that reads for long${WHY}`, () =
     const began = performance.now();
     expect(await answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=timeout' });
     expect(performance.now() - began).toBeLessThan(20_000);
+    llama.signal('SIGCONT');
+    expect((await chat(url)).upstream).toBe('local');
   });
 });
 

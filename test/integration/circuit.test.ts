@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chat, HELLO, startChat } from '../support/client.ts';
-import { createManualClock, type ManualClock } from '../support/clock.ts';
+import { createManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   answers,
@@ -9,7 +9,6 @@ import {
   error,
   hang,
   ROLE,
-  type Script,
   stall,
   startUpstream,
   STOP,
@@ -107,38 +106,4 @@ describe('after the cool-down', () => {
     await expect.poll(() => inFlight(gateway)).toBe(0);
     await expectFree(gateway, a);
   });
-});
-
-/** First content after `ms`, which pass as the upstream is asked. */
-const after =
-  (ms: number, clock: ManualClock, script: Script): Script =>
-  (call) => {
-    clock.advance(ms);
-    return script(call);
-  };
-
-describe('first content after the threshold', () => {
-  const slowAnswers = (clock: ManualClock, ms: number) => after(ms, clock, answers('hi'));
-
-  test.each([true, false])(
-    'a first content after the threshold counts as a success and as slow (stream: %s)',
-    async (stream) => {
-      const clock = createManualClock();
-      const upstream = await startUpstream(slowAnswers(clock, 5001), slowAnswers(clock, 5000));
-      const gateway = await startGateway(at({ hosted_a: upstream.url }), clock);
-      await chat(gateway.url, { ...HELLO, stream });
-      expect(circuitOf(gateway)).toMatchObject({
-        fails: 0,
-        successes: 1,
-        consecutiveFails: 0,
-        consecutiveSlow: 1,
-        lastTtftMs: 5001,
-      });
-      await chat(gateway.url, { ...HELLO, stream });
-      expect(circuitOf(gateway)).toMatchObject({
-        consecutiveSlow: 0,
-        lastTtftMs: 5000,
-      });
-    },
-  );
 });

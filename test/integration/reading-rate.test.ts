@@ -48,6 +48,7 @@ test('a late first token is slow only if it is later than reading the prompt exp
     await chat(url, promptOf(bytes));
     return (await scene.status()).circuits['local'];
   };
+  expect(await circuitAfter(800, 5000)).toMatchObject({ consecutiveSlow: 0 });
   expect(await circuitAfter(800, 5001)).toMatchObject({ consecutiveSlow: 1 });
   // Of an unknown speed; from then on it is known: 2,500 tokens a second.
   expect(await circuitAfter(80_000, 8000)).toMatchObject({ consecutiveSlow: 0 });
