@@ -8,7 +8,16 @@ import { eventsOf, STREAM_PROTOCOLS, type StreamProtocol } from '../support/prot
 import { ask, PLAIN, startScene, STREAM } from '../support/scene.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { turns } from '../support/report.ts';
-import { answers, error, hang, json, sse, startUpstream } from '../support/upstream.ts';
+import { chatBytes, openWire } from '../support/wire.ts';
+import {
+  answerChunks,
+  answers,
+  error,
+  hang,
+  json,
+  sse,
+  startUpstream,
+} from '../support/upstream.ts';
 
 const KEEP_ALIVE_MS = 30_000;
 
@@ -105,6 +114,16 @@ describe('an answer that began before its first token', () => {
     ]).toEqual(told);
     const [row] = scene.host.snapshot().requests;
     expect(row).toMatchObject({ upstream: 'hosted_a', fallbackReason: 'local=timeout' });
+  });
+
+  test('needs no trailers for a caller of HTTP/1.0, as nginx is one', async () => {
+    const { url, untilSigns } = await startReading();
+    const wire = await openWire(url);
+    wire.send(chatBytes(PLAIN).replace('HTTP/1.1', 'HTTP/1.0'));
+    const call = await untilSigns();
+    await wire.received('\r\n\r\n ');
+    await sse(...answerChunks('read'))(call);
+    expect(await wire.closed).toMatch(/\r\n\r\n \{.*"read".*\}$/s);
   });
 
   test.each([

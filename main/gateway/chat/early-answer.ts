@@ -129,8 +129,8 @@ export class EarlyAnswer implements RequestObserver {
 
   readonly #sign = (): void => {
     this.#cancelTimer = null;
+    if (this.#res.destroyed || this.#res.writableEnded) return;
     this.#await();
-    if (this.#res.writableEnded) return;
     // An answer that is being carried on has its head.
     if (!this.#res.headersSent) {
       if (this.#awaited === null) return;
@@ -147,7 +147,9 @@ export class EarlyAnswer implements RequestObserver {
     const reason = this.#left.join('; ') || 'none';
     const own = { ...this.#plan.base, ...gatewayHeaders(upstream, reason, provider) };
     const type = this.#stream === null ? 'application/json' : EVENT_STREAM;
-    const trailer = this.#stream === null ? { trailer: TRAILERS.join(', ') } : {};
+    // nginx asks in HTTP/1.0, which has none, unless it is told otherwise.
+    const hasTrailers = this.#stream === null && this.#res.req.httpVersion !== '1.0';
+    const trailer = hasTrailers ? { trailer: TRAILERS.join(', ') } : {};
     this.#res.writeHead(200, { ...own, ...headOf(type), ...trailer });
   }
 
