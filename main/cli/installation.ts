@@ -11,6 +11,8 @@ const IS_WINDOWS = process.platform === 'win32';
 /** Below the prefix of npm's global packages. */
 const FOLDER = join(IS_WINDOWS ? 'node_modules' : 'lib/node_modules', NAME);
 
+type Installation = ReturnType<typeof thisInstallation>;
+
 /** Where this program is; if npx runs it, where npm has yet to install it, because anybody may empty the cache of npx. */
 export function thisInstallation(env: NodeJS.ProcessEnv) {
   const prefix = isRunByNpx ? prefixOfUser(env) : ownPrefix();
@@ -52,8 +54,7 @@ function npm(verb: 'install' | 'uninstall', prefix: string, name: string): Promi
 }
 
 /** Removes what npm has installed; null if it is gone. */
-export async function uninstallProgram(env: NodeJS.ProcessEnv): Promise<string | null> {
-  const { root, prefix } = thisInstallation(env);
+export async function uninstallProgram({ root, prefix }: Installation): Promise<string | null> {
   if (!existsSync(root)) return `Inglenook is not installed in ${root}.`;
   if (prefix === null)
     return `Inglenook in ${root} was not installed by npm: delete that folder yourself.`;

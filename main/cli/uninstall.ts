@@ -11,9 +11,10 @@ export async function runUninstall(input: Input): Promise<CommandOutcome> {
   if (removedService?.kind === 'failed') return removedService;
   const running = await findRunning(dataDirectory);
   if (running !== null) return failed(`Inglenook is running at ${running.url}: stop it first.`);
-  const why = await uninstallProgram(env);
+  const installation = thisInstallation(env);
+  const { root } = installation;
+  const why = await uninstallProgram(installation);
   if (why !== null) return failed(why);
-  const { root } = thisInstallation(env);
   const lines = [
     ...(removedService === null ? [] : ['Removed its service']),
     `Removed ${root}`,
