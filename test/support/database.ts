@@ -33,8 +33,8 @@ interface FileHere {
 }
 
 /** The file of the program's database, open in the thread of the test. */
-export function openFileHere(directory: string, nowMs = Date.now()): FileHere {
-  const opened = openFile(join(directory, DATABASE_FILE), SCHEMA.migrations, nowMs);
+export function openFileHere(directory: string): FileHere {
+  const opened = openFile(join(directory, DATABASE_FILE), SCHEMA.migrations, Date.now());
   if (opened.kind === 'unusable') throw new Error(opened.message);
   const { db } = opened;
   return { db, registry: registryOperations(db), usage: usageOperations(db) };
