@@ -37,8 +37,8 @@ interface InferenceDeps extends ForwardEdges {
 
 export type Inference = ReturnType<typeof createInference>;
 
-/** Time without data: on a slow machine the first token of a long prompt may take minutes. */
-const SILENCE_MS = 600_000;
+/** Time without data. The gateway ends its calls earlier: it knows how long the prompt is. */
+const SILENCE_MS = 7_200_000;
 const MODELS_SILENCE_MS = 10_000;
 
 const NO_ENGINE: AgentError = {
