@@ -108,11 +108,11 @@ const UPSTREAM_SETTINGS = {
     rescueToolCalls: setting(
       'RESCUE_TOOL_CALLS',
       kinds.oneOf({
-        on: 'They become real calls if the app offers the tool and its arguments fit.',
-        off: 'They stay text.',
+        on: 'They become real calls if the app offers the tool.',
+        off: 'They stay.',
       }),
       'on',
-      'What becomes of tool calls that a local model wrote and its engine left in the text.',
+      'What becomes of tool calls that a local model left in its text.',
     ),
   },
   hosted_a: remote('HOSTED_A', HOSTED_URL, 30_000),
