@@ -43,14 +43,14 @@ import {
   type Monitor,
   type MonitorDeps,
 } from './monitoring/monitor.ts';
-import type { HealthChecks } from './circuits/health-checks.ts';
+import type { Checker } from './routing/checker.ts';
 import { createHedgeBudget } from './routing/hedging.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appRoutes } from './api/app-routes.ts';
 import { openApiRoute } from './api/openapi.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
-import type { VerificationProof, SightingsMonitor } from './monitoring/sightings.ts';
+import type { VerificationProof } from './monitoring/sightings.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
@@ -127,18 +127,16 @@ export function createGateway(deps: GatewayDeps) {
     routed: providers.routed,
     joulesPerToken: (id, model) => joulesPerTokenIn(providers.energyOf(id), model),
     app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
-    opened: (id, how) => healthChecks.opened(id, how),
+    proof: providers.proof,
+    opened: (id, how) => checker.opened(id, how),
     admission: () => admission.view(),
-    sightings: () => sightings,
+    watched: (isWatched) => checker.watched(isWatched),
   });
   const { logs, stats, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
   const catalogue = createModelCatalogue({ http, clock, config });
-  const { sightings, healthChecks, hung, stopChecks } = createChecks(
-    { memory, proof: providers.proof, http, clock, config, pickLocal },
-    monitor,
-    remotes,
-  );
+  const checksDeps = { memory, http, clock, config, pickLocal };
+  const { checker, hung } = createChecks(checksDeps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf(deps, lifecycle);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
@@ -149,7 +147,7 @@ export function createGateway(deps: GatewayDeps) {
     memory,
     catalogue,
     remotes,
-    sightings,
+    checker,
     sessions,
     identify,
     browsers,
@@ -207,12 +205,9 @@ export function createGateway(deps: GatewayDeps) {
     feed,
     /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
-    resumed: () => healthChecks.checkNow(),
+    resumed: () => checker.checkNow(),
     /** Something has changed at an upstream: it is checked now instead of in its turn. */
-    checkNow(id: UpstreamId) {
-      sightings.recheck(id);
-      healthChecks.checkNow(id);
-    },
+    checkNow: (id: UpstreamId) => checker.checkNow(id),
     snapshot: (): LiveSnapshot => feed.snapshot(),
     /** Models whose engine was caught cutting prompts. */
     cuts: () => memory.ids('window').flatMap((id) => cutWindowsIn(memory.of(id))),
@@ -222,15 +217,15 @@ export function createGateway(deps: GatewayDeps) {
       lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
     /** The window's address with a new one-time code for a control session. */
     controlLink,
-    ...changeHandlers(monitor, { memory, catalogue, sightings, healthChecks }),
+    ...changeHandlers(monitor, { memory, catalogue, checker }),
     start(): Promise<Started> {
-      healthChecks.start();
+      checker.start();
       return lifecycle.start(config());
     },
     /** Running requests may finish within `graceMs`, then they are aborted. */
     async stop(graceMs: number) {
       warmup.stop();
-      stopChecks();
+      checker.stop();
       await lifecycle.stop(graceMs);
       await Promise.all([monitor.flush(), deps.keys.flush()]);
     },
@@ -256,7 +251,7 @@ interface RouteParts {
   readonly monitor: Monitor;
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly sightings: SightingsMonitor;
+  readonly checker: Checker;
   readonly sessions: Sessions;
   readonly identify: Identify;
   readonly browsers: Browsers;
@@ -267,12 +262,13 @@ interface RouteParts {
 
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { config, http, clock, pickLocal, keys, providers, settings, app } = deps;
-  const { monitor, memory, catalogue, remotes, sightings, sessions, browsers, lifecycle } = parts;
-  const { stats, traffic, circuits, budgets, keyLimits, usage, feed, requests, warmup } = monitor;
+  const { monitor, memory, catalogue, remotes, checker, sessions, browsers, lifecycle } = parts;
+  const { stats, traffic, circuits, budgets, keyLimits, usage, feed, requests, warmup, sightings } =
+    monitor;
   const { summary, nameOf, isKnown: isProvider } = providers;
   const { identify, controlLink, gatewayUrl } = parts;
   const { isShared, endAtStop } = lifecycle;
-  const upstreams = { clock, config, pickLocal, remotes, circuits, memory, sightings };
+  const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
   const counted = { stats, traffic, budgets, keyLimits, usage, feed, requests };
   const shown = { keys, summary, nameOf, gpus: deps.gpus, app, catalogue, status: monitor.status };
   const access = { sessions, identify, isDemo: deps.isDemo, controlLink, endAtStop };
@@ -280,10 +276,19 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     ...appRoutes({ ...upstreams, ...counted, ...shown, ...access }),
     openApiRoute({ routes: () => routes, version: () => app().version }),
     ...accessRoutes({ browsers, about: deps.about, controlToken: deps.controlToken, app }),
-    ...controlRoutes({ settings, config, remotes, warmup, circuits, sightings, isProvider }),
+    ...controlRoutes({
+      settings,
+      config,
+      remotes,
+      warmup,
+      circuits,
+      sightings,
+      checker,
+      isProvider,
+    }),
     ...keyRoutes({ keys, keyLimits, config, feed }),
     ...sharingRoutes({ config, settings, lifecycle }),
-    ...upstreamRoutes({ http, ...upstreams }),
+    ...upstreamRoutes({ http, feed, ...upstreams }),
     ...installRoutes({ ownPackage: deps.ownPackage, isShared, gatewayUrl }),
     ...deps.moreRoutes,
   ];
@@ -295,13 +300,11 @@ function changeHandlers(
   {
     memory,
     catalogue,
-    sightings,
-    healthChecks,
+    checker,
   }: {
     readonly memory: Memory;
     readonly catalogue: ModelCatalogue;
-    readonly sightings: SightingsMonitor;
-    readonly healthChecks: HealthChecks;
+    readonly checker: Checker;
   },
 ) {
   function replaced(id: string): void {
@@ -315,7 +318,7 @@ function changeHandlers(
     upstreamChanged(id: UpstreamId) {
       replaced(id);
       catalogue.forget(id);
-      sightings.changed(id);
+      checker.changed(id);
       if (id === 'ondemand') warmup.forget();
     },
     /** What was skipped for its slowness may not be slow any more: the next request finds out. */
@@ -327,21 +330,16 @@ function changeHandlers(
     /** A provider has a new token, so its circuit and exclusions no longer apply. */
     providerChanged: (id: string) => replaced(id),
     /** A provider or its engine is available again: the next request may probe it at once. */
-    providerRecovered(id: string) {
-      circuits.coolDown(id);
-      // The pool's circuit opens when all of its machines are excluded.
-      circuits.coolDown('local');
-      sightings.recovered(id);
-    },
+    providerRecovered: (id: string) => checker.recovered(id),
     /** A provider's engine has lost the prompts in its cache, but those of the models that are still loaded. */
     providerEmptied(id: string, loaded: readonly string[]) {
       memory.emptied(id, (model) => listedName(loaded, model) !== null);
     },
     /** A provider has answered the completion of its verification. */
-    providerProved: (id: string) => healthChecks.passed(id),
+    providerProved: (id: string) => checker.passed(id),
     /** A provider was removed: everything known about it is discarded. */
     providerRemoved(id: string) {
-      sightings.forget(id);
+      checker.removed(id);
       memory.drop(id);
       unsaved();
     },

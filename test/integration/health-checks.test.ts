@@ -44,9 +44,9 @@ async function startOpened(
     clock,
   );
   await chat(gateway.url);
-  // A fixed engine is asked for its models at the start.
-  const before = up.gets.length;
-  return { clock, up, other, gateway, checks: () => up.gets.slice(before) };
+  // A fixed engine is asked for its models as well, and what it is.
+  const checks = () => up.gets.filter(({ path }) => path === '/health' || path === '/models');
+  return { clock, up, other, gateway, checks };
 }
 
 /** Time passes, and what was sent in it is answered. */
@@ -65,9 +65,10 @@ describe('an upstream whose circuit is open', () => {
       const { clock, up, gateway, checks } = await startOpened(id);
       up.answerGet = well;
       up.script = answers('well again');
-      await pass(gateway, clock, FIRST_MS - 1);
+      // A jump would leave no time for the engine's list of models, and an engine that does not list them is checked at once.
+      for (let n = 1; n < 3; n += 1) await pass(gateway, clock, 5000);
       expect(checks()).toEqual([]);
-      await pass(gateway, clock, 1);
+      await pass(gateway, clock, 5000);
       expect(checks().map(({ path }) => path)).toEqual(paths);
       expect(circuitOf(gateway, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
       expect(await chat(gateway.url)).toMatchObject({ upstream: id, reason: 'none' });

@@ -26,7 +26,7 @@ import { errorShapeFor, type GatewayError, invalidParam, refused } from '../http
 import { EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
-import type { SightingsMonitor } from '../monitoring/sightings.ts';
+import type { Checker } from '../routing/checker.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { windowAt } from '../routing/windows.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
@@ -60,7 +60,7 @@ interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
   readonly nameOf: (id: string) => string | null;
   readonly gpus: () => readonly GpuFigures[];
   readonly app: () => { readonly version: string; readonly command: string };
-  readonly sightings: Pick<SightingsMonitor, 'look'>;
+  readonly checker: Pick<Checker, 'look'>;
   readonly sessions: Sessions;
   readonly identify: Identify;
   readonly isDemo: boolean;
@@ -153,7 +153,7 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
       deps.endAtStop(res);
     }),
     route('GET', ['/api/v1/snapshot'], 'callers', async () => {
-      await deps.sightings.look();
+      await deps.checker.look();
       return answered(feed.snapshot());
     }),
     ownRoute('GET', ['/metrics'], 'callers', (_req, res) => sendMetrics(res, deps)),

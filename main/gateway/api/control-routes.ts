@@ -26,7 +26,8 @@ import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
 import { sendError } from '../http/responses.ts';
-import type { SightingsMonitor } from '../monitoring/sightings.ts';
+import type { Sighting } from '#shared/condition.ts';
+import type { Checker } from '../routing/checker.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/budgets.ts';
@@ -41,7 +42,8 @@ interface ControlDeps {
   readonly remotes: () => readonly RemoteUpstream[];
   readonly warmup: WarmupRunner;
   readonly circuits: Circuits;
-  readonly sightings: Pick<SightingsMonitor, 'view' | 'changed'>;
+  readonly sightings: () => Readonly<Record<UpstreamId, Sighting>>;
+  readonly checker: Pick<Checker, 'changed'>;
   readonly isProvider: (id: string) => boolean;
 }
 
@@ -61,11 +63,11 @@ const NO_WARMUP = {
 } as const satisfies Record<string, GatewayError>;
 
 export function controlRoutes(deps: ControlDeps): readonly Route[] {
-  const { settings, circuits, sightings, isProvider } = deps;
+  const { settings, circuits, sightings, checker, isProvider } = deps;
   const retry = (id: UpstreamId) => {
-    const isFailing = sightings.view()[id].kind === 'failed';
+    const isFailing = sightings()[id].kind === 'failed';
     circuits.reset(id);
-    if (isFailing) sightings.changed(id);
+    if (isFailing) checker.changed(id);
   };
   const patchedAnswer = (patched: Patched) =>
     patched.kind === 'patched' ? answered(settings.view()) : refused(unpatchedError(patched));

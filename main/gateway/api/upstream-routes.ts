@@ -7,7 +7,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { answered, type Route, textAt } from '../../platform/http/routes.ts';
 import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import type { SightingsMonitor } from '../monitoring/sightings.ts';
+import { noteTest } from '../circuits/seen.ts';
 import type { Memory } from '../memory/memory.ts';
 import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
@@ -21,7 +21,7 @@ interface UpstreamDeps {
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly sightings: Pick<SightingsMonitor, 'tested'>;
+  readonly feed: { readonly changed: () => void };
   readonly circuits: Pick<Circuits, 'at' | 'epoch' | 'excludeAfter' | 'reset'>;
   readonly memory: Memory;
 }
@@ -70,7 +70,12 @@ export function upstreamRoutes(deps: UpstreamDeps): readonly Route[] {
     if (failure !== null && failure.fallBack !== 'never')
       deps.circuits.excludeAfter(provider ?? id, failure, { model, epoch });
     const reason = result.ok ? null : (failure?.reason ?? result.reason);
-    deps.sightings.tested(provider ?? id, { isCompletion, failure: reason });
+    noteTest(deps.memory.of(provider ?? id), {
+      at: deps.clock.now(),
+      isCompletion,
+      failure: reason,
+    });
+    deps.feed.changed();
     return outcome;
   }
 

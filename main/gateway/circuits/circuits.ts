@@ -23,6 +23,7 @@ import {
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { ExclusionReason, Values } from '../memory/topics.ts';
 import { exclude, exclusionFor, findExclusion } from './exclusions.ts';
+import { noteSetback } from './seen.ts';
 
 export type Circuit = Values['circuit'];
 
@@ -119,8 +120,6 @@ export interface CircuitsDeps {
   readonly watchers: Watchers;
   /** Called at the first change, and at the first one after each `saved`. */
   readonly unsaved: () => void;
-  /** Called when a failure has excluded an upstream or a machine beside its circuit; left out if nobody asks. */
-  readonly excluded?: (id: string, reason: ExclusionReason) => void;
   /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
 }
@@ -260,8 +259,12 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     excludeAfter(id, failure, of) {
       const requested = exclusionFor(failure);
       if (requested === null || of.epoch < at(id).epoch) return;
-      exclude(memory.of(id), requested, of.model, now());
-      deps.excluded?.(id, requested.reason);
+      const [known, time] = [memory.of(id), now()];
+      const { reason } = requested;
+      exclude(known, requested, of.model, time);
+      // What excludes it may end before its cause does.
+      if (reason === 'credentials' || reason === 'quota')
+        noteSetback(known, { at: time.wallMs, reason, by: 'request' });
       notice.changed();
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),

@@ -13,6 +13,30 @@ export const EXCLUSION_REASONS = [
 
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
+/** Times in milliseconds since the epoch. */
+export interface CheckResult {
+  readonly at: number;
+  /** Null if it answered. */
+  readonly failure: string | null;
+  /** Whether it answered with a completion, not only with a list of models. */
+  readonly isTest: boolean;
+}
+
+export interface Setback {
+  readonly at: number;
+  readonly reason: string;
+  readonly by: 'request' | 'check';
+}
+
+export interface CheckFacts {
+  /** Anything older belongs to earlier settings. */
+  readonly since: number;
+  readonly last: CheckResult | null;
+  readonly lastFailedAt: number | null;
+  /** The last failure that its circuit does not count: of a test, or a refusal that only a person can end. */
+  readonly setback: Setback | null;
+}
+
 /** Tokens read, and the time that it took, of which older readings count for less. */
 export interface Reading {
   readonly tokens: number;
@@ -57,6 +81,8 @@ export interface Values {
   readonly left_alone: { readonly reason: ExclusionReason; readonly model: string | null };
   /** Its circuit, and the epoch that began with the last reset. */
   readonly circuit: { readonly breaker: Breaker; readonly epoch: number };
+  /** What checks and tests have shown. */
+  readonly seen: CheckFacts;
   /** How long its answers take. */
   readonly latency: { readonly mean: DecayingMean; readonly samples: number };
   /** It reports how much of a prompt it had in its cache. */
@@ -98,5 +124,6 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   // Even what only a person can fix is tried again then.
   left_alone: { ms: 10 * MINUTE_MS, max: 54 },
   circuit: { ms: Infinity, max: 1, lasts: true },
+  seen: { ms: Infinity, max: 1 },
   latency: { ms: Infinity, max: 1, lasts: true },
 };

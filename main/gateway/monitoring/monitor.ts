@@ -16,7 +16,7 @@ import {
   createCircuits,
   type Excluded,
 } from '../circuits/circuits.ts';
-import { createHealthChecks } from '../circuits/health-checks.ts';
+import { createChecker } from '../routing/checker.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
 import { createHungEngines } from '../routing/hung-engines.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -40,12 +40,7 @@ import { createOutcomes, createStats, createTraffic } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import {
-  createSightings,
-  type MachineFacts,
-  type SightingsMonitor,
-  type VerificationProof,
-} from './sightings.ts';
+import { type MachineFacts, sightingsOf, type VerificationProof } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 
@@ -69,7 +64,9 @@ export interface MonitorDeps {
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
-  readonly sightings: () => Pick<SightingsMonitor, 'view' | 'watched' | 'excluded'>;
+  /** A first window was opened, or the last was closed. */
+  readonly watched: (isWatched: boolean) => void;
+  readonly proof: (id: string) => VerificationProof | null;
   readonly usage: UsageStore;
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
   /** Called when a circuit opens or its probe fails. */
@@ -91,15 +88,15 @@ export function createMonitor(deps: MonitorDeps) {
     clock,
     status: () => status('0'),
     inFlight: () => stats.view().inFlight,
-    sightings: () => deps.sightings().view(),
-    judged: (report, sightings) =>
+    sightings: () => sightings(),
+    judged: (report, seen) =>
       judge({
         status: report,
-        sightings,
+        sightings: seen,
         local: localStanding(pickLocal(), { circuits, absence: deps.absence }),
         probing: probingIn(circuits),
       }),
-    watched: (isWatched) => deps.sightings().watched(isWatched),
+    watched: deps.watched,
     rows: () => logs.rows(),
     providers: deps.summary,
     outcomes: () => outcomes.view(),
@@ -112,9 +109,14 @@ export function createMonitor(deps: MonitorDeps) {
     config,
     watchers: feed,
     unsaved: () => state.changed(),
-    excluded: (id, reason) => deps.sightings().excluded(id, reason),
     opened: deps.opened,
   });
+  function sightings() {
+    const choice = pickLocal();
+    const pool = choice.kind === 'tier' ? machinesIn(choice.targets, circuits, deps.proof) : null;
+    return sightingsOf(pool, { memory, circuits });
+  }
+
   const warmup = createWarmup({ http, clock }, () => {
     state.changed();
     feed.changed();
@@ -174,6 +176,7 @@ export function createMonitor(deps: MonitorDeps) {
     /** Counts since the start. */
     traffic,
     status,
+    sightings,
     flush: async (): Promise<void> => {
       await state.flush();
       await usage.close();
@@ -200,7 +203,6 @@ function createCounting(
 
 interface ChecksDeps {
   readonly memory: Memory;
-  readonly proof: (id: string) => VerificationProof | null;
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly config: () => Config;
@@ -210,44 +212,27 @@ interface ChecksDeps {
 /** With two unanswered checks behind it an engine that has hung is left within 20 s. */
 const MAX_UNCHECKED_MS = 10_000;
 
-/** The checks of open circuits, those of silent engines, and those for the window. */
+/** The checker, and what asks it about engines that are silent. */
 export function createChecks(
   deps: ChecksDeps,
   { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,
   remotes: () => readonly RemoteUpstream[],
 ) {
-  const { clock, config, pickLocal } = deps;
-  const isOn = () => config().routing.healthChecks;
-  const checkHealth = createHealthCheck({ ...deps, circuits, remotes });
-  const sightings = createSightings({
-    clock,
-    isOn,
-    checkHealth,
-    healthAt: (id) => circuits.at(id).breaker.health,
-    inFlightAt: (id) => stats.inFlightAt(id),
-    pool() {
-      const choice = pickLocal();
-      return choice.kind === 'tier' ? machinesIn(choice.targets, circuits, deps.proof) : null;
-    },
+  const { config, pickLocal } = deps;
+  const common = {
+    ...deps,
+    isOn: () => config().routing.healthChecks,
+    inFlightAt: stats.inFlightAt,
+  };
+  const checker = createChecker({
+    ...common,
+    circuits,
+    checkHealth: createHealthCheck({ ...deps, circuits, remotes }),
+    isPooled: () => pickLocal().kind === 'tier',
     onChange: () => feed.changed(),
   });
-  const check = (id: string) => sightings.check(id);
-  const healthChecks = createHealthChecks({ ...deps, circuits, isOn, check });
-  return {
-    sightings,
-    healthChecks,
-    hung: createHungEngines({
-      clock,
-      isOn,
-      checkAfterMs: () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS),
-      check: checkHealth,
-      inFlightAt: (id) => stats.inFlightAt(id),
-    }),
-    stopChecks: () => {
-      healthChecks.stop();
-      sightings.watched(false);
-    },
-  };
+  const checkAfterMs = () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);
+  return { checker, hung: createHungEngines({ ...common, checkAfterMs, check: checker.check }) };
 }
 
 /** Reads the stored requests, which are more than the live feed shows. */
@@ -282,7 +267,7 @@ function createRequestReader(deps: {
 function* machinesIn(
   targets: readonly LocalTarget[],
   circuits: Circuits,
-  proof: ChecksDeps['proof'],
+  proof: MonitorDeps['proof'],
 ): Generator<MachineFacts, void> {
   for (const target of targets) {
     if (machineExclusion(target, circuits) !== null) continue;

@@ -1,0 +1,43 @@
+import type { Knowledge } from '../memory/memory.ts';
+import type { CheckFacts, CheckResult, Setback } from '../memory/topics.ts';
+
+/* What checks, tests and refusals have shown of an upstream or a machine, beside the results of requests. */
+
+const UNSEEN: CheckFacts = { since: 0, last: null, lastFailedAt: null, setback: null };
+
+export const seenOf = (known: Knowledge): CheckFacts => known.get('seen') ?? UNSEEN;
+
+/** Nothing that was seen until now counts any more. */
+export function forgetSeen(known: Knowledge, since: number): void {
+  known.set('seen', '', { ...UNSEEN, since });
+}
+
+export function noteSetback(known: Knowledge, setback: Setback): void {
+  known.set('seen', '', { ...seenOf(known), setback });
+}
+
+/** Returns whether it says something new. */
+export function noteCheck(known: Knowledge, last: CheckResult): boolean {
+  const before = seenOf(known);
+  const lastFailedAt = last.failure === null ? before.lastFailedAt : last.at;
+  known.set('seen', '', { ...before, last, lastFailedAt });
+  return before.last?.failure !== last.failure || before.last.isTest !== last.isTest;
+}
+
+export interface TestResult {
+  readonly at: number;
+  /** Why it failed; null if it did not. */
+  readonly failure: string | null;
+  readonly isCompletion: boolean;
+}
+
+/** What passes by itself excludes the upstream meanwhile, and is nothing to remember afterwards. */
+export function noteTest(known: Knowledge, { at, failure, isCompletion }: TestResult): void {
+  if (failure === 'busy' || failure === 'rate_limited') return;
+  if (isCompletion && failure !== null) {
+    noteSetback(known, { at, reason: failure, by: 'check' });
+    return;
+  }
+  if (isCompletion) known.set('seen', '', { ...seenOf(known), setback: null });
+  noteCheck(known, { at, failure, isTest: isCompletion });
+}
