@@ -132,7 +132,7 @@ export function createGateway(deps: GatewayDeps) {
     admission: () => admission.view(),
     watched: (isWatched) => checker.watched(isWatched),
   });
-  const { logs, stats, warmup, feed, circuits, budgets, keyLimits } = monitor;
+  const { logs, counters, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
   const catalogue = createModelCatalogue({ http, clock, config });
   const checksDeps = { memory, http, clock, config, pickLocal };
@@ -187,8 +187,8 @@ export function createGateway(deps: GatewayDeps) {
     catalogue,
     noteDropped: logDroppedFields(log),
     observe: (asked) => logs.begin(asked),
-    inFlightAt: stats.inFlightAt,
-    isRunning: stats.isRunning,
+    inFlightAt: counters.inFlightAt,
+    isRunning: counters.isRunning,
   };
   const serverDeps = {
     config,
@@ -263,13 +263,13 @@ interface RouteParts {
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { config, http, clock, pickLocal, keys, providers, settings, app } = deps;
   const { monitor, memory, catalogue, remotes, checker, sessions, browsers, lifecycle } = parts;
-  const { stats, traffic, circuits, budgets, keyLimits, usage, feed, requests, warmup, sightings } =
+  const { counters, circuits, budgets, keyLimits, usage, feed, requests, warmup, sightings } =
     monitor;
   const { summary, nameOf, isKnown: isProvider } = providers;
   const { identify, controlLink, gatewayUrl } = parts;
   const { isShared, endAtStop } = lifecycle;
   const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
-  const counted = { stats, traffic, budgets, keyLimits, usage, feed, requests };
+  const counted = { counters, budgets, keyLimits, usage, feed, requests };
   const shown = { keys, summary, nameOf, gpus: deps.gpus, app, catalogue, status: monitor.status };
   const access = { sessions, identify, isDemo: deps.isDemo, controlLink, endAtStop };
   const routes: readonly Route[] = [
@@ -296,7 +296,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 }
 
 function changeHandlers(
-  { circuits, stats, warmup, unsaved }: Monitor,
+  { circuits, counters, warmup, unsaved }: Monitor,
   {
     memory,
     catalogue,
@@ -326,7 +326,8 @@ function changeHandlers(
       for (const id of memory.ids('circuit'))
         if (circuits.at(id).breaker.health.consecutiveSlow > 0) circuits.coolDown(id);
     },
-    traffic: (id: string): ProviderTraffic => providerTraffic(id, { memory, circuits, stats }),
+    traffic: (id: string): ProviderTraffic =>
+      providerTraffic(memory.of(id), counters.inFlightAt(id)),
     /** A provider has a new token, so its circuit and exclusions no longer apply. */
     providerChanged: (id: string) => replaced(id),
     /** A provider or its engine is available again: the next request may probe it at once. */

@@ -23,7 +23,8 @@ import type { Identify } from '../auth/identity.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { errorShapeFor, type GatewayError, invalidParam, refused } from '../http/errors.ts';
-import { EXPOSITION_TYPE, metricsOf } from '../monitoring/metrics.ts';
+import { EXPOSITION_TYPE } from '../monitoring/exposition.ts';
+import { metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import type { Checker } from '../routing/checker.ts';
@@ -44,8 +45,7 @@ import { useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
 
-type Monitored =
-  'stats' | 'traffic' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed' | 'requests';
+type Monitored = 'counters' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed' | 'requests';
 
 interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
   readonly clock: Clock;
@@ -198,12 +198,12 @@ function noModel(id: string): GatewayError {
 }
 
 function sendMetrics(res: ServerResponse, deps: AppDeps): void {
-  const { app, status, stats, traffic, circuits, summary, budgets, keys, keyLimits } = deps;
+  const { app, status, counters, circuits, summary, budgets, keys, keyLimits } = deps;
   const text = metricsOf({
     version: app().version,
     status: status('0'),
-    inFlight: stats.view().inFlight,
-    traffic: traffic.view(),
+    inFlight: counters.inFlight(),
+    counted: counters.text(),
     budgetsOf: (id) => budgets.of(id),
     keyLimits: keys.list().flatMap(({ name }) => keyLimits.of(name)),
     currency: deps.config().gateway.currency,

@@ -1,81 +1,119 @@
 import { z } from 'zod';
-import { mapUpstreams, type UpstreamId, UPSTREAM_IDS, isUpstreamId } from '#shared/ids.ts';
+import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import {
   type AttemptRow,
-  type RequestRow,
   OUTCOMES,
   type Outcome,
   type OutcomeCounts,
+  type RequestRow,
 } from '#shared/live.ts';
-import { roundedMean } from '../circuits/breaker.ts';
-import type { Circuits } from '../circuits/circuits.ts';
-import type { Memory } from '../memory/memory.ts';
-import type { Tokens } from '#shared/usage.ts';
+import { roundedMean, UNUSED } from '../circuits/breaker.ts';
+import type { Knowledge } from '../memory/memory.ts';
+import type { AttemptStart } from '../routing/observer.ts';
 import type { CallMoney, EndedCall } from '../usage/recorder.ts';
+import { createSeries, type Family, type Labels } from './exposition.ts';
+
+/** What happens is counted here, once: calls when they end, requests when they end. */
+export type Counters = ReturnType<typeof createCounters>;
 
 const count = z.int().nonnegative();
+const tally = z.object({ asked: count, answered: count, retries: count, polls: count });
 
-/** They survive restarts; one that cannot be read begins at 0. */
+/** They survive restarts. */
 const totalsSchema = z.object({
   totalRequests: count,
+  /** Requests whose answer came from another upstream than the first, as its header says. */
   fallbackCount: count,
-  /** Hedged calls: second attempts sent beside a slow first one. */
-  hedges: count.catch(0),
-  /** Broken streams that another upstream continued. */
-  handovers: count.catch(0),
-  answers: count.catch(0),
-  /** In prompts and answers, as reported by upstreams or estimated. */
-  tokens: count.catch(0),
+  ended: z.object({ 'first-choice': count, 'fell-back': count, failed: count }),
+  upstreams: z.object(mapUpstreams(() => tally)),
 });
 
-export interface StatsView extends Readonly<z.infer<typeof totalsSchema>> {
-  readonly inFlight: Readonly<Record<UpstreamId, number>>;
-}
+type Totals = z.infer<typeof totalsSchema>;
 
-const ZERO = {
+const zero = (): Totals => ({
   totalRequests: 0,
   fallbackCount: 0,
-  hedges: 0,
-  handovers: 0,
-  answers: 0,
-  tokens: 0,
-};
+  ended: Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Totals['ended'],
+  upstreams: mapUpstreams(() => ({ asked: 0, answered: 0, retries: 0, polls: 0 })),
+});
 
-/** Counts requests; results of attempts are counted by the circuits. */
-export type Stats = ReturnType<typeof createStats>;
-
-const modelAt = (id: string, model: string) => `${id} ${model}`;
-
-function add(counts: Map<string, number>, key: string, change: 1 | -1): void {
-  const now = (counts.get(key) ?? 0) + change;
-  if (now === 0) counts.delete(key);
-  else counts.set(key, now);
-}
-
-export function createStats() {
-  let totals = { ...ZERO };
+export function createCounters() {
+  let totals = zero();
   const running = new Map<string, number>();
-  const runningModels = new Map<string, number>();
+  const series = createSeries(FAMILIES);
+  const [keyName, machineName] = [createNames(), createNames()];
   const inFlightAt = (id: string) => running.get(id) ?? 0;
+
+  function change(ids: readonly string[], by: 1 | -1): void {
+    for (const id of ids) {
+      const now = inFlightAt(id) + by;
+      if (now === 0) running.delete(id);
+      else running.set(id, now);
+    }
+  }
+
+  function countTokens({ upstream, provider, tokens }: EndedCall): void {
+    if (tokens === null) return;
+    const { input, output, cached, estimated } = tokens;
+    const machine = provider === null ? '' : machineName(provider);
+    const prompts = { upstream, provider: machine };
+    series.add('inglenook_tokens_total', { upstream, type: 'input' }, input);
+    series.add('inglenook_tokens_total', { upstream, type: 'output' }, output);
+    series.add('inglenook_cached_tokens_total', { upstream }, cached);
+    series.add('inglenook_prompt_tokens_total', { ...prompts, cache: 'reused' }, cached);
+    series.add('inglenook_prompt_tokens_total', { ...prompts, cache: 'read' }, input - cached);
+    if (estimated) series.add('inglenook_estimated_tokens_total', { upstream }, input + output);
+  }
+
   return {
     accepted: () => void (totals.totalRequests += 1),
-    fellBack: () => void (totals.fallbackCount += 1),
-    hedged: () => void (totals.hedges += 1),
-    handedOver: () => void (totals.handovers += 1),
-    /** A request has ended; `tokens` is the sum over all its attempts. */
-    ended(isAnswered: boolean, used: number) {
-      if (isAnswered) totals.answers += 1;
-      totals.tokens += used;
+    callStarted: (start: AttemptStart) => change(runningIds(start), 1),
+    callLeft: (start: AttemptStart) => change(runningIds(start), -1),
+    callEnded(call: EndedCall, money: CallMoney) {
+      const { upstream, cause, reason, hasAnswered, firstTokenMs, timedOutput } = call;
+      series.add('inglenook_attempts_total', { upstream, reason: reason ?? 'none' });
+      if (upstream !== 'local') series.add('inglenook_spent_total', { upstream }, money.spentNano);
+      series.add('inglenook_saved_total', {}, money.savedNano);
+      series.add('inglenook_energy_joules_total', {}, money.energyMj);
+      series.add('inglenook_energy_cost_total', {}, money.energyNano);
+      if (cause === 'hedge')
+        series.add('inglenook_hedges_total', { result: hasAnswered ? 'won' : 'lost' });
+      if (cause === 'resume' && hasAnswered) series.add('inglenook_resumes_total', {});
+      if (firstTokenMs !== null)
+        series.observe('inglenook_time_to_first_token_seconds', { upstream }, firstTokenMs / 1000);
+      if (timedOutput !== null) {
+        const seconds = timedOutput.ms / 1000 / timedOutput.tokens;
+        series.observe('inglenook_time_per_output_token_seconds', { upstream }, seconds);
+      }
+      countTokens(call);
     },
-    entered: (id: string) => add(running, id, 1),
-    left: (id: string) => add(running, id, -1),
-    /** The same of an attempt at a machine of the local pool, by the model that it is sent. */
-    enteredModel: (id: string, model: string) => add(runningModels, modelAt(id, model), 1),
-    leftModel: (id: string, model: string) => add(runningModels, modelAt(id, model), -1),
+    requestEnded(row: RequestRow, outcome: Outcome | null) {
+      if (row.fallbackReason !== 'none') totals.fallbackCount += 1;
+      if (outcome !== null) totals.ended[outcome] += 1;
+      countAttempts(totals.upstreams, row);
+      const status = { outcome: statusClassOf(row) };
+      series.add('inglenook_requests_total', status);
+      series.observe('inglenook_request_duration_seconds', status, (row.endMs ?? 0) / 1000);
+      series.add('inglenook_endpoint_requests_total', { endpoint: row.endpoint });
+      if (outcome === 'fell-back') series.add('inglenook_fallbacks_total', {});
+      for (const [upstream, reason] of skipsOf(row))
+        series.add('inglenook_skips_total', { upstream, reason });
+      if (row.key === null) return;
+      const key = keyName(row.key);
+      series.add('inglenook_key_requests_total', { key });
+      for (const type of ['input', 'output'] as const)
+        series.add('inglenook_key_tokens_total', { key, type }, row.tokens?.[type] ?? 0);
+    },
     inFlightAt,
-    isRunning: (id: string, model: string) => runningModels.has(modelAt(id, model)),
-    view: () => ({ ...totals, inFlight: mapUpstreams(inFlightAt) }),
-    /** Sets the totals to those of an earlier run's view; ignores invalid ones. */
+    isRunning: (id: string, model: string) => inFlightAt(modelAt(id, model)) > 0,
+    inFlight: () => mapUpstreams(inFlightAt),
+    totals: (): Pick<Totals, 'totalRequests' | 'fallbackCount'> => totals,
+    outcomes: (): OutcomeCounts =>
+      structuredClone({ ended: totals.ended, upstreams: totals.upstreams }),
+    /** For scrapers. */
+    text: series.text,
+    save: (): unknown => totals,
+    /** Sets the totals to those that an earlier run saved; ignores others. */
     restore(saved: unknown) {
       totals = totalsSchema.safeParse(saved).data ?? totals;
     },
@@ -91,247 +129,55 @@ export interface ProviderTraffic {
   readonly successCount: number;
 }
 
-export function providerTraffic(
-  id: string,
-  {
-    memory,
-    circuits,
-    stats,
-  }: { readonly memory: Memory; readonly circuits: Circuits; readonly stats: Stats },
-): ProviderTraffic {
-  const { ttft, requests, successes } = circuits.at(id).breaker.health;
+export function providerTraffic(known: Knowledge, concurrentRequests: number): ProviderTraffic {
+  const { ttft, requests, successes } = known.get('circuit')?.breaker.health ?? UNUSED;
   return {
     ewmaTtft: roundedMean(ttft),
-    ewmaLatency: roundedMean(memory.of(id).get('latency')?.mean ?? null),
-    concurrentRequests: stats.inFlightAt(id),
+    ewmaLatency: roundedMean(known.get('latency')?.mean ?? null),
+    concurrentRequests,
     totalRequests: requests,
     successCount: successes,
   };
 }
 
-/** Counts requests by outcome, and per upstream once for each request. */
-export type Outcomes = ReturnType<typeof createOutcomes>;
+const modelAt = (id: string, model: string) => `${id} ${model}`;
 
-const tally = z.object({ asked: count, answered: count, retries: count, polls: count });
-const outcomesSchema = z.object({
-  ended: z.object({ 'first-choice': count, 'fell-back': count, failed: count }),
-  upstreams: z.object(mapUpstreams(() => tally)),
-});
+/** Also by the model that a machine of the local pool is sent. */
+function runningIds({ ids, target: { provider, model } }: AttemptStart): readonly string[] {
+  return provider === null ? ids : [...ids, modelAt(provider, model)];
+}
 
-const NO_TALLY = { asked: 0, answered: 0, retries: 0, polls: 0 };
-
-export function createOutcomes() {
-  const ended = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<
-    Outcome,
-    number
-  >;
-  const upstreams = mapUpstreams(() => ({ ...NO_TALLY }));
-  const view = (): OutcomeCounts => ({
-    ended: { ...ended },
-    upstreams: mapUpstreams((id) => ({ ...upstreams[id] })),
-  });
-  return {
-    ended(row: RequestRow, outcome: Outcome | null) {
-      if (outcome !== null) ended[outcome] += 1;
-      for (const [index, { upstream: id, provider, polls }] of row.attempts.entries()) {
-        const isThere = ({ upstream }: AttemptRow) => upstream === id;
-        const before = row.attempts.slice(0, index).filter(isThere);
-        const of = upstreams[id];
-        of.polls += polls;
-        if (before.some((each) => each.provider === provider)) of.retries += 1;
-        if (before.length > 0) continue;
-        of.asked += 1;
-        if (row.state === 'done' && row.attempts.filter(isThere).some(gaveAnswer)) of.answered += 1;
-      }
-    },
-    view,
-    save: view,
-    restore(saved: unknown) {
-      const known = outcomesSchema.safeParse(saved).data;
-      if (known === undefined) return;
-      Object.assign(ended, known.ended);
-      for (const id of UPSTREAM_IDS) Object.assign(upstreams[id], known.upstreams[id]);
-    },
-  };
+/** Each upstream once for each request. */
+function countAttempts(upstreams: Totals['upstreams'], { attempts, state }: RequestRow): void {
+  for (const [index, { upstream: id, provider, polls }] of attempts.entries()) {
+    const isThere = ({ upstream }: AttemptRow) => upstream === id;
+    const before = attempts.slice(0, index).filter(isThere);
+    const of = upstreams[id];
+    of.polls += polls;
+    if (before.some((each) => each.provider === provider)) of.retries += 1;
+    if (before.length > 0) continue;
+    of.asked += 1;
+    if (state === 'done' && attempts.filter(isThere).some(gaveAnswer)) of.answered += 1;
+  }
 }
 
 function gaveAnswer({ reason, endMs }: AttemptRow): boolean {
   return reason === null && endMs !== null;
 }
 
-/** What a caller got, by its status: for metrics, in which a fallback is `ok`. `client_error`: a 4xx. */
-export const STATUS_CLASSES = ['ok', 'client_error', 'gateway_error', 'aborted'] as const;
+/** Each name of a key or a machine is a series; further ones are counted as one. */
+const MAX_NAMES = 200;
 
-export type StatusClass = (typeof STATUS_CLASSES)[number];
-
-/** Counts since the start of the process, for metrics: a counter restored from disk would jump after a crash. */
-export type TrafficCounts = ReturnType<typeof createTraffic>;
-
-export interface UpstreamTraffic {
-  /** By the reason why they did not give the answer; `none` for those that did. */
-  readonly attempts: Map<string, number>;
-  readonly skips: Map<string, number>;
-  inputTokens: number;
-  outputTokens: number;
-  cachedTokens: number;
-  estimatedTokens: number;
-  /** In billionths of the currency. */
-  spentNano: number;
-  readonly firstToken: Histogram;
-  readonly perOutputToken: Histogram;
-}
-
-export type TrafficView = ReturnType<TrafficCounts['view']>;
-
-/** Tokens of the prompts that one upstream, or a machine of the local pool, was sent. */
-export interface PromptTokens {
-  readonly upstream: UpstreamId;
-  /** Empty for an upstream without machines. */
-  readonly provider: string;
-  /** Found in a cache. */
-  reused: number;
-  read: number;
-}
-
-export interface KeyTraffic {
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
-
-/** Further names are counted as one, because each is a series of the metrics. */
-const MAX_KEY_NAMES = 200;
-const OTHER_KEYS = 'others';
-const MAX_MACHINES = 200;
-
-/** Present from the start: `increase` misses the first count of a new series, and the second reason raises an alert. */
-const INITIAL_REASONS = ['none', 'gateway_exhausted'];
-
-const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
-const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-const PER_TOKEN_S = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.5, 1];
-
-export function createTraffic() {
-  const outcomes = byStatus(() => 0);
-  const durations = byStatus(() => createHistogram(DURATION_S));
-  const upstreams = mapUpstreams((): UpstreamTraffic => ({
-    attempts: new Map(INITIAL_REASONS.map((reason) => [reason, 0])),
-    skips: new Map(),
-    inputTokens: 0,
-    outputTokens: 0,
-    cachedTokens: 0,
-    estimatedTokens: 0,
-    spentNano: 0,
-    firstToken: createHistogram(FIRST_TOKEN_S),
-    perOutputToken: createHistogram(PER_TOKEN_S),
-  }));
-  const byEndpoint = new Map<string, number>();
-  const byKey = new Map<string, KeyTraffic>();
-  const byMachine = new Map<string, PromptTokens>();
-  let [fallbacks, hedgesWon, hedgesLost, resumes] = [0, 0, 0, 0];
-  let [savedNano, energyMj, energyNano] = [0, 0, 0];
-
-  return {
-    callEnded(
-      {
-        upstream,
-        provider,
-        cause,
-        reason,
-        hasAnswered,
-        tokens,
-        firstTokenMs,
-        timedOutput,
-      }: EndedCall,
-      money: CallMoney,
-    ) {
-      const at = upstreams[upstream];
-      at.spentNano += money.spentNano;
-      savedNano += money.savedNano;
-      energyMj += money.energyMj;
-      energyNano += money.energyNano;
-      increment(at.attempts, reason ?? 'none');
-      if (cause === 'resume' && hasAnswered) resumes += 1;
-      if (cause === 'hedge' && hasAnswered) hedgesWon += 1;
-      if (cause === 'hedge' && !hasAnswered) hedgesLost += 1;
-      if (firstTokenMs !== null) at.firstToken.observe(firstTokenMs / 1000);
-      if (timedOutput !== null)
-        at.perOutputToken.observe(timedOutput.ms / 1000 / timedOutput.tokens);
-      if (tokens === null) return;
-      at.inputTokens += tokens.input;
-      at.outputTokens += tokens.output;
-      at.cachedTokens += tokens.cached;
-      const prompts = promptTokensAt(byMachine, upstream, provider);
-      prompts.reused += tokens.cached;
-      prompts.read += tokens.input - tokens.cached;
-      if (tokens.estimated) at.estimatedTokens += tokens.input + tokens.output;
-    },
-    requestEnded(row: RequestRow, outcome: Outcome | null) {
-      const kind = statusClassOf(row);
-      outcomes[kind] += 1;
-      durations[kind].observe((row.endMs ?? 0) / 1000);
-      increment(byEndpoint, row.endpoint);
-      if (row.key !== null) countKey(byKey, row.key, row.tokens);
-      if (outcome === 'fell-back') fallbacks += 1;
-      if (row.fallbackReason === 'none') return;
-      for (const [id, reason] of skipsOf(row)) increment(upstreams[id].skips, reason);
-    },
-    view: () => ({
-      outcomes,
-      durations,
-      fallbacks,
-      hedgesWon,
-      hedgesLost,
-      resumes,
-      /** What the tokens of `local` would have cost, in billionths of the currency. */
-      savedNano,
-      /** What their electricity was and cost, as far as it is known. */
-      energyMj,
-      energyNano,
-      upstreams,
-      byEndpoint,
-      byKey,
-      prompts: [...byMachine.values()],
-    }),
+function createNames() {
+  const names = new Set<string>();
+  return (name: string) => {
+    if (names.size < MAX_NAMES) names.add(name);
+    return names.has(name) ? name : 'others';
   };
 }
 
-function byStatus<T>(make: () => T): Record<StatusClass, T> {
-  return { ok: make(), client_error: make(), gateway_error: make(), aborted: make() };
-}
-
-function increment(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-}
-
-function promptTokensAt(
-  counts: Map<string, PromptTokens>,
-  upstream: UpstreamId,
-  machine: string | null,
-): PromptTokens {
-  const isFull = counts.size >= MAX_MACHINES && !counts.has(machine ?? upstream);
-  const id = isFull && machine !== null ? OTHER_KEYS : (machine ?? upstream);
-  const known = counts.get(id);
-  if (known !== undefined) return known;
-  const provider = machine === null ? '' : id;
-  const begun = { upstream, provider, reused: 0, read: 0 };
-  counts.set(id, begun);
-  return begun;
-}
-
-function countKey(counts: Map<string, KeyTraffic>, key: string, tokens: Tokens | null): void {
-  const name = counts.has(key) || counts.size < MAX_KEY_NAMES ? key : OTHER_KEYS;
-  const { requests, inputTokens, outputTokens } = counts.get(name) ?? NO_KEY_TRAFFIC;
-  counts.set(name, {
-    requests: requests + 1,
-    inputTokens: inputTokens + (tokens?.input ?? 0),
-    outputTokens: outputTokens + (tokens?.output ?? 0),
-  });
-}
-
-const NO_KEY_TRAFFIC: KeyTraffic = { requests: 0, inputTokens: 0, outputTokens: 0 };
-
-function statusClassOf({ state, status }: RequestRow): StatusClass {
+/** What a caller got, by its status; a fallback is `ok`. `client_error`: a 4xx. */
+function statusClassOf({ state, status }: RequestRow): string {
   switch (state) {
     case 'done':
       return 'ok';
@@ -346,6 +192,7 @@ function statusClassOf({ state, status }: RequestRow): StatusClass {
 
 /** The entries of `X-Gateway-Fallback-Reason` for upstreams that were passed over without a call. */
 function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string][] {
+  if (fallbackReason === 'none') return [];
   return fallbackReason.split('; ').flatMap((entry): [UpstreamId, string][] => {
     const [name = '', reason = ''] = entry.split('=');
     const [id = '', provider = null] = name.split('/');
@@ -354,25 +201,89 @@ function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string]
   });
 }
 
-/** Counts of values up to each bound, as in Prometheus. */
-export type Histogram = ReturnType<typeof createHistogram>;
+const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+const DURATION_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const PER_TOKEN_S = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.5, 1];
 
-function createHistogram(bounds: readonly number[]) {
-  const counts = Array.from({ length: bounds.length + 1 }, () => 0);
-  let sum = 0;
-  return {
-    bounds,
-    observe(value: number) {
-      let at = 0;
-      while (at < bounds.length && value > (bounds[at] ?? 0)) at += 1;
-      counts[at] = (counts[at] ?? 0) + 1;
-      sum += value;
-    },
-    /** The number of values up to each bound, and last that of all values. */
-    cumulative() {
-      let total = 0;
-      return counts.map((each) => (total += each));
-    },
-    sum: () => sum,
-  };
-}
+export const IN_CURRENCY = 'in the currency of inglenook_currency_info';
+export const UNIT_NANO = 1e9;
+
+const one: readonly Labels[] = [{}];
+const each = UPSTREAM_IDS.map((upstream) => ({ upstream }));
+/** The local pool costs nothing in the gateway's accounting. */
+const paid = each.filter(({ upstream }) => upstream !== 'local');
+const statuses = ['ok', 'client_error', 'gateway_error', 'aborted'].map((outcome) => ({ outcome }));
+/** The second raises an alert. */
+const reasons = each.flatMap((at) => [
+  { ...at, reason: 'none' },
+  { ...at, reason: 'gateway_exhausted' },
+]);
+const types = each.flatMap((at) => [
+  { ...at, type: 'input' },
+  { ...at, type: 'output' },
+]);
+
+const family = (help: string, initial: readonly Labels[], more: Partial<Family> = {}): Family => ({
+  help,
+  initial,
+  ...more,
+});
+
+const FAMILIES = {
+  inglenook_requests_total: family('Requests that have ended, by outcome.', statuses),
+  inglenook_request_duration_seconds: family(
+    'From the request to the end of its answer.',
+    statuses,
+    { bounds: DURATION_S },
+  ),
+  inglenook_fallbacks_total: family(
+    'Requests answered or continued by an upstream other than the first choice.',
+    one,
+  ),
+  inglenook_hedges_total: family('Second calls while a first one was slow.', [
+    { result: 'won' },
+    { result: 'lost' },
+  ]),
+  inglenook_resumes_total: family('Broken answers that another upstream continued.', one),
+  inglenook_endpoint_requests_total: family('Requests that have ended, by endpoint.', []),
+  inglenook_key_requests_total: family('Requests that have ended, by key.', []),
+  inglenook_key_tokens_total: family('Tokens of the requests that have ended, by key.', []),
+  inglenook_attempts_total: family(
+    'Calls to upstreams that have ended, by the reason for no answer; none: answered, or the caller disconnected.',
+    reasons,
+  ),
+  inglenook_skips_total: family('Upstreams skipped without a call, by reason.', []),
+  inglenook_time_to_first_token_seconds: family(
+    'From the call to its first content, of answers that the upstream streamed.',
+    each,
+    { bounds: FIRST_TOKEN_S },
+  ),
+  inglenook_time_per_output_token_seconds: family(
+    'Between two tokens, of streamed answers that came in 50 ms or more.',
+    each,
+    { bounds: PER_TOKEN_S },
+  ),
+  inglenook_tokens_total: family('Tokens as reported by upstreams, otherwise estimated.', types),
+  inglenook_cached_tokens_total: family('Input tokens that upstreams had in their caches.', each),
+  inglenook_prompt_tokens_total: family(
+    'Input tokens by upstream and machine: reused from its cache, or read.',
+    [],
+  ),
+  inglenook_estimated_tokens_total: family('Tokens of both types that are estimates.', each),
+  inglenook_spent_total: family(`What calls have cost, ${IN_CURRENCY}.`, paid, { unit: UNIT_NANO }),
+  inglenook_saved_total: family(
+    `What Local's tokens would have cost at a hosted API, before electricity, ${IN_CURRENCY}.`,
+    one,
+    { unit: UNIT_NANO },
+  ),
+  inglenook_energy_joules_total: family(
+    "Energy that GPUs used for Local's tokens, without idle power, as far as it is known.",
+    one,
+    { unit: 1000 },
+  ),
+  inglenook_energy_cost_total: family(
+    `What the electricity for Local's tokens has cost, as far as it is known, ${IN_CURRENCY}.`,
+    one,
+    { unit: UNIT_NANO },
+  ),
+} satisfies Readonly<Record<string, Family>>;

@@ -10,7 +10,6 @@ import type {
 } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { StatsView } from './counters.ts';
 
 /** Sends changes to its subscribers, at most four times per second. */
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
@@ -18,7 +17,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 export interface LiveSources {
   readonly clock: Clock;
   readonly status: () => StatusReport;
-  readonly inFlight: () => StatsView['inFlight'];
+  readonly inFlight: () => LiveSnapshot['inFlight'];
   readonly sightings: () => LiveSnapshot['sightings'];
   readonly judged: (report: StatusReport, sightings: LiveSnapshot['sightings']) => Judgement;
   readonly rows: () => readonly RequestRow[];

@@ -36,7 +36,7 @@ import {
   type UsageRecorder,
   type UsageStore,
 } from '../usage/recorder.ts';
-import { createOutcomes, createStats, createTraffic } from './counters.ts';
+import { createCounters } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
@@ -82,12 +82,11 @@ const MAX_UNASKED = 1000;
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
   const { clock, memory, config, http, pickLocal, app } = deps;
-  const stats = createStats();
-  const outcomes = createOutcomes();
+  const counters = createCounters();
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
-    inFlight: () => stats.view().inFlight,
+    inFlight: counters.inFlight,
     sightings: () => sightings(),
     judged: (report, seen) =>
       judge({
@@ -99,7 +98,7 @@ export function createMonitor(deps: MonitorDeps) {
     watched: deps.watched,
     rows: () => logs.rows(),
     providers: deps.summary,
-    outcomes: () => outcomes.view(),
+    outcomes: counters.outcomes,
     app,
   });
   const circuits = createCircuits({
@@ -123,7 +122,7 @@ export function createMonitor(deps: MonitorDeps) {
   });
   const counting = createCounting(deps, () => feed.changed());
   const { budgets, usage } = counting;
-  const saved = { stats, outcomes, memory, warmup };
+  const saved = { counters, memory, warmup };
   const state = deps.keep(() => {
     circuits.saved();
     return stateToSave(saved, config());
@@ -138,7 +137,7 @@ export function createMonitor(deps: MonitorDeps) {
     const providers = deps.providers();
     return statusReport({
       config: config(),
-      stats: stats.view(),
+      totals: counters.totals(),
       warmup: warmup.view(),
       local: pickLocal(),
       providers,
@@ -151,14 +150,11 @@ export function createMonitor(deps: MonitorDeps) {
       budgetAt: (id) => budgets.at(id),
     });
   };
-  const traffic = createTraffic();
   const logs = createRequestLogs({
     ...deps,
-    stats,
-    outcomes,
+    counters,
     listener: feed,
     usage,
-    traffic,
     unsaved: state.changed,
     earlier: deps.usage.rows,
   });
@@ -166,15 +162,12 @@ export function createMonitor(deps: MonitorDeps) {
     logs,
     requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: deps.nameOf }),
     circuits,
-    outcomes,
-    stats,
+    counters,
     warmup,
     feed,
     ...counting,
     /** Something that outlives a restart has changed. */
     unsaved: () => state.changed(),
-    /** Counts since the start. */
-    traffic,
     status,
     sightings,
     flush: async (): Promise<void> => {
@@ -215,14 +208,14 @@ const MAX_UNCHECKED_MS = 10_000;
 /** The checker, and what asks it about engines that are silent. */
 export function createChecks(
   deps: ChecksDeps,
-  { circuits, stats, feed }: Pick<Monitor, 'circuits' | 'stats' | 'feed'>,
+  { circuits, counters, feed }: Pick<Monitor, 'circuits' | 'counters' | 'feed'>,
   remotes: () => readonly RemoteUpstream[],
 ) {
   const { config, pickLocal } = deps;
   const common = {
     ...deps,
     isOn: () => config().routing.healthChecks,
-    inFlightAt: stats.inFlightAt,
+    inFlightAt: counters.inFlightAt,
   };
   const checker = createChecker({
     ...common,

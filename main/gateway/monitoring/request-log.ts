@@ -18,7 +18,7 @@ import type {
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
-import type { Outcomes, Stats, TrafficCounts } from './counters.ts';
+import type { Counters } from './counters.ts';
 
 /** The rows of all running requests and of the latest ones that have ended. */
 export interface RequestLogs {
@@ -48,14 +48,12 @@ export type ReportProviderResult = (provider: string, result: 'served' | 'failed
 interface RequestLogDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly stats: Stats;
-  readonly outcomes: Pick<Outcomes, 'ended'>;
+  readonly counters: Counters;
   readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
   readonly listener: RowListener;
   readonly usage: UsageRecorder;
-  readonly traffic: TrafficCounts;
   readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
   readonly earlier: readonly RequestRow[];
@@ -72,7 +70,7 @@ const MAX_ENDED_ROWS = 100;
 const MAX_ATTEMPTS_PER_ROW = 16;
 
 export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
-  const { clock, stats, listener } = deps;
+  const { clock, counters, listener } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
   const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
   /** A ring buffer, in which the next id replaces the oldest. */
@@ -84,11 +82,9 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
     ended[next] = row.id;
     next = (next + 1) % MAX_ENDED_ROWS;
     const outcome = outcomeOf(row);
-    deps.outcomes.ended(row, outcome);
-    stats.ended(row.state === 'done', (row.tokens?.input ?? 0) + (row.tokens?.output ?? 0));
+    counters.requestEnded(row, outcome);
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, outcome, wallMs);
-    deps.traffic.requestEnded(row, outcome);
     deps.unsaved();
     if (oldest === undefined) return;
     rows.delete(oldest);
@@ -118,7 +114,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
       };
       rows.set(id, row);
       deps.usage.requested(key);
-      stats.accepted();
+      counters.accepted();
       if (listener.isWatched) listener.requestChanged(id);
       return new OpenRequest(row, begun.ticks, deps, onEnd);
     },
@@ -147,7 +143,6 @@ class OpenRequest implements RequestObserver {
   answering(head: Parameters<RequestObserver['answering']>[0]): void {
     Object.assign(this.row, head);
     this.changed();
-    if (head.fallbackReason !== 'none') this.deps.stats.fellBack();
   }
 
   ended(state: Exclude<RequestRow['state'], 'running'>): void {
@@ -191,7 +186,7 @@ class OpenAttempt implements AttemptObserver {
     const { target, cause, startedAt } = start;
     this.#request = request;
     this.#start = start;
-    const { stats, nameOf } = request.deps;
+    const { counters, nameOf } = request.deps;
     const startMs = request.msAt(startedAt);
     this.#row = {
       upstream: target.upstream,
@@ -216,9 +211,7 @@ class OpenAttempt implements AttemptObserver {
     row.attemptCount += 1;
     if (row.attempts.length < MAX_ATTEMPTS_PER_ROW) row.attempts.push(this.#row);
     request.changed();
-    for (const id of start.ids) stats.entered(id);
-    if (target.provider !== null) stats.enteredModel(target.provider, target.model);
-    if (cause === 'hedge') stats.hedged();
+    counters.callStarted(start);
   }
 
   polled(): void {
@@ -232,7 +225,6 @@ class OpenAttempt implements AttemptObserver {
     this.#row.firstContentMs = contentAt === null ? nowMs : this.#request.msAt(contentAt);
     // An assembled answer is whole by now; of a relayed one more may come.
     if (contentAt !== null) this.#row.lastContentMs ??= nowMs;
-    if (this.#row.cause === 'resume') deps.stats.handedOver();
     this.#request.changed();
   }
 
@@ -244,7 +236,7 @@ class OpenAttempt implements AttemptObserver {
 
   ended(end: AttemptEnd): void {
     const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
-    const { stats, memory, routed, log } = this.#request.deps;
+    const { counters, memory, routed, log } = this.#request.deps;
     const { upstream, provider, model } = this.#start.target;
     const { cutAtTokens } = end;
     if (cutAtTokens !== null)
@@ -259,9 +251,8 @@ class OpenAttempt implements AttemptObserver {
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);
-    for (const id of this.#start.ids) stats.left(id);
+    counters.callLeft(this.#start);
     if (provider !== null) {
-      stats.leftModel(provider, model);
       if (latencyMs !== null) noteLatency(memory.of(provider), latencyMs, end.endedAt.wallMs);
       if (verdict !== 'neutral') routed(provider, verdict);
     }
@@ -284,7 +275,7 @@ class OpenAttempt implements AttemptObserver {
       firstTokenMs: firstTokenMsOf(this.#row),
       timedOutput: timedOutputOf(this.#row),
     };
-    deps.traffic.callEnded(end, deps.usage.callEnded(end));
+    deps.counters.callEnded(end, deps.usage.callEnded(end));
   }
 }
 

@@ -8,7 +8,7 @@ import { circuitCodec, meanSchema } from '../circuits/saved-circuits.ts';
 import type { Memory } from '../memory/memory.ts';
 import { type Codecs, plain } from '../memory/saved.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
-import type { Stats, Outcomes } from './counters.ts';
+import type { Counters } from './counters.ts';
 
 const VERSION = 1;
 
@@ -23,18 +23,15 @@ export const SAVED_TOPICS: Codecs = {
 };
 
 export interface SavedParts {
-  readonly stats: Stats;
-  readonly outcomes: Pick<Outcomes, 'save' | 'restore'>;
+  readonly counters: Pick<Counters, 'save' | 'restore'>;
   readonly memory: Memory;
   readonly warmup: Pick<WarmupRunner, 'save' | 'restore'>;
 }
 
 export function stateToSave(parts: SavedParts, config: Config): unknown {
-  const { inFlight: _, ...totals } = parts.stats.view();
   return {
     version: VERSION,
-    ...totals,
-    outcomes: parts.outcomes.save(),
+    counters: parts.counters.save(),
     identities: Object.fromEntries(UPSTREAM_IDS.map((id) => [id, identityOf(config, id)])),
     memory: parts.memory.save(SAVED_TOPICS),
     coldStartsMs: parts.warmup.save(),
@@ -45,8 +42,7 @@ export function stateToSave(parts: SavedParts, config: Config): unknown {
 export function restoreState(saved: unknown, parts: SavedParts, config: Config): void {
   if (!isObject(saved) || saved['version'] !== VERSION) return;
   const { identities } = saved;
-  parts.stats.restore(saved);
-  parts.outcomes.restore(saved['outcomes']);
+  parts.counters.restore(saved['counters']);
   if (!isObject(identities)) return;
   const same: ReadonlySet<string> = new Set(
     UPSTREAM_IDS.filter((id) => identities[id] === identityOf(config, id)),

@@ -21,7 +21,7 @@ import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
-import type { StatsView } from './counters.ts';
+import type { Counters } from './counters.ts';
 
 export interface ProvidersKnown {
   readonly counts: {
@@ -43,7 +43,7 @@ export type StatusScope = 'asked' | 'known';
 
 interface StatusParts {
   readonly config: Config;
-  readonly stats: StatsView;
+  readonly totals: ReturnType<Counters['totals']>;
   readonly warmup: Warmup;
   readonly local: LocalChoice;
   readonly providers: ProvidersKnown;
@@ -58,7 +58,7 @@ interface StatusParts {
 }
 
 export function statusReport(parts: StatusParts): StatusReport {
-  const { config, stats, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
+  const { config, totals, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
   const { forceZero } = config.routing;
   const zero = forceZero || forcesZero({ 'x-gateway-force-zero': forceZeroHeader });
   const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
@@ -85,8 +85,8 @@ export function statusReport(parts: StatusParts): StatusReport {
     upstreams: UPSTREAM_IDS.map((id) => upstreamReport(id, parts, upstreamCircuits[id])),
     circuits,
     stats: {
-      totalRequests: stats.totalRequests,
-      fallbackCount: stats.fallbackCount,
+      totalRequests: totals.totalRequests,
+      fallbackCount: totals.fallbackCount,
       perUpstream: byId([...UPSTREAM_IDS, ...parts.providerIds], (id) => {
         const { requests, fails, successes } = circuitAt(id).breaker.health;
         return { requests, fails, successes };

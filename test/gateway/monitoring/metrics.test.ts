@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { counter } from '../../../main/gateway/monitoring/metrics.ts';
+import { counter } from '../../../main/gateway/monitoring/exposition.ts';
 import { readExposition } from '../../support/exposition.ts';
 
 test('any text comes back unchanged from a label and from a HELP', () => {
