@@ -1,4 +1,4 @@
-import { createExpressListener } from '../../main/gateway/api/server.ts';
+import { createExpressListener } from '../../main/gateway/api/express.ts';
 import { createIdentify } from '../../main/gateway/auth/identity.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createGuardedServer } from '../../main/platform/http/guarded-server.ts';
