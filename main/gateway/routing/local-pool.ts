@@ -8,7 +8,7 @@ import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
-import { type EndedCall, forcedRank, type Skipped, skipped, wasAttempted } from './outcomes.ts';
+import { type LostCall, forcedRank, type Skipped, skipped, wasAttempted } from './outcomes.ts';
 import { cachedPrefix } from './prefixes.ts';
 import type { Memory } from '../memory/memory.ts';
 import { readingRate } from './reading-rates.ts';
@@ -67,7 +67,7 @@ export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingD
     /** Why the pool is excluded when none of its machines is called. */
     exclusion: () => poolExclusion(targets, exclusionOf),
     /** What the calls say of the pool as a whole. */
-    result: (outcomes: readonly EndedCall[]) => poolResult(outcomes, targets, exclusionOf),
+    result: (outcomes: readonly LostCall[]) => poolResult(outcomes, targets, exclusionOf),
   };
 }
 
@@ -167,7 +167,7 @@ type ExclusionOf = (target: LocalTarget) => Excluded | null;
 
 /** The pool has failed when no machine in it is well; one that was not called, or is only busy, may be. */
 function poolResult(
-  outcomes: readonly EndedCall[],
+  outcomes: readonly LostCall[],
   targets: Targets,
   exclusionOf: ExclusionOf,
 ): Result {

@@ -30,10 +30,10 @@ export interface HedgeLost {
 }
 
 /** What came of a call that gave no answer. */
-export type EndedCall = Failed | HedgeLost;
+export type LostCall = Failed | HedgeLost;
 
 /** Why one upstream did not give the answer. */
-export type UpstreamOutcome = Skipped | EndedCall;
+export type UpstreamOutcome = Skipped | LostCall;
 
 export function skipped(
   upstream: UpstreamId,

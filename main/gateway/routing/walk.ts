@@ -16,7 +16,7 @@ import {
 } from './candidates.ts';
 import type { LocalPool } from './local-pool.ts';
 import {
-  type EndedCall,
+  type LostCall,
   forcibleSoonestFirst,
   type Skipped,
   skipped,
@@ -290,7 +290,7 @@ export class Turn {
   /** False once it has failed, or its answer has broken off. */
   isRunning = true;
   /** Null while it is running, and if it answered. */
-  outcome: EndedCall | null = null;
+  outcome: LostCall | null = null;
 
   constructor(admitted: Pick<Turn, 'call' | 'place' | 'mode' | 'at'>, permits: Permits) {
     this.call = admitted.call;
@@ -304,7 +304,7 @@ export class Turn {
     return this.call.upstream;
   }
 
-  end(outcome: EndedCall | null): void {
+  end(outcome: LostCall | null): void {
     this.isRunning = false;
     this.outcome = outcome;
   }
