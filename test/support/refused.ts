@@ -5,104 +5,159 @@ import {
   adjustmentsAfter,
 } from '../../main/gateway/upstream/adjustments.ts';
 
-export const CHAT = '/chat/completions';
-export const MESSAGES = '/messages';
-export const RESPONSES = '/responses';
 export type Json = Readonly<Record<string, unknown>>;
+export type Path = '/chat/completions' | '/messages' | '/responses';
 
-/** Who says what (words alone: in OpenAI's shape), where, to what, and what it takes. */
-export type Row = readonly [
-  who: string,
-  says: string | Json,
-  path: string,
-  sent: Json,
-  taken: Json,
-];
+export const [CHAT, MESSAGES, RESPONSES] = [
+  '/chat/completions',
+  '/messages',
+  '/responses',
+] as const;
 
 export const user = (content: string) => ({ role: 'user', content });
 export const note = (content: string) => ({ role: 'system', content });
 export const developer = (content: string) => ({ role: 'developer', content });
+export const said = (...content: readonly unknown[]) => ({ role: 'assistant', content });
 export const text = { type: 'text', text: 'a' };
-const call = (id: string, more: Json = {}) => ({
-  id,
-  type: 'function',
-  function: { name: 'read', arguments: '{}' },
-  ...more,
-});
+export const thinking = { type: 'thinking', thinking: 'hm', signature: 'x' };
+const fn = { name: 'a', arguments: '{}' };
 export const calls = (id: string, more: Json = {}) => ({
   role: 'assistant',
   content: null,
-  tool_calls: [call(id, more)],
+  tool_calls: [{ id, type: 'function', function: fn, ...more }],
 });
 export const result = (tool_call_id: string) => ({ role: 'tool', tool_call_id, content: 'b' });
-export const use = (id: string) => ({
-  role: 'assistant',
-  content: [{ type: 'tool_use', id, name: 'f', input: {} }],
-});
+export const use = (id: string) => said({ type: 'tool_use', id, name: 'a', input: {} });
 export const useResult = (tool_use_id: string) => ({
   role: 'user',
   content: [{ type: 'tool_result', tool_use_id, content: 'a' }],
 });
+export const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' };
+export const item = { type: 'message', role: 'assistant', content: [] };
 export const messages = (...all: readonly unknown[]) => ({ messages: all });
 export const input = (...all: readonly unknown[]) => ({ input: all });
 export const tool = (parameters: unknown, name = 'a') => ({
   type: 'function',
   function: { name, parameters },
 });
-export const tools = (...all: readonly unknown[]) => ({ tools: all });
 export const EMPTY = { type: 'object', properties: {} };
+export const ENABLED = { type: 'enabled', budget_tokens: 1024 };
+export const EDITS = { edits: [{ type: 'clear_thinking_20251015' }, { type: 'other' }] };
+
+/** Fields that agents and apps send without a need for them. */
+export const FIELDS = {
+  store: false,
+  metadata: { user_id: 'x' },
+  safety_identifier: 'x',
+  service_tier: 'auto',
+  top_k: 40,
+  top_p: 0.5,
+  temperature: 0,
+  frequency_penalty: 0,
+  seed: 7,
+  user: 'bob',
+  reasoning: { effort: 'xhigh', summary: 'auto' },
+  reasoning_effort: 'xhigh',
+  parallel_tool_calls: false,
+  prompt_cache_key: 'k',
+  verbosity: 'low',
+  include: ['reasoning.encrypted_content'],
+  context_management: EDITS,
+  chat_template_kwargs: { enable_thinking: false },
+};
+
+/** A request that has something of everything. */
+export const ASKED: Readonly<Record<Path, Json>> = {
+  [CHAT]: {
+    ...FIELDS,
+    stream: true,
+    stream_options: { include_usage: true },
+    max_tokens: 32_000,
+    tools: [tool({ type: 'object' }), tool(EMPTY, 'b')],
+    tool_choice: { type: 'function', function: { name: 'b' } },
+    prompt_logprobs: 1,
+    stop: ['a', 'b', 'c', 'd', 'e'],
+    response_format: { type: 'json_object' },
+    messages: [
+      developer('a'),
+      { ...said(thinking), annotations: [] },
+      { ...calls('call_1', { index: 0 }), refusal: null, reasoning_content: 'hm' },
+      calls('call_2'),
+      result('call_1'),
+      {
+        role: 'user',
+        content: [
+          { type: 'video', video: 'x' },
+          { type: 'image_url', image_url: {} },
+        ],
+      },
+    ],
+  },
+  [MESSAGES]: {
+    ...FIELDS,
+    system: 'a',
+    max_tokens: 32_000,
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'max', format: {} },
+    tools: [
+      {
+        name: 'a',
+        cache_control: { type: 'ephemeral', scope: 'global' },
+        eager_input_streaming: true,
+        input_schema: { type: 'object', eager_input_streaming: 1 },
+      },
+    ],
+    messages: [user('a'), said(), said(thinking, text), use('a:0'), useResult('a:0'), note('b')],
+  },
+  [RESPONSES]: {
+    ...FIELDS,
+    text: { verbosity: 'low', format: {} },
+    tools: [{ type: 'function', name: 'a' }],
+    tool_choice: { type: 'function', name: 'a' },
+    max_output_tokens: 1,
+    input: [
+      thought,
+      { id: 'msg_1', status: 'completed', ...item },
+      { type: 'function_call', call_id: 'c'.repeat(70) },
+      developer('b'),
+    ],
+  },
+};
+
+const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));
+export const adjusted = (sent: Json, ...made: Adjustment[]): unknown =>
+  JSON.parse(adjustedBody(bytesOf(sent), new Set(made)).toString());
+
+interface How {
+  readonly sent?: Json;
+  readonly made?: readonly Adjustment[];
+  readonly status?: number;
+  readonly mayBeWhole?: boolean;
+  readonly headers?: readonly string[];
+}
+
+/** What a refusal asks for: its body, or its words in OpenAI's shape. */
+export function askedBy(
+  says: unknown,
+  path: Path | '/embeddings',
+  how: How = {},
+): readonly Adjustment[] {
+  const { sent = ASKED[path as Path], status = 400, mayBeWhole = true, headers = [] } = how;
+  const body = typeof says === 'string' ? { error: { message: says } } : says;
+  const made = new Set(how.made);
+  const error = readErrorBody(bytesOf(body));
+  const bytes = adjustedBody(bytesOf(sent), made);
+  return adjustmentsAfter({ status, error, path, body: bytes, headers, made, mayBeWhole });
+}
 
 /** In the shape of pydantic, as Mistral and vLLM send it. */
-export const pydantic = (msg: string, ...locs: readonly (readonly (string | number)[])[]) => ({
-  detail: locs.map((loc) => ({ type: 'fault', loc: ['body', ...loc], msg })),
+export const pydantic = (msg: string, ...paths: readonly string[]) => ({
+  detail: paths.map((path) => ({ type: 'fault', loc: ['body', ...path.split('.')], msg })),
 });
-export const forbidden = (...locs: readonly (readonly (string | number)[])[]) =>
-  pydantic('Extra inputs are not permitted', ...locs);
+export const forbidden = (...paths: readonly string[]) =>
+  pydantic('Extra inputs are not permitted', ...paths);
+export const unknownName = (name: string) =>
+  `Invalid JSON payload received. Unknown name "${name}": No.`;
 export const withParam = (param: string, message: string, code = 'unsupported_parameter') => ({
   error: { message, param, code },
 });
-export const gemini = (...names: readonly string[]) => [
-  {
-    error: {
-      code: 400,
-      message: names
-        .map((name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`)
-        .join('\n'),
-      status: 'INVALID_ARGUMENT',
-    },
-  },
-];
-
-export const thinking = { type: 'thinking', thinking: 'hm', signature: 'x' };
-export const ENABLED = { type: 'enabled', budget_tokens: 1024 };
-export const said = (...content: readonly unknown[]) => ({ role: 'assistant', content });
-export const thought = (id: string) => ({
-  type: 'reasoning',
-  id,
-  summary: [],
-  encrypted_content: 'x',
-});
-export const item = { type: 'message', role: 'assistant', content: [] };
-export const LONG = 'c'.repeat(70);
-export const ROLES = "messages[1].role must be either 'user' or 'assistant', but got 'system'";
-
-export const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));
-
-/** The changes that a refusal asks for, what is sent then, and what it asks for if it comes again. */
-export function answerTo(
-  path: string,
-  says: unknown,
-  sent: Json,
-  how: { status?: number; mayBeWhole?: boolean; headers?: readonly string[] } = {},
-) {
-  const { status = 400, mayBeWhole = true, headers = [] } = how;
-  const error = readErrorBody(
-    bytesOf(typeof says === 'string' ? { error: { message: says } } : says),
-  );
-  const bodyWith = (made: ReadonlySet<Adjustment>) => adjustedBody(bytesOf(sent), made);
-  const ask = (made: ReadonlySet<Adjustment>) =>
-    adjustmentsAfter({ status, error, path, body: bodyWith(made), headers, made, mayBeWhole });
-  const made = ask(new Set());
-  const taken: unknown = JSON.parse(bodyWith(new Set(made)).toString());
-  return { made, taken, again: ask(new Set(made)) };
-}

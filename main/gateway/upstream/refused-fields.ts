@@ -56,8 +56,8 @@ const NAME = /[a-z_]\w*(?:[.[\]]{1,2}\w+)*/gi;
 /** What stands before a name that no other sign sets off from the words around it. */
 const BEFORE_NAME =
   /(parameters?|arguments?|fields?|property|invalid|unknown|supplied|support|permitted)\W{0,3}$/i;
-/** No refusal names more at once. */
-const MAX_NAMES = 8;
+/** Of a refusal; each is looked for in the whole body. */
+const MAX_NAMES = 32;
 /** What was refused stands at the start of a message. */
 const MAX_TEXT = 2000;
 
@@ -78,7 +78,7 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
       .flatMap(fieldsIn),
   ];
   const has = (field: string) => droppedFrom(field)(body, members) !== null;
-  const named = ways.map((fields) => [...new Set(fields)].slice(0, MAX_NAMES).filter(has));
+  const named = ways.map((fields) => [...new Set(fields)].filter(has));
   const fields = named.find(({ length }) => length > 0) ?? [];
   // What is refused in a stream alone may be taken without one.
   const left = fields.includes('stream') ? ['stream'] : fields;
@@ -91,7 +91,7 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
 
 function namesIn(sentence: string): readonly string[] {
   const names = [...sentence.matchAll(NAME)].filter(isSetOff).map(([name]) => name);
-  return /cannot both/i.test(sentence) ? names.slice(1) : names;
+  return names.slice(/cannot both/i.test(sentence) ? 1 : 0, MAX_NAMES);
 }
 
 function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
@@ -116,11 +116,13 @@ function fieldsOf(
     body[start] === OPEN_BRACE || paths.some((parts) => parts.includes(key));
   return paths.flatMap((parts) => {
     const last = parts.at(-1) ?? '';
-    const first = members.find(({ key }) => parts.includes(key));
-    if (first?.key === last) return KEPT.test(last) ? [] : [last];
+    const first = parts.find((part) => members.some(({ key }) => key === part));
+    if (first === last) return KEPT.test(last) ? [] : [last];
     const isSaid = parts.includes('content') && !BESIDE_CONTENT.test(last);
-    if (last === '' || isSaid || KEPT_INSIDE.test(last)) return [];
-    const holders = first === undefined ? members.filter(isHolder) : [first];
+    if (last === '' || isSaid || KEPT_INSIDE.test(last) || !body.includes(`"${last}"`)) return [];
+    const holders = members.filter((member) =>
+      first === undefined ? isHolder(member) : member.key === first,
+    );
     return holders.map(({ key }) => `${key}.${last}`);
   });
 }

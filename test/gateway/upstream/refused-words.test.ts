@@ -1,0 +1,256 @@
+import { expect, test } from 'vitest';
+import type { Adjustment } from '../../../main/gateway/upstream/adjustments.ts';
+import {
+  adjusted,
+  ASKED,
+  askedBy,
+  CHAT,
+  FIELDS,
+  forbidden,
+  MESSAGES,
+  type Path,
+  pydantic,
+  RESPONSES,
+  unknownName,
+  withParam,
+} from '../../support/refused.ts';
+
+/** The words in which hosts do not take a field. */
+const HOSTS: Readonly<Record<string, (field: string) => unknown>> = {
+  'Gemini at its address for OpenAI’s clients': (field) => [
+    { error: { message: unknownName(field) } },
+  ],
+  Mistral: (field) => ({ object: 'error', message: forbidden(field) }),
+  Groq: (field) => `property '${field}' is unsupported`,
+  'Azure with models of others': (field) => `Unrecognized request argument supplied: ${field}`,
+  'NVIDIA NIM': (field) => `Validation: Unsupported parameter(s): \`${field}\``,
+  'OpenAI by words': (field) =>
+    `Unsupported parameter: '${field}' is not supported with this model.`,
+  OpenAI: (field) => withParam(field, `Unknown parameter: '${field}'.`, 'unknown_parameter'),
+  Vertex: (field) => `${field}: Extra inputs are not permitted`,
+  'mistral.rs': (field) => `unknown field \`${field}\`, expected one of \`model\``,
+  Cerebras: (field) => ({ message: `${field} is not supported by this model.`, param: field }),
+};
+
+test.each(
+  Object.entries(HOSTS).flatMap(([host, words]) =>
+    Object.keys(FIELDS).map((field) => ({ host, words, field })),
+  ),
+)('$field is left out where $host does not take it, and nothing else', ({ words, field }) => {
+  const made = askedBy(words(field), CHAT);
+  expect(made).toEqual([`without ${field}`]);
+  const { [field]: _, ...left } = ASKED[CHAT];
+  expect(adjusted(ASKED[CHAT], ...made)).toEqual(left);
+});
+
+/** What is asked for in words that hosts and engines were seen to use; nothing at last. */
+const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>> = {
+  [CHAT]: {
+    'without store, without seed': [forbidden('store', 'n.x', 'seed')],
+    'without store, without user': [`${unknownName('store')}\n${unknownName('user')}`],
+    'without seed': ["Unsupported parameter: 'seed'. See 'user' in the manual."],
+    'without reasoning_effort': ['Model grok-4 does not support parameter reasoningEffort.'],
+    'without reasoning_effort, without reasoning': ['"m" does not support thinking'],
+    'without user': ["Invalid 'user': string too long."],
+    'without temperature': ['invalid temperature: only 1 is allowed for this model'],
+    'without messages.reasoning_content': [forbidden('messages.2.assistant.reasoning_content')],
+    'without messages.index': [forbidden('messages.2.assistant.tool_calls.0.index')],
+    'without messages.annotations': [
+      "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'annotations' is unsupported)]",
+    ],
+    'without messages.refusal': [
+      "{'type': 'extra_forbidden', 'loc': ('body', 'messages', 2, 'refusal'), 'msg': 'Extra inputs are not permitted'}",
+    ],
+    'without reasoning_effort="xhigh"': [
+      '`reasoning_effort` must be one of `low` or `default`',
+      'think value "none" is not supported for this model',
+      "{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\"}",
+    ],
+    'without verbosity="low"': [
+      "Unsupported value: 'verbosity' does not support 'low'. Supported values are: 'medium'.",
+    ],
+    'without max_tokens': [
+      // Fields that are written in another way. github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    ],
+    'without stream': [
+      'Your organization must be verified to stream this model.',
+      '`prompt_logprobs` are not available when `stream=True`.',
+    ],
+    'without tool_choice': [
+      "Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
+    ],
+    'without stream_options': ['stream_options is no field of this model'],
+    other_effort: [
+      // Rewrites. github.com/openai/codex/issues/36441
+      'Function tools with reasoning_effort are not supported for gpt-5.6.',
+    ],
+    tool_schemas: [
+      "Invalid schema for function 'a': object schema missing properties.",
+      withParam('tools', 'schema must be of \'type: "object"\'', 'invalid_function_parameters'),
+    ],
+    filled_reasoning: [
+      'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
+      'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    ],
+    call_signatures: ['Function call is missing a thought_signature in functionCall parts.'],
+    plain_call_ids: [
+      'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
+      "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a maximum length of 40.",
+    ],
+    answered_results: ["Unexpected role 'user' after role 'tool'"],
+    strict_turns: [
+      // github.com/earendil-works/pi/issues/1048
+      'messages[0]: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
+      "Invalid value: 'developer'. Supported values are: 'system', 'assistant', 'user', and 'tool'.",
+      "'developer' is not one of ['system', 'assistant', 'user', 'tool'] - 'messages.0.role'",
+    ],
+    without_thoughts: [
+      withParam(
+        'messages[0].content[0].type',
+        "Invalid value: 'thinking'. Supported values are: 'text'.",
+        'invalid_value',
+      ),
+      'unsupported content[].type',
+      'messages[0]: unknown variant `thinking`, expected `text`',
+    ],
+    at_most_15309: [
+      // Limits. github.com/farion1231/cc-switch/issues/1022; github.com/musistudio/claude-code-router/issues/895
+      "'max_tokens' is too large: 32000. This model's maximum context length is 32768 tokens and your request has 17459 input tokens.",
+    ],
+    at_most_8072: [
+      "This model's maximum context length is 131072 tokens. However, you requested 155000 tokens (123000 in the messages, 32000 in the completion).",
+    ],
+    at_most_8192: [
+      // github.com/mnfst/llm-gateway/issues/1177
+      'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]',
+    ],
+    at_most_16384: [
+      'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
+    ],
+    nothing: [
+      'max_tokens is too large: 100000. This model supports at most 4096.',
+      "This model's maximum context length is 32768 tokens and your request has 32000 input tokens",
+      withParam(
+        'temperature',
+        "Invalid 'temperature': decimal above maximum value. Expected a value <= 2.",
+        'decimal_above_max_value',
+      ),
+      'temperature: Input should be less than or equal to 1',
+      'Invalid stop: at most 4 sequences are supported, unknown stop',
+      "Unsupported parameter: 'tools' is not supported with this model.",
+      "'response_format' is not supported",
+      'messages[5].content[1].image_url is not supported',
+      'messages[5].content[0].video: unknown field',
+      forbidden('messages.2.role', 'messages.2.tool_calls'),
+    ],
+  },
+  [MESSAGES]: {
+    'without top_p': [
+      // github.com/anomalyco/opencode/issues/28930
+      '`temperature` and `top_p` cannot both be specified.',
+    ],
+    'without reasoning_effort, without reasoning.effort, without output_config.effort': [
+      'This model does not support the effort parameter.',
+    ],
+    'without tools.scope': ['tools.0.custom.cache_control.scope: Extra inputs are not permitted'],
+    'without tools.eager_input_streaming': [
+      'tools.0.custom.eager_input_streaming: Extra inputs are not permitted',
+    ],
+    'without output_config.effort="max"': [
+      "output_config.effort: Input should be 'low', 'medium' or 'high'",
+    ],
+    'without thinking, without reasoning_effort, without reasoning': [
+      // github.com/anthropics/claude-code/issues/2245, #29531, #89633; strands-agents/harness-sdk/issues/1856
+      'adaptive thinking is not supported on this model',
+      "Only 'enabled' and 'disabled' are supported for thinking; 'adaptive' is not supported.",
+      "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
+    ],
+    plain_call_ids: [
+      "messages.3.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+      'messages.5.content.0: `tool_use` ids must be unique',
+    ],
+    strict_turns: [
+      'Assistant message must have either content or tool_calls, but not none.',
+      'messages.1: all messages must have non-empty content except for the optional final assistant message',
+      "Invalid value for 'content': expected a string, got null.",
+      'invalid message content type: <nil>',
+      'Invalid assistant message: content or tool_calls must be set',
+      "Invalid 'messages[1].tool_calls': empty array.",
+      // github.com/dirge-code/dirge/issues/757; github.com/HKUDS/nanobot/issues/949
+      'messages: text content blocks must be non-empty',
+      'System message must be at the beginning.',
+      "Unexpected role 'system' after role 'assistant'",
+      "messages[1].role must be either 'user' or 'assistant', but got 'system'",
+      // github.com/ogx-ai/ogx/issues/5982; github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1399
+      pydantic("Input should be 'user' or 'assistant'", 'messages.1.role'),
+      "request.messages.1.role: Invalid discriminator value. Expected 'user' | 'assistant'",
+      // platform.claude.com/docs/en/api/errors: models before those that take notes.
+      'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter.',
+    ],
+    without_thoughts: [
+      // github.com/Wei-Shaw/sub2api/issues/996; github.com/anthropics/claude-code/issues/63418
+      'messages.1.content.0: Invalid `signature` in `thinking` block',
+      'messages.1.content.0.thinking: each thinking block must contain thinking',
+      'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.',
+      'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.',
+    ],
+    at_most_8192: [
+      'max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens',
+    ],
+    at_most_11760: ['input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000'],
+    nothing: [withParam('stream', "Unsupported parameter: 'stream'")],
+  },
+  [RESPONSES]: {
+    'without reasoning.effort': [
+      // What stands inside. github.com/openai/codex/issues/36735
+      withParam('reasoning.effort', "Unsupported parameter: 'reasoning.effort'."),
+    ],
+    'without text.verbosity': [withParam('text.verbosity', "Unknown parameter: 'text.verbosity'.")],
+    'without input.status': ["Unknown parameter: 'input[1].status'."],
+    'without reasoning.effort="xhigh"': [
+      // A value alone. github.com/openai/codex/issues/6647
+      withParam(
+        'reasoning.effort',
+        "Unsupported value: 'none'. Supported values are: 'low', 'medium', and 'high'.",
+        'unsupported_value',
+      ),
+    ],
+    plain_call_ids: [
+      withParam(
+        'input[2].call_id',
+        "Invalid 'input[2].call_id': string too long.",
+        'string_above_max_length',
+      ),
+    ],
+    without_thoughts: [
+      withParam(
+        '',
+        'The encrypted content gAAA... could not be verified.',
+        'invalid_encrypted_content',
+      ),
+      'Encrypted content is not supported.',
+      "item['content'] is not an array",
+      "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
+      "Invalid 'input[1].id': 'x'. Expected an ID that begins with 'msg'.",
+      "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
+    ],
+    at_least_16: [
+      // github.com/farion1231/cc-switch/issues/7103
+      "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.",
+    ],
+  },
+};
+
+test.each(
+  Object.entries(WORDS).flatMap(([path, asks]) =>
+    Object.entries(asks).flatMap(([changes, all]) =>
+      all.map((says) => ({ path: path as Path, says, changes, words: JSON.stringify(says) })),
+    ),
+  ),
+)('a refusal asks for $changes, once: $words', ({ path, says, changes }) => {
+  const made = changes === 'nothing' ? [] : (changes.split(', ') as Adjustment[]);
+  expect(askedBy(says, path)).toEqual(made);
+  const again = askedBy(says, path, { made });
+  expect(again.filter((each) => made.includes(each))).toEqual([]);
+});
