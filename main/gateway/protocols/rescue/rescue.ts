@@ -11,7 +11,6 @@ import { LeakGate } from './leak-gate.ts';
 
 /** Makes calls of those that a model wrote into the text of its answer and its engine did not read. */
 export interface Rescue {
-  /** Of a whole chat completion. */
   readonly whole: (answer: Buffer) => { readonly body: Buffer; readonly calls: number };
   /** Of the events of a stream, in turn. */
   readonly inStream: (onCalls: (calls: number) => void) => (frames: Frames) => Frames;
@@ -57,6 +56,9 @@ function rescuedAnswer(body: Buffer, gate: LeakGate): ReturnType<Rescue['whole']
   return { body: Buffer.from(JSON.stringify({ ...answer, choices })), calls: calls.length };
 }
 
+/** In place of an event that is held: a call may take minutes, and clients give up in silence. */
+const HELD = Buffer.from(':\n\n');
+
 /** The event itself if nothing of it is held back. */
 function rescuedEvent(event: Buffer, gate: LeakGate, onCalls: (calls: number) => void): Buffer[] {
   const chunk = parseJson(dataOf(event) ?? '');
@@ -73,7 +75,7 @@ function rescuedEvent(event: Buffer, gate: LeakGate, onCalls: (calls: number) =>
   };
   const said = { ...others, ...(text !== '' && { content: text }) };
   if (calls.length === 0)
-    return finish === null && Object.keys(said).length === 0 ? [] : [written(said, finish)];
+    return finish === null && Object.keys(said).length === 0 ? [HELD] : [written(said, finish)];
   onCalls(calls.length);
   const tool_calls = calls.map((call, index) => ({ index, ...asCall(call) }));
   return [written({ ...said, tool_calls }, null), written({}, 'tool_calls')];
