@@ -78,6 +78,18 @@ describe('the length of the wait', () => {
     expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
   });
 
+  test('a request that comes meanwhile waits as well where no other upstream is left', async () => {
+    const { url, clock, up } = await startScene({ local: [limitedFor('2'), answers('hi')] });
+    const first = chatStream(url);
+    await clock.timer(2000, 2000);
+    const timers = clock.pending();
+    const second = chatStream(url);
+    await expect.poll(() => clock.pending()).toBeGreaterThan(timers);
+    clock.advance(2000);
+    expect([await first, await second]).toMatchObject([SERVED, SERVED]);
+    expect(callsOf(up)).toEqual({ local: 3 });
+  });
+
   test('the wait for local counts in the timeout, and the second call gets what is left', async () => {
     const scene = await startScene(
       { local: [limitedFor('2'), hang] },
