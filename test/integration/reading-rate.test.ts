@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
+import { turns } from '../support/report.ts';
 import { ask, startScene, STREAM } from '../support/scene.ts';
-import { answers, hang } from '../support/upstream.ts';
+import { usageChunk } from '../support/usage.ts';
+import { answerChunks, answers, DONE, hang, sse } from '../support/upstream.ts';
 
 /** A streamed chat completion whose body has so many bytes. */
 function promptOf(bytes: number): string {
@@ -23,6 +25,7 @@ test('a prompt has the timeout and twice the time that reading takes, at 100 tok
     const n = up.hosted_a.calls.length;
     const { pending } = await ask({ url, clock }, up.local, JSON.parse(promptOf(20_000)));
     clock.advance(limitMs - 1);
+    await turns({ url });
     expect(up.hosted_a.calls).toHaveLength(n);
     clock.advance(1);
     expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=timeout' });
@@ -30,7 +33,8 @@ test('a prompt has the timeout and twice the time that reading takes, at 100 tok
   await expectGivenUpAfter(TIMEOUT_MS + 2 * 48_000);
   up.local.script = (call) => {
     clock.advance(5000);
-    return answers('read')(call);
+    // However many tokens its model makes of the text.
+    return sse(...answerChunks('read').slice(0, -1), usageChunk(20_000, 1), DONE)(call);
   };
   await chat(url, promptOf(20_000));
   up.local.script = hang;

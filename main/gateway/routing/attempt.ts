@@ -176,11 +176,14 @@ export class Attempt {
   /** How long the machine took for what it had to read, and what it had in its cache. */
   #learn(): void {
     const { upstream, model, promptBytes, prefix } = this.target;
-    const tokens = this.#tokens ?? estimatedTokens(promptBytes, 0);
+    const estimated = estimatedTokens(promptBytes, 0);
+    const tokens = this.#tokens ?? estimated;
     const reusedShare = prefix === null ? null : noteReuse(this.#known, prefix, tokens);
     const newShare = reusedShare === null ? newBytesOf(this.target) / promptBytes : 1 - reusedShare;
-    if (upstream === 'local' && this.#ttftMs !== null)
-      learnRate(this.#known, model, tokens.input * newShare, this.#ttftMs);
+    if (upstream !== 'local' || this.#ttftMs === null) return;
+    // The next prompt's length is estimated too, but a picture has far fewer tokens than its bytes tell.
+    const read = Math.min(estimated.input, tokens.input) * newShare;
+    learnRate(this.#known, model, read, this.#ttftMs);
   }
 
   /** The part of a silence that counts as slow: a machine is not slow because a prompt is long. */
