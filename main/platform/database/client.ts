@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { nameOf } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Opening, Operations, Reply, Request } from './thread.ts';
+import type { OpenResult, Operations, Reply, Request } from './thread.ts';
 
 /** A full, read-only or locked disk is a result, not an exception; the message is human-readable. */
 export type Written =
@@ -35,13 +35,13 @@ export async function connectDatabase(
   { log }: { readonly log: Log },
 ) {
   const waiting = new Map<number, (reply: Reply) => void>();
-  const opening = Promise.withResolvers<Opening>();
+  const opening = Promise.withResolvers<OpenResult>();
   const exited = Promise.withResolvers<void>();
   let lastId = 0;
   /** Why calls are no longer accepted; null while the thread runs. */
   let over: string | null = null;
 
-  function onMessage(message: Opening | readonly Reply[]): void {
+  function onMessage(message: OpenResult | readonly Reply[]): void {
     if ('kind' in message) {
       // A thread that cannot open the file ends by itself.
       if (message.kind === 'unusable') over = message.message;

@@ -24,7 +24,7 @@ export interface ThreadData {
   readonly nowMs: number;
 }
 
-export type Opening =
+export type OpenResult =
   /** `warning` is human-readable; null if the file was intact. */
   | { readonly kind: 'open'; readonly warning: string | null }
   /** The thread ends by itself. */
@@ -56,13 +56,13 @@ export function serveDatabase(
 ): void {
   const opened = openFile(path, schema.migrations, nowMs);
   if (opened.kind === 'unusable') {
-    port.postMessage(opened satisfies Opening);
+    port.postMessage(opened satisfies OpenResult);
     port.close();
     return;
   }
   const { db, warning } = opened;
   const run = createRunner(db, path, schema.parts);
-  port.postMessage({ kind: 'open', warning } satisfies Opening);
+  port.postMessage({ kind: 'open', warning } satisfies OpenResult);
   port.on('message', (first: Request | null) => {
     const requests = [first, ...waiting(port)];
     const sent = requests.filter((request) => request !== null);
