@@ -155,7 +155,7 @@ describe('circuits in the status report', () => {
     });
   });
 
-  test('the status report tells Local only in the settings from Local only in the reader’s header', async () => {
+  test('the status report tells a setting that forbids spending from the reader’s header that does', async () => {
     const gateway = await startControlled(at({ local: NOWHERE, hosted_a: NOWHERE }));
     const zero = { forceZero: false, zero: true, gateway_forceZero_header: '1' };
     const header = { 'x-gateway-force-zero': '1' };

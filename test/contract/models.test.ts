@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
+import { chat, HELLO } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers, error, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 interface Listed {
@@ -27,9 +28,13 @@ async function listOf(url: string): Promise<readonly Listed[]> {
   return (JSON.parse(text) as { data: readonly Listed[] }).data;
 }
 
-const idsOf = async (url: string) => (await listOf(url)).map(({ id }) => id);
+/** Without `auto`, which is the first. */
+const idsOf = async (url: string) => (await listOf(url)).slice(1).map(({ id }) => id);
 
-test('the list of models has each name of engine, hosted upstreams, settings and aliases once', async () => {
+/** As it is listed of an upstream without a name. */
+const of = ({ url }: { readonly url: string }, model: string) => `${new URL(url).host}/${model}`;
+
+test('the list of models names the usual order, and of each model where it answers', async () => {
   const local = await startListing({
     id: 'llama',
     owned_by: 'vllm',
@@ -46,38 +51,39 @@ test('the list of models has each name of engine, hosted upstreams, settings and
     HOSTED_A_API_KEY: 'the-hosted-key',
     HOSTED_B_MODEL: 'set',
     HOSTED_C_MODELS: 'extra,gpt',
+    HOSTED_C_LABEL: 'Third',
     MODEL_ALIASES: 'fast=llama,smart=gpt,lost=nowhere',
   });
-  await expect.poll(() => idsOf(url)).toHaveLength(7);
+  await expect.poll(() => idsOf(url)).toHaveLength(9);
   await expect
     .poll(() => listOf(url))
     .toEqual([
+      expect.objectContaining({
+        id: 'auto',
+        owned_by: 'inglenook',
+        upstreams: ['local', 'hosted_a', 'hosted_b', 'hosted_c'],
+      }),
       {
         id: 'llama',
         object: 'model',
         created: 7,
         owned_by: 'local',
         owner: 'vllm',
-        upstreams: ['local', 'hosted_a'],
+        upstreams: ['local'],
         context_length: 8192,
       },
       {
-        id: 'gpt',
+        id: of(a, 'gpt'),
         object: 'model',
         created: 1_700_000_000,
         owned_by: 'hosted_a',
         owner: 'openai',
-        upstreams: ['hosted_a', 'hosted_c'],
+        upstreams: ['hosted_a'],
       },
-      {
-        id: 'set',
-        object: 'model',
-        created: 0,
-        owned_by: 'hosted_b',
-        upstreams: ['hosted_b'],
-        context_length: 4096,
-      },
-      { id: 'extra', object: 'model', created: 0, owned_by: 'hosted_c', upstreams: ['hosted_c'] },
+      expect.objectContaining({ id: of(a, 'llama'), context_length: 131_072 }),
+      expect.objectContaining({ id: of(b, 'set'), owned_by: 'hosted_b', context_length: 4096 }),
+      expect.objectContaining({ id: 'third/extra', upstreams: ['hosted_c'] }),
+      expect.objectContaining({ id: 'third/gpt', upstreams: ['hosted_c'] }),
       expect.objectContaining({ id: 'fast', alias_of: 'llama', context_length: 8192 }),
       expect.objectContaining({ id: 'smart', alias_of: 'gpt', owned_by: 'hosted_a' }),
       expect.objectContaining({ id: 'lost', alias_of: 'nowhere', upstreams: [] }),
@@ -85,8 +91,8 @@ test('the list of models has each name of engine, hosted upstreams, settings and
   expect(a.gets.map(({ path, headers }) => [path, headers.authorization])).toEqual([
     ['/models', 'Bearer the-hosted-key'],
   ]);
-  for (const id of ['llama', 'smart', 'extra']) {
-    const { status, text } = await send(`${url}/v1/models/${id}`);
+  for (const [asked, id = asked] of [['llama'], ['smart'], ['extra', 'third/extra']] as const) {
+    const { status, text } = await send(`${url}/v1/models/${asked}`);
     expect([status, (JSON.parse(text) as Listed).id]).toEqual([200, id]);
   }
   expectError(await send(`${url}/v1/models/never-sent`), 404, 'model_not_found');
@@ -99,19 +105,20 @@ test('a dead upstream does not delay the list of models, and its last list stays
   const clock = createManualClock();
   const urls = at({ hosted_a: a.url, hosted_b: silent.url, hosted_c: 'http://127.0.0.1:9' });
   const { url } = await startGateway({ ...urls, HOSTED_B_MODEL: 'set' }, clock);
-  expect(await idsOf(url)).toEqual(['set']);
+  const set = of(silent, 'set');
+  expect(await idsOf(url)).toEqual([set]);
   await silent.get(1);
-  await expect.poll(() => idsOf(url)).toEqual(['gpt', 'set']);
+  await expect.poll(() => idsOf(url)).toEqual([of(a, 'gpt'), set]);
   await a.close();
   clock.advance(600_000);
-  expect(await idsOf(url)).toEqual(['gpt', 'set']);
+  expect(await idsOf(url)).toEqual([of(a, 'gpt'), set]);
   await a.reopen();
   a.answerGet = ({ res }) => res.end('{"data":[{"id":"newer"}]}');
   const later = () => {
     clock.advance(60_000);
     return idsOf(url);
   };
-  await expect.poll(later).toEqual(['newer', 'set']);
+  await expect.poll(later).toEqual([of(a, 'newer'), set]);
 });
 
 test('an upstream is asked for its models once for many readers, and again only when its list is old', async () => {
@@ -119,7 +126,7 @@ test('an upstream is asked for its models once for many readers, and again only 
   const clock = createManualClock();
   const { url } = await startGateway(at({ hosted_a: a.url }), clock);
   await Promise.all(Array.from({ length: 20 }, () => listOf(url)));
-  await expect.poll(() => idsOf(url)).toEqual(['gpt']);
+  await expect.poll(() => idsOf(url)).toEqual([of(a, 'gpt')]);
   expect(a.gets).toHaveLength(1);
   clock.advance(599_000);
   await listOf(url);
@@ -129,7 +136,7 @@ test('an upstream is asked for its models once for many readers, and again only 
   await a.get(2);
 });
 
-test('neither the on-demand upstream nor, under Local only, any other is asked for its models', async () => {
+test('neither the on-demand upstream nor, while no money may be spent, any other is asked for its models', async () => {
   const a = await startListing({ id: 'gpt' });
   const gpu = await startListing({ id: 'big' });
   const urls = at({ hosted_a: a.url, ondemand: gpu.url });
@@ -139,7 +146,7 @@ test('neither the on-demand upstream nor, under Local only, any other is asked f
   await listOf(url);
   await gateway.set({ routing: { forceZero: false } });
   expect(a.gets).toHaveLength(0);
-  await expect.poll(() => idsOf(url)).toEqual(['gpt', 'set']);
+  await expect.poll(() => idsOf(url)).toEqual([of(a, 'gpt'), 'rented-gpu/set']);
   expect(gpu.gets).toHaveLength(0);
 });
 
@@ -149,9 +156,9 @@ test('an upstream with a new address has a new list', async () => {
   const gateway = await startControlled({});
   const { url } = gateway;
   await gateway.set({ hosted_a: { baseUrl: before.url } });
-  await expect.poll(() => idsOf(url)).toEqual(['old']);
+  await expect.poll(() => idsOf(url)).toEqual([of(before, 'old')]);
   await gateway.set({ hosted_a: { baseUrl: after.url } });
-  await expect.poll(() => idsOf(url)).toEqual(['new']);
+  await expect.poll(() => idsOf(url)).toEqual([of(after, 'new')]);
 });
 
 test('a body that is no list of models, or too long, is not taken', async () => {
@@ -169,10 +176,20 @@ test('a body that is no list of models, or too long, is not taken', async () => 
   html.answerGet = ({ res }) => res.end('<html>');
   const urls = at({ hosted_a: odd.url, hosted_b: many.url, hosted_c: html.url });
   const { url } = await startGateway(urls);
-  await expect.poll(async () => (await listOf(url)).length).toBe(5002);
-  expect((await listOf(url)).slice(0, 2)).toEqual([
-    { id: 'fine', object: 'model', created: 0, owned_by: 'hosted_a', upstreams: ['hosted_a'] },
-    expect.objectContaining({ id: 'claude', created: 1_739_923_200, context_length: 200_000 }),
+  await expect.poll(async () => (await idsOf(url)).length).toBe(5002);
+  expect((await listOf(url)).slice(1, 3)).toEqual([
+    {
+      id: of(odd, 'fine'),
+      object: 'model',
+      created: 0,
+      owned_by: 'hosted_a',
+      upstreams: ['hosted_a'],
+    },
+    expect.objectContaining({
+      id: of(odd, 'claude'),
+      created: 1_739_923_200,
+      context_length: 200_000,
+    }),
   ]);
 });
 
@@ -189,9 +206,39 @@ test('a single model is found in any case of its name, an exact one first', asyn
   const { url } = await startGateway({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
     HOSTED_A_MODELS: 'org/MiniMax-M3,org/minimax-M3',
+    HOSTED_A_LABEL: 'Here',
   });
   const idAt = async (id: string) =>
     (JSON.parse((await send(`${url}/v1/models/${id}`)).text) as { id: string }).id;
-  expect(await idAt('org/minimax-m3')).toBe('org/MiniMax-M3');
-  expect(await idAt('org/minimax-M3')).toBe('org/minimax-M3');
+  expect(await idAt('here/org/minimax-m3')).toBe('here/org/MiniMax-M3');
+  expect(await idAt('here/org/minimax-M3')).toBe('here/org/minimax-M3');
+});
+
+test('a hosted model that is picked from the list answers, and after its upstream failed the usual order does', async () => {
+  const [local, a, b] = [
+    await startListing({ id: 'llama' }),
+    await startListing(),
+    await startListing(),
+  ];
+  const { url } = await startGateway({
+    ...at({ local: local.url, hosted_a: a.url, hosted_b: b.url }),
+    HOSTED_A_MODEL: 'set',
+    HOSTED_B_MODEL: 'mini',
+    HOSTED_B_LABEL: 'My Service',
+    MODEL_ALIASES: 'small=my-service/other',
+  });
+  const ask = async (model: string) => {
+    const { upstream, headers } = await chat(url, { ...HELLO, model });
+    return [upstream, headers['x-gateway-model']];
+  };
+  await expect.poll(() => ask('auto')).toEqual(['local', 'llama']);
+  expect(await ask('my-service/mini')).toEqual(['hosted_b', 'mini']);
+  expect(await ask('small')).toEqual(['hosted_b', 'other']);
+  expect(await ask('mini')).toEqual(['local', 'llama']);
+  b.script = error(500);
+  expect(await ask('my-service/mini')).toEqual(['local', 'llama']);
+  b.script = answers('hi');
+  const own = 'my-service/mini';
+  local.answerGet = ({ res }) => res.end(JSON.stringify({ data: [{ id: own }] }));
+  await expect.poll(() => ask(own)).toEqual(['local', own]);
 });

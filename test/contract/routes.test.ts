@@ -300,6 +300,7 @@ test('both paths of the list of models give the OpenAI shape', async () => {
   const { url } = await started({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
     HOSTED_A_MODEL: 'big',
+    HOSTED_A_LABEL: 'Here',
     ONDEMAND_BASE_URL: 'http://127.0.0.1:9',
     ONDEMAND_MODEL: 'small',
   });
@@ -307,15 +308,16 @@ test('both paths of the list of models give the OpenAI shape', async () => {
   expect(JSON.parse(answer.text)).toEqual({
     object: 'list',
     data: [
+      expect.objectContaining({ id: 'auto', upstreams: ['hosted_a', 'ondemand'] }),
       {
-        id: 'big',
+        id: 'here/big',
         object: 'model',
         created: expect.toSatisfy(Number.isInteger),
         owned_by: 'hosted_a',
         upstreams: ['hosted_a'],
       },
       {
-        id: 'small',
+        id: 'rented-gpu/small',
         object: 'model',
         created: expect.toSatisfy(Number.isInteger),
         owned_by: 'ondemand',

@@ -104,7 +104,7 @@ test('the idle timeout of a running stream stays what it was', async () => {
   expect((await running.answer).text).toMatch(/\[DONE\]\n\n$/);
 });
 
-test('the switches for assembling and Local only apply from the next request on', async () => {
+test('the switches for assembling and for never spending money apply from the next request on', async () => {
   const upstream = await startUpstream(answers('hi'));
   const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
   await chat(gateway.url);

@@ -193,7 +193,7 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
   },
 );
 
-test('the report under Local only asks nothing that costs, and says so', async () => {
+test('the report asks nothing that costs while no money may be spent, and says so', async () => {
   const hosted = await startUpstream(answers('hi'));
   const gateway = await startGateway({
     LOCAL_ENGINE_URL: REFUSED_URL,

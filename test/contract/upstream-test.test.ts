@@ -110,7 +110,7 @@ describe('tests of an upstream', () => {
     expect(up.calls).toEqual([]);
   });
 
-  test('the test of an upstream that costs money is refused under Local only, and that of local is not', async () => {
+  test('the test of an upstream that costs money is refused while none may be spent, and that of local is not', async () => {
     const up = await startUpstream(answers('OK'));
     const gateway = await startControlled({
       ...at({ local: up.url, hosted_a: up.url, ondemand: up.url }),

@@ -93,7 +93,9 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
     }),
     route('GET', ['/api/v1/models/asked'], 'callers', async () => {
       const { names, problem } = await deps.usage.requestedModels();
-      const listed = models().data.flatMap(({ id, alias_of: of }) => (of === undefined ? id : []));
+      const listed = models().data.flatMap(({ id, alias_of: of }) =>
+        of === undefined && id !== AUTO ? id : [],
+      );
       const known = { listed, aliases: config().routing.modelAliases, nameOf: deps.nameOf };
       return answered({ days: REQUESTED_DAYS, ...askedModels(names, known), problem });
     }),
@@ -103,7 +105,9 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
       const { data } = models();
       const isAlike = (each: ModelEntry) => each.id.toLowerCase() === id.toLowerCase();
       // OpenCode asks in lower case (diegosouzapw/OmniRoute#5135).
-      const model = data.find((each) => each.id === id) ?? data.find(isAlike);
+      const isWithout = (each: ModelEntry) => each.id.endsWith(`/${id}`);
+      const model =
+        data.find((each) => each.id === id) ?? data.find(isAlike) ?? data.find(isWithout);
       if (model === undefined) return refused(noModel(id));
       return answered(asksForAnthropic(request) ? asAnthropicModel(model) : model);
     }),
@@ -343,7 +347,7 @@ interface ModelEntry {
   readonly object: 'model';
   /** 0 where it is not known. */
   readonly created: number;
-  /** The first upstream in routing order that has the model. */
+  /** The upstream that has the model; `inglenook` for the usual order. */
   readonly owned_by: string;
   readonly upstreams: readonly UpstreamId[];
   /** As that upstream names it. */
@@ -379,23 +383,37 @@ interface ListSources {
   readonly memory: Memory;
 }
 
-/** In OpenAI's format: the models of `local`, those that the other upstreams take, and aliases. */
+const NOWHERE = { ...entryOf('local', bare('')), upstreams: [] };
+
+/** Means the usual order, as any name does that nobody has; for apps in which a model has to be chosen. */
+const AUTO = 'auto';
+
+/**
+ * In OpenAI's format: the usual order, the models of `local`, those that the other upstreams take, each by the name that
+ * chooses it, and aliases.
+ */
 export function modelList(known: ListSources): {
   readonly object: 'list';
   readonly data: readonly ModelEntry[];
 } {
   const entries = new Map<string, ModelEntry>();
   for (const id of UPSTREAM_IDS) {
+    const upstream = known.remotes.find((remote) => remote.id === id);
+    const prefix = upstream === undefined ? '' : `${upstream.prefix}/`;
     for (const model of modelsOf(id, known)) {
-      const before = entries.get(model.id);
-      entries.set(model.id, before === undefined ? entryOf(id, model) : alsoAt(id, before, model));
+      const name = prefix + model.id;
+      if (!entries.has(name)) entries.set(name, entryOf(id, { ...model, id: name }));
     }
   }
   for (const [alias, model] of namedAliases(known.config.routing.modelAliases)) {
-    const entry = entries.get(model) ?? { ...entryOf('local', bare(model)), upstreams: [] };
+    const hosted = [...entries.values()].find(({ id }) => id.endsWith(`/${model}`));
+    const entry = entries.get(model) ?? hosted ?? NOWHERE;
     entries.set(alias, { ...entry, id: alias, alias_of: model });
   }
-  return { object: 'list', data: [...entries.values()] };
+  const data = [...entries.values()];
+  const upstreams = [...new Set(data.flatMap((each) => each.upstreams))];
+  const auto: ModelEntry = { ...entryOf('local', bare(AUTO)), owned_by: 'inglenook', upstreams };
+  return { object: 'list', data: data.length === 0 ? [] : [auto, ...data] };
 }
 
 function entryOf(
@@ -413,16 +431,9 @@ function entryOf(
   };
 }
 
-/** Fills in what the first upstream does not say from a later one; a hosted window says nothing of one's own. */
-function alsoAt(id: UpstreamId, entry: ModelEntry, model: ListedModel): ModelEntry {
-  const upstreams = entry.upstreams.includes(id) ? entry.upstreams : [...entry.upstreams, id];
-  const created = entry.created === 0 ? (model.created ?? 0) : entry.created;
-  const isWindowOpen = entry.owned_by === 'local' && id !== 'local';
-  const later = entryOf(id, isWindowOpen ? { ...model, contextLength: null } : model);
-  return { ...later, ...entry, upstreams, created };
+function bare(id: string): ListedModel {
+  return { id, created: null, owner: null, contextLength: null };
 }
-
-const bare = (id: string): ListedModel => ({ id, created: null, owner: null, contextLength: null });
 
 /** Of a hosted upstream that takes any name, all that it lists: others would be sent another model. */
 function modelsOf(

@@ -50,7 +50,8 @@ interface ControlDeps {
 const NO_MONEY = {
   status: 409,
   code: 'zero_spend',
-  message: 'Local only is on, and this would cost money; switch it off first (routing.forceZero).',
+  message:
+    '“Never spend money” is on, and this would cost money; switch it off first (routing.forceZero).',
 } as const satisfies GatewayError;
 
 const NO_WARMUP = {

@@ -108,7 +108,8 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   const config = deps.config();
   if (id === 'local') {
     const [target] = targetsOf(deps.pickLocal());
-    if (target === undefined) return notConfigured('Local has no engine and no verified machine.');
+    if (target === undefined)
+      return notConfigured('Your GPUs have no engine and no tested machine.');
     const known = { isAlone: true, tokensPerSecond: null };
     return { run: () => testUpstream((call) => localCall(call, target, config, known), deps) };
   }
@@ -116,7 +117,7 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
   if (config.routing.forceZero) {
     const message =
-      'Local only is on, and a test may cost money; switch it off first (routing.forceZero).';
+      '“Never spend money” is on, and a test may cost money; switch it off first (routing.forceZero).';
     return { status: 409, code: 'zero_spend', message };
   }
   if (upstream.model === null) return { run: () => listTest(upstream, deps) };

@@ -88,7 +88,7 @@ export function corsHeaders(
     'access-control-allow-origin': origin,
     vary: 'Origin',
     'access-control-expose-headers':
-      'X-Gateway-Upstream, X-Gateway-Fallback-Reason, X-Gateway-Request-Id, X-Gateway-Provider, X-Gateway-Dropped, X-Gateway-Repaired, X-Request-Id, X-Should-Retry, Retry-After, Retry-After-Ms',
+      'X-Gateway-Upstream, X-Gateway-Fallback-Reason, X-Gateway-Request-Id, X-Gateway-Provider, X-Gateway-Model, X-Gateway-Dropped, X-Gateway-Repaired, X-Request-Id, X-Should-Retry, Retry-After, Retry-After-Ms',
   };
 }
 

@@ -171,7 +171,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   not_configured: 'not configured',
   no_provider: 'no machine is available',
   circuit_open: 'skipped after repeated failures',
-  zero_spend: 'skipped because Local only is on',
+  zero_spend: 'skipped because “Never spend money” is on',
   budget: 'skipped because its budget is spent',
   paused: 'paused by its owner',
   disabled: 'switched off',

@@ -36,7 +36,7 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { fixVolatileParts } from '../protocols/volatile-parts.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-scan.ts';
-import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import { pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import { EarlyAnswer } from './early-answer.ts';
 import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
@@ -124,9 +124,11 @@ async function answer(
   const config = deps.config();
   const remotes = deps.remotesIn(config);
   const epoch = deps.circuits.epoch();
-  const request = withoutAlias(read, config.routing.modelAliases, (name) =>
-    isOwnModel(name, remotes, deps.pickLocal()),
-  );
+  const isOwn = (name: string) => isOwnModel(name, remotes, deps.pickLocal());
+  const request = withoutAlias(read, config.routing.modelAliases, isOwn);
+  // An engine may have a model of such a name itself.
+  const named = request.model !== null && !isOwn(request.model) ? request.model : null;
+  const picked = pickedModel(named, remotes);
   const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
   const reserveCopy = () => share.takeCopy(request.bytes.length);
@@ -151,7 +153,7 @@ async function answer(
     key,
     upstreamPath: request.endpoint.upstreamPath,
   });
-  const asked = { request, headers, authorization, chatForm, volatileParts };
+  const asked = { request, picked, headers, authorization, chatForm, volatileParts };
   const call = callOf(asked, config, deps);
   const { keepAliveMs } = config.routing;
   const plan = { id, request, base, keepAliveMs, clock: deps.clock };
@@ -183,7 +185,10 @@ async function formOf(
 }
 
 function callOf(
-  asked: Pick<ChatCall, 'request' | 'headers' | 'authorization' | 'chatForm' | 'volatileParts'>,
+  asked: Pick<
+    ChatCall,
+    'request' | 'picked' | 'headers' | 'authorization' | 'chatForm' | 'volatileParts'
+  >,
   { routing }: Config,
   { items }: ChatDeps,
 ): ChatCall {

@@ -158,6 +158,7 @@ function sendAnswer(
     ...callerHeaders(seen.headers),
     ...base,
     ...gatewayHeaders(call.upstream, reason, call.provider),
+    ...(SHOWABLE.test(call.model) && { 'x-gateway-model': call.model }),
     ...(dropped !== undefined && droppedHeader(dropped)),
   };
   if (dropped !== undefined) deps.noteDropped(dropped, context.call.request.endpoint.upstreamPath);
@@ -240,6 +241,9 @@ async function endedWith(
 ): Promise<void> {
   observer.ended(STATE_AFTER[await relayed]);
 }
+
+/** Callers may choose any name, and a header takes only this. */
+const SHOWABLE = /^[\x21-\x7e]{1,200}$/;
 
 const STATE_AFTER = {
   complete: 'done',

@@ -1,5 +1,6 @@
 import { HOSTED_IDS, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { LocalProvider } from '#shared/provider.ts';
+import { defaultLabel } from '#shared/services.ts';
 import type {
   CircuitReport,
   LocalHealth,
@@ -128,12 +129,6 @@ function byId<T>(ids: readonly string[], make: (id: string) => T): Record<string
   return Object.fromEntries(ids.map((id) => [id, make(id)]));
 }
 
-function defaultLabel(id: UpstreamId): string {
-  if (id === 'local') return 'Local';
-  if (id === 'ondemand') return 'On-demand GPU';
-  return `Hosted ${id.slice('hosted_'.length).toUpperCase()}`;
-}
-
 function upstreamReport(
   id: UpstreamId,
   parts: StatusParts,
@@ -162,7 +157,7 @@ function upstreamReport(
   if (id === 'local') {
     return {
       ...common,
-      label: defaultLabel('local'),
+      label: defaultLabel('local', null),
       apiKeyEnv: 'none: the Authorization header of the request is forwarded',
       hasKey: false,
       apiKeyPreview: null,
@@ -171,7 +166,7 @@ function upstreamReport(
   const { label, apiKey, headers } = config[id];
   return {
     ...common,
-    label: label ?? defaultLabel(id),
+    label: label ?? defaultLabel(id, baseUrl),
     apiKeyEnv: ENV_PREFIX + SETTINGS[id].apiKey.env,
     hasKey: apiKey !== null,
     apiKeyPreview: apiKey === null ? null : maskSecret(apiKey),

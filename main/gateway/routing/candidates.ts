@@ -156,6 +156,9 @@ export function orderFor(
   pickLocal: () => LocalChoice,
 ): readonly UpstreamId[] {
   const { model } = call.request;
+  const { picked } = call;
+  if (picked !== null)
+    return [picked.upstream, ...UPSTREAM_IDS.filter((id) => id !== picked.upstream)];
   if (model === null || !isChosen(model, config, remotes)) return UPSTREAM_IDS;
   const local = pickLocal();
   const has = (id: UpstreamId) => {
@@ -201,7 +204,8 @@ function formForRemote(
 ): ChatCall | Unsuitable {
   const { call } = asked;
   const { endpoint, model } = call.request;
-  if (keepsModel(asked) && !servesModel(upstream, model)) return 'model_mismatch';
+  const isPicked = call.picked?.upstream === upstream.id;
+  if (keepsModel(asked) && !isPicked && !servesModel(upstream, model)) return 'model_mismatch';
   const { id, protocols, prefill } = upstream;
   return formFor(call, spokenBy(memory.of(id), endpoint, { protocols, ...prefill }));
 }

@@ -22,6 +22,7 @@ import {
   isUnloaded,
   localModel,
   type LocalTarget,
+  type PickedModel,
   type PrefillFacts,
   remoteModel,
   type RemoteUpstream,
@@ -48,10 +49,12 @@ export function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
 
 export interface ChatCall {
   readonly request: ChatRequest;
+  /** The upstream that its model's name chooses; null if it chooses none. */
+  readonly picked: PickedModel | null;
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** By the setting or by this request's header, only `local` may be called (docs/reference/routing-rules.md#local-only). */
+  /** By the setting or by this request's header, only `local` may be called (docs/reference/routing-rules.md#never-spend-money). */
   readonly zeroSpend: boolean;
   /** For upstreams that speak only chat completions; null if those cannot stand in. */
   readonly chatForm: ReturnType<typeof chatFormOf>;
@@ -175,7 +178,8 @@ export function localCall(
 export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
   const { id, baseAddress, timeoutMs } = upstream;
   const request = call.native(isAnthropic(upstream) ? 'anthropic' : 'remote');
-  const model = remoteModel(upstream, request.model);
+  const isPicked = call.picked?.upstream === id;
+  const model = isPicked ? call.picked.model : remoteModel(upstream, request.model);
   const mode = modeOf(request, upstream.assemble);
   const own = { contentType: request.contentType, ...keyHeaders(request, upstream) };
   return {

@@ -53,6 +53,7 @@ export async function testUpstream(
     chatForm: null,
     native: () => REQUEST,
     volatileParts: [],
+    picked: null,
     chain: () => null,
     prefix: null,
   });

@@ -1,5 +1,6 @@
 import { basePathOf } from '#shared/base-url.ts';
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
+import { defaultLabel, prefixOf } from '#shared/services.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { Config } from '../../config/schema.ts';
 import { modelFacts, isForChat, standIn } from '../../engines/models.ts';
@@ -24,6 +25,8 @@ export type Protocols = 'auto' | 'native' | 'chat';
 /** A configured hosted upstream, or `ondemand`. */
 export interface RemoteUpstream {
   readonly id: HostedId | 'ondemand';
+  /** Its name before a model chooses it: `openai` in `openai/gpt-5-mini`. */
+  readonly prefix: string;
   readonly baseAddress: BaseAddress;
   /** Replaces the caller's `model`; null keeps it. */
   readonly model: string | null;
@@ -88,15 +91,21 @@ export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
 
 /** The hosted upstreams that are configured, in routing order, then `ondemand`. */
 export function remoteUpstreams(config: Config): RemoteUpstream[] {
+  const prefixes = new Set<string>();
   return [...HOSTED_IDS, 'ondemand' as const].flatMap((id) => {
     const { baseUrl, apiKey, model, models, headers, timeoutMs, assemble, prefill, protocols } =
       config[id];
     if (baseUrl === null) return [];
+    const name = prefixOf(config[id].label ?? defaultLabel(id, baseUrl));
+    // Of two with one name, the later one keeps its id.
+    const prefix = prefixes.has(name) ? id : name;
+    prefixes.add(prefix);
     const baseAddress = parseBaseAddress(baseUrl, id);
     const address = `${new URL(baseUrl).hostname}${baseAddress.basePath}/`;
     return [
       {
         id,
+        prefix,
         baseAddress,
         model,
         models,
@@ -110,6 +119,23 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
       },
     ];
   });
+}
+
+/** A hosted model that its caller has chosen by the name in the list of models. */
+export interface PickedModel {
+  readonly upstream: RemoteUpstream['id'];
+  /** As the upstream names it. */
+  readonly model: string;
+}
+
+/** Null if the name chooses no upstream. */
+export function pickedModel(
+  name: string | null,
+  remotes: readonly RemoteUpstream[],
+): PickedModel | null {
+  const upstream = remotes.find(({ prefix }) => name?.startsWith(`${prefix}/`) === true);
+  const model = name?.slice((upstream?.prefix.length ?? 0) + 1) ?? '';
+  return upstream === undefined || model === '' ? null : { upstream: upstream.id, model };
 }
 
 /** Whether an upstream would be sent just the model that was asked for; null: none was. */
