@@ -1,4 +1,5 @@
 import { mapUpstreams, type UpstreamId, UPSTREAM_IDS } from './ids.ts';
+import { clause, inSentence } from './services.ts';
 import type { StatusReport, UpstreamReport, WarmupState } from './status.ts';
 
 /** What a request would meet at an upstream in its turn. */
@@ -306,15 +307,15 @@ const REASONS: Readonly<Record<string, string>> = {
   unreachable: 'is unreachable',
   timeout: 'does not answer in time',
   bad_response: 'gives unusable answers',
-  verification: 'failed its last verification',
+  verification: 'failed its last test',
 };
 
 const CAUSES: Readonly<Record<NoProviderCause, string>> = {
-  verifying: 'is being verified',
+  verifying: 'is being tested',
   paused: 'is paused on its machines',
   engine: 'has no running engine',
   'no-gpu': 'has a machine without a GPU',
-  failed: 'has no machine that passed verification',
+  failed: 'has no machine that passed its test',
   silent: 'has no machine that reports',
 };
 
@@ -327,7 +328,7 @@ export function verdictText(
     case 'bare':
       return 'Nothing is configured';
     case 'verifying':
-      return 'Local is being verified';
+      return clause(nameOf('local'), CAUSES.verifying);
     case 'stuck':
       return `Nothing can answer: ${whyNot(conditions, nameOf)}`;
     case 'serving':
@@ -337,9 +338,10 @@ export function verdictText(
 }
 
 function servingText(condition: Condition, name: string): string {
-  if (condition.kind === 'untested') return `${name} is next, but untested`;
-  if (condition.kind === 'probe') return `${name} is retried with the next request`;
-  if (condition.kind !== 'on-demand' || condition.warmup === 'ready') return `Serving from ${name}`;
+  if (condition.kind === 'untested') return clause(name, 'is next, but untested');
+  if (condition.kind === 'probe') return clause(name, 'is retried with the next request');
+  if (condition.kind !== 'on-demand' || condition.warmup === 'ready')
+    return `Serving from ${inSentence(name)}`;
   return condition.warmup === 'warming' ? `${name} is starting up` : `${name} is next (cold start)`;
 }
 
@@ -347,9 +349,10 @@ function whyNot(conditions: Judgement['conditions'], nameOf: (id: UpstreamId) =>
   const isOut = (id: UpstreamId) =>
     conditions[id].kind !== 'missing' && conditions[id].kind !== 'zero-spend';
   const [first, ...rest] = UPSTREAM_IDS.filter(isOut);
-  if (first === undefined) return '“Local only” is on, and Local is not set up';
+  if (first === undefined) return '“Never spend money” is on, and your GPUs are not set up';
   const others = rest.length === 0 ? '' : `, and ${rest.length} more cannot`;
-  return `${nameOf(first)} ${troubleIn(conditions[first]) ?? 'cannot serve'}${others}`;
+  const trouble = troubleIn(conditions[first]) ?? 'cannot serve';
+  return `${inSentence(clause(nameOf(first), trouble))}${others}`;
 }
 
 /** Why an upstream is not known to answer; null for one that is. */

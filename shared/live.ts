@@ -105,6 +105,18 @@ export interface OutcomeCounts {
   readonly upstreams: Readonly<Record<UpstreamId, UpstreamTally>>;
 }
 
+/** Requests that move on from an upstream again and again for the same unexplained words. */
+export interface UnexplainedMove extends Pick<RequestRow, 'caller' | 'key'> {
+  readonly upstream: UpstreamId;
+  /** The upstream's own, of the last one. */
+  readonly words: string;
+  /** In the last hour. */
+  readonly count: number;
+  /** What they have cost since the first, in billionths of the currency. */
+  readonly spentNano: number;
+  readonly currency: string;
+}
+
 /** The loads of several GPUs, in percent: their mean would be that of none. */
 export interface LoadRange {
   readonly lowest: number;
@@ -139,6 +151,7 @@ export interface LiveSnapshot {
   readonly app: AppInfo;
   readonly providers: ProvidersSummary;
   readonly outcomes: OutcomeCounts;
+  readonly moves: readonly UnexplainedMove[];
 }
 
 /** A change since the last event; fields that did not change are left out. */
@@ -153,6 +166,7 @@ export interface LiveDelta {
   readonly app?: AppInfo;
   readonly providers?: ProvidersSummary;
   readonly outcomes?: OutcomeCounts;
+  readonly moves?: readonly UnexplainedMove[];
 }
 
 /** One event of `GET /api/v1/events`; at most four per second. */

@@ -53,8 +53,8 @@ function statusText(shown: Status, color: Paint): string {
     ...rows,
     '',
     `This machine: ${agent === null ? 'its agent is switched off.' : stateLine(agent)}`,
-    `Requests: ${totalRequests} (${fellBack} fell back, ${failed} failed).`,
-    ...(report.forceZero ? ['Local only: nothing that costs money is called.'] : []),
+    `Requests: ${totalRequests} (${fellBack} by a fallback, ${failed} not answered).`,
+    ...(report.forceZero ? ['Never spend money: nothing that costs money is called.'] : []),
   ].join('\n');
 }
 
@@ -72,7 +72,7 @@ function lineOf(upstream: UpstreamReport, { status: report, judgement }: Status)
   if (trouble !== null)
     return { style: styleOf(condition), text: troubleText(upstream, trouble, condition) };
   const place = upstream.baseUrl ?? poolText(report);
-  const state = condition.kind === 'untested' ? 'untested' : isServer ? 'serving' : 'standby';
+  const state = condition.kind === 'untested' ? 'untested' : isServer ? 'serving' : 'next in line';
   const style = isServer && state === 'serving' ? 'green' : 'dim';
   return { style, text: [state, upstream.model, place].filter(Boolean).join('  ') };
 }
@@ -93,7 +93,7 @@ function troubleText({ circuit }: UpstreamReport, trouble: string, condition: Co
 
 function poolText({ local }: StatusReport): string {
   const { verified_count: verified, pending_count: pending, failed_count: failures } = local;
-  return `${verified} verified, ${pending} pending, ${failures} failed`;
+  return `${verified} tested, ${pending} waiting, ${failures} failed`;
 }
 
 function inWords(ms: number): string {

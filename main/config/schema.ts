@@ -129,7 +129,7 @@ const UPSTREAM_SETTINGS = {
       'ONDEMAND_WARMUP',
       kinds.flag,
       true,
-      'Start it in the background as soon as Local fails. If off, it starts when a request reaches it.',
+      'Start it in the background as soon as your GPUs fail. If off, it starts when a request reaches it.',
     ),
   },
 };
@@ -176,7 +176,7 @@ export const SETTINGS = {
       'FORCE_ZERO',
       kinds.flag,
       false,
-      'Only Local may answer. Paid upstreams are never called.',
+      'Only your GPUs may answer. Paid upstreams are never called.',
     ),
     modelAliases: setting(
       'MODEL_ALIASES',

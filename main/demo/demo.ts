@@ -42,7 +42,7 @@ export async function startDemo(
   };
 
   async function startOn(chosen: string) {
-    const loaded = loadConfig(demoEnvironment(engines, chosen, pace), {});
+    const loaded = loadConfig(demoEnvironment(engines, chosen, pace), NAMES);
     if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
     const opened: Host = await createHost(
       { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
@@ -81,7 +81,14 @@ function sendRequest(baseUrl: string): void {
 
 const EDGES = { openDatabase, clock: systemClock, log: silentLog, random: Math.random };
 
-/** The demo's whole configuration as environment variables; the user's own settings are not read. */
+/** Names that a visitor may change. */
+const NAMES = {
+  hosted_a: { label: 'Service A' },
+  hosted_b: { label: 'Service B' },
+  hosted_c: { label: 'Service C' },
+};
+
+/** The demo's configuration but for the names, as environment variables; the user's own settings are not read. */
 function demoEnvironment(
   engines: Readonly<Record<UpstreamId, DemoEngine>>,
   port: string,

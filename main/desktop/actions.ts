@@ -57,7 +57,9 @@ export function createActions(deps: ActionDeps) {
       act("The machine's mode was not changed", () => host.setMachine(choice)),
     freeMachine: () => act("The machine's memory was not freed", () => host.freeMachine()),
     toggleZeroSpend: () =>
-      act('Local only was not changed', () => host.setForceZero(!facts().status.forceZero)),
+      act('“Never spend money” was not changed', () =>
+        host.setForceZero(!facts().status.forceZero),
+      ),
     toggleLoginItem: () =>
       act('Start at login was not changed', () => loginItem?.set(!loginItem.isOn())),
     toggleKeyPlace: () => act('The API keys were not moved', () => deps.keys.toggle()),

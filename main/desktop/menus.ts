@@ -54,7 +54,7 @@ export function trayView({ facts, phase, system }: TrayState, act: Actions): Tra
       entry('Join a gateway…', () => act.openWindow('join')),
       LINE,
       ...machineItems(facts.machine, act),
-      toggle('Local only', act.toggleZeroSpend, facts.status.forceZero),
+      toggle('Never spend money', act.toggleZeroSpend, facts.status.forceZero),
       LINE,
       ...systemItems(system, act),
       LINE,

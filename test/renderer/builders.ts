@@ -224,6 +224,7 @@ export function snapshot({ local, probing = [], ...over }: SnapshotOver = {}): L
     app: APP,
     providers: NO_PROVIDERS,
     outcomes: NO_OUTCOMES,
+    moves: [],
     ...over,
   };
 }

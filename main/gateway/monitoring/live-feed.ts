@@ -23,6 +23,7 @@ export interface LiveSources {
   readonly rows: () => readonly RequestRow[];
   readonly providers: () => ProvidersSummary;
   readonly outcomes: () => OutcomeCounts;
+  readonly moves: () => LiveSnapshot['moves'];
   readonly app: () => AppInfo;
   /** Called when the first subscriber has come, or the last has gone. */
   readonly watched: (isWatched: boolean) => void;
@@ -35,7 +36,7 @@ const LONGEST_WAIT_MS = 3_600_000;
 
 export function createLiveFeed(sources: LiveSources) {
   const { clock, status, inFlight, sightings, judged, rows, watched } = sources;
-  const { providers, outcomes, app } = sources;
+  const { providers, outcomes, moves, app } = sources;
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
@@ -58,6 +59,7 @@ export function createLiveFeed(sources: LiveSources) {
       judgement: judged(report, seen),
       providers: providers(),
       outcomes: outcomes(),
+      moves: moves(),
       app: app(),
     };
   }

@@ -38,6 +38,7 @@ import {
 } from '../usage/recorder.ts';
 import { createCounters } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
+import { createMoves } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { type MachineFacts, sightingsOf, type VerificationProof } from './sightings.ts';
@@ -83,6 +84,7 @@ const MAX_UNASKED = 1000;
 export function createMonitor(deps: MonitorDeps) {
   const { clock, memory, config, http, pickLocal, app } = deps;
   const counters = createCounters();
+  const moves = createMoves(clock, () => config().gateway.currency);
   const feed = createLiveFeed({
     clock,
     status: () => status('0'),
@@ -99,6 +101,7 @@ export function createMonitor(deps: MonitorDeps) {
     rows: () => logs.rows(),
     providers: deps.summary,
     outcomes: counters.outcomes,
+    moves: moves.view,
     app,
   });
   const circuits = createCircuits({
@@ -153,6 +156,7 @@ export function createMonitor(deps: MonitorDeps) {
   const logs = createRequestLogs({
     ...deps,
     counters,
+    moves,
     listener: feed,
     usage,
     unsaved: state.changed,

@@ -19,6 +19,7 @@ import type {
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
+import type { MoveTally } from './moves.ts';
 
 /** The rows of all running requests and of the latest ones that have ended. */
 export interface RequestLogs {
@@ -49,6 +50,7 @@ interface RequestLogDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
+  readonly moves: Pick<MoveTally, 'ended'>;
   readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
@@ -62,7 +64,7 @@ interface RequestLogDeps {
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type MutableRow = Mutable<Omit<RequestRow, 'attempts'>> & { attempts: Mutable<AttemptRow>[] };
 
-type OnEnd = (row: MutableRow, wallMs: number) => void;
+type OnEnd = (row: MutableRow, wallMs: number, spentNano: number) => void;
 
 /** Callers choose model names, and each row goes to every window. */
 const MAX_MODEL_LENGTH = 200;
@@ -77,12 +79,13 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   const ended: string[] = before.map(({ id }) => id);
   let next = ended.length % MAX_ENDED_ROWS;
 
-  function onEnd(row: MutableRow, wallMs: number): void {
+  function onEnd(row: MutableRow, wallMs: number, spentNano: number): void {
     const oldest = ended[next];
     ended[next] = row.id;
     next = (next + 1) % MAX_ENDED_ROWS;
     const outcome = outcomeOf(row);
     counters.requestEnded(row, outcome);
+    deps.moves.ended(row, spentNano);
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, outcome, wallMs);
     deps.unsaved();
@@ -128,6 +131,8 @@ class OpenRequest implements RequestObserver {
   readonly begunAt: number;
   readonly deps: RequestLogDeps;
   readonly #onEnd: OnEnd;
+  /** In billionths of the currency. */
+  spentNano = 0;
 
   constructor(row: MutableRow, begunAt: number, deps: RequestLogDeps, onEnd: OnEnd) {
     this.row = row;
@@ -150,7 +155,7 @@ class OpenRequest implements RequestObserver {
     const { ticks, wallMs } = dualTimeOf(this.deps.clock);
     this.row.endMs = this.msAt(ticks);
     this.changed();
-    this.#onEnd(this.row, wallMs);
+    this.#onEnd(this.row, wallMs, this.spentNano);
   }
 
   used(tokens: Tokens): void {
@@ -275,7 +280,9 @@ class OpenAttempt implements AttemptObserver {
       firstTokenMs: firstTokenMsOf(this.#row),
       timedOutput: timedOutputOf(this.#row),
     };
-    deps.counters.callEnded(end, deps.usage.callEnded(end));
+    const money = deps.usage.callEnded(end);
+    this.#request.spentNano += money.spentNano;
+    deps.counters.callEnded(end, money);
   }
 }
 

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { createMoves } from '../../../main/gateway/monitoring/moves.ts';
+import { attempt, request } from '../../renderer/builders.ts';
+import { createManualClock } from '../../support/clock.ts';
+
+const HOUR_MS = 3_600_000;
+const caller = { key: null, address: null, userAgent: 'codex/1.2' };
+
+/** Refused by `local` in these words, and answered elsewhere. */
+function moved(error: string, reason: `http_${number}` | 'context_length' = 'http_400') {
+  const attempts = [attempt({ reason, error }), attempt({ upstream: 'hosted_a' })];
+  return request('r', { caller, attempts });
+}
+
+function createTally() {
+  const clock = createManualClock();
+  return { clock, tally: createMoves(clock, () => 'EUR') };
+}
+
+test('what moves on three times in an hour for the same unexplained words is noticed, with its cost', () => {
+  const { clock, tally } = createTally();
+  for (const id of [17, 18]) tally.ended(moved(`HTTP 400: no field "a${id}" at ${id}`), 5);
+  expect(tally.view()).toEqual([]);
+  tally.ended(moved('HTTP 400: no field "a19" at 19'), 5);
+  expect(tally.view()).toEqual([
+    {
+      upstream: 'local',
+      words: 'HTTP 400: no field "a19" at 19',
+      caller,
+      key: null,
+      count: 3,
+      spentNano: 15,
+      currency: 'EUR',
+    },
+  ]);
+  clock.advance(HOUR_MS);
+  expect(tally.view()).toEqual([]);
+});
+
+test('refusals that are explained, that end a request, or that differ in words are no notice', () => {
+  const { tally } = createTally();
+  for (const words of ['one', 'two', 'three']) {
+    tally.ended(moved(words), 0);
+    tally.ended(moved('too long', 'context_length'), 0);
+    tally.ended(request('r', { attempts: [attempt({ reason: 'http_400', error: 'last' })] }), 0);
+  }
+  expect(tally.view()).toEqual([]);
+});
