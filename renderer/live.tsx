@@ -16,6 +16,7 @@ import { Requests } from './features/requests/requests.tsx';
 import type { Drafts } from './features/settings/draft.ts';
 import { Settings } from './features/settings/settings.tsx';
 import { hashOf, type Route } from './route.ts';
+import { ReadOnlyNote } from './ui/buttons.tsx';
 import { usePageFocus } from './ui/use-page-focus.ts';
 import { type WindowContent, WindowContext } from './window-context.ts';
 
@@ -43,6 +44,7 @@ export function Live(props: LiveProps) {
   useTitle(headline);
   return (
     <WindowContext value={{ ...inglenook, data, now, frozenAt, control, settings }}>
+      {!control && <ReadOnlyNote />}
       {route.page === 'overview' && (
         <Overview
           {...{ list, headline }}

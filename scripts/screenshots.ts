@@ -113,7 +113,10 @@ async function photographDemo(): Promise<void> {
     await running;
     await page.evaluate(() => void (location.hash = '#/'));
     await traffic.click();
-    await page.getByText('skipped', { exact: true }).first().waitFor();
+    await page
+      .getByText(/^paused after/)
+      .first()
+      .waitFor();
     await photograph(page, { name: 'overview', hash: '#/', height: 832 });
   } finally {
     await demo.stop();

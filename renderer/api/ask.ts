@@ -7,9 +7,9 @@ interface AskListener {
   readonly onText: (text: string) => void;
 }
 
-/** Asks as any app would. Resolves with an error message; with null once the answer is complete, or was stopped. */
+/** Asks as any app would, for a model or (null) for any. Resolves with an error message; with null once the answer is complete, or was stopped. */
 export type Ask = (
-  prompt: string,
+  asked: { readonly prompt: string; readonly model: string | null },
   listener: AskListener,
   signal: AbortSignal,
 ) => Promise<string | null>;
@@ -17,8 +17,9 @@ export type Ask = (
 const CUT_OFF = 'The answer was cut off.';
 
 export function createAsk({ request }: Pick<Client, 'request'>): Ask {
-  return async (prompt, { onHeaders, onText }, signal) => {
-    const body = { messages: [{ role: 'user', content: prompt }], stream: true };
+  return async ({ prompt, model }, { onHeaders, onText }, signal) => {
+    const messages = [{ role: 'user', content: prompt }];
+    const body = { ...(model !== null && { model }), messages, stream: true };
     try {
       const response = await request('/v1/chat/completions', { ...jsonBody('POST', body), signal });
       onHeaders(response.headers);

@@ -65,6 +65,9 @@ export function createClient({ fetch, storage, standing = storage }: ClientEdges
     /** True while the client has the token of a session or of a remembered browser. */
     hasSession: () => control.some(({ store, name }) => store.getItem(name) !== null),
     request,
+    /** The token of a session, which this browser's tabs lend each other; null without one. */
+    session: () => control.flatMap(({ store, name }) => store.getItem(name) ?? [])[0] ?? null,
+    takeSession: (token: string) => storage.setItem(TOKEN_KEY, token),
     /** Exchanges a single-use code for a session; resolves with an error message, or null. */
     redeem: (code: string) =>
       stored(send('/api/v1/sessions', jsonBody('POST', { code }), null), storage, TOKEN_KEY),

@@ -3,7 +3,7 @@ import type { HistoryRange, HistoryReport } from '#shared/usage.ts';
 import { createAccess } from './access.ts';
 import { createAgent } from './agent.ts';
 import { createAsk } from './ask.ts';
-import { createCaller, createClient } from './client.ts';
+import { type Client, createCaller, createClient } from './client.ts';
 import { createControl } from './control.ts';
 import { followFeed } from './feed.ts';
 import { createProviders } from './providers.ts';
@@ -55,8 +55,17 @@ export function connectInglenook(page: Window) {
   };
   void run();
 
+  const lending = createLending(client);
+
   return {
     store,
+    /** Signs this tab in by another tab of this browser that is; resolves with whether there was one. */
+    async borrowSession(): Promise<boolean> {
+      const isLent = await lending.borrow();
+      noteSession();
+      if (isLent) void actions.readSettings();
+      return isLent;
+    },
     retryNow: pause.skip,
     actions,
     ask: createAsk(client),
@@ -73,6 +82,35 @@ export function connectInglenook(page: Window) {
     readAskedModels: () => caller.call<AskedModels>('/api/v1/models/asked'),
     readHistory: (range: HistoryRange) =>
       caller.call<HistoryReport>(`/api/v1/history?range=${range}`),
+  };
+}
+
+/** How long a tab that is asked may take to answer. */
+const LENT_WITHIN_MS = 2_000;
+
+/** Tabs of one browser at one address lend each other their sign-in, if its owner asks in one that has none. */
+function createLending(client: Pick<Client, 'session' | 'takeSession'>) {
+  const channel = new BroadcastChannel('inglenook.session');
+  const say = channel.postMessage.bind(channel);
+  let onLent = (_token: string): void => undefined;
+  channel.addEventListener(
+    'message',
+    ({ data }: MessageEvent<{ readonly token: string | null }>) => {
+      if (data.token !== null) return onLent(data.token);
+      const token = client.session();
+      if (token !== null) say({ token });
+    },
+  );
+  return {
+    async borrow(): Promise<boolean> {
+      const token = await new Promise<string | null>((resolve) => {
+        onLent = resolve;
+        setTimeout(() => resolve(null), LENT_WITHIN_MS);
+        say({ token: null });
+      });
+      if (token !== null) client.takeSession(token);
+      return token !== null;
+    },
   };
 }
 

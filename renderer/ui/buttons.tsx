@@ -17,24 +17,24 @@ export function ControlButton(props: ComponentProps<'button'>) {
 /** Id of the note, which describes every element that is disabled without control. */
 export const READ_ONLY_NOTE = 'read-only-note';
 
+/** At the top of every page: one click signs in if another tab is, otherwise it says how. */
 export function ReadOnlyNote() {
-  const { command, demo } = useWindow().data.app;
+  const { data, borrowSession } = useWindow();
+  const { command, demo } = data.app;
+  const [isAlone, setAlone] = useState(false);
+  const how =
+    demo === undefined
+      ? `Run “${command} open” on this gateway’s machine: it opens the dashboard, signed in.`
+      : 'Open the link that the demo has printed; Enter there prints it again.';
+  const signIn = async () => setAlone(!(await borrowSession()));
   return (
-    <p className="panel-note" id={READ_ONLY_NOTE}>
-      <span>
-        {demo === undefined ? (
-          <>
-            <strong>This page is read-only.</strong> To change anything, run{' '}
-            <code>{command} open</code> on this gateway’s machine: it opens the dashboard, signed
-            in.
-          </>
-        ) : (
-          <>
-            <strong>This page is read-only.</strong> Open the link that the demo has printed; Enter
-            there prints it again.
-          </>
-        )}
-      </span>
+    <p className="notice" id={READ_ONLY_NOTE}>
+      <strong>This page is read-only.</strong>{' '}
+      {isAlone ? (
+        `No other tab is signed in. ${how}`
+      ) : (
+        <Button onClick={() => void signIn()}>Sign in</Button>
+      )}
     </p>
   );
 }

@@ -125,7 +125,7 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
     'Pause this machine',
     'Drain this machine',
     'Free the GPU',
-    'Local only',
+    'Never spend money',
     'separator',
     'Start at login',
     'Keep API keys in the keychain',
@@ -186,12 +186,12 @@ describe('actions of the tray’s menu', () => {
     expect(tray().menu.labels).not.toContain('Pause this machine');
   });
 
-  test('the tray’s menu switches Local only on', async () => {
+  test('the tray’s menu switches spending off', async () => {
     const { tray, host } = await startDesktop();
-    tray().menu.click('Local only');
+    tray().menu.click('Never spend money');
     await settle();
     expect(host.calls).toContain('zero-spend true');
-    expect(tray().menu.item('Local only').checked).toBe(true);
+    expect(tray().menu.item('Never spend money').checked).toBe(true);
   });
 
   test('the tray’s menu shows the login item as the system has it, and the system’s refusal', async () => {

@@ -87,7 +87,7 @@ test('a link whose code was damaged shows the page without control, and says why
   expect(page.url()).toBe(`${url}/`);
 });
 
-test('a signed-in tab stays signed in across a restart, and no other tab does', async () => {
+test('a signed-in tab stays signed in across a restart, and another tab is signed in by one click', async () => {
   const directory = temporaryDirectory();
   const first = await start(directory);
   const page = await openPage(first.host.controlLink());
@@ -100,5 +100,7 @@ test('a signed-in tab stays signed in across a restart, and no other tab does', 
   expect(await page.getByText('This page is read-only').count()).toBe(0);
   const other = await page.context().newPage();
   await other.goto(`${first.url}/#/settings`);
-  await other.getByText('This page is read-only').first().waitFor();
+  await other.getByText('This page is read-only').waitFor();
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.locator('fieldset.settings:enabled').first().waitFor();
 });

@@ -10,13 +10,13 @@ const headline = (page: Page) => page.getByRole('heading', { level: 1 });
 async function openDemo(): Promise<{ demo: RunningDemo; page: Page }> {
   const demo = await startDemo();
   const page = await openPage(demo.link);
-  await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
+  await expect.poll(() => headline(page).innerText()).toBe('Serving from your GPUs');
   return { demo, page };
 }
 
 test.each([
-  ['Local', 'unreachable', 'Serving from Hosted A. Local is down.'],
-  ['Hosted A', 'unreachable', 'Serving from Local'],
+  ['Your GPUs', 'unreachable', 'Serving from Service A. Your GPUs are down.'],
+  ['Service A', 'unreachable', 'Serving from your GPUs'],
 ])('a fault at %s is shown without a request: %s', async (label, fault, told) => {
   const { page } = await openDemo();
   await page.getByLabel(`${label}: Simulate`).selectOption({ label: fault });
@@ -24,7 +24,7 @@ test.each([
   await expect.poll(() => broken.getAttribute('data-tone')).toBe('red');
   await expect.poll(() => headline(page).innerText()).toBe(told);
   await page.getByLabel(`${label}: Simulate`).selectOption({ label: 'healthy' });
-  await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
+  await expect.poll(() => headline(page).innerText()).toBe('Serving from your GPUs');
 });
 
 test('a reader who has opened the link is signed in in every tab, and the link works again', async () => {
@@ -36,17 +36,18 @@ test('a reader who has opened the link is signed in in every tab, and the link w
   await third.goto(demo.link);
   await page.reload();
   for (const each of [page, second, third]) {
-    await each.getByLabel('Local: Simulate').waitFor();
-    expect(await each.getByLabel('Local: Simulate').isEnabled()).toBe(true);
+    await each.getByLabel('Your GPUs: Simulate').waitFor();
+    expect(await each.getByLabel('Your GPUs: Simulate').isEnabled()).toBe(true);
     expect(await each.getByText(/read-only|not signed in/).count()).toBe(0);
     expect(new URL(each.url()).hash).not.toContain('code');
   }
   const elsewhere = await openPage(demo.link);
-  await elsewhere.getByLabel('Local: Simulate').waitFor();
-  expect(await elsewhere.getByLabel('Local: Simulate').isEnabled()).toBe(true);
+  await elsewhere.getByLabel('Your GPUs: Simulate').waitFor();
+  expect(await elsewhere.getByLabel('Your GPUs: Simulate').isEnabled()).toBe(true);
   const stranger = await openPage(new URL(demo.link).origin);
+  await stranger.getByRole('button', { name: 'Sign in' }).click();
   await stranger.getByText('Open the link that the demo has printed').waitFor();
-  expect(await stranger.getByLabel('Local: Simulate').isDisabled()).toBe(true);
+  expect(await stranger.getByLabel('Your GPUs: Simulate').isDisabled()).toBe(true);
 });
 
 test('the demo’s steps break and heal, and it sends requests of its own until told to stop', async () => {
@@ -58,16 +59,18 @@ test('the demo’s steps break and heal, and it sends requests of its own until 
   const pressed = steps.getByRole('button', { pressed: true });
   await steps.getByText('Begin with step 1.').waitFor();
   expect(await pressed.count()).toBe(0);
-  await steps.getByRole('button', { name: '1 Break Local' }).click();
-  await expect.poll(() => headline(page).innerText()).toBe('Serving from Hosted A. Local is down.');
-  expect(await pressed.allInnerTexts()).toEqual(['1 Break Local']);
-  await expect.poll(() => rows.filter({ hasText: 'Hosted A' }).count()).toBeGreaterThan(0);
+  await steps.getByRole('button', { name: '1 Break your GPUs' }).click();
+  await expect
+    .poll(() => headline(page).innerText())
+    .toBe('Serving from Service A. Your GPUs are down.');
+  expect(await pressed.allInnerTexts()).toEqual(['1 Break your GPUs']);
+  await expect.poll(() => rows.filter({ hasText: 'Service A' }).count()).toBeGreaterThan(0);
   expect(await axeViolations(page)).toEqual([]);
   await steps.getByRole('button', { name: '3 See a stream continued' }).click();
   await expect.poll(() => rows.filter({ hasText: /continued|resumed/ }).count()).toBeGreaterThan(0);
   await steps.getByRole('button', { name: '4 Heal all' }).click();
   await expect.poll(() => pressed.allInnerTexts()).toEqual(['4 Heal all']);
-  await expect.poll(() => headline(page).innerText()).toBe('Serving from Local');
+  await expect.poll(() => headline(page).innerText()).toBe('Serving from your GPUs');
   demo.stopTraffic();
   await expect.poll(() => steps.getByLabel('Send a request every second').isChecked()).toBe(false);
 });

@@ -72,7 +72,7 @@ interface View {
 
 /** Those that follow another one may use what that has made. */
 const VIEWS: readonly View[] = [
-  { name: 'the set-up of an upstream', open: (page) => button(page, 'Set up Hosted B').click() },
+  { name: 'a fallback added', open: (page) => button(page, '+ Add a fallback').click() },
   {
     name: 'a machine added',
     async open(page) {

@@ -54,7 +54,7 @@ describe('first starts, with nothing configured', () => {
     await page.getByLabel('API key').fill('sk-pasted');
     await click(page.getByRole('combobox', { name: 'Model' }).selectOption('large'));
     await click(page.getByRole('button', { name: 'Save and test' }).click());
-    await page.getByText(/Works\./).waitFor();
+    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
     await station(page, new URL(service.url).host).getByText('serving').waitFor();
     expect(await faultsOf(page)).toEqual([]);
     await click(page.getByRole('link', { name: 'Send a first message' }).click());
@@ -67,15 +67,14 @@ describe('first starts, with nothing configured', () => {
     expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
   });
 
-  test('a first start offers the engine of a machine without a GPU for Local, and Enter goes on from there', async () => {
+  test('a first start offers the engine of a machine without a GPU, and Enter goes on from there', async () => {
     const engine = await startModelServer(answers('Hello from the engine'));
     const settings = { INGLENOOK_AGENT: 'true', INGLENOOK_ENGINE_URL: engine.url };
     const page = await openPage((await startWindow(settings)).controlLink());
     await page.getByText('Nothing is set up yet.').waitFor();
     await page.getByText(/No GPU was found/).waitFor();
-    await page.getByRole('button', { name: /Use it for Local/ }).click();
-    await page.getByText(/Works\./).waitFor();
-    await page.getByText('Serves Local', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /Use this engine/ }).click();
+    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
     await page.getByRole('link', { name: 'Send a first message' }).press('Enter');
     await isFocused(page.getByRole('textbox', { name: 'Prompt' }));
     await page.keyboard.type('Hello');
@@ -90,7 +89,7 @@ describe('first starts, with nothing configured', () => {
     const page = await openPage((await startWindow()).controlLink());
     await page.getByText('Nothing is set up yet.').waitFor();
     await page.evaluate(() => void (location.hash = '#/settings/hosted_b'));
-    await page.getByRole('button', { name: /^Choose a service….*Hosted B/ }).click();
+    await page.getByRole('button', { name: /^Choose a service….*Fallback 2/ }).click();
     await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
     await page.getByRole('dialog').getByLabel('Base URL').fill(service.url);
     await page.getByRole('dialog').getByLabel('API key').fill('sk-pasted');
@@ -117,7 +116,7 @@ describe('first starts, with nothing configured', () => {
     await page.getByText(`sent only to http://${host}${path}.`).waitFor();
     expect(await page.getByLabel('Name', { exact: true }).getAttribute('placeholder')).toBe(host);
     await page.getByRole('button', { name: 'Save and test' }).click();
-    await page.getByText(/Works\./).waitFor();
+    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
     expect(service.calls.map((call) => call.path)).toEqual([`${path}/chat/completions`]);
     await station(page, host).getByText('serving').waitFor();
   });
@@ -133,7 +132,7 @@ describe('first starts, with nothing configured', () => {
     expect(await save.isDisabled()).toBe(true);
     await page.getByRole('textbox', { name: 'Model' }).fill('by-hand');
     await save.click();
-    await page.getByText(/Works\./).waitFor();
+    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
     expect(service.calls[0]?.json).toMatchObject({ model: 'by-hand' });
   });
 });
@@ -142,34 +141,41 @@ describe('upstreams in the dashboard', () => {
   test('an upstream that a saved address breaks is red within seconds, and green again without a request', async () => {
     const [service, engine] = [await startService(), await startService()];
     await engine.close();
-    const host = await startWindow({ INGLENOOK_HOSTED_B_BASE_URL: service.url });
+    const host = await startWindow({
+      INGLENOOK_HOSTED_B_BASE_URL: service.url,
+      INGLENOOK_HOSTED_B_LABEL: 'Hosted B',
+    });
     const page = await openPage(host.controlLink());
     await station(page, 'Hosted B').getByText('serving').waitFor();
     await page.evaluate(() => void (location.hash = '#/settings/local'));
-    const form = page.getByRole('form', { name: 'Your GPUs (Local)' });
+    const form = page.getByRole('form', { name: 'Your GPUs' });
     await form.getByLabel('Engine address').fill(engine.url);
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText(/Failed: unreachable\. nothing listens at 127\.0\.0\.1:\d+/).waitFor();
     await tab(page, 'Overview').click();
-    await page.getByRole('heading', { name: 'Serving from Hosted B. Local is down.' }).waitFor();
-    await station(page, 'Local').getByText('unreachable').waitFor();
+    await page
+      .getByRole('heading', { name: 'Serving from Hosted B. Your GPUs are down.' })
+      .waitFor();
+    await station(page, 'Your GPUs').getByText('unreachable').waitFor();
     await engine.reopen();
-    await page.getByRole('heading', { name: 'Serving from Local' }).waitFor();
+    await page.getByRole('heading', { name: 'Serving from your GPUs' }).waitFor();
     expect(host.snapshot().status.stats.totalRequests).toBe(0);
   });
 
   test('an upstream is tested at its card, and a paid one is not while no money may be spent', async () => {
     const service = await startService(error(401, 'Incorrect API key provided'));
     const host = await startWindow({
+      INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
       INGLENOOK_HOSTED_A_BASE_URL: service.url,
       INGLENOOK_HOSTED_A_MODEL: 'large',
+      INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
     });
     const page = await openPage(host.controlLink());
     const card = station(page, 'Hosted A');
     await card.getByRole('button', { name: 'Test Hosted A' }).click();
     await card.getByText('Incorrect API key provided').waitFor();
     expect(host.snapshot().status.circuits['hosted_a']?.fails).toBe(0);
-    await page.getByLabel('Local only').check();
+    await page.getByLabel('Never spend money').check();
     await card.getByText('switched off').waitFor();
     await card.getByRole('button', { name: 'Test Hosted A' }).click();
     await card.getByText(/Not tested\..*cost money/).waitFor();
@@ -185,6 +191,7 @@ describe('a prompt tried in the dashboard', () => {
       INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
       INGLENOOK_HOSTED_A_BASE_URL: service.url,
       INGLENOOK_HOSTED_A_MODEL: 'large',
+      INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
       ...settings,
     });
     const page = await openPage(host.controlLink());
@@ -197,7 +204,7 @@ describe('a prompt tried in the dashboard', () => {
   test('a tried prompt shows who answered and why, leads to its request, and is stored nowhere', async () => {
     const { host, service, page } = await openOverview();
     await page.getByText('First answer').waitFor();
-    await page.getByText('Answered by Hosted A. Local was unreachable.').waitFor();
+    await page.getByText('Answered by Hosted A with large. Your GPUs were unreachable.').waitFor();
     expect(service.calls[0]?.json['messages']).toEqual([{ role: 'user', content: 'Hello' }]);
     expect(await faultsOf(page)).toEqual([]);
     const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));

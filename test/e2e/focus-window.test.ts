@@ -15,7 +15,7 @@ const go = (page: Page, hash: string) => page.evaluate((to) => void (location.ha
 async function openOverview() {
   const demo = await startDemo();
   const page = await openPage(demo.link);
-  await page.getByRole('heading', { level: 1, name: 'Serving from Local' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Serving from your GPUs' }).waitFor();
   return { demo, page };
 }
 
@@ -55,7 +55,7 @@ test('a filter keeps the focus, and so does the row whose details are closed', a
   const headers = { 'content-type': 'application/json' };
   await (await fetch(`${demo.baseUrl}/chat/completions`, { method: 'POST', headers, body })).text();
   await go(page, '#/requests');
-  const filter = page.getByRole('link', { name: /^Failed/ }).first();
+  const filter = page.getByRole('link', { name: /^Not answered/ }).first();
   await filter.focus();
   await page.keyboard.press('Enter');
   expect(await filter.evaluate((it) => it === document.activeElement)).toBe(true);
@@ -69,5 +69,5 @@ test('a filter keeps the focus, and so does the row whose details are closed', a
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const at = () => page.evaluate(() => document.activeElement?.getAttribute('data-id'));
   await expect.poll(at).toBe(id);
-  await page.getByRole('heading', { level: 1, name: /^Serving from Local/ }).waitFor();
+  await page.getByRole('heading', { level: 1, name: /^Serving from your GPUs/ }).waitFor();
 });

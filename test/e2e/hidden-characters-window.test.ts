@@ -41,7 +41,11 @@ test('no page of the dashboard shows a hidden character of a name from outside',
     error(400, NAME),
   );
   const host = await startWindowHost(
-    { ...NO_AGENT, INGLENOOK_HOSTED_A_BASE_URL: upstream.url },
+    {
+      ...NO_AGENT,
+      INGLENOOK_HOSTED_A_BASE_URL: upstream.url,
+      INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
+    },
     directoryWith({ providers: [machine()] }),
   );
   const link = host.controlLink();

@@ -67,6 +67,7 @@ async function start(increments = machinesInUse()) {
   const env = {
     ...NO_AGENT,
     INGLENOOK_HOSTED_A_BASE_URL: upstream.url,
+    INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
     INGLENOOK_HOSTED_A_MODEL: 'model-a',
     INGLENOOK_HOSTED_A_PRICE_INPUT: '10',
     INGLENOOK_CURRENCY: 'EUR',
@@ -95,8 +96,8 @@ test('the history can be read, by keyboard too, and fits', async () => {
     .and(page.locator('[aria-current]'))
     .waitFor();
   await page.getByRole('cell', { name: 'model-a' }).waitFor();
-  await page.getByRole('rowheader', { name: 'Local · Attic' }).waitFor();
-  await page.getByRole('rowheader', { name: 'Local · machine 77777777' }).waitFor();
+  await page.getByRole('rowheader', { name: 'Your GPUs · Attic' }).waitFor();
+  await page.getByRole('rowheader', { name: 'Your GPUs · machine 77777777' }).waitFor();
   await chat(url, HELLO, bearer(KEY));
   await page.getByRole('row', { name: /Hosted A model-a 2 / }).waitFor();
   await page.getByRole('rowheader', { name: 'key 1' }).waitFor();

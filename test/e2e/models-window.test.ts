@@ -52,10 +52,10 @@ test('the page of models shows what apps asked for and where it went, and maps a
   const names = await page.getByRole('rowheader').allInnerTexts();
   expect(names).toEqual(['claude-haiku-4-5-20251001', 'claude-sonnet-4-5-20250929', 'gpt-4o']);
   const sonnet = rowOf(page, 'claude-sonnet');
-  await sonnet.getByText('Local: qwen3:4b').waitFor();
+  await sonnet.getByText('Your GPUs: qwen3:4b').waitFor();
   await sonnet.getByText('(12 requests)').waitFor();
   await rowOf(page, 'gpt-4o').getByText('No answer').waitFor();
-  const choice = page.getByRole('combobox', { name: 'Alias of claude-sonnet' });
+  const choice = page.getByRole('combobox', { name: 'Send claude-sonnet' });
   await expect
     .poll(() => choice.locator('option').allInnerTexts())
     .toEqual(['none', 'qwen3:4b', 'qwen3:30b']);
@@ -72,7 +72,7 @@ test('the page of models shows what apps asked for and where it went, and maps a
 test('an alias of the environment is shown and cannot be changed', async () => {
   const { page } = await started({ INGLENOOK_MODEL_ALIASES: 'gpt-*=qwen3:30b' });
   await page.getByText('INGLENOOK_MODEL_ALIASES is set in the environment').waitFor();
-  const choice = page.getByRole('combobox', { name: 'Alias of gpt-4o' });
+  const choice = page.getByRole('combobox', { name: 'Send gpt-4o' });
   expect(await choice.isDisabled()).toBe(true);
   await page.getByText('qwen3:30b (by a pattern)').waitFor({ state: 'attached' });
 });

@@ -83,7 +83,7 @@ test('ten thousand machines scroll by wheel, keys and sorting with few rows draw
   await page.locator('.provider').first().getByText('89 °C').waitFor();
 });
 
-test('the overview under Local says how many machines serve, their models and their load', async () => {
+test('the overview says how many machines serve, their models and their load', async () => {
   const host = await startWith(machines(12));
   const page = await openPage(host.controlLink());
   await page.getByText('2 models · GPU load 3%').waitFor();

@@ -57,7 +57,7 @@ test('all requests of an earlier run are in the list and its filters, and each h
     .toEqual([1, 1]);
   expect(await page.locator('.request').count()).toBeLessThan(60);
 
-  await page.getByRole('link', { name: 'Failed 500' }).click();
+  await page.getByRole('link', { name: 'Not answered 500' }).click();
   await page.getByLabel('Model', { exact: true }).selectOption('seldom');
   const ids = () =>
     page
@@ -69,7 +69,7 @@ test('all requests of an earlier run are in the list and its filters, and each h
   await page.reload();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('req_1', { exact: true }).waitFor();
-  await dialog.getByText('No upstream', { exact: false }).first().waitFor();
+  await dialog.getByText('No answer', { exact: false }).first().waitFor();
   await dialog.getByRole('button', { name: 'Older' }).click();
   await expect.poll(() => page.url()).toContain('#/requests/req_0');
 });
@@ -92,8 +92,8 @@ test('a machine has its name in the list, the filter and the details, and its id
   const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
-  await page.getByText('Local · tower timed out').waitFor();
-  await page.getByText('Local · den (bbbb1111)', { exact: true }).waitFor();
+  await page.getByText('Your GPUs · tower timed out').waitFor();
+  await page.getByText('Your GPUs · den (bbbb1111)', { exact: true }).waitFor();
 
   const machines = page.getByLabel('Machine', { exact: true });
   await expect
@@ -104,11 +104,11 @@ test('a machine has its name in the list, the filter and the details, and its id
   await page.reload();
   await page.locator('.request').click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('rowheader', { name: 'Local · tower' }).waitFor();
-  await dialog.getByText('Local · tower timed out; Local · den').waitFor();
+  await dialog.getByRole('rowheader', { name: 'Your GPUs · tower' }).waitFor();
+  await dialog.getByText('Your GPUs · tower timed out; Local · den').waitFor();
 
   await page.evaluate(`location.hash = '#/requests/req_2'`);
-  await dialog.locator('.facts').getByText('Local · den (cccc1111)').waitFor();
+  await dialog.locator('.facts').getByText('Your GPUs · den (cccc1111)').waitFor();
 });
 
 test('the keyboard walks through the list of requests, opens one, goes on and comes back', async () => {

@@ -45,16 +45,16 @@ test('an engine that dies and comes back after failed requests is shown so witho
   await chat(url);
   await expect.poll(() => headline.innerText()).toBe('Nothing can answer now.');
   // The agent sees for itself that the engine is gone.
-  const todo = page.getByText('Start one of its engines.');
+  const todo = page.getByText('Start the engine.');
   await todo.waitFor();
   await engine.reopen();
   await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
-  await expect.poll(() => headline.innerText()).toBe('Serving from Local');
+  await expect.poll(() => headline.innerText()).toBe('Serving from your GPUs');
   expect(await todo.count()).toBe(0);
   expect((await chat(url)).status).toBe(200);
 });
 
-test('a passed verification ends the cool-down, and the next request goes there', async () => {
+test('a passed test ends the pause after failures, and the next request goes there', async () => {
   const { engine, host, url, verdict, post } = await startOwner();
   engine.script = error(500, 'broken');
   for (let asked = 0; asked < 6; asked += 1) await chat(url);

@@ -39,64 +39,67 @@ async function openSettings(demo: RunningDemo, hash: string): Promise<Page> {
 }
 
 describe('upstreams under control', () => {
-  test('a circuit that opened counts down in the dashboard, and a reset closes it', async () => {
+  test('a source that is paused counts down in the dashboard, and its button ends the pause', async () => {
     const demo = await startDemo();
     // Open before the minute begins that is counted down.
     const page = await openPage(demo.link);
     await demo.break('local');
     await Promise.all([1, 2, 3, 4, 5].map(() => ask(demo)));
     expect(await ask(demo)).toBe('hosted_a: local=circuit_open');
-    const local = station(page, 'Local');
-    await local.getByText(/retry in (1 min 00|\d+) s/).waitFor();
+    const local = station(page, 'Your GPUs');
+    await local.getByText(/tried again in (1 min 00|\d+) s/).waitFor();
     await demo.heal('local');
-    await local.getByRole('button', { name: 'Reset Local' }).click();
+    await local.getByRole('button', { name: 'Try again now Your GPUs' }).click();
     await local.getByText('serving').waitFor();
-    await local.getByRole('button', { name: 'Reset Local' }).waitFor({ state: 'detached' });
+    await local
+      .getByRole('button', { name: 'Try again now Your GPUs' })
+      .waitFor({ state: 'detached' });
     expect(await local.getByRole('heading').evaluate((it) => it === document.activeElement)).toBe(
       true,
     );
     expect(await ask(demo)).toBe('local: none');
   });
 
-  test('the switch for Local only keeps requests from all other upstreams', async () => {
+  test('the switch for never spending money keeps requests from all other upstreams', async () => {
     const demo = await startDemo();
     const page = await openPage(demo.link);
-    await page.getByLabel('Local only').check();
-    await station(page, 'Hosted A').getByText('switched off').waitFor();
+    await page.getByLabel('Never spend money').check();
+    await station(page, 'Service A').getByText('switched off').waitFor();
     expect(await page.getByText('switched off', { exact: true }).count()).toBe(4);
     expect((await statusOf(demo)).forceZero).toBe(true);
     await demo.break('local');
     expect(await ask(demo)).toMatch(/hosted_a=zero_spend/);
   });
 
-  test('a warm-up starts at once, and the automatic one can be switched off', async () => {
+  test('a rented GPU starts at once, and its automatic start can be switched off', async () => {
     const demo = await startDemo();
     const page = await openPage(demo.link);
-    const last = station(page, 'On-demand GPU');
-    await page.getByLabel('Warm up the on-demand GPU when Local fails').uncheck();
-    await page.getByText('On-demand GPU starts only when a request reaches it.').waitFor();
+    const last = station(page, 'Rented GPU');
+    await page.getByLabel('Start Rented GPU when your GPUs fail').uncheck();
+    await page.getByText('It starts only when a request reaches it.').waitFor();
     expect((await statusOf(demo)).config.description).toMatch(
       /warm-up of ondemand is switched off/,
     );
     await demo.break('ondemand', '500');
-    await last.getByRole('button', { name: /Warm up now/ }).click();
-    await last.getByText('warming up', { exact: true }).waitFor();
-    expect(await last.getByRole('button', { name: /Warm up/ }).count()).toBe(0);
+    await last.getByRole('button', { name: /Start now/ }).click();
+    await last.getByText('starting', { exact: true }).waitFor();
+    expect(await last.getByRole('button', { name: /Start now/ }).count()).toBe(0);
   });
 
   test('a page without control gives a reason instead of an effect', async () => {
     const demo = await startDemo();
     await demo.break('local');
-    await ask(demo);
+    for (let asked = 0; asked < 5; asked += 1) await ask(demo);
     const page = await openPage(new URL('/', demo.link).href);
-    const reset = page.getByRole('button', { name: 'Reset Local' });
+    const reset = page.getByRole('button', { name: 'Try again now Your GPUs' });
     await reset.waitFor();
     expect(await reset.isDisabled()).toBe(true);
-    expect(await page.getByLabel('Local only').isDisabled()).toBe(true);
+    expect(await page.getByLabel('Never spend money').isDisabled()).toBe(true);
     const described = await reset.getAttribute('aria-describedby');
-    expect(await page.locator(`#${described}`).innerText()).toMatch(
-      /This page is read-only. Open the link that the demo has printed/,
-    );
+    const note = page.locator(`#${described}`);
+    expect(await note.innerText()).toMatch(/This page is read-only/);
+    await note.getByRole('button', { name: 'Sign in' }).click();
+    await note.getByText('Open the link that the demo has printed').waitFor();
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByText(/Sign in to view and change settings/).waitFor();
     expect(await page.getByRole('textbox').count()).toBe(0);
@@ -107,8 +110,8 @@ describe('settings under control', () => {
   test('a saved setting is in force, and there after a reload', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/hosted_a');
-    await section(page, 'Hosted A').getByLabel('Name').fill('Groq');
-    await section(page, 'Hosted A').getByRole('button', { name: 'Save' }).click();
+    await section(page, 'Service A').getByLabel('Name').fill('Groq');
+    await section(page, 'Service A').getByRole('button', { name: 'Save' }).click();
     await section(page, 'Groq').getByText('Saved and applied').waitFor();
     expect((await statusOf(demo)).upstreams[1]?.label).toBe('Groq');
     await page.reload();
@@ -116,8 +119,8 @@ describe('settings under control', () => {
     expect(await form.getByLabel('Name').inputValue()).toBe('Groq');
     await form.getByRole('button', { name: /Remove\W+Name/ }).click();
     await form.getByRole('button', { name: 'Save' }).click();
-    await section(page, 'Hosted A').getByText('Saved and applied').waitFor();
-    expect((await statusOf(demo)).upstreams[1]?.label).toBe('Hosted A');
+    await page.getByText('Saved and applied').waitFor();
+    expect((await statusOf(demo)).upstreams[1]?.label).toMatch(/^127\.0\.0\.1:/);
   });
 
   test('a setting that takes a restart says so, where it is set and once it is saved', async () => {
@@ -139,8 +142,8 @@ describe('settings under control', () => {
   test('a refused value is explained at its field, and the rest is not saved', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/local');
-    const timeout = section(page, 'Your GPUs (Local)').getByLabel('First-token timeout');
-    await section(page, 'Your GPUs (Local)').getByText('More').click();
+    const timeout = section(page, 'Your GPUs').getByLabel('First-token timeout');
+    await section(page, 'Your GPUs').getByText('More').click();
     await timeout.fill('soon');
     await timeout.press('Enter');
     await page.getByText('“First-token timeout” must be a whole number').waitFor();
@@ -158,7 +161,7 @@ describe('settings under control', () => {
   test('a setting of the environment is named and cannot be edited', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/hosted_b');
-    const form = section(page, 'Hosted B');
+    const form = section(page, 'Service B');
     const key = form.getByLabel('API key');
     await form.getByText('INGLENOOK_HOSTED_B_API_KEY').waitFor();
     expect(await key.getAttribute('readonly')).not.toBeNull();
@@ -169,21 +172,21 @@ describe('settings under control', () => {
   test('a visit to another tab does not lose what was entered', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/hosted_a');
-    await section(page, 'Hosted A').getByLabel('Name').fill('Gro');
+    await section(page, 'Service A').getByLabel('Name').fill('Gro');
     await page.getByRole('link', { name: 'Overview' }).click();
-    await page.getByRole('heading', { name: 'Latest requests' }).waitFor();
+    await page.getByRole('heading', { name: 'Try it' }).waitFor();
     await page.goBack();
-    expect(await section(page, 'Hosted A').getByLabel('Name').inputValue()).toBe('Gro');
+    expect(await section(page, 'Service A').getByLabel('Name').inputValue()).toBe('Gro');
   });
 
   test('the settings fit, with axe finding nothing wrong, also while a value is refused', async () => {
     const demo = await startDemo();
     const page = await openSettings(demo, '#/settings/ondemand');
-    for (const name of ['Hosted A', 'Circuit breakers', 'Routing']) {
+    for (const name of ['Service A', 'Skip what fails', 'Routing']) {
       await page.getByRole('heading', { name, exact: true }).click();
       await section(page, name).waitFor();
     }
-    const form = section(page, 'On-demand GPU');
+    const form = section(page, 'Rented GPU');
     await form.getByText('More').click();
     await form.getByLabel('First-token timeout').fill('0');
     await form.getByRole('button', { name: 'Save' }).click();

@@ -15,7 +15,7 @@ test('an address is all that a bare start takes, and one that is wrong or dead i
   await page.getByText(/Failed: unreachable/).waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await page.getByRole('heading', { level: 1, name: 'Nothing can answer now.' }).waitFor();
-  await page.getByText('Local does not answer (unreachable).').waitFor();
+  await page.getByText('Your GPUs do not answer (unreachable).').waitFor();
 });
 
 test('a switch that the environment holds is read-only and says which variable holds it', async () => {
@@ -29,10 +29,10 @@ test('a switch that the environment holds is read-only and says which variable h
   const page = await openPage(host.controlLink());
   await page.getByText('INGLENOOK_FORCE_ZERO').waitFor();
   await page.getByText('INGLENOOK_ONDEMAND_WARMUP').waitFor();
-  const zero = page.getByLabel('Local only');
+  const zero = page.getByLabel('Never spend money');
   expect(await zero.isChecked()).toBe(true);
   expect(await zero.isDisabled()).toBe(true);
-  expect(await page.getByLabel('Warm up the on-demand GPU').isDisabled()).toBe(true);
-  expect(await page.getByRole('button', { name: /Warm up now/ }).count()).toBe(0);
+  expect(await page.getByLabel('Start Rented GPU when').isDisabled()).toBe(true);
+  expect(await page.getByRole('button', { name: /Start now/ }).count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
 });

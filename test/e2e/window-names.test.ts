@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { NO_USAGE } from '../../main/gateway/usage/tally.ts';
 import { recordOf } from '../registry/world.ts';
 import { attempt, request } from '../renderer/builders.ts';
 import { gpuDevice } from '../support/agent-record.ts';
@@ -25,7 +26,8 @@ const PAGES = [
   [`#/providers/prv_${'7'.padStart(32, '0')}`, 'h2'],
   ['#/requests', '.request >> nth=5'],
   ['#/requests/req_7', 'dialog .attempts'],
-  ['#/history', '.usage-history .sums'],
+  ['#/models', 'h1'],
+  ['#/history', '.usage-history .charts'],
   ['#/settings/hosted_a', 'fieldset input:visible'],
   ['#/settings/keys', 'fieldset summary:visible'],
   ['#/settings/routing', 'fieldset input:visible'],
@@ -48,6 +50,13 @@ test('every control can be pressed at each width, with the longest names, and no
   }
   expect(faults).toEqual({});
 });
+
+/** So little that its amounts are the longest. */
+const spentBy = (upstreams: readonly string[], now: number) =>
+  upstreams.map((upstream) => ({
+    place: { at: now - (now % 60_000), upstream, provider: '', model: '', key: '' },
+    figures: { ...NO_USAGE, calls: 3, outputTokens: 9, spentNano: 40_000 },
+  }));
 
 /** A gateway that knows 30 machines, an upstream of 500 models and the requests of all of them. */
 async function startFullGateway(): Promise<string> {
@@ -104,7 +113,11 @@ async function startFullGateway(): Promise<string> {
       INGLENOOK_ONDEMAND_API_KEY: 'key',
       INGLENOOK_ONDEMAND_MODEL: MODEL,
     },
-    directoryWith({ providers: enrolled(machines), rows: kept }),
+    directoryWith({
+      providers: enrolled(machines),
+      rows: kept,
+      increments: spentBy(['', 'hosted_a'], now),
+    }),
   );
   return host.controlLink();
 }

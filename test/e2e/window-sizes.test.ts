@@ -44,7 +44,7 @@ test('each page fits each size, light and dark, with everything in reach, and ax
   await ask(demo);
   const page = await openPage(demo.link);
   await page
-    .getByText(/Local was unreachable/)
+    .getByText(/Your GPUs were unreachable/)
     .first()
     .waitFor();
   const schemes = ['light', 'dark'] as const;

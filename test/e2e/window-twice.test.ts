@@ -16,7 +16,7 @@ test('the dashboard says which call of a hedge came first', async () => {
   await demo.break('hosted_a', 'slow');
   const page = await openPage(demo.link);
   await ask(demo);
-  const rows = page.getByRole('button', { name: /Hosted A was slow; Hosted B answered first/ });
+  const rows = page.getByRole('button', { name: /Service A was slow; Service B answered first/ });
   await expect.poll(() => rows.count()).toBeGreaterThan(0);
 });
 
@@ -26,9 +26,9 @@ test('the dashboard shows a continuation from one upstream to the other', async 
   const page = await openPage(demo.link);
   await ask(demo);
   await page
-    .getByRole('button', { name: /Local dropped the stream; Hosted A continued the answer/ })
+    .getByRole('button', { name: /Your GPUs dropped the stream; Service A continued the answer/ })
     .click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('cell', { name: 'Local dropped the stream' }).waitFor();
+  await dialog.getByRole('cell', { name: 'Your GPUs dropped the stream' }).waitFor();
   expect(await dialog.getByRole('cell', { name: 'continued it' }).count()).toBe(1);
 });

@@ -165,7 +165,7 @@ describe('an upstream whose circuit is open', () => {
     expect([checks().length, circuitOf(gateway, 'hosted_a')?.cooldownRemainingMs]).toEqual([0, 1]);
   });
 
-  test('an upstream that costs money is not checked while Local only is on', async () => {
+  test('an upstream that costs money is not checked while none may be spent', async () => {
     const { clock, up, gateway, checks } = await startOpened('hosted_a');
     up.answerGet = well;
     const { patch } = controlOf(gateway);

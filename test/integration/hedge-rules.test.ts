@@ -59,7 +59,7 @@ describe('the setting HEDGE', () => {
     ['by its header', { 'x-gateway-force-zero': '1' }, {}],
     ['by the setting', {}, { FORCE_ZERO: 'true' }],
   ])(
-    'HEDGE=all never calls a paid upstream while Local only is on, %s',
+    'HEDGE=all never calls a paid upstream while no money may be spent, %s',
     async (_how, headers, settings) => {
       const scene = await startScene(
         { local: hang, hosted_a: answers('never asked') },

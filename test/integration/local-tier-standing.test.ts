@@ -118,7 +118,7 @@ describe('machines that do not serve', () => {
   });
 });
 
-test('Local only calls the machines of the pool and no paid upstream', async () => {
+test('while no money may be spent, requests go to the machines of the pool and no paid upstream', async () => {
   const { settings, ondemand } = await startOthers();
   const machines = [await startMachine(error(503)), await startMachine(answers('hi'))];
   const tier = await startTier(machines, settings);

@@ -47,7 +47,7 @@ describe('requests without any upstream', () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: {
         message:
-          'No upstream can be tried now. hosted_a: skipped because Local only is on. ondemand: skipped because Local only is on.',
+          'No upstream can be tried now. hosted_a: skipped because “Never spend money” is on. ondemand: skipped because “Never spend money” is on.',
         type: 'server_error',
         code: 'no_upstream',
         param: null,
@@ -60,7 +60,7 @@ describe('requests without any upstream', () => {
 });
 
 test.each(['0', 'false', ''])(
-  'Local only is not switched on by the header value "%s"',
+  'spending is not forbidden by the header value "%s"',
   async (value) => {
     const hosted = await startUpstream(answers('hi'));
     const gateway = await startGateway(at({ hosted_a: hosted.url }));

@@ -85,8 +85,8 @@ describe('the warm-up of ondemand', () => {
 
   test.each([
     ['it is switched off', { ONDEMAND_WARMUP: 'false' }, {}],
-    ['Local only is on', { FORCE_ZERO: 'true' }, {}],
-    ['the request asks for Local only', {}, { 'x-gateway-force-zero': '1' }],
+    ['no money may be spent', { FORCE_ZERO: 'true' }, {}],
+    ['the request forbids spending', {}, { 'x-gateway-force-zero': '1' }],
     ['local is not configured', { LOCAL_ENGINE_URL: '' }, {}],
     ['ondemand is not configured', { ONDEMAND_BASE_URL: '' }, {}],
   ])('the warm-up of ondemand does not start when %s', async (_says, settings, headers) => {

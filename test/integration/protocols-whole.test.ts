@@ -122,7 +122,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
     });
 
-    test('a whole request is answered by local alone with Local only', async () => {
+    test('a whole request is answered by local alone while no money may be spent', async () => {
       const paid = await startUpstream(json(200, whole));
       const own = await startUpstream(error(503));
       const urls = at({ local: own.url, hosted_a: paid.url });

@@ -74,7 +74,7 @@ test('the warm-up of ondemand starts as soon as local’s stream breaks off, whi
   expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
 });
 
-test('no paid upstream is asked to continue with Local only', async () => {
+test('no paid upstream is asked to continue while no money may be spent', async () => {
   const { hosted, machine, gateway } = await startAll(goesOn('b'), { FORCE_ZERO: 'true' });
   const { text } = await chatStream(gateway.url, { model: 'same' });
   expect(endedInError(text).before).toBe(begun('a', 3).join(''));

@@ -58,7 +58,7 @@ test('an engine on a machine without a GPU becomes Local’s in one step, and th
   await withoutGpu(page, engine.url);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const panel = panelOf(page);
-  await panel.getByRole('button', { name: 'Use it for Local' }).click();
+  await panel.getByRole('button', { name: 'Use this engine' }).click();
   await panel.getByText('used directly').waitFor();
   const local = host.snapshot().status.upstreams.find(({ id }) => id === 'local');
   expect(local?.baseUrl).toBe(engine.url);

@@ -43,34 +43,34 @@ test('an owner rule takes effect as soon as it is switched, and says what it did
   await standing(page, 'held back').waitFor({ state: 'detached' });
 });
 
-test('a temperature is entered next to its switch, and a wrong one is explained', async () => {
+test('a limit is entered next to its switch, and a wrong one is explained', async () => {
   const host = await startMachine();
   const { page, rules } = await openRules(host.controlLink());
-  const limit = rules.getByLabel('Limit in °C');
+  const limit = rules.getByLabel('Time in minutes');
   expect(await limit.isDisabled()).toBe(true);
-  await rules.getByLabel('Pause at a GPU temperature').check();
+  await rules.getByLabel('Unload idle models').check();
   await expect.poll(() => limit.isEnabled()).toBe(true);
-  expect(await limit.inputValue()).toBe('80');
-  await limit.fill('200');
+  expect(await limit.inputValue()).toBe('30');
+  await limit.fill('soon');
   await limit.press('Enter');
-  await rules.getByRole('alert').getByText('a whole number from 30 to 120').waitFor();
+  await rules
+    .getByRole('alert')
+    .getByText(/a whole number/)
+    .waitFor();
   expect(await limit.getAttribute('aria-invalid')).toBe('true');
-  expect(await limit.inputValue()).toBe('80');
+  expect(await limit.inputValue()).toBe('30');
   await limit.fill('72');
   await limit.blur();
   await rules.getByText('a whole number').waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.evaluate(() => void (location.hash = '#/settings/agent'));
-  const field = page.getByRole('form', { name: 'This machine' }).getByLabel('Pause at a GPU');
+  const field = page.getByRole('form', { name: 'This machine' }).getByLabel('Unload idle models');
   expect(await field.inputValue()).toBe('72');
 });
 
-test('an owner rule that this machine cannot judge says so before it is switched', async () => {
-  const { rules } = await openRules((await startMachine()).controlLink());
-  await rules
-    .getByText('It would have no effect here: this machine does not report when')
-    .waitFor();
-  await rules.getByLabel('Pause while in use').check();
-  const ineffective = rules.getByText('It has no effect here: this machine does not report when');
-  await expect.poll(() => ineffective.count()).toBe(1);
+test('an owner rule that this machine cannot judge is not offered, and one that is on says so', async () => {
+  const host = await startMachine({ INGLENOOK_AGENT_ONLY_WHEN_IDLE: 'true' });
+  const { rules } = await openRules(host.controlLink());
+  await rules.getByText('It has no effect here: this machine does not report when').waitFor();
+  expect(await rules.getByLabel('Pause at a GPU temperature').count()).toBe(0);
 });

@@ -194,5 +194,5 @@ test('a machine whose model has changed is shown as waiting for a test, and not 
     'test inference returns choices: check missing; latency <10s: check missing';
   const said = (reason: string) => providerWords({ kind: 'pending', reason }, NOW).what;
   expect(said(failure_reason)).toBe('Another model is loaded; it is tested within a minute.');
-  expect(said('latency <10s: too slow')).toBe('Waiting to be verified: latency <10s: too slow.');
+  expect(said('latency <10s: too slow')).toBe('Waiting to be tested: latency <10s: too slow.');
 });

@@ -77,7 +77,7 @@ describe('the words for a request', () => {
     expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
     const skipped = request('b', { fallbackReason: 'local=circuit_open; hosted_a=circuit_open' });
     expect(whyOf(skipped, labels)).toBe(
-      'Local was skipped (circuit open); Groq was skipped (circuit open)',
+      'Local was paused after failures; Groq was paused after failures',
     );
     expect(whyOf(request('a'), labels)).toBeNull();
   });
@@ -86,7 +86,7 @@ describe('the words for a request', () => {
     const attempts = [attempt({ endMs: 4, reason: 'timeout' }), attempt({ upstream: 'hosted_a' })];
     const row = request('a', { state: 'running', upstream: null, attempts });
     expect(whoOf(row, labels)).toBe('Groq');
-    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('No upstream');
+    expect(whoOf({ ...row, state: 'failed' }, labels)).toBe('No answer');
     expect(whoOf({ ...row, attempts: [] }, labels)).toBe('choosing');
   });
 

@@ -80,7 +80,7 @@ test('the details tell the story of a request, and why each call was made', asyn
   await dialog.getByText('Local · tower was slow; Local · attic answered first.').waitFor();
   const cells = await dialog.getByRole('row').last().getByRole('cell').allInnerTexts();
   expect(cells.map((text) => text.replace(/\s+/g, ' '))).toEqual([
-    'hedge: Local · tower was slow',
+    'Local · tower was slow',
     'answered',
     '+5.0 s',
     '600 ms',

@@ -12,8 +12,8 @@ function lineWith(given: readonly UpstreamReport[], over: StatusOver = {}, after
   return upstreamList(live({ status: status(given, over) }), NOW + afterMs);
 }
 
-describe('warm-up', () => {
-  test('a warm-up is offered at ondemand alone, while that is neither warm nor warming up', () => {
+describe('a start of the rented GPU', () => {
+  test('a start is offered at ondemand alone, while that neither runs nor starts', () => {
     for (const state of WARMUP_STATES) {
       const given = [upstream('local'), upstream('ondemand')];
       const report = status(given, { ondemand_warmup: state });
@@ -25,10 +25,10 @@ describe('warm-up', () => {
   });
 });
 
-describe('Local only', () => {
+describe('never spending money', () => {
   const given = [upstream('local'), upstream('hosted_a'), upstream('ondemand')];
 
-  test('Local only shows every upstream that costs money as switched off', () => {
+  test('every upstream that costs money is shown as switched off while none may be spent', () => {
     const words = lineWith(given, { zero: true }).upstreams.map(upstreamWords);
     expect(words.map(({ word }) => word)).toEqual([
       'serving',
@@ -39,8 +39,8 @@ describe('Local only', () => {
     ]);
   });
 
-  test('Local only names the way out where no upstream is left', () => {
+  test('the way out is named if only what costs money could answer', () => {
     const out = lineWith([tripped('local', 9_000), upstream('hosted_a')], { zero: true });
-    expect(headlineOf(out, true).problems.at(-1)?.todo).toMatch(/Local only/);
+    expect(headlineOf(out, true).problems.at(-1)?.what).toMatch(/Never spend money/);
   });
 });

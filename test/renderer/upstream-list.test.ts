@@ -116,16 +116,16 @@ describe('the verdict', () => {
     ['Serving from Groq', [upstream('hosted_a')]],
     ['Nothing can answer now.', [failing]],
     ['Nothing can answer now.', [tripped('local', 0)]],
-    ['Local is retried with the next request.', [tripped('local', 0, { consecutiveFails: 0 })]],
+    ['Local is tried again with the next request.', [tripped('local', 0, { consecutiveFails: 0 })]],
     ['Nothing can answer now.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
-    ['RunPod is next (cold start).', [upstream('ondemand')]],
+    ['RunPod is next, and off.', [upstream('ondemand')]],
   ])('the verdict reads: %s', (words, given) => {
     expect(sentence(given)).toBe(words);
   });
 
   test('an ondemand upstream that warms up is shown as starting', () => {
     expect(sentence([upstream('ondemand')], { ondemand_warmup: 'warming' })).toBe(
-      'RunPod is starting up.',
+      'RunPod is starting.',
     );
     expect(sentence([upstream('ondemand')], { ondemand_warmup: 'ready' })).toBe(
       'Serving from RunPod',
@@ -180,22 +180,25 @@ describe('the words for an upstream', () => {
   const words = (...args: Parameters<typeof line>) => line(...args).upstreams.map(upstreamWords);
 
   test.each([
-    { report: tripped('local', 41_000), said: 'amber: skipped, retry in 41 s' },
-    { report: tripped('local', 0), said: 'amber: due for retry, next request tests it' },
     {
-      report: tripped('local', 9_000, { consecutiveFails: 0 }),
-      said: 'amber: skipped: too slow, retry in 9 s',
+      report: tripped('local', 41_000),
+      said: 'amber: paused after 5 failures, tried again in 41 s',
     },
-    { report: failing, said: 'red: failing, 3 more failures until skipped' },
+    { report: tripped('local', 0), said: 'amber: tried next, next request tests it' },
+    {
+      report: tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 }),
+      said: 'amber: paused: 3 times too slow, tried again in 9 s',
+    },
+    { report: failing, said: 'red: failing, 3 more failures until paused' },
     {
       report: skipped('hosted_a', 'credentials', 590_000),
-      said: 'red: key rejected, retry in 9 min 50 s',
+      said: 'red: key rejected, tried again in 9 min 50 s',
     },
     {
       report: skipped('hosted_a', 'rate_limited', 75_000),
       said: 'amber: rate limited, back in 1 min 15 s',
     },
-    { report: upstream('ondemand'), said: 'blue: next, cold start' },
+    { report: upstream('ondemand'), said: 'blue: next, off: it starts first' },
   ])('the words for an upstream read: $said', ({ report, said }) => {
     const view = line([report]).upstreams.find(({ report: { id } }) => id === report.id);
     if (!view) throw new Error('the upstream is not in the list');
@@ -211,15 +214,15 @@ describe('the words for an upstream', () => {
 
 describe('sightings of an upstream', () => {
   test.each<[NoProviderCause, string]>([
-    ['silent', 'Local has no machine available: no heartbeat reaches this gateway.'],
+    ['silent', 'Local has no machine available: none reports to this gateway.'],
     ['engine', 'Local has no running engine.'],
-    ['no-gpu', 'Local has an engine, but no GPU was found on its machine.'],
-    ['failed', 'Local has no machine available: verification failed.'],
-    ['paused', 'Local is paused on its machines.'],
+    ['no-gpu', 'Local has an engine, but no GPU was found beside it.'],
+    ['failed', 'Local has no machine that passed its test.'],
+    ['paused', 'Local is paused.'],
   ])('the advice for machines that do not serve names the cause: %s', (cause, what) => {
     const { problems } = headlineOf(line([], { standing: absent(cause) }), false);
     expect(problems.map((problem) => problem.what)).toEqual([what]);
-    expect(problems[0]?.todo === 'Start one of its engines.').toBe(cause === 'engine');
+    expect(problems[0]?.todo === 'Start the engine.').toBe(cause === 'engine');
   });
 
   test('machines that their owner paused are no problem while another upstream serves', () => {

@@ -28,6 +28,7 @@ import {
   stepText,
   valuesOf,
 } from './history-model.ts';
+import { Moves } from '../overview/moves.tsx';
 import { Plot } from './plot.tsx';
 import { StackedChart } from './stacked-chart.tsx';
 
@@ -67,6 +68,7 @@ export function History({ range: asked }: { readonly range: HistoryRange | null 
           hash={(each) => hashOf({ page: 'history', range: each })}
         />
       </div>
+      <Moves />
       {isUnreadable && (
         <Unreadable what="The history" message={failure.refusal.message} onRetry={again} />
       )}
@@ -140,7 +142,7 @@ function sumsOf(report: HistoryReport): readonly FactText[] {
       ? [
           { label: 'Spent today', value: money(today.spentNano) },
           { label: 'Spent this month', value: money(thisMonth.spentNano) },
-          { label: 'Saved by Local this month', value: money(netSavedNano(thisMonth)) },
+          { label: 'Saved by your GPUs this month', value: money(netSavedNano(thisMonth)) },
         ]
       : []),
     ...(thisMonth.energyMj > 0
@@ -189,8 +191,8 @@ function Tables({ report, nameOf }: ReportProps) {
     <>
       {parts.length > 0 && (
         <FigureTable
-          label="By upstream and model"
-          columns={['Upstream', 'Model', ...COUNTS, 'First token', ...money]}
+          label="By source and model"
+          columns={['Source', 'Model', ...COUNTS, 'First token', ...money]}
           rows={partRows(report, nameOf)}
           isTitled
         />

@@ -5,7 +5,7 @@ import { formatAge, formatCount, counted } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Unreadable } from '../../ui/facts.tsx';
 import { ErrorText, Select } from '../../ui/fields.tsx';
-import { READ_ONLY_NOTE, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { READ_ONLY_NOTE } from '../../ui/buttons.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
@@ -15,7 +15,7 @@ import { type Labels, placeName } from '../requests/request-text.ts';
 const words = t.models;
 
 export function Models() {
-  const { readAskedModels, data, frozenAt, control } = useWindow();
+  const { readAskedModels, data, frozenAt } = useWindow();
   const { totalRequests } = data.status.stats;
   const { value: asked, failure, again } = useReading(readAskedModels, totalRequests, null);
   const message = failure?.refusal.message ?? null;
@@ -25,10 +25,9 @@ export function Models() {
         <div>
           <h1 id="models-title">Models</h1>
           {asked !== null && (
-            <p className="quiet">{`Every model name that apps asked for in the last ${asked.days} days, and where it went. A name that your engine does not have goes to the chat model it has loaded; map it to another here.`}</p>
+            <p className="quiet">{`Every model name that apps asked for in the last ${asked.days} days, and where it went. A name that your engine does not have goes to the chat model that it has loaded, or where you send it here.`}</p>
           )}
         </div>
-        {!control && <ReadOnlyNote />}
       </div>
       {asked !== null && <Asked {...{ asked, again, message }} />}
       {asked === null && message !== null && frozenAt === null && (
@@ -188,12 +187,12 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
   const byPattern = mapped === null && aliasOf !== null;
   return (
     <Select
-      aria-label={`Alias of ${name}`}
+      aria-label={`Send ${name} to`}
       aria-describedby={control ? undefined : READ_ONLY_NOTE}
       disabled={!control || isHeld}
       value={mapped ?? ''}
       options={[
-        ['', byPattern ? `${aliasOf} (by a pattern)` : 'none'],
+        ['', byPattern ? `${aliasOf} (by a pattern)` : 'the usual order'],
         ...choices.filter((model) => model !== name).map((model) => [model, model] as const),
       ]}
       onChoose={(model) => onMap(name, model || null)}

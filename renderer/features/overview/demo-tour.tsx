@@ -36,7 +36,7 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
   const current = hasBroken ? matching : undefined;
   const idle = hasBroken
     ? 'Custom faults: the headline shows who answers.'
-    : 'Everything is healthy, and Local answers. Begin with step 1.';
+    : 'Everything is healthy, and your GPUs answer. Begin with step 1.';
 
   const take = async (step: (typeof STEPS)[number]): Promise<void> => {
     setError(await play(step.faults, faults, actions));
@@ -49,7 +49,7 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
           Demo
         </strong>{' '}
         <span>
-          The upstreams are simulated, and their answers are canned text. Break one above, or take
+          The sources are simulated, and their answers are canned text. Break one above, or take
           these steps:
         </span>
       </p>

@@ -1,5 +1,5 @@
 import { TIMES } from '../../text/en/nouns.ts';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
@@ -17,6 +17,10 @@ import * as t from '../../text/t.ts';
 import { firstBack, isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { hashOf } from '../../route.ts';
+import { clause, inSentence } from '#shared/services.ts';
+import { ControlButton } from '../../ui/buttons.tsx';
+import { ErrorText } from '../../ui/fields.tsx';
+import { useWindow } from '../../window-context.ts';
 import { TestButton } from '../setup/upstream-test.tsx';
 
 interface HeadlineProps {
@@ -35,6 +39,8 @@ export function Headline({ headline, list, children }: HeadlineProps) {
   // answers, the owner has to see all of them.
   const shown = problems.length <= LINES || isStuck ? problems.length : LINES - 1;
   const more = problems.length - shown;
+  // In place of the usual time to an answer.
+  const isWaiting = list.upstreams.some(({ waits }) => waits !== null);
   return (
     <section className="headline">
       <div>
@@ -46,9 +52,11 @@ export function Headline({ headline, list, children }: HeadlineProps) {
             </span>
             {rest}
           </h1>
-          {(problems.length === 0 || isStuck) && details.map((line) => <p key={line}>{line}</p>)}
+          {(problems.length === 0 || isStuck) &&
+            details.slice(isWaiting ? 1 : 0).map((line) => <p key={line}>{line}</p>)}
         </div>
         {isStuck && <Back list={list} />}
+        {isWaiting && <Waiting list={list} />}
         <div aria-live="polite">
           {problems.slice(0, shown).map(({ what, todo, remedy }) => (
             <p key={what}>
@@ -58,8 +66,8 @@ export function Headline({ headline, list, children }: HeadlineProps) {
           {more > 0 && (
             <p>
               {more === 1
-                ? '1 more upstream needs attention.'
-                : `${formatCount(more)} more upstreams need attention.`}
+                ? '1 more source needs attention.'
+                : `${formatCount(more)} more sources need attention.`}
             </p>
           )}
         </div>
@@ -75,7 +83,19 @@ function Back({ list }: { readonly list: UpstreamList }) {
   if (back === null) return null;
   const { label, remainingMs, isPromised } = back;
   const time = formatCountdown(remainingMs);
-  return <p>{isPromised ? `${label} is back in ${time}.` : `${label} is retried in ${time}.`}</p>;
+  return <p>{clause(label, isPromised ? `is back in ${time}.` : `is tried again in ${time}.`)}</p>;
+}
+
+/** Outside the live regions as well: the average knows only answers, so that nothing else shows a slow start. */
+function Waiting({ list }: { readonly list: UpstreamList }) {
+  const waits = list.upstreams.flatMap((each) => each.waits ?? []);
+  const count = waits.reduce((sum, each) => sum + each.count, 0);
+  const oldest = formatCountdown(Math.max(...waits.map(({ oldestMs }) => oldestMs)));
+  return (
+    <p>
+      <strong data-tone="amber">{t.stateDetails.waiting(count, oldest)}.</strong>
+    </p>
+  );
 }
 
 export interface HeadlineText {
@@ -107,7 +127,7 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
   const { upstreams, verdict } = list;
   const isStuck = verdict.kind === 'stuck';
   const found = upstreams
-    .map((upstream) => problemAt(upstream, isStuck))
+    .map((upstream) => slownessAt(upstream, list) ?? problemAt(upstream, isStuck))
     .filter((problem) => problem !== null);
   const broken = demo
     ? found.map(({ what }) => ({
@@ -120,15 +140,11 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
   return { ...sentenceFor(list), problems, isStuck };
 }
 
-/** A problem that says so if upstreams could answer with zero-spend off. */
+/** A problem that says so if what costs money could answer. */
 function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   if (!upstreams.some(isOff)) return [];
   return [
-    problem(
-      'Paid upstreams are switched off.',
-      'Switch “Local only” off to let them answer.',
-      settingsAt('routing', 'forceZero', 'Open the setting'),
-    ),
+    problem(`“${t.overview.neverSpend}” is on.`, 'Without it, a fallback would answer.', SPEND),
   ];
 }
 
@@ -144,6 +160,12 @@ function say(
   return { lead, subject, rest, tone, details };
 }
 
+/** A sentence that begins with its subject. */
+const does = (subject: string, predicate: string) => ({
+  subject,
+  rest: clause(subject, predicate).slice(subject.length),
+});
+
 function sentenceFor(list: UpstreamList): Sentence {
   const { verdict, upstreams, server } = list;
   switch (verdict.kind) {
@@ -151,29 +173,27 @@ function sentenceFor(list: UpstreamList): Sentence {
       return say(
         'grey',
         { subject: 'Nothing is set up yet.' },
-        'Tell Inglenook where your engine or a hosted API is.',
+        'Tell Inglenook where a model runs: here, on another machine, or at a service.',
       );
     case 'verifying': {
       const local = upstreams.find(({ report }) => report.id === 'local');
-      const subject = local?.report.label ?? '';
       return say(
         'blue',
-        { subject, rest: ' is being verified.' },
-        'It serves as soon as its checks have passed.',
+        does(local?.report.label ?? '', 'is being tested.'),
+        'Requests are answered as soon as the test has passed.',
       );
     }
     case 'stuck': {
       const detail =
         server === null
-          ? 'Requests are refused until one of them is back.'
-          : `Requests still try ${server.report.label} first.`;
+          ? 'Requests are refused until a source is back.'
+          : `Requests still try ${inSentence(server.report.label)} first.`;
       return say('red', words.none, detail);
     }
     case 'untested': {
-      const subject = server?.report.label ?? '';
       return say(
         'grey',
-        { subject, rest: ' is next, but untested.' },
+        does(server?.report.label ?? '', 'is next, but untested.'),
         'Test it below, or send the first request.',
       );
     }
@@ -183,18 +203,17 @@ function sentenceFor(list: UpstreamList): Sentence {
 }
 
 function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sentence {
-  const { label: subject, timeoutMs } = server.report;
+  const { label, timeoutMs } = server.report;
   const details = detailLines(server, upstreams);
   switch (server.condition.kind) {
     case 'probe':
-      return say('amber', { subject, rest: ' is retried with the next request.' }, ...details);
+      return say('amber', does(label, 'is tried again with the next request.'), ...details);
     case 'on-demand': {
       const { warmup } = server.condition;
       if (warmup === 'ready') break;
-      const rest = warmup === 'warming' ? ' is starting up.' : ' is next (cold start).';
       return say(
         'blue',
-        { subject, rest },
+        does(label, warmup === 'warming' ? 'is starting.' : 'is next, and off.'),
         `Requests wait for it, up to ${formatDuration(timeoutMs)}.`,
       );
     }
@@ -204,7 +223,8 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
     .slice(0, upstreams.indexOf(server))
     .filter(({ condition }) => condition.kind !== 'missing');
   const rest = words.servingRest(before.map(absenceOf));
-  return say('green', { lead: 'Serving from ', subject, rest }, ...details);
+  const tone = server.waits === null ? 'green' : 'amber';
+  return say(tone, { lead: 'Serving from ', subject: inSentence(label), rest }, ...details);
 }
 
 /** An upstream that is passed by, with why, if it is not down: it answered that it cannot serve, or its owner paused it. */
@@ -225,10 +245,10 @@ function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): 
     .map(({ report }) => report.label);
   const next =
     behind.length > 0
-      ? `Fallback order: ${formatList(behind)}.`
+      ? `${behind.length === 1 ? 'Fallback' : 'Fallbacks'}: ${formatList(behind)}.`
       : upstreams.some(isOff)
-        ? 'The others are switched off: if it fails, requests fail.'
-        : 'No fallback is set up: if it fails, requests fail.';
+        ? `“${t.overview.neverSpend}” is on, so there is no fallback.`
+        : 'There is no fallback.';
   return [[model, speed].filter((part) => part !== '').join(' · '), next].filter(
     (line) => line !== '',
   );
@@ -241,9 +261,10 @@ interface Problem {
   readonly remedy: Remedy | null;
 }
 
-/** A page to go to, or the upstream to call once: if it answers, requests go to it again. */
+/** A page to go to, the switch to flip, or the upstream to call once: if it answers, requests go to it again. */
 type Remedy =
   | { readonly hash: string; readonly word: string }
+  | Saving
   | { readonly check: UpstreamId; readonly label: string };
 
 const w = t.overview.problems;
@@ -254,6 +275,36 @@ const MACHINES: Remedy = {
   hash: hashOf({ page: 'providers', filter: 'all' }),
   word: 'Show machines',
 };
+
+/** A setting to save. */
+interface Saving {
+  readonly saves: object;
+  readonly word: string;
+  /** What to set instead if the environment holds the setting. */
+  readonly variable: string;
+}
+
+const SPEND: Remedy = {
+  saves: { routing: { forceZero: false } },
+  word: 'Switch it off',
+  variable: 'INGLENOOK_FORCE_ZERO=false',
+};
+
+/** The own GPU is skipped for its slowness, which is mostly a model that needs longer than the setting allows. */
+function slownessAt({ report, condition }: UpstreamView, { slow }: UpstreamList): Problem | null {
+  const isPaused = condition.kind === 'cooling' || condition.kind === 'probe';
+  if (report.id !== 'local' || slow === null || !isPaused) return null;
+  const { ttftMs, enoughMs } = slow;
+  return problem(
+    `${clause(report.label, 'is paused for slowness')}: the first token took ${formatDuration(ttftMs)}.`,
+    '',
+    {
+      saves: { circuit: { ttftThresholdMs: enoughMs } },
+      word: 'Wait longer for my GPU',
+      variable: `INGLENOOK_TTFT_THRESHOLD_MS=${enoughMs}`,
+    },
+  );
+}
 
 const settingsAt = (section: string, field: string, word: string): Remedy => ({
   hash: hashOf({ page: 'settings', section, field }),
@@ -276,7 +327,7 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
     case 'probe':
       return condition.cause === 'slow'
         ? problem(
-            `${label} was too slow ${counted(circuit.consecutiveSlow, TIMES)} in a row.`,
+            clause(label, `was too slow ${counted(circuit.consecutiveSlow, TIMES)} in a row.`),
             'Check what else is using it.',
             checkOf(report),
           )
@@ -285,7 +336,7 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
             `${label} failed ${counted(circuit.consecutiveFails, TIMES)} in a row${becauseOf(report)}.`,
           );
     case 'failing':
-      return repair(report, `${label} is failing${becauseOf(report)}.`);
+      return repair(report, clause(label, `is failing${becauseOf(report)}.`));
     case 'skipped': {
       const { reason } = condition;
       const isTold = reason === 'budget' || isLasting(reason) || isStuck;
@@ -311,7 +362,7 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
 function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
   if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
   return problem(
-    `${label} has spent over 80% of its budget for the ${budget.period}.`,
+    clause(label, `has spent over 80% of its budget for the ${budget.period}.`),
     '',
     raiseBudget(id, budget.period),
   );
@@ -328,16 +379,16 @@ const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
 
 function downProblem(report: UpstreamReport, reason: string): Problem {
   if (isLasting(reason)) return skipProblem(report, reason);
-  const what = `${report.label} does not answer (${reasonText(reason)}).`;
+  const what = clause(report.label, `does not answer (${reasonText(reason)}).`);
   if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
   const todo =
     report.id === 'local'
-      ? (at: string) => `Start its engine${at}, or correct the address.`
+      ? (at: string) => `Start the engine${at}, or correct the address.`
       : (at: string) => `Check it${at}.`;
   return problem(what, todo(placeOf(report)), checkOf(report));
 }
 
-/** Verified machines serve Local: which of them fails, and why, only their page tells. */
+/** Machines serve `local`: which of them fails, and why, only their page tells. */
 const isPool = ({ id, baseUrl }: UpstreamReport): boolean => id === 'local' && baseUrl === null;
 
 const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' : ` at ${baseUrl}`);
@@ -347,8 +398,8 @@ function repair(report: UpstreamReport, what: string): Problem {
   if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
   const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
   const engine = isUnreachable
-    ? (at: string) => `Start its engine${at}.`
-    : (at: string) => `Check its engine${at}.`;
+    ? (at: string) => `Start the engine${at}.`
+    : (at: string) => `Check the engine${at}.`;
   const todo = id === 'local' ? engine : (at: string) => `Check its service${at}.`;
   return problem(what, todo(placeOf(report)), checkOf(report));
 }
@@ -359,7 +410,7 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
     case 'budget': {
       const period = budget?.period ?? 'day';
       return problem(
-        `${label} has spent its budget for the ${period}.`,
+        clause(label, `has spent its budget for the ${period}.`),
         '',
         raiseBudget(id, period),
       );
@@ -371,16 +422,16 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
         settingsAt(id, 'apiKey', 'Change key'),
       );
     case 'quota':
-      return problem(`${label} is out of quota.`, 'Top up the account.', checkOf(report));
+      return problem(clause(label, 'is out of quota.'), 'Top up the account.', checkOf(report));
     case 'model_not_found':
       return problem(
-        `${label} does not have the model ${model || 'that was requested'}.`,
+        clause(label, `does not have the model ${model || 'that was requested'}.`),
         'Choose another.',
         settingsAt(id, 'model', 'Change model'),
       );
     default:
       return problem(
-        `${label} is skipped: ${reasonText(reason)}.`,
+        clause(label, `is skipped: ${reasonText(reason)}.`),
         'Requests go to it again once that is over.',
         checkOf(report),
       );
@@ -388,6 +439,7 @@ function skipProblem(report: UpstreamReport, reason: string): Problem {
 }
 
 function RemedyButton({ remedy }: { readonly remedy: Remedy }) {
+  if ('saves' in remedy) return <SavingButton {...remedy} />;
   return 'check' in remedy ? (
     <TestButton id={remedy.check} className="button remedy">
       Check again
@@ -397,5 +449,23 @@ function RemedyButton({ remedy }: { readonly remedy: Remedy }) {
     <a className="button remedy" href={remedy.hash}>
       {remedy.word}
     </a>
+  );
+}
+
+function SavingButton({ saves, word, variable }: Saving) {
+  const { saveSettings } = useWindow().actions;
+  const [refused, setRefused] = useState<string | null>(null);
+  const save = async (): Promise<void> => {
+    const refusal = await saveSettings(saves);
+    const isHeld = refusal?.code === 'set_by_environment';
+    setRefused(isHeld ? `Set ${variable} and restart.` : (refusal?.message ?? null));
+  };
+  return (
+    <>
+      <ControlButton className="button remedy" onClick={() => void save()}>
+        {word}
+      </ControlButton>
+      <ErrorText text={refused} />
+    </>
   );
 }

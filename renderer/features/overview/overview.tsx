@@ -1,17 +1,18 @@
-import { useState, useCallback } from 'react';
+import { useCallback } from 'react';
 import { OUTCOMES, type RequestRow } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
 import { formatCompact } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { feedLabels, filterWords } from '../requests/request-text.ts';
-import { FirstRequest } from '../requests/first-request.tsx';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
-import { FirstRun } from '../setup/first-run.tsx';
+import { FirstRun, hasAnsweredApp } from '../setup/first-run.tsx';
 import { Headline, type HeadlineText } from './headline.tsx';
 import { isUnconfigured, type UpstreamList } from './upstream-list.ts';
+import { Moves } from './moves.tsx';
 import { TryIt } from './try-it.tsx';
+import { freeSeats } from '../setup/setup-dialog.tsx';
 import { UpstreamTrack } from './upstream-track.tsx';
 import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { Fact } from '../../ui/facts.tsx';
@@ -32,59 +33,49 @@ const SHOWN_ROWS = 8;
 
 export function Overview({ list, headline, isTrying, isHeld, onSelect }: OverviewProps) {
   const { data } = useWindow();
-  const bare = isUnconfigured(list) && data.requests.length === 0;
-  // The first-run card stays after the set-up, until the first request or until the page is left.
-  const [wasUnconfigured, setWasUnconfigured] = useState(bare);
-  if (bare && !wasUnconfigured) setWasUnconfigured(true);
+  const bare = isUnconfigured(list);
   const problem = data.status.pool?.problem ?? null;
-  const leads = bare || (wasUnconfigured && data.requests.length === 0);
+  const isNew = data.requests.length === 0;
+  const leads = bare || (data.app.demo === undefined && !hasAnsweredApp(data));
   return (
     <>
       <Headline headline={headline} list={list}>
-        <Counters isFirstRun={leads} />
+        {!isNew && <Counters />}
       </Headline>
       {problem !== null && (
         <p className="notice">
           {problem} Machines cannot join now, and what other gateways learn is not known here.
         </p>
       )}
-      {leads && <FirstRun />}
-      <UpstreamTrack list={list} />
+      <Moves />
+      {leads && <FirstRun seats={freeSeats(data.judgement)} />}
+      {!bare && <UpstreamTrack list={list} />}
       {!bare && <TryIt isAimedAt={isTrying} />}
       {!leads && <Today />}
-      {!leads && (
-        <section className="panel" aria-labelledby="requests-title">
+      {!isNew && (
+        <section className="panel roomy" aria-labelledby="requests-title">
           <header className="panel-head">
             <h2 id="requests-title">Latest requests</h2>
-            {data.requests.length > 0 && (
-              <>
-                <Legend />
-                <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.overview.all}</a>
-              </>
-            )}
+            <Legend />
+            <a href={hashOf({ page: 'requests', filter: 'all' })}>{t.overview.all}</a>
           </header>
-          {data.requests.length === 0 ? (
-            <FirstRequest heading="h3" />
-          ) : (
-            <RequestList
-              rows={data.requests}
-              limit={SHOWN_ROWS}
-              isHeld={isHeld}
-              labels={feedLabels(data)}
-              onSelect={onSelect}
-            />
-          )}
+          <RequestList
+            rows={data.requests}
+            limit={SHOWN_ROWS}
+            isHeld={isHeld}
+            labels={feedLabels(data)}
+            onSelect={onSelect}
+          />
         </section>
       )}
     </>
   );
 }
 
-/** The gateway's counters; each finished request is in one of the last three. None before the first request. */
-function Counters({ isFirstRun }: { readonly isFirstRun: boolean }) {
+/** The gateway's counters; each finished request is in one of the last three. */
+function Counters() {
   const { data } = useWindow();
   const { outcomes, status } = data;
-  if (isFirstRun && status.stats.totalRequests === 0) return null;
   const words = filterWords(outcomes);
   const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
@@ -119,7 +110,7 @@ function Today() {
   });
   if (report === null || report.problem !== null || report.thisMonth.calls === 0) return null;
   return (
-    <section className="panel" aria-labelledby="today-title">
+    <section className="panel roomy" aria-labelledby="today-title">
       <header className="panel-head">
         <h2 id="today-title">Today</h2>
         <a href={hashOf({ page: 'history', range: 'day' })}>History</a>
@@ -148,7 +139,7 @@ function tilesOf({ currency, thisMonth }: HistoryReport): readonly Tile[] {
       ? []
       : ([
           ['Spent', ({ spentNano }) => spentNano, money],
-          ['Saved by Local', netSavedNano, money],
+          ['Saved by your GPUs', netSavedNano, money],
         ] as const satisfies readonly Tile[])),
   ];
 }

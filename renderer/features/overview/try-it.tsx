@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { withMachineNames } from '#shared/machine-names.ts';
+import { isSound } from '#shared/condition.ts';
+import { clause, inSentence, prefixOf } from '#shared/services.ts';
 import { hashOf } from '../../route.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorText, Form } from '../../ui/fields.tsx';
@@ -19,7 +21,7 @@ export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
   }, [isAimedAt]);
   useEffect(() => () => running.current?.abort(), []);
 
-  const send = async (): Promise<void> => {
+  const send = async (model: string | null): Promise<void> => {
     const abort = new AbortController();
     running.current = abort;
     const change = (part: Partial<Trial>) => setTrial((now) => ({ ...(now ?? ASKED), ...part }));
@@ -28,12 +30,12 @@ export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
       onHeaders: (headers: Headers) => change({ headers }),
       onText: (text: string) => setTrial((now) => now && { ...now, text: now.text + text }),
     };
-    const error = await ask(prompt, listener, abort.signal);
+    const error = await ask({ prompt, model }, listener, abort.signal);
     change({ state: abort.signal.aborted ? 'stopped' : 'ended', error });
   };
   const press = () => {
     if (isRunning) running.current?.abort();
-    else if (prompt.trim() !== '') void send();
+    else if (prompt.trim() !== '') void send(null);
   };
 
   return (
@@ -52,7 +54,9 @@ export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
           {isRunning ? 'Stop' : 'Send'}
         </Button>
       </Form>
-      {trial !== null && <Answer {...{ trial }} labels={feedLabels(data)} />}
+      {trial !== null && (
+        <Answer {...{ trial }} labels={feedLabels(data)} onAsk={(model) => void send(model)} />
+      )}
     </section>
   );
 }
@@ -73,7 +77,13 @@ const SILENT: Readonly<Record<Trial['state'], string>> = {
   ended: 'The answer was empty.',
 };
 
-function Answer({ trial, labels }: { readonly trial: Trial; readonly labels: Labels }) {
+interface AnswerProps {
+  readonly trial: Trial;
+  readonly labels: Labels;
+  readonly onAsk: (model: string) => void;
+}
+
+function Answer({ trial, labels, onAsk }: AnswerProps) {
   const { state, text, headers, error } = trial;
   const id = headers?.get('x-gateway-request-id') ?? null;
   const passed = fallbackText(headers?.get('x-gateway-fallback-reason') ?? 'none', labels);
@@ -82,6 +92,7 @@ function Answer({ trial, labels }: { readonly trial: Trial; readonly labels: Lab
       {text !== '' && <p>{text}</p>}
       {text === '' && error === null && <p className="quiet">{SILENT[state]}</p>}
       <ErrorText text={error === null ? null : withMachineNames(error, labels)} />
+      {error !== null && text !== '' && <OtherSource {...{ headers, onAsk }} />}
       {headers !== null && (
         <p className="quiet">
           <strong>{answeredBy(headers, labels)}</strong> {passed !== null && `${passed}. `}
@@ -94,10 +105,36 @@ function Answer({ trial, labels }: { readonly trial: Trial; readonly labels: Lab
   );
 }
 
+/** Why an answer that broke off was not continued, and the source that can be asked instead. */
+function OtherSource(props: {
+  readonly headers: Headers | null;
+  readonly onAsk: (model: string) => void;
+}) {
+  const { headers, onAsk } = props;
+  const { status, judgement } = useWindow().data;
+  const from = headers?.get('x-gateway-upstream') ?? '';
+  const other = status.upstreams.find(
+    ({ id, model }) => id !== from && model !== '' && isSound(judgement.conditions[id]),
+  );
+  if (other === undefined) return <p>It was not continued: there is no other source.</p>;
+  const { id, label, model } = other;
+  const isSame = model === headers?.get('x-gateway-model');
+  const name = id === 'local' ? model : `${prefixOf(label)}/${model}`;
+  return (
+    <p>
+      {isSame
+        ? `${clause(label, 'does not')} continue partial answers. `
+        : `It was not continued, because ${inSentence(clause(label, 'has'))} another model. `}
+      <Button onClick={() => onAsk(name)}>{`Ask ${inSentence(label)} now`}</Button>
+    </p>
+  );
+}
+
 /** Who answered, from the headers that every app gets. */
 function answeredBy(headers: Headers, labels: Labels): string {
   const upstream = headers.get('x-gateway-upstream') ?? 'none';
+  const model = headers.get('x-gateway-model');
   return upstream === 'none'
-    ? 'No upstream answered.'
-    : `Answered by ${labels.get(upstream) ?? upstream}.`;
+    ? 'No source answered.'
+    : `Answered by ${inSentence(labels.get(upstream) ?? upstream)}${model === null ? '' : ` with ${model}`}.`;
 }

@@ -1,33 +1,37 @@
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
 import type { Condition } from '#shared/condition.ts';
-import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTally } from '#shared/live.ts';
-import type { WarmupState } from '#shared/status.ts';
+import type { UpstreamReport, WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
+import { FAILURES, TIMES } from '../../text/en/nouns.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
-import { formatCompact, formatCount, formatCountdown, formatDuration } from '../../text/format.ts';
+import {
+  counted,
+  formatCompact,
+  formatCount,
+  formatCountdown,
+  formatDuration,
+} from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
-import { Button } from '../../ui/buttons.tsx';
 import { Fact, StateWord } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
 import { type Flow, isLasting, type UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
   readonly upstream: UpstreamView;
-  /** Null if it cannot be set up here. */
-  readonly onSetUp: (() => void) | null;
   readonly children: ReactNode;
 }
 
 const words = t.overview.track;
 
-export function UpstreamCard({ upstream, onSetUp, children }: UpstreamCardProps) {
+export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
   const { outcomes, providers: machines } = useWindow().data;
   const { report, condition, flow, inFlight } = upstream;
   const { tone, word, means, detail } = upstreamWords(upstream);
   const missing = condition.kind === 'missing';
+  const tally = outcomes.upstreams[report.id];
   const { ewmaTtft } = report.circuit;
   // The machines behind Local, if it has no engine address.
   const isPool = report.id === 'local' && report.baseUrl === null && machines.count > 0;
@@ -63,15 +67,19 @@ export function UpstreamCard({ upstream, onSetUp, children }: UpstreamCardProps)
         <span className="state-detail">{detail}</span>
       </p>
       {missing ? (
-        <SetHint {...{ onSetUp }} id={report.id} label={report.label} wants={condition.wants} />
+        <p className="figures">
+          <a
+            className="button"
+            href={hashOf({ page: 'settings', section: report.id, field: 'apiKey' })}
+          >
+            Enter its key
+          </a>
+        </p>
       ) : (
         <dl className="figures">
-          <Fact label="in flight" value={formatCount(inFlight)} />
-          <Fact
-            label="avg. first token"
-            value={ewmaTtft === null ? '–' : formatDuration(ewmaTtft)}
-          />
-          <Fact label="answered" value={<Answered {...outcomes.upstreams[report.id]} />} />
+          {inFlight > 0 && <Fact label="running" value={formatCount(inFlight)} />}
+          {ewmaTtft !== null && <Fact label="starts in" value={formatDuration(ewmaTtft)} />}
+          {tally.asked > 0 && <Fact label="answered" value={<Answered {...tally} />} />}
         </dl>
       )}
       {children}
@@ -83,51 +91,10 @@ function Answered({ asked, answered, retries, polls }: UpstreamTally) {
   const extra = words.extraCalls(retries, polls);
   return (
     <>
-      {asked === 0 ? '–' : `${formatCompact(answered)} of ${formatCompact(asked)}`}
+      {`${formatCompact(answered)} of ${formatCompact(asked)}`}
       {extra !== null && <span className="figure-note"> {extra}</span>}
     </>
   );
-}
-
-interface SetHintProps {
-  readonly id: UpstreamId;
-  readonly label: string;
-  readonly onSetUp: (() => void) | null;
-  readonly wants: Extract<Condition, { readonly kind: 'missing' }>['wants'];
-}
-
-function SetHint({ id, label, wants, onSetUp }: SetHintProps) {
-  return (
-    <p className="set-hint quiet">
-      {onSetUp !== null && id === 'ondemand' ? (
-        <a className="button" href={hashOf({ page: 'settings', section: id })}>
-          {words.setUp(label)}
-        </a>
-      ) : onSetUp !== null && wants !== 'key' ? (
-        <Button onClick={onSetUp}>{words.setUp(label)}</Button>
-      ) : wants === 'engine' ? (
-        'Start an engine on this machine; it is detected automatically.'
-      ) : (
-        <>
-          Set{' '}
-          <code>
-            {variableFor(id, wants).map((part) => (
-              <Fragment key={part}>
-                {part}
-                <wbr />
-              </Fragment>
-            ))}
-          </code>
-        </>
-      )}
-    </p>
-  );
-}
-
-/** The variable to set, in parts between which a line may break. */
-function variableFor(id: UpstreamId, wants: 'address' | 'key'): readonly string[] {
-  if (id === 'local') return ['INGLENOOK_', 'LOCAL_', 'ENGINE_', 'URL'];
-  return ['INGLENOOK_', `${id.toUpperCase()}_`, wants === 'key' ? 'API_KEY' : 'BASE_URL'];
 }
 
 interface UpstreamWords extends StateText {
@@ -137,7 +104,15 @@ interface UpstreamWords extends StateText {
 
 const { states, stateDetails: details } = t;
 
-export function upstreamWords({ condition, flow }: UpstreamView): UpstreamWords {
+export function upstreamWords(upstream: UpstreamView): UpstreamWords {
+  const { waits } = upstream;
+  const state = stateWords(upstream);
+  if (waits === null) return state;
+  const detail = details.waiting(waits.count, formatCountdown(waits.oldestMs));
+  return { ...state, tone: state.tone === 'red' ? 'red' : 'amber', detail };
+}
+
+function stateWords({ condition, flow, report }: UpstreamView): UpstreamWords {
   switch (condition.kind) {
     case 'missing':
       return say('grey', condition.wants === 'key' ? states.needsKey : states.missing);
@@ -150,7 +125,7 @@ export function upstreamWords({ condition, flow }: UpstreamView): UpstreamWords 
     case 'cooling':
       return say(
         'amber',
-        condition.cause === 'slow' ? states.tooSlow : states.skipped,
+        pauseState(condition.cause, report.circuit),
         details.retryIn(formatCountdown(condition.remainingMs)),
       );
     case 'probe':
@@ -176,6 +151,17 @@ export function upstreamWords({ condition, flow }: UpstreamView): UpstreamWords 
   }
 }
 
+const pauseState = (
+  cause: Extract<Condition, { kind: 'cooling' }>['cause'],
+  { consecutiveFails, consecutiveSlow }: UpstreamReport['circuit'],
+): StateText => ({
+  ...states.skipped,
+  word:
+    cause === 'slow'
+      ? `paused: ${counted(consecutiveSlow, TIMES)} too slow`
+      : `paused after ${counted(consecutiveFails, FAILURES)}`,
+});
+
 function closedWords(isUnused: boolean, serving: boolean): UpstreamWords {
   const detail = isUnused ? details.answeredCheck : null;
   return serving ? say('green', states.serving, detail) : say('grey', states.standby, detail);
@@ -195,8 +181,7 @@ type OnDemand = Extract<UpstreamView['condition'], { kind: 'on-demand' }>;
 function warmupWords({ warmup, startMs, usualMs }: OnDemand, serving: boolean): UpstreamWords {
   switch (warmup) {
     case 'ready':
-      if (serving) return say('green', states.serving, details.warm);
-      return say('blue', states.warm, details.ready);
+      return serving ? say('green', states.serving) : say('blue', states.warm);
     case 'warming': {
       const usual = usualMs === null ? null : formatCountdown(usualMs);
       const start = startMs === null ? null : details.starting(formatCountdown(startMs), usual);
@@ -205,7 +190,7 @@ function warmupWords({ warmup, startMs, usualMs }: OnDemand, serving: boolean): 
     case 'failed':
       return say('red', states.warmupFailed);
     case 'idle':
-      return serving ? say('blue', states.next, details.coldStart) : say('blue', states.cold);
+      return serving ? say('blue', states.next, details.off) : say('blue', states.cold);
     default:
       return assertNever(warmup, 'warm-up state');
   }

@@ -5,7 +5,8 @@ import {
   isSound,
   type Verdict,
 } from '#shared/condition.ts';
-import type { UpstreamReport } from '#shared/status.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/window-state.ts';
 
 export type Flow = 'ends' | 'round' | 'through' | 'none';
@@ -15,6 +16,29 @@ export interface UpstreamView {
   readonly condition: Condition;
   readonly inFlight: number;
   readonly flow: Flow;
+  readonly waits: Waits | null;
+}
+
+/** Calls whose answers have not begun, once the oldest has waited longer than an answer that is on its way. */
+export interface Waits {
+  readonly count: number;
+  readonly oldestMs: number;
+}
+
+const SHOWN_FROM_MS = 3_000;
+
+function waitsAt(id: UpstreamId, { requests, skewMs }: LiveData, now: number): Waits | null {
+  const begun = requests
+    .filter(({ state }) => state === 'running')
+    .flatMap(({ startedAt, attempts }) =>
+      attempts
+        .filter(({ upstream, endMs }) => upstream === id && endMs === null)
+        .flatMap(({ startMs, firstContentMs }) =>
+          firstContentMs === null ? [startedAt + startMs] : [],
+        ),
+    );
+  const oldestMs = now + skewMs - Math.min(...begun);
+  return begun.length > 0 && oldestMs >= SHOWN_FROM_MS ? { count: begun.length, oldestMs } : null;
 }
 
 /** The five upstreams in the order in which requests try them. */
@@ -24,6 +48,8 @@ export interface UpstreamList {
   /** The upstream that the next request is expected to end at; null if there is none. */
   readonly server: UpstreamView | null;
   readonly totalInFlight: number;
+  /** Why `local` is skipped for slowness; null if it is not. */
+  readonly slow: StatusReport['local']['slow'];
 }
 
 /** The gateway's judgement, carried forward to `now`. */
@@ -35,6 +61,7 @@ export function upstreamList(data: LiveData, now: number): UpstreamList {
     report,
     condition: conditionAfter(conditions[report.id], elapsedMs),
     inFlight: inFlight[report.id],
+    waits: waitsAt(report.id, data, now),
   }));
   const server = serverOf(verdict);
   const end = known.findIndex(({ report }) => report.id === server);
@@ -45,6 +72,7 @@ export function upstreamList(data: LiveData, now: number): UpstreamList {
   return {
     upstreams,
     verdict,
+    slow: status.local.slow,
     server: upstreams[end] ?? null,
     totalInFlight: known.reduce((sum, upstream) => sum + upstream.inFlight, 0),
   };

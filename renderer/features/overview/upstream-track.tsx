@@ -1,31 +1,31 @@
-import { useId, useState } from 'react';
+import { type CSSProperties, useId, useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import * as t from '../../text/t.ts';
-import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText, Select, Switch } from '../../ui/fields.tsx';
 import { useAttempt, useOptimisticValue } from '../../ui/use-optimistic-value.ts';
 import { useWindow } from '../../window-context.ts';
-import { SetupDialog } from '../setup/setup-dialog.tsx';
+import { AddSource, freeSeats, isSetUp } from '../setup/setup-dialog.tsx';
 import { TestButton } from '../setup/upstream-test.tsx';
 import { DemoTour } from './demo-tour.tsx';
 import { UpstreamCard } from './upstream-card.tsx';
-import { isSure, isUnconfigured, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+import { isSure, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
 export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
-  const { data, control } = useWindow();
-  const [settingUp, setUp] = useState<UpstreamId | null>(null);
-  const aimedAt = list.upstreams.find(({ report }) => report.id === settingUp);
+  const { data } = useWindow();
   const faults = data.app.demo?.faults;
+  const stations = list.upstreams.filter(({ condition }) => isSetUp(condition));
   return (
     <section className="panel track-panel" aria-labelledby="track-title">
       <h2 id="track-title" className="unseen">
-        Upstreams, in fallback order
+        Sources, in the order in which they are asked
       </h2>
       <div
         className="upstream-track"
+        style={{ '--stations': stations.length } as CSSProperties}
         data-moving={list.totalInFlight > 0 || undefined}
         data-unsure={(list.server !== null && !isSure(list.server)) || undefined}
       >
@@ -37,43 +37,36 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
           <p className="origin-name">Your apps</p>
         </div>
         <ol>
-          {list.upstreams.map((upstream) => {
+          {stations.map((upstream) => {
             const { id, label } = upstream.report;
             return (
-              <UpstreamCard key={id} upstream={upstream} onSetUp={control ? () => setUp(id) : null}>
+              <UpstreamCard key={id} upstream={upstream}>
                 <UpstreamActions upstream={upstream} />
                 {faults && <FaultSwitch id={id} label={label} fault={faults[id]} />}
               </UpstreamCard>
             );
           })}
         </ol>
+        <div className="add-station">
+          <AddSource seats={freeSeats(data.judgement)} />
+        </div>
       </div>
-      {!isUnconfigured(list) && <RoutingRules list={list} />}
+      <RoutingRules list={list} />
       {faults && <DemoTour faults={faults} />}
-      {!control && <ReadOnlyNote />}
-      {aimedAt && (
-        <SetupDialog
-          id={aimedAt.report.id}
-          label={aimedAt.report.label}
-          onClose={() => setUp(null)}
-        />
-      )}
     </section>
   );
 }
 
-const RESET = {
-  word: 'Reset',
-  more: '',
-  title: 'Closes the circuit breaker and clears failures and exclusions: the next request tries it',
-  done: 'reset; the next request tries it',
+const RETRY = {
+  word: 'Try again now',
+  title: 'Ends the pause: the next request goes to it',
+  done: 'the next request goes to it',
 };
 
-const WARM_UP = {
-  word: 'Warm up',
-  more: ' now',
-  title: 'Starts it now, so that it is ready as a fallback',
-  done: 'warming up',
+const START = {
+  word: 'Start now',
+  title: 'Starts it, so that it is ready as a fallback',
+  done: 'starting',
 };
 
 /** The upstream's action buttons; the space stays reserved without any, so that the layout does not shift. */
@@ -83,7 +76,7 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
   const { id, label } = report;
   const [said, setSaid] = useState('');
   const { error, attempt } = useAttempt();
-  const button = (action: typeof RESET, send: () => Promise<Refusal | null>) => {
+  const button = (action: typeof RETRY, send: () => Promise<Refusal | null>) => {
     const run = async (pressed: HTMLElement): Promise<void> => {
       const name = pressed.closest('.upstream-card')?.querySelector('h3');
       const isDone = await attempt(send());
@@ -94,15 +87,14 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
     return (
       <ControlButton title={action.title} onClick={({ currentTarget }) => void run(currentTarget)}>
         {action.word}
-        <span className="roomy">{action.more}</span>
         <span className="unseen"> {label}</span>
       </ControlButton>
     );
   };
   return (
     <div className="upstream-actions">
-      {isResettable(report) && button(RESET, () => actions.resetCircuit(id))}
-      {isWarmable(upstream, data.status) && button(WARM_UP, actions.warmUp)}
+      {isPaused(report) && button(RETRY, () => actions.resetCircuit(id))}
+      {isWarmable(upstream, data.status) && button(START, actions.warmUp)}
       {condition.kind !== 'missing' && (
         <TestButton id={id}>
           Test<span className="unseen"> {label}</span>
@@ -114,11 +106,11 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
   );
 }
 
-/** True if a reset would change something: the upstream is skipped, or close to it. */
-export const isResettable = ({ circuit, skips }: UpstreamReport): boolean =>
-  circuit.open || skips.length > 0 || circuit.consecutiveFails > 0;
+/** Requests skip it for a while; no try ends a budget that is spent. */
+export const isPaused = ({ circuit, skips }: UpstreamReport): boolean =>
+  circuit.open || skips.some(({ reason }) => reason !== 'budget');
 
-/** True if a warm-up can be started; it costs money, so not in zero-spend mode. */
+/** True if it can be started; that costs money, so not while none may be spent. */
 export function isWarmable({ report, condition }: UpstreamView, status: StatusReport): boolean {
   if (report.id !== 'ondemand' || condition.kind === 'missing' || status.zero) return false;
   return status.ondemand_warmup === 'idle' || status.ondemand_warmup === 'failed';
@@ -156,43 +148,46 @@ function FaultSwitch({ id, label, fault }: FaultSwitchProps) {
 export function RoutingRules({ list }: { readonly list: UpstreamList }) {
   const { data } = useWindow();
   const { forceZero } = data.status;
-  const at = (id: UpstreamId) => list.upstreams.find(({ report }) => report.id === id);
-  const last = at('ondemand');
-  const local = at('local')?.report.label ?? '';
-  const others = list.upstreams.filter(({ report }) => report.id !== 'local');
-  const hasPaid = others.some(({ condition }) => condition.kind !== 'missing');
-  const paid = hasPaid
-    ? `If ${local} fails, paid upstreams may answer.`
-    : 'No paid upstream is set up.';
+  const last = list.upstreams.find(({ report }) => report.id === 'ondemand');
+  const ids = list.upstreams
+    .filter(({ condition }) => isSetUp(condition))
+    .map(({ report }) => report.id);
+  // Without a fallback there is nothing to forbid, and without a GPU it would forbid everything.
+  const isOffered = forceZero || (ids.includes('local') && ids.length > 1);
+  if (!isOffered && last?.condition.kind === 'missing') return null;
   return (
     <div className="rules">
-      <Rule
-        section="routing"
-        setting="forceZero"
-        label="Local only"
-        on={forceZero}
-        hint={
-          forceZero ? `Requests go to ${local} or fail; paid upstreams are never called.` : paid
-        }
-      />
+      {isOffered && (
+        <Rule
+          section="routing"
+          setting="forceZero"
+          label={t.overview.neverSpend}
+          on={forceZero}
+          hint={
+            forceZero
+              ? 'Requests go to your GPUs or fail; what costs money is never asked.'
+              : 'If your GPUs fail, a fallback that costs money may answer.'
+          }
+        />
+      )}
       {last && last.condition.kind !== 'missing' && (
         <Rule
           section="ondemand"
           setting="warmup"
-          label="Warm up the on-demand GPU when Local fails"
+          label={`Start ${last.report.label} when your GPUs fail`}
           on={data.app.warmupEnabled}
-          hint={warmupHint(last.report.label, forceZero, data.app.warmupEnabled)}
+          hint={warmupHint(forceZero, data.app.warmupEnabled)}
         />
       )}
     </div>
   );
 }
 
-function warmupHint(label: string, forceZero: boolean, on: boolean): string {
-  if (forceZero) return 'Off while “Local only” is on.';
+function warmupHint(forceZero: boolean, on: boolean): string {
+  if (forceZero) return `Off while “${t.overview.neverSpend}” is on.`;
   return on
-    ? `${label} starts in the background, ready as a fallback.`
-    : `${label} starts only when a request reaches it.`;
+    ? 'It starts in the background, ready as a fallback.'
+    : 'It starts only when a request reaches it.';
 }
 
 interface RuleProps {

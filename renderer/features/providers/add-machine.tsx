@@ -142,7 +142,7 @@ function JoinSteps({ enrollment, onRenew }: JoinStepsProps) {
           )}
         </p>
       </li>
-      <li>The machine appears in the list within seconds and is verified immediately.</li>
+      <li>The machine appears in the list within seconds and is tested immediately.</li>
     </ol>
   );
 }

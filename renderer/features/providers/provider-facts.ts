@@ -81,7 +81,7 @@ export function servingFacts(provider: Provider, latencies?: Latencies): readonl
           : `${engine_health.status}, HTTP ${engine_health.code}`,
     },
     { label: 'Speed (reported)', value: unitOr(decode_tps, 'tokens/s') },
-    { label: 'In flight', value: formatCount(provider.concurrentRequests) },
+    { label: 'Running', value: formatCount(provider.concurrentRequests) },
     { label: 'Requests from this gateway', value: asked },
     { label: 'First token', value: durationOr(latencies?.ewmaTtft ?? provider.ewmaTtft) },
     { label: 'Whole answer', value: durationOr(latencies?.ewmaLatency ?? provider.ewmaLatency) },

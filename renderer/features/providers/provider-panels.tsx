@@ -29,7 +29,7 @@ export function ProviderPanels(props: ProviderPanelsProps) {
   const groups = checkGroups(checks);
   const checkedAt =
     last_check === null
-      ? 'not verified yet'
+      ? 'not tested yet'
       : `at ${formatMoment(Date.parse(last_check), serverNow)}`;
   const isOld = provider.status === 'offline' || provider.status === 'stale';
   const reportedAt = formatMoment(Date.parse(provider.last_heartbeat), serverNow);
@@ -40,7 +40,7 @@ export function ProviderPanels(props: ProviderPanelsProps) {
       </Panel>
       <Panel subject="checks" aside={checkedAt}>
         {groups.length === 0 ? (
-          <p className="panel-text">It has not been verified yet.</p>
+          <p className="panel-text">It has not been tested yet.</p>
         ) : (
           <ol className="checks">
             {groups.map((group) => (

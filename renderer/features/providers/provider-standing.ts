@@ -220,7 +220,7 @@ function whatOf(standing: Standing, serverNow: number): Told {
     case 'wavering':
       return checkWords(
         standing.failed,
-        ' It keeps serving; three failed verifications in a row exclude it.',
+        ' It keeps serving; three failed tests in a row exclude it.',
       );
     case 'pending':
       return say(pendingText(standing.reason));
@@ -247,7 +247,7 @@ const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
   paused: 'Paused by its owner.',
   loading: 'Its engine is loading a model.',
   draining: 'It finishes running requests and takes no new ones.',
-  direct: 'Local calls its engine without the agent.',
+  direct: 'Requests go to its engine without the agent.',
 };
 
 /** A machine's own name: its host's, or if it has none what it is. */
@@ -271,7 +271,7 @@ function failureText(check: Check): string {
 }
 
 function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): Told {
-  if (!first) return say('Its verification failed.', 'Verify it again.');
+  if (!first) return say('Its test failed.', 'Test it again.');
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
   const what = says.checkFailed(checkTitle(first.name), errors, others.length);
   return say(what + grace, checkTodo(first.name));
@@ -281,7 +281,7 @@ function pendingText(reason: string): string {
   if (reason !== '' && failuresIn(reason).every(({ error }) => error === CHECK_MISSING)) {
     return 'Another model is loaded; it is tested within a minute.';
   }
-  return reason === '' ? 'Waiting to be verified.' : `Waiting to be verified: ${reason}.`;
+  return reason === '' ? 'Waiting to be tested.' : `Waiting to be tested: ${reason}.`;
 }
 
 const say = (what: string | null, todo: string | null = null): Told => ({ what, todo });

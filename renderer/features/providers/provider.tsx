@@ -6,13 +6,7 @@ import { NO_NOTE, type ProviderDetail } from '../../api/providers.ts';
 import { hashOf } from '../../route.ts';
 import type { StateText } from '../../text/en/states.ts';
 import * as t from '../../text/t.ts';
-import {
-  Button,
-  ControlButton,
-  CopyButton,
-  READ_ONLY_NOTE,
-  ReadOnlyNote,
-} from '../../ui/buttons.tsx';
+import { Button, ControlButton, CopyButton, READ_ONLY_NOTE } from '../../ui/buttons.tsx';
 import { ErrorText, Form } from '../../ui/fields.tsx';
 import { ConfirmButton } from '../../ui/modal.tsx';
 import { StateWord, Unreadable } from '../../ui/facts.tsx';
@@ -80,7 +74,7 @@ interface MachineProps {
 
 function Machine(props: MachineProps) {
   const { id, provider, serverNow, again, history } = props;
-  const { data, control, registry, agent } = useWindow();
+  const { data, registry, agent } = useWindow();
   const { stats } = data.status;
   const { value: here } = useReading(agent.read, null, agent.last());
   const isDirect = directMachine(here, data.status) === id;
@@ -112,7 +106,6 @@ function Machine(props: MachineProps) {
           <code className="one-line">{id}</code>
           <CopyButton text={id} what="machine id" />
         </p>
-        {!control && <ReadOnlyNote />}
       </div>
       {props.note !== null && (
         <OwnNote
@@ -217,7 +210,7 @@ function ProviderActions({ id, name, checking, onVerifying }: ProviderActionsPro
         aria-disabled={checking || undefined}
         onClick={() => void (checking ? undefined : verify())}
       >
-        {checking ? 'Verifying…' : 'Verify now'}
+        {checking ? 'Testing…' : 'Test now'}
       </ControlButton>
       <ConfirmButton
         asks={`Remove ${name}?`}

@@ -2,7 +2,7 @@ import { formatCount } from '../../text/format.ts';
 import { useMemo } from 'react';
 import { hashOf, type Route } from '../../route.ts';
 import * as t from '../../text/t.ts';
-import { ControlButton, ReadOnlyNote } from '../../ui/buttons.tsx';
+import { ControlButton } from '../../ui/buttons.tsx';
 import { Unreadable } from '../../ui/facts.tsx';
 import { Filters, Select } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
@@ -60,7 +60,6 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
         <ControlButton data-primary onClick={() => void (location.hash = ADD)}>
           Add a machine
         </ControlButton>
-        {!control && <ReadOnlyNote />}
       </div>
       <ThisMachine joining={dialog === 'join'} />
       {failed && (
@@ -161,7 +160,7 @@ function NoProviders() {
       <h2 id="no-providers">No machine reports to this gateway yet</h2>
       <p>
         Add a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM
-        Studio. Requests for Local go to the machines listed here.
+        Studio. Requests for your GPUs go to the machines listed here.
       </p>
       <dl className="ways">
         <div>

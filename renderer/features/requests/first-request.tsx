@@ -3,11 +3,10 @@ import * as t from '../../text/t.ts';
 import { CodeLine } from '../../ui/buttons.tsx';
 import { useWindow } from '../../window-context.ts';
 
-/** `heading`: the level below the page's or the section's title. */
-export function FirstRequest({ heading: Heading }: { readonly heading: 'h2' | 'h3' }) {
+export function FirstRequest() {
   return (
     <div className="empty">
-      <Heading>No requests yet</Heading>
+      <h2>No requests yet</h2>
       <p>
         Point an app at the base URL, or <a href={TRY_IT}>try a prompt</a> on the Overview.
       </p>

@@ -11,6 +11,8 @@ import { Modal } from '../../ui/modal.tsx';
 import { useWindow } from '../../window-context.ts';
 import {
   amountOf,
+  answeredModel,
+  isReplaced,
   causeText,
   circuitText,
   type Labels,
@@ -165,6 +167,7 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
     },
     { label: 'Endpoint', value: endpoint },
     { label: 'Requested model', value: model ?? 'not specified' },
+    { label: 'Model that answered', value: isReplaced(row) ? answeredModel(row) : null },
     { label: 'Took', value: formatDuration(elapsedMs) },
     { label: 'Answer', value: answer || 'not streamed' },
     { label: 'HTTP status', value: status === null ? 'not yet' : String(status) },
@@ -229,14 +232,14 @@ function AttemptTable({ row, labels, elapsedMs }: DetailsProps) {
   const hidden = row.attemptCount - row.attempts.length;
   const skips = skippedUpstreams(row);
   if (row.attempts.length + skips.length === 0) {
-    return <p className="quiet">No upstream was called.</p>;
+    return <p className="quiet">No source was called.</p>;
   }
   return (
     <>
       <table className="attempts">
         <thead>
           <tr>
-            {['Upstream', 'Called because', 'Result', 'Started', 'First token', 'Took'].map(
+            {['Source', 'Called because', 'Result', 'Started', 'First token', 'Took'].map(
               (column) => (
                 <th key={column} scope="col">
                   {column}

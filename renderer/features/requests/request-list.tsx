@@ -147,7 +147,7 @@ const RequestLine = memo(function RequestLine(props: RequestLineProps) {
           )}
         </span>
         <span className="request-what">
-          <span className="one-line" title={model}>
+          <span className="one-line" title={model.replace(' → ', ', answered by ')}>
             {model}
           </span>
           {app !== null && <span className="request-app quiet one-line">{app}</span>}

@@ -10,6 +10,7 @@ import {
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
 import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
+import { clause } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/window-state.ts';
 import type { Tone } from '../../text/en/states.ts';
@@ -106,7 +107,7 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
     }
     case 'hedge': {
       const slow = hedgedCall(attempt, row);
-      return slow === null ? 'hedge' : `hedge: ${nameOf(slow, row, labels)} was slow`;
+      return slow === null ? 'asked too' : clause(nameOf(slow, row, labels), 'was slow');
     }
     case 'resume': {
       const broken = attempts[brokenBefore(attempts, at)];
@@ -190,12 +191,12 @@ function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly stri
   const given = attempts.some((attempt) => gaveContent(attempt, row));
   switch (state) {
     case 'running':
-      return isBegun ? [] : ['no upstream called yet'];
+      return isBegun ? [] : ['no source called yet'];
     case 'done':
       return given || upstream === null ? [] : [`${labels.get(upstream) ?? upstream} answered`];
     case 'failed':
       if (upstream !== null) return ['the error was passed on'];
-      return [attempts.length === 0 ? 'no upstream could be called' : 'no upstream answered'];
+      return [attempts.length === 0 ? 'no source could be called' : 'no source answered'];
     case 'broken':
       return attempts.some(({ cause }) => cause === 'resume')
         ? ['the answer stayed incomplete']
@@ -221,7 +222,7 @@ function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
 
 function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
   return skippedUpstreams(row).map(({ upstream, reason }) =>
-    aside(0, words.clause(labels.get(upstream) ?? upstream, predicateText(reason))),
+    aside(0, clause(labels.get(upstream) ?? upstream, predicateText(reason))),
   );
 }
 
@@ -232,20 +233,20 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   const led = slow === null ? [] : [aside(startMs, slowText(slow, row, labels))];
   const atMs = endMs ?? Infinity;
   if (reason === OUTRUN && cause === 'hedge') {
-    return [...led, aside(atMs, `${name} was called as well`)];
+    return [...led, aside(atMs, clause(name, 'was called as well'))];
   }
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
-    const text = words.clause(name, isBroken ? words.dropped : predicateText(reason));
+    const text = clause(name, isBroken ? words.dropped : predicateText(reason));
     return [...led, aside(atMs, text)];
   }
   if (firstContentMs === null) {
     const isSaid = endMs !== null || row.attempts.some((other) => isBeside(other, attempt, row));
-    return isSaid ? led : [...led, aside(atMs, words.clause(name, words.called[cause]))];
+    return isSaid ? led : [...led, aside(atMs, clause(name, words.called[cause]))];
   }
   return [
     ...led,
-    { ...aside(firstContentMs, words.clause(name, answerText(attempt, row))), isAnswer: true },
+    { ...aside(firstContentMs, clause(name, answerText(attempt, row))), isAnswer: true },
   ];
 }
 
@@ -255,7 +256,7 @@ const isBeside = (hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
   const name = nameOf(slow, row, labels);
-  return isWaitedFor ? `${name} is slow` : words.clause(name, predicateText(OUTRUN));
+  return clause(name, isWaitedFor ? 'is slow' : predicateText(OUTRUN));
 }
 
 const aside = (atMs: number, text: string): Clause => ({
@@ -312,17 +313,17 @@ function runningWords({ attempts }: RequestRow, elapsedMs: number): OutcomeWords
   );
   if (isAnswering) return { tone: 'green', word: 'answering' };
   const isBroken = attempts.some(({ cause }) => cause === 'resume');
-  return { tone: 'grey', word: isBroken ? 'switching upstream' : 'waiting' };
+  return { tone: 'grey', word: isBroken ? 'switching source' : 'waiting' };
 }
 
-/** The upstreams that gave the answer or are being called; `No upstream` if none answered. */
+/** The upstreams that gave the answer or are being called; `No answer` if none gave one. */
 export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string {
   const { attempts, upstream, state } = row;
   const name = (attempt: (typeof attempts)[number]) => naming(attempt, row, labels);
   const givers = attempts.filter((attempt) => gaveContent(attempt, row));
   if (givers.length > 0) return givers.map(name).join(', then ');
   if (upstream !== null) return labels.get(upstream) ?? upstream;
-  if (state !== 'running') return 'No upstream';
+  if (state !== 'running') return 'No answer';
   const asked = attempts.filter(({ endMs }) => endMs === null);
   const named = asked.length > 0 ? asked : attempts.slice(-1);
   return named.length > 0 ? formatList(named.map(name)) : 'choosing';
@@ -342,7 +343,7 @@ export function fallbackText(header: string, labels: Labels): string | null {
   const passed = parseFallbackReason(header)
     .filter(({ reason }) => reason !== 'not_configured')
     .map(({ upstream, provider, reason }) =>
-      words.clause(placeName(upstream, provider, labels), predicateText(reason)),
+      clause(placeName(upstream, provider, labels), predicateText(reason)),
     );
   return passed.length === 0 ? null : passed.join('; ');
 }
@@ -360,12 +361,27 @@ export function amountOf(row: RequestRow): string {
   return !stream && state === 'done' ? 'not streamed' : '';
 }
 
-/** What was asked for, and by whom: the model that answered if the app named none. */
+/** What was asked for, with the model that answered if it is another, and by whom. */
 export function whatOf(row: RequestRow): { readonly model: string; readonly app: string | null } {
-  const asked = row.attempts.findLast((attempt) => gaveContent(attempt, row));
-  const model = row.model ?? asked?.model ?? row.attempts.at(-1)?.model ?? 'no model named';
+  const answered = answeredModel(row);
+  const named = row.model ?? answered ?? row.attempts.at(-1)?.model ?? 'no model named';
+  const model = isReplaced(row) ? `${named} → ${answered}` : named;
   return { model, app: row.key ?? appName(row) };
 }
+
+export const answeredModel = (row: RequestRow): string | null =>
+  row.attempts.findLast((attempt) => gaveContent(attempt, row))?.model ?? null;
+
+/** Whether another model answered than the one that was asked for, by its own name or behind that of its service. */
+export function isReplaced(row: RequestRow): boolean {
+  const answered = answeredModel(row);
+  const { model } = row;
+  return model !== null && answered !== null && !`/${model}`.endsWith(`/${answered}`);
+}
+
+/** Whether it was tried in the window. */
+export const isFromBrowser = ({ caller }: Pick<RequestRow, 'caller'>): boolean =>
+  BROWSER.test(caller.userAgent ?? '') && caller.key === 'control session';
 
 /** Products of a user agent that name a platform or an engine, not who calls. */
 const BROWSER = /^Mozilla\//;

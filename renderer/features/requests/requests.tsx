@@ -79,7 +79,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
             <Legend />
           </header>
         )}
-        {feed.length === 0 && <FirstRequest heading="h2" />}
+        {feed.length === 0 && <FirstRequest />}
         {feed.length > 0 && rows.length === 0 && (
           <div className="empty">
             <h2>No matching requests</h2>

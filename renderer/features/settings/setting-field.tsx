@@ -13,13 +13,15 @@ interface SettingFieldProps {
   readonly draft: Draft | undefined;
   readonly error: string | null;
   readonly disabled: boolean;
+  /** What its value is compared with; null if there is nothing. */
+  readonly beside: string | null;
   readonly onDraft: (draft: Draft) => void;
 }
 
 const words = t.settings;
 
 export function SettingField(props: SettingFieldProps) {
-  const { field, draft, error, disabled, onDraft } = props;
+  const { field, draft, error, disabled, beside, onDraft } = props;
   const held = field.source === 'env';
   const noteId = `${field.path}-note`;
   const resets = isSaved(field) && draft !== null;
@@ -52,6 +54,7 @@ export function SettingField(props: SettingFieldProps) {
       </span>
       {field.kind !== 'flag' && <Input {...props} held={held} noteId={noteId} />}
       <p id={noteId} className="field-note quiet" data-error={error !== null || undefined}>
+        {beside !== null && <strong>{beside} </strong>}
         <Note {...props} held={held} />
       </p>
       {!held && (
@@ -224,7 +227,6 @@ export function sectionTitle(
   upstreams: readonly UpstreamReport[],
 ): string {
   const label = upstreams.find((report) => report.id === upstream)?.label ?? id;
-  if (upstream === 'local') return `Your GPUs (${label})`;
   return upstream === null ? (words.sections[id] ?? id) : label;
 }
 
@@ -244,7 +246,7 @@ export function sectionSummary(
       : 'not set up';
   }
   if (id === 'circuit') {
-    return `skip after ${counted(Number(value('failThreshold')), FAILURES)}, retry after ${ms('cooldownMs')}`;
+    return `pause after ${counted(Number(value('failThreshold')), FAILURES)}, try again after ${ms('cooldownMs')}`;
   }
   if (id === 'agent') {
     if (value('enabled') === false) return 'switched off';
@@ -255,7 +257,7 @@ export function sectionSummary(
     return summary.listens(String(value('host')), String(value('port')));
   }
   if (id !== 'routing') return '';
-  return `${value('forceZero') === true ? 'local only' : 'paid upstreams allowed'} · idle timeout ${ms('idleTimeoutMs')}`;
+  return `${value('forceZero') === true ? 'never spends money' : 'may spend money'} · idle timeout ${ms('idleTimeoutMs')}`;
 }
 
 /** No value, an empty list or no headers. */

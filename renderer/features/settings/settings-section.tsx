@@ -3,12 +3,15 @@ import { flushSync } from 'react-dom';
 import { assertNever } from '#shared/assert.ts';
 import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
+import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import { refusalText } from '../../text/refusal-text.ts';
 import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { Form } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
+import { moneyText } from '../history/history-model.ts';
+import { HostedForm } from '../setup/hosted-form.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
 import {
@@ -148,7 +151,7 @@ interface SectionFieldsProps {
 /** The essentials, and what few people set behind "More", in groups. */
 function SectionFields(props: SectionFieldsProps) {
   const { section, found, aimedField, isMoreOpen, drafts, outcome, onDraft } = props;
-  const { control } = useWindow();
+  const { control, data } = useWindow();
   const details = useRef<HTMLDetailsElement>(null);
   const { essential, more } = arrangedFields({ ...section, fields: found });
   const refused = outcome?.kind === 'refused' ? outcome : null;
@@ -174,6 +177,7 @@ function SectionFields(props: SectionFieldsProps) {
               : null
           }
           disabled={!control}
+          beside={spentText(field, data.status.upstreams)}
           onDraft={(draft) => onDraft(field, draft)}
         />
       ))}
@@ -202,6 +206,15 @@ function SectionFields(props: SectionFieldsProps) {
   );
 }
 
+/** What a budget is measured against; null at other fields. */
+function spentText({ section, key }: Field, upstreams: readonly UpstreamReport[]): string | null {
+  const budget = upstreams.find(({ id }) => id === section)?.budget;
+  const period = key === 'budgetDay' ? 'day' : key === 'budgetMonth' ? 'month' : null;
+  if (budget === undefined || budget.period !== period) return null;
+  const spent = moneyText(budget.spent * 1e9, '').trim();
+  return `${spent} spent ${period === 'day' ? 'today' : 'this month'}.`;
+}
+
 function ServiceChoice({ id, label }: { readonly id: HostedId; readonly label: string }) {
   const { control } = useWindow();
   const [isOpen, setIsOpen] = useState(false);
@@ -211,7 +224,11 @@ function ServiceChoice({ id, label }: { readonly id: HostedId; readonly label: s
         Choose a service…
         <span className="unseen">{t.settings.of(label)}</span>
       </Button>
-      {isOpen && <SetupDialog id={id} label={label} onClose={() => setIsOpen(false)} />}
+      {isOpen && (
+        <SetupDialog title={`Set up ${label}`} onClose={() => setIsOpen(false)}>
+          <HostedForm hosted={id} />
+        </SetupDialog>
+      )}
     </>
   );
 }

@@ -1,14 +1,22 @@
-import { useEffect, useState } from 'react';
+import { Fragment, useEffect, useState } from 'react';
 import * as t from '../../text/t.ts';
-import { CodeLine } from '../../ui/buttons.tsx';
+import type { SettingsState } from '../../api/window-state.ts';
 import { Unreadable } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
+import { AddSource, freeSeats } from '../setup/setup-dialog.tsx';
 import { SHARING, SharingSection } from '../sharing/sharing.tsx';
 import type { Drafts } from './draft.ts';
 import { KeysSection } from './keys-section.tsx';
 import { sectionTitle } from './setting-field.tsx';
 import { SettingsSection } from './settings-section.tsx';
+import { hasAddress } from './upstream-place.tsx';
 import { type Section, sectionsOf, matchingFields } from './settings-table.ts';
+
+/** Shown only to those who look for it. */
+function isEmptySeat({ upstream }: Section, settings: SettingsState): boolean {
+  if (upstream === null || upstream === 'local' || settings.kind !== 'read') return false;
+  return !hasAddress(settings.view, upstream);
+}
 
 interface SettingsProps {
   readonly opened: string | null;
@@ -45,6 +53,8 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
   const isNothingFound =
     isSearched && ![SHARING, t.keys.title].some(titleHas) && !sections.some(isFound);
   const aimedAt = sections.find(({ id }) => id === opened);
+  const isShown = (section: Section) =>
+    section === aimedAt || isSearched || !isEmptySeat(section, settings);
   return (
     <>
       <div className="row page-head">
@@ -71,7 +81,6 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
           </output>
         </search>
       )}
-      {!control && <TakeControl />}
       {control && settings.kind === 'unreadable' && (
         <Unreadable
           what="The settings"
@@ -79,19 +88,28 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
           onRetry={() => void readSettings()}
         />
       )}
-      {control && settings.kind === 'unread' && <p className="connecting">{t.shell.reading}</p>}
+      {settings.kind === 'unread' && (
+        <p className="connecting">
+          {control ? t.shell.reading : 'Sign in to view and change settings.'}
+        </p>
+      )}
       {settings.kind === 'read' && (
         <fieldset className="settings" disabled={frozenAt !== null}>
           <legend className="unseen">All settings</legend>
-          {sections.map((section) => (
-            <SettingsSection
-              key={section.id}
-              {...{ section, query, drafts, onDrafts }}
-              view={settings.view}
-              open={section.id === (aimedAt?.id ?? 'local')}
-              aimedAt={section === aimedAt}
-              aimedField={section === aimedAt ? field : null}
-            />
+          {sections.filter(isShown).map((section) => (
+            <Fragment key={section.id}>
+              {/* Behind the last source. */}
+              {section.id === 'circuit' && control && !isSearched && (
+                <AddSource seats={freeSeats(data.judgement)} />
+              )}
+              <SettingsSection
+                {...{ section, query, drafts, onDrafts }}
+                view={settings.view}
+                open={section.id === (aimedAt?.id ?? 'local')}
+                aimedAt={section === aimedAt}
+                aimedField={section === aimedAt ? field : null}
+              />
+            </Fragment>
           ))}
           {control && (
             <>
@@ -110,18 +128,5 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
         </fieldset>
       )}
     </>
-  );
-}
-
-function TakeControl() {
-  return (
-    <section className="panel empty" aria-labelledby="take-control">
-      <h2 id="take-control">This page is read-only</h2>
-      <p>
-        Sign in to view and change settings. Run this on the gateway’s machine; it opens the
-        dashboard, signed in:
-      </p>
-      <CodeLine text="inglenook open" what={t.shell.locked.command} />
-    </section>
   );
 }

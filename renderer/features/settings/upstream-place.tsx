@@ -1,4 +1,4 @@
-import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
+import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
@@ -14,6 +14,9 @@ interface UpstreamPlaceProps {
   readonly isDirty: boolean;
 }
 
+export const hasAddress = (view: SettingsView, id: UpstreamId): boolean =>
+  view[id]?.['baseUrl']?.value !== null;
+
 /** Moves a hosted upstream up or down in the fallback order, or removes it. */
 export function UpstreamPlace({ id, label, view, isDirty }: UpstreamPlaceProps) {
   const { control, actions } = useWindow();
@@ -21,7 +24,7 @@ export function UpstreamPlace({ id, label, view, isDirty }: UpstreamPlaceProps) 
   const place = HOSTED_IDS.indexOf(id);
   // The first variable that sets a value of the upstream.
   const held = Object.values(view[id] ?? {}).find(({ source }) => source === 'env')?.env ?? null;
-  if (view[id]?.['baseUrl']?.value === null && held === null) return null;
+  if (!hasAddress(view, id) && held === null) return null;
   const move = async (other: HostedId): Promise<void> => {
     if (!(await attempt(actions.swapUpstreams(id, other)))) return;
     // It is now in the section of that place: the focus moves along.
@@ -31,7 +34,9 @@ export function UpstreamPlace({ id, label, view, isDirty }: UpstreamPlaceProps) 
   };
   const mover = (other: HostedId | undefined, word: string) => (
     <Button
-      disabled={!control || other === undefined || held !== null || isDirty}
+      disabled={
+        !control || other === undefined || !hasAddress(view, other) || held !== null || isDirty
+      }
       title={isDirty ? 'Save or discard the changes first.' : undefined}
       onClick={() => void (other !== undefined && move(other))}
     >

@@ -17,12 +17,12 @@ import {
 import { TestResult, useTest } from './upstream-test.tsx';
 
 const READING_OPTIONS = {
-  /** Short, because the user may have just started an engine. */
-  longestMs: 3_000,
+  /** Short, because the user may be starting an engine: each reading makes the agent look for one. */
+  longestMs: 1_000,
   isFinal: ({ kind }: AgentState) => kind === 'off',
 };
 
-export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
+export function EngineChoice({ onWorks }: { readonly onWorks?: (() => void) | undefined }) {
   const { data, agent, control, actions } = useWindow();
   const localUrl = localUrlOf(data.status);
   const revision = data.providers.revision;
@@ -32,9 +32,11 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
   const test = useTest('local');
   const engines = value?.kind === 'on' ? value.view.engines : [];
   const ownUrl = value?.kind === 'on' ? (value.view.engine?.baseUrl ?? null) : null;
-  // Without an address, Local is served by the engine that this machine's agent has found.
+  // Without an address, `local` is served by the engine that this machine's agent has found.
   const isServing = data.judgement.conditions.local.kind === 'closed';
   const usedUrl = localUrl ?? (isServing ? ownUrl : null);
+  // A machine with a GPU is tested by itself. A button would only pin the engine's address.
+  const isTested = !isServing && value?.kind === 'on' && value.view.useEngineDirectly === null;
 
   const put = async (baseUrl: string): Promise<void> => {
     test.clear();
@@ -50,7 +52,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
             <EngineRow
               key={engine.baseUrl}
               engine={engine}
-              isUsed={isSameEngine(usedUrl, engine.baseUrl)}
+              state={isSameEngine(usedUrl, engine.baseUrl) ? 'used' : isTested ? 'tested' : 'free'}
               onUse={() => void put(engine.baseUrl)}
             />
           ))}
@@ -71,7 +73,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
           onChange={setAddress}
         />
         <Button type="submit" disabled={!control || address.trim() === ''}>
-          Use<span className="unseen"> this address for Local</span>
+          Use<span className="unseen"> this address</span>
         </Button>
       </Form>
       <TestResult state={test.state} />
@@ -82,10 +84,10 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: () => void }) {
 
 function EngineRow(props: {
   readonly engine: AgentEngine;
-  readonly isUsed: boolean;
+  readonly state: 'used' | 'tested' | 'free';
   readonly onUse: () => void;
 }) {
-  const { engine, isUsed, onUse } = props;
+  const { engine, state, onUse } = props;
   const { kind, baseUrl, health, models, currentModel } = engine;
   const model = currentModel ?? models[0];
   const facts = [plainAddress(baseUrl), model, engineHealthText(health)];
@@ -95,10 +97,13 @@ function EngineRow(props: {
         <strong>{engineName(kind)}</strong>
         <p className="quiet">{facts.filter((fact) => fact !== undefined).join(' · ')}</p>
       </div>
-      {isUsed && <span className="quiet">Serves Local</span>}
-      <ControlButton data-primary={!isUsed || undefined} hidden={isUsed} onClick={onUse}>
-        Use it for Local<span className="unseen">: {engineName(kind)}</span>
-      </ControlButton>
+      {state === 'free' ? (
+        <ControlButton data-primary onClick={onUse}>
+          Use this engine<span className="unseen">: {engineName(kind)}</span>
+        </ControlButton>
+      ) : (
+        <span className="quiet">{state === 'used' ? 'In use' : 'Testing it…'}</span>
+      )}
     </li>
   );
 }
@@ -107,12 +112,10 @@ export function engineNote(seen: AgentState | null): string {
   if (seen === null) return 'Looking for engines…';
   if (seen.kind === 'off')
     return 'This machine’s agent is switched off, so engines here are not detected.';
-  const { engines, useEngineDirectly, record } = seen.view;
+  const { engines, useEngineDirectly } = seen.view;
   if (engines.length === 0)
     return 'No engine found yet. Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.';
-  if (useEngineDirectly !== null)
-    return 'No GPU was found, so this machine is not added to Machines. The engine can still serve Local.';
-  return record.gpu.count > 0
-    ? 'A GPU was found: this machine serves Local as soon as it is verified.'
-    : '';
+  return useEngineDirectly === null
+    ? ''
+    : 'No GPU was found, so this machine is not added to Machines. Its engine can still answer.';
 }

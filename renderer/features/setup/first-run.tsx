@@ -1,40 +1,46 @@
 import { useEffect, useRef, useState } from 'react';
+import type { RequestRow } from '#shared/live.ts';
+import type { LiveData } from '../../api/window-state.ts';
 import { TRY_IT } from '../../route.ts';
 import { useWindow } from '../../window-context.ts';
-import { EngineChoice } from './engine-choice.tsx';
-import { HostedForm } from './hosted-form.tsx';
+import { isFromBrowser } from '../requests/request-text.ts';
+import { ConnectApp } from './connect-app.tsx';
+import { type FreeSeats, Ways } from './setup-dialog.tsx';
 
-export function FirstRun() {
+/** Until something answers: how to connect it. Then, until an app has been answered: how to point one at it. */
+export function FirstRun({ seats }: { readonly seats: FreeSeats }) {
   const { verdict } = useWindow().data.judgement;
   const [isTested, setTested] = useState(false);
-  const onWorks = () => setTested(true);
   // An engine that was found by itself needs no click.
   const works = isTested || verdict.kind === 'serving';
   return (
     <section className="panel empty first-run" aria-labelledby="setup-title">
       <div className="row first-run-head">
         <div>
-          <h2 id="setup-title">{works ? 'Your first model works' : 'Connect your first model'}</h2>
+          <h2 id="setup-title">{works ? 'Point an app at it' : 'Connect your first model'}</h2>
           <p>
             {works
-              ? 'Send it a message, or point your apps at the base URL above.'
-              : 'One is enough. It is tested with a short request as soon as you save it.'}
+              ? 'Your first model works. This stays here until it has answered an app.'
+              : 'One is enough. An engine is the program that runs a model: Ollama, LM Studio, llama.cpp, vLLM and others.'}
           </p>
         </div>
         {works && <FirstMessage isFocused={isTested} />}
       </div>
-      <div className="ways">
-        <div>
-          <h3>On this machine</h3>
-          <EngineChoice onWorks={onWorks} />
-        </div>
-        <div>
-          <h3>A hosted API, or another machine</h3>
-          <HostedForm id="hosted_a" onWorks={onWorks} />
-        </div>
-      </div>
+      {works ? (
+        <ConnectApp />
+      ) : (
+        <Ways seats={{ ...seats, hasLocal: true }} onWorks={() => setTested(true)} />
+      )}
     </section>
   );
+}
+
+/** Whether an app has been answered. A prompt tried in the window is none; of requests that left the feed it is assumed. */
+export function hasAnsweredApp({ outcomes, requests }: Pick<LiveData, 'outcomes' | 'requests'>) {
+  const { ended } = outcomes;
+  const done = requests.filter(({ state }) => state === 'done');
+  const isFromApp = (row: RequestRow) => !isFromBrowser(row);
+  return ended['first-choice'] + ended['fell-back'] > done.length || done.some(isFromApp);
 }
 
 /** The link to a first prompt after the set-up; focused after a click, so that Enter continues. */

@@ -1,6 +1,7 @@
 import { formatCount } from '../../text/format.ts';
 import { useEffect, useId, useState } from 'react';
-import type { HostedId } from '#shared/ids.ts';
+import type { HostedId, UpstreamId } from '#shared/ids.ts';
+import { SERVICES } from '#shared/services.ts';
 import type { Control } from '../../api/control.ts';
 import { baseUrlsFor, completeBaseUrl } from '../../text/address.ts';
 import { refusalText } from '../../text/refusal-text.ts';
@@ -25,13 +26,17 @@ const FIELD_LABELS = {
 };
 
 interface HostedFormProps {
-  readonly id: HostedId;
+  /** The upstream that the service becomes; null if none is free. */
+  readonly hosted: HostedId | null;
+  /** Whether a rented GPU is offered as well. */
+  readonly hasRented?: boolean;
   /** Called once the upstream is saved and has answered. */
-  readonly onWorks?: () => void;
+  readonly onWorks?: (() => void) | undefined;
 }
 
-export function HostedForm({ id, onWorks }: HostedFormProps) {
+export function HostedForm({ hosted, hasRented = false, onWorks }: HostedFormProps) {
   const { control } = useWindow();
+  const offered = [...(hosted === null ? [] : PRESETS), ...(hasRented ? [RENTED] : [])];
   const field = useId();
   const [preset, setPreset] = useState<Preset | null>(null);
   return (
@@ -42,18 +47,24 @@ export function HostedForm({ id, onWorks }: HostedFormProps) {
           id={field}
           value={preset?.name ?? ''}
           disabled={!control}
-          options={[['', t.setup.chooseOne], ...PRESETS.map(({ name }) => [name, name] as const)]}
-          onChoose={(chosen) => setPreset(PRESETS.find(({ name }) => name === chosen) ?? null)}
+          options={[['', t.setup.chooseOne], ...offered.map(({ name }) => [name, name] as const)]}
+          onChoose={(chosen) => setPreset(offered.find(({ name }) => name === chosen) ?? null)}
         />
       </label>
       {/* A new one for each service: the key of one is not sent to another. */}
-      {preset !== null && <ServiceForm key={preset.name} {...{ id, preset, onWorks }} />}
+      {preset !== null && (
+        <ServiceForm
+          key={preset.name}
+          id={preset === RENTED || hosted === null ? 'ondemand' : hosted}
+          {...{ preset, onWorks }}
+        />
+      )}
     </div>
   );
 }
 
 interface ServiceFormProps {
-  readonly id: HostedId;
+  readonly id: Exclude<UpstreamId, 'local'>;
   readonly preset: Preset;
   readonly onWorks: (() => void) | undefined;
 }
@@ -65,17 +76,23 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
   const [model, setModel] = useState('');
   const [givenName, setGivenName] = useState('');
   const [error, setError] = useState<string | null>(null);
+  const [isSaved, setIsSaved] = useState(false);
   const note = useId();
   const test = useTest(id);
   const typed = preset.baseUrl ?? completeBaseUrl(address);
   const isKeyless = preset.key === 'optional';
-  const isAsking = typed !== '' && (apiKey !== '' || isKeyless);
+  const isGiven = typed !== '' && (apiKey !== '' || isKeyless);
+  // A list of models would start the rented GPU, and a test would too.
+  const isRented = preset === RENTED;
   const [asked, setAsked] = useState(0);
-  const list = useModels(id, isAsking ? { baseUrl: typed, apiKey, asked } : null, actions);
+  const source = isGiven && !isRented ? { baseUrl: typed, apiKey, asked } : null;
+  const found = useModels(id, source, actions);
+  const list = isRented ? unlisted(typed) : found;
   // The address to which the key is sent; empty while unknown.
   const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
   const [price, setPrice] = useState<Price>({ input: '', output: '' });
+  const { isReady, hint } = saveHint(id, preset, { isGiven, chosen, isSaved });
 
   const tested = async (): Promise<void> => {
     if (await test.run()) onWorks?.();
@@ -87,11 +104,13 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
     const settings = { baseUrl, apiKey: key, model: chosen, label, ...priceSettings(price) };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal && refusalText(refusal, FIELD_LABELS));
-    if (refusal === null) await tested();
+    if (refusal !== null) return;
+    if (isRented) setIsSaved(true);
+    else await tested();
   };
 
   return (
-    <Form className="setup-form" aria-label="Hosted API" onSend={save}>
+    <Form className="setup-form" aria-label={preset.name} onSend={save}>
       {preset.baseUrl === null && (
         <TextField
           label={words.baseUrl}
@@ -127,15 +146,35 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
       />
       {isPaid(preset) && <PriceFields price={price} onType={setPrice} />}
       <div className="row">
-        <ControlButton type="submit" data-primary disabled={!control || !isAsking || chosen === ''}>
-          Save and test
+        <ControlButton type="submit" data-primary disabled={!control || !isReady}>
+          {saveWord(preset)}
         </ControlButton>
-        <span className="quiet">{preset.key === 'needed' ? costHint(id) : ''}</span>
+        <span className="quiet">{hint}</span>
       </div>
       <TestResult state={test.state} onAgain={tested} />
       <ErrorText text={error} />
     </Form>
   );
+}
+
+const unlisted = (baseUrl: string): ModelList => ({ kind: 'listed', models: [], baseUrl });
+
+const saveWord = (preset: Preset): string =>
+  preset === RENTED ? t.settings.save.save : 'Save and test';
+
+/** Why it cannot be saved yet, or what the test costs. */
+function saveHint(
+  id: UpstreamId,
+  { key }: Preset,
+  form: { readonly isGiven: boolean; readonly chosen: string; readonly isSaved: boolean },
+): { readonly isReady: boolean; readonly hint: string } {
+  const missing = (hint: string) => ({ isReady: false, hint });
+  const ready = (hint: string) => ({ isReady: true, hint });
+  if (form.isSaved) return ready('Saved. It starts when the sources before it fail.');
+  if (!form.isGiven)
+    return missing(key === 'needed' ? 'Enter a key first.' : 'Enter its address first.');
+  if (form.chosen === '') return missing('Choose a model first.');
+  return ready(key === 'needed' ? costHint(id) : '');
 }
 
 /** The only model of a list; empty if there are none or several. */
@@ -189,7 +228,7 @@ interface Source {
 
 /** The models at the entered address, read again when the input changes; null while it is incomplete. */
 function useModels(
-  id: HostedId,
+  id: UpstreamId,
   source: Source | null,
   { listModels }: Pick<Control, 'listModels'>,
 ): ModelList | null {
@@ -304,14 +343,6 @@ interface Preset {
 
 const { onAnother, other } = t.setup.hosted;
 
-const service = (name: string, baseUrl: string, keysAt: string): Preset => ({
-  name,
-  baseUrl,
-  example: '',
-  key: 'needed',
-  keysAt,
-});
-
 const program = (name: string, example: string): Preset => ({
   name,
   baseUrl: null,
@@ -321,18 +352,23 @@ const program = (name: string, example: string): Preset => ({
 });
 
 export const PRESETS: readonly Preset[] = [
-  service('OpenAI', 'https://api.openai.com/v1', 'platform.openai.com/api-keys'),
-  service('Anthropic', 'https://api.anthropic.com/v1', 'console.anthropic.com/settings/keys'),
-  service('Groq', 'https://api.groq.com/openai/v1', 'console.groq.com/keys'),
-  service('Together', 'https://api.together.xyz/v1', 'api.together.ai/settings/api-keys'),
-  service('OpenRouter', 'https://openrouter.ai/api/v1', 'openrouter.ai/settings/keys'),
-  service('Mistral', 'https://api.mistral.ai/v1', 'console.mistral.ai/api-keys'),
-  service('DeepSeek', 'https://api.deepseek.com/v1', 'platform.deepseek.com/api_keys'),
+  ...SERVICES.map(([name, baseUrl, keysAt]) => {
+    return { name, baseUrl, example: '', key: 'needed', keysAt } as const;
+  }),
   program(onAnother('Ollama'), 'http://192.168.1.20:11434/v1'),
   program(onAnother('LM Studio'), 'http://192.168.1.20:1234/v1'),
   program(onAnother('vLLM'), 'http://192.168.1.20:8000/v1'),
   program(other, 'https://api.example.com/v1'),
 ];
+
+/** A GPU that its host starts on a request, and stops when it is idle. */
+const RENTED: Preset = {
+  ...program(
+    'Rented GPU (such as RunPod Serverless)',
+    'https://api.runpod.ai/v2/ENDPOINT_ID/openai',
+  ),
+  key: 'needed',
+};
 
 /** Engines on another machine of one's own have no price. */
 const isPaid = ({ name, key }: Preset): boolean => key === 'needed' || name === other;
@@ -340,5 +376,6 @@ const isPaid = ({ name, key }: Preset): boolean => key === 'needed' || name === 
 /** The label of an upstream after its set-up: the service's name, or an address's host and port. */
 export function labelFor({ name, baseUrl }: Preset, address: string): string {
   if (baseUrl !== null) return name;
+  if (name === RENTED.name) return 'Rented GPU';
   return URL.canParse(address) ? new URL(address).host : name;
 }

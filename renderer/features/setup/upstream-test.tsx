@@ -1,5 +1,6 @@
 import { TOKENS } from '../../text/en/nouns.ts';
 import { type ReactNode, useState } from 'react';
+import type { Condition } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Answer } from '../../api/client.ts';
@@ -19,12 +20,6 @@ interface TestButtonProps {
 export function TestButton({ id, ...button }: TestButtonProps) {
   const { state, run } = useTest(id);
   const isRunning = state?.kind === 'running';
-  const { upstreams } = useWindow().data.status;
-  // A test that passed says nothing any more once the upstream is in trouble.
-  const isOutdated =
-    state?.kind === 'ended' &&
-    state.result.ok &&
-    upstreams.some((each) => each.id === id && !each.healthy);
   return (
     <>
       <ControlButton
@@ -33,7 +28,7 @@ export function TestButton({ id, ...button }: TestButtonProps) {
         aria-disabled={isRunning || undefined}
         onClick={() => void (!isRunning && run())}
       />{' '}
-      <TestResult state={isOutdated ? null : state} isBrief />
+      <TestResult state={state} isBrief />
     </>
   );
 }
@@ -73,9 +68,18 @@ export function TestResult({ state, isBrief = false, onAgain }: TestResultProps)
 }
 
 export function useTest(id: UpstreamId) {
-  const { testUpstream } = useWindow().actions;
+  const { actions, data, now } = useWindow();
+  const { testUpstream } = actions;
   // Null before the first test.
   const [state, setState] = useState<TestState | null>(null);
+  const [endedAt, setEndedAt] = useState(0);
+  // The result goes once the state changes, but not with the change that it has caused itself.
+  const stands = standingOf(data.judgement.conditions[id]);
+  const [stood, setStood] = useState(stands);
+  if (stood !== stands) {
+    setStood(stands);
+    if (state?.kind === 'ended' && now - endedAt > SETTLED_MS) setState(null);
+  }
   return {
     state,
     /** Resolves with true if the upstream has answered. */
@@ -83,11 +87,18 @@ export function useTest(id: UpstreamId) {
       setState({ kind: 'running' });
       const answer = await testUpstream(id);
       setState(endOf(answer));
+      setEndedAt(Date.now());
       return answer.ok && answer.value.ok;
     },
     clear: () => setState(null),
   };
 }
+
+/** A test is followed by the report of what it has changed. */
+const SETTLED_MS = 2_000;
+
+const standingOf = (condition: Condition): string =>
+  'reason' in condition ? `${condition.kind} ${condition.reason}` : condition.kind;
 
 export function endOf(answer: Answer<UpstreamTest>): TestState {
   return answer.ok

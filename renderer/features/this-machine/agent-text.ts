@@ -145,7 +145,7 @@ function directWords(
   if (useEngineDirectly === null || engine === null) return null;
   const name = engineName(engine.kind);
   if (isDirect) {
-    const direct = `Local calls ${(engine.kind === 'other' ? null : name) ?? 'its engine'} on this machine directly.`;
+    const direct = `Requests go to ${engine.kind === 'other' ? 'its engine' : name} on this machine directly.`;
     return say(['serving', 'green', any.direct], direct);
   }
   return say(
@@ -192,20 +192,20 @@ function verdictWords({ registry }: AgentView): AgentWords | null {
     case 'failed':
       return say(
         ['check-failed', 'red', any['check-failed']],
-        `The gateway’s check of this machine failed: ${verification.failure_reason}.`,
+        `The gateway’s test of this machine failed: ${verification.failure_reason}.`,
         registry.kind === 'own' ? 'Its page shows each check.' : null,
       );
     case 'verifying':
-      return say(['verifying', 'blue', any.verifying], 'The gateway is checking this machine.');
+      return say(['verifying', 'blue', any.verifying], 'The gateway is testing this machine.');
     default:
-      return say(['pending', 'blue', any.pending], 'The gateway verifies it within a minute.');
+      return say(['pending', 'blue', any.pending], 'The gateway tests it in a moment.');
   }
 }
 
 function inUseWords({ record }: AgentView): AgentWords {
   return record.status === 'serving'
     ? say(['serving', 'green', any.serving], 'It is answering requests.')
-    : say(['idle', 'green', any.idle], 'Verified and waiting for requests.');
+    : say(['idle', 'green', any.idle], 'Tested and waiting for requests.');
 }
 
 function say(

@@ -20,13 +20,18 @@ const FIRST_LIMITS: Readonly<Partial<Record<RuleKey, number>>> = {
 
 export function OwnerRules({ view: { owner } }: { readonly view: AgentView }) {
   const titleId = useId();
+  const isOn = (rule: RuleKey) => (owner.rules[rule] ?? false) !== false;
+  // One that this machine cannot judge would do nothing.
+  const isOffered = (rule: RuleKey) => isOn(rule) || !owner.unjudgeable.includes(rule);
   const isLimit = (rule: RuleKey) => Number(FIRST_LIMITS[rule] !== undefined);
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
       <h3 id={titleId}>Automatic pause</h3>
-      {RULE_KEYS.toSorted((a, b) => isLimit(a) - isLimit(b)).map((rule) => (
-        <OwnerRule key={rule} {...{ owner, rule }} />
-      ))}
+      {RULE_KEYS.filter(isOffered)
+        .toSorted((a, b) => isLimit(a) - isLimit(b))
+        .map((rule) => (
+          <OwnerRule key={rule} {...{ owner, rule }} />
+        ))}
     </section>
   );
 }
@@ -67,7 +72,7 @@ function OwnerRule({ owner, rule }: OwnerRuleProps) {
         )}
       </div>
       <p id={noteId} className="quiet">
-        <RuleNote {...{ owner, rule, isOn, isHeld }} />
+        <RuleNote {...{ owner, rule, isHeld }} />
       </p>
       <ErrorText text={error} />
     </div>
@@ -75,19 +80,20 @@ function OwnerRule({ owner, rule }: OwnerRuleProps) {
 }
 
 interface RuleNoteProps extends OwnerRuleProps {
-  readonly isOn: boolean;
   /** True if an environment variable sets the rule, so that it cannot be changed here. */
   readonly isHeld: boolean;
 }
 
-function RuleNote({ owner, rule, isOn, isHeld }: RuleNoteProps) {
+function RuleNote({ owner, rule, isHeld }: RuleNoteProps) {
   const { settings } = useWindow();
-  const ineffective = whyIneffective(owner, rule, isOn);
+  const isIneffective = owner.unjudgeable.includes(rule);
   const variable = settings.kind === 'read' && settings.view['agent']?.[rule]?.env;
   return (
     <>
-      <span data-ineffective={(isOn && ineffective !== null) || undefined}>
-        {ineffective ?? t.rules[rule].hint}
+      <span data-ineffective={isIneffective || undefined}>
+        {isIneffective
+          ? `It has no effect here: ${t.rules[rule].unsupported}.`
+          : t.rules[rule].hint}
       </span>
       {isHeld && (
         <>
@@ -98,18 +104,6 @@ function RuleNote({ owner, rule, isOn, isHeld }: RuleNoteProps) {
       )}
     </>
   );
-}
-
-/** Why a rule has no effect on this machine, which does not report its signal; null if it can have one. */
-export function whyIneffective(
-  { unjudgeable }: AgentView['owner'],
-  rule: RuleKey,
-  isOn: boolean,
-): string | null {
-  if (!unjudgeable.includes(rule)) return null;
-  return isOn
-    ? `It has no effect here: ${t.rules[rule].unsupported}.`
-    : `It would have no effect here: ${t.rules[rule].unsupported}.`;
 }
 
 const NO_WORDS = { name: '', unit: '' };

@@ -191,7 +191,7 @@ export function modeActions({
 }
 
 export function modeNote({ owner: { mode, choice } }: AgentView): string | null {
-  if (mode === 'on') return 'Drain finishes running requests; Pause stops them.';
+  if (mode === 'on') return 'Pause stops running requests.';
   return mode === 'draining' && choice !== 'paused' ? 'Pause stops running requests.' : null;
 }
 
@@ -242,7 +242,7 @@ function EngineOffer({ address }: { readonly address: string }) {
     <div className="row agent-offer" ref={place} tabIndex={-1}>
       {isSameEngine(localUrl, address) ? (
         <p>
-          It now serves Local (see the{' '}
+          Requests go to it now (see the{' '}
           {((text) => <a href={hashOf({ page: 'overview' })}>{text}</a>)('Overview')}). Pausing this
           machine does not stop that; freeing its memory does, and so does clearing the address in{' '}
           {((text) => <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>)(
@@ -258,12 +258,12 @@ function EngineOffer({ address }: { readonly address: string }) {
             {localUrl !== null && (
               <>
                 {' '}
-                Local then no longer calls <code>{plainAddress(localUrl)}</code>.
+                Requests then no longer go to <code>{plainAddress(localUrl)}</code>.
               </>
             )}
           </p>
           <ControlButton data-primary onClick={() => void put()}>
-            Use it for Local
+            Use this engine
           </ControlButton>
         </>
       )}

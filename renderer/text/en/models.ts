@@ -4,6 +4,6 @@ export const models = {
     calls: 'Requests',
     last: 'Last',
     went: 'Went to',
-    map: 'Alias for',
+    map: 'Send to',
   },
 };

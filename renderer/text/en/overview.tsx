@@ -1,5 +1,6 @@
 import type { DemoFault, LoadRange, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount, formatList } from '../format.ts';
+import { clause } from '#shared/services.ts';
 import { MACHINES, MODELS, POLLS, RETRIES } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
@@ -16,6 +17,7 @@ export interface Absence {
 
 export const overview = {
   all: 'All requests',
+  neverSpend: 'Never spend money',
   track: {
     machines: ({ serving, count }: Capacity) =>
       `${formatCount(serving)} of ${counted(count, MACHINES)} serving`,
@@ -31,29 +33,24 @@ export const overview = {
       ];
       return parts.length === 0 ? null : `+ ${parts.join(', ')}`;
     },
-    setUp: (label: string) => (
-      <>
-        Set up<span className="unseen"> {label}</span>
-      </>
-    ),
   },
   demo: {
     steps: {
       break: {
-        word: '1 Break Local',
-        watch: 'Local refuses connections. Hosted A answers, and no request fails.',
+        word: '1 Break your GPUs',
+        watch: 'Your GPUs refuse connections. Service A answers, and no request fails.',
       },
       hedge: {
-        word: '2 See a hedge',
+        word: '2 See a slow source',
         watch:
-          'Hosted A is slow now. After 2 s, Hosted B is asked as well, and the faster one answers.',
+          'Service A is slow now. After 2 s, Service B is asked as well, and the faster one answers.',
       },
       resume: {
         word: '3 See a stream continued',
         watch:
-          'Local drops each answer halfway. Hosted A continues it, and the app sees one answer. After five drops Local is skipped for a while.',
+          'Your GPUs drop each answer halfway. Service A continues it, and the app sees one answer. After five drops your GPUs are skipped for a while.',
       },
-      heal: { word: '4 Heal all', watch: 'Everything is healthy again, and Local answers.' },
+      heal: { word: '4 Heal all', watch: 'Everything is healthy again, and your GPUs answer.' },
     },
     faults: {
       none: 'healthy',
@@ -74,10 +71,14 @@ export const overview = {
         [
           ...(down.length === 0
             ? []
-            : [`${formatList(down)} ${down.length === 1 ? 'is' : 'are'} down`]),
-          ...out.map(({ label, because }) => `${label} is skipped (${because})`),
+            : [
+                down.length === 1
+                  ? clause(down[0] ?? '', 'is down')
+                  : `${formatList(down)} are down`,
+              ]),
+          ...out.map(({ label, because }) => clause(label, `is skipped (${because})`)),
         ]
-          .map((clause) => `. ${clause}`)
+          .map((each) => `. ${each}`)
           .join('') + (absent.length === 0 ? '' : '.')
       );
     },
@@ -86,26 +87,26 @@ export const overview = {
     noProvider: {
       silent: {
         what: (label: string) =>
-          `${label} has no machine available: no heartbeat reaches this gateway.`,
+          clause(label, 'has no machine available: none reports to this gateway.'),
         todo: 'Check that the machines are on and can reach it.',
       },
       engine: {
-        what: (label: string) => `${label} has no running engine.`,
-        todo: 'Start one of its engines.',
+        what: (label: string) => clause(label, 'has no running engine.'),
+        todo: 'Start the engine.',
       },
       'no-gpu': {
-        what: (label: string) => `${label} has an engine, but no GPU was found on its machine.`,
+        what: (label: string) => clause(label, 'has an engine, but no GPU was found beside it.'),
         todo: 'Use the engine directly, or see Machines for what was tried.',
       },
       failed: {
-        what: (label: string) => `${label} has no machine available: verification failed.`,
+        what: (label: string) => clause(label, 'has no machine that passed its test.'),
         todo: 'See Machines for the failed checks.',
       },
       paused: {
-        what: (label: string) => `${label} is paused on its machines.`,
-        todo: 'Resume it there.',
+        what: (label: string) => clause(label, 'is paused.'),
+        todo: 'Resume under Machines.',
       },
     },
-    seeMachines: 'See its machines.',
+    seeMachines: 'See the machines.',
   },
 };

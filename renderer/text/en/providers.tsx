@@ -12,13 +12,13 @@ export interface ColumnText {
 }
 
 export const providers = {
-  rechecked: ' Being verified again.',
+  rechecked: ' Being tested again.',
   groups: {
     all: 'All',
     attention: 'Needs attention',
-    arriving: 'Verifying',
+    arriving: 'Testing',
     ready: 'Can serve',
-    resting: 'Offline or paused',
+    resting: 'Signed off or paused',
   },
   summary: ({
     all,
@@ -32,8 +32,8 @@ export const providers = {
     const parts = [
       `${formatCount(ready)} can serve`,
       ...some(attention, attention === 1 ? 'needs attention' : 'need attention'),
-      ...some(arriving, 'being verified'),
-      ...some(resting, 'offline or paused'),
+      ...some(arriving, 'being tested'),
+      ...some(resting, 'signed off or paused'),
     ];
     return all === 0 ? 'None yet.' : `${counted(all, MACHINES)}: ${parts.join(', ')}.`;
   },
@@ -46,7 +46,7 @@ export const providers = {
     temperature: { title: 'Temp.', sort: 'Temperature' },
     version: { title: 'Version', sort: 'Version', aloud: 'version ' },
     speed: { title: 'Tokens/s', sort: 'Tokens/s', after: ' tokens/s' },
-    inFlight: { title: 'In flight', sort: 'Requests in flight', after: ' in flight' },
+    inFlight: { title: 'Running', sort: 'Requests running', after: ' running' },
     heartbeat: { title: 'Heartbeat', sort: 'Longest silence', aloud: 'last heartbeat ' },
   } satisfies Record<string, ColumnText>,
   here: 'This machine',
@@ -54,7 +54,7 @@ export const providers = {
     gpus: 'GPUs',
     checks: 'Checks',
     serving: 'Serving',
-    circuit: 'Circuit',
+    circuit: 'Failures',
     machine: 'Machine',
     connection: 'Connection',
     history: 'History',
@@ -88,7 +88,7 @@ export const providers = {
     } satisfies Record<CheckName, string> as Readonly<Record<string, string>>,
   },
   history: {
-    kinds: { enrolled: 'joined', status: 'status', verification: 'check' },
+    kinds: { enrolled: 'joined', status: 'status', verification: 'test' },
   },
   circuit: {
     state: 'State',

@@ -5,8 +5,8 @@ type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 export const reasons = {
   not_configured: 'not set up',
   no_provider: 'no machine available',
-  circuit_open: 'circuit open',
-  zero_spend: 'skipped: paid',
+  circuit_open: 'paused after failures',
+  zero_spend: 'costs money',
   budget: 'budget spent',
   paused: 'paused',
   disabled: 'switched off',
@@ -32,7 +32,7 @@ export const reasons = {
   /** Only in tests of an upstream. */
   starting: 'starting up',
   /** Only of a machine. */
-  verification: 'verification failed',
+  verification: 'test failed',
 } satisfies Record<NamedReason | 'starting' | 'verification', string> as Readonly<
   Record<string, string>
 >;
@@ -40,8 +40,8 @@ export const reasons = {
 export const predicates = {
   not_configured: 'is not set up',
   no_provider: 'had no machine available',
-  circuit_open: 'was skipped (circuit open)',
-  zero_spend: 'was skipped because it is paid',
+  circuit_open: 'was paused after failures',
+  zero_spend: 'was skipped because it costs money',
   budget: 'had spent its budget',
   paused: 'was paused',
   disabled: 'was switched off',

@@ -8,7 +8,7 @@ export const requests = {
     failed: 'None stayed without an answer.',
   },
   facets: {
-    upstream: { label: 'Upstream', all: 'All upstreams' },
+    upstream: { label: 'Source', all: 'All sources' },
     machine: { label: 'Machine', all: 'All machines' },
     model: { label: 'Model', all: 'All models' },
     key: { label: 'Key', all: 'All keys' },
@@ -21,8 +21,8 @@ export const requests = {
     failed: 'failed',
     outrun: 'lost the race',
     broken: 'dropped',
-    starting: 'on-demand GPU starting',
-    hedge: 'hedge',
+    starting: 'rented GPU starting',
+    hedge: 'second source asked',
     handover: 'continued',
   },
   tokens: (count: number, estimated: boolean) =>
@@ -30,7 +30,6 @@ export const requests = {
 };
 
 export const story = {
-  clause: (name: string, predicate: string) => `${name} ${predicate}`,
   dropped: 'dropped the stream',
   called: {
     turn: 'is being called',

@@ -5,7 +5,7 @@ export const settings = {
     bytesAs: (mebibytes: number) => `bytes = ${mebibytes} MiB`,
   },
   sections: {
-    circuit: 'Circuit breakers',
+    circuit: 'Skip what fails',
     routing: 'Routing',
     agent: 'Share this machine',
     gateway: 'Gateway',

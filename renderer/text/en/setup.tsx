@@ -20,7 +20,7 @@ export const setup = {
     starting: {
       word: 'Starting up.',
       detail:
-        'It is loading its model. That takes seconds for a small one and minutes for a large one on a cold GPU. Try the test again when it has loaded.',
+        'It is loading its model. That takes seconds for a small one and minutes for a large one. Try the test again when it has loaded.',
       brief: 'Loading its model, which can take minutes. Try the test again when it has loaded.',
     },
   },

@@ -3,7 +3,7 @@ export const thisMachine = {
   modes: {
     on: { word: 'Resume', done: 'This machine takes requests.' },
     drained: {
-      word: 'Drain',
+      word: 'Finish, then pause',
       done: 'This machine takes no new requests; running ones may finish.',
     },
     paused: { word: 'Pause', done: 'This machine is paused.' },

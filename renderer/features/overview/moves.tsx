@@ -1,0 +1,25 @@
+import { inSentence } from '#shared/services.ts';
+import { hashOf } from '../../route.ts';
+import { TIMES } from '../../text/en/nouns.ts';
+import { counted } from '../../text/format.ts';
+import { useWindow } from '../../window-context.ts';
+import { moneyText } from '../history/history-model.ts';
+import { appName } from '../requests/request-text.ts';
+
+/** What moves on from an upstream again and again for words that nothing here explains; nothing if there is none. */
+export function Moves() {
+  const { moves, status } = useWindow().data;
+  return moves.map(({ upstream, words, caller, key, count, spentNano, currency }) => {
+    const label = status.upstreams.find(({ id }) => id === upstream)?.label ?? upstream;
+    const app = key ?? appName({ caller }) ?? 'an app';
+    const cost = spentNano === 0 ? '' : `, for ${moneyText(spentNano, currency)}`;
+    const by = { upstream, text: words };
+    return (
+      <p className="notice" key={`${upstream} ${words} ${app}`}>
+        <strong>{`These requests always move on from ${inSentence(label)}: ${words}`}</strong>{' '}
+        {`From ${app}, ${counted(count, TIMES)} in the last hour${cost}. `}
+        <a href={hashOf({ page: 'requests', filter: 'all', by })}>Show them</a>
+      </p>
+    );
+  });
+}
