@@ -135,7 +135,7 @@ export function createGateway(deps: GatewayDeps) {
   });
   const { logs, counters, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
-  const catalogue = createModelCatalogue({ http, clock, config });
+  const catalogue = createModelCatalogue({ memory, http, clock, config });
   const checksDeps = { memory, http, clock, config, pickLocal };
   const { checker, hung } = createChecks(checksDeps, monitor, remotes);
   const { sessions, browsers, identify } = accessOf(deps, lifecycle);
@@ -218,7 +218,7 @@ export function createGateway(deps: GatewayDeps) {
       lifecycle.url() === '' ? [] : [Number(new URL(lifecycle.url()).port)],
     /** The window's address with a new one-time code for a control session. */
     controlLink,
-    ...changeHandlers(monitor, { memory, catalogue, checker }),
+    ...changeHandlers(monitor, memory, checker),
     start(): Promise<Started> {
       checker.start();
       return lifecycle.start(config());
@@ -298,15 +298,8 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
 
 function changeHandlers(
   { circuits, counters, warmup, unsaved }: Monitor,
-  {
-    memory,
-    catalogue,
-    checker,
-  }: {
-    readonly memory: Memory;
-    readonly catalogue: ModelCatalogue;
-    readonly checker: Checker;
-  },
+  memory: Memory,
+  checker: Checker,
 ) {
   function replaced(id: string): void {
     circuits.reset(id);
@@ -318,7 +311,6 @@ function changeHandlers(
     /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
     upstreamChanged(id: UpstreamId) {
       replaced(id);
-      catalogue.forget(id);
       checker.changed(id);
       if (id === 'ondemand') warmup.forget();
     },

@@ -1,4 +1,5 @@
 import type { Breaker, DecayingMean } from '../circuits/breaker.ts';
+import type { ListedModel } from '../upstream/listed-models.ts';
 
 /* What is remembered of an upstream or a machine, for how long, and what ends it earlier. */
 
@@ -81,6 +82,8 @@ export interface Values {
   readonly left_alone: { readonly reason: ExclusionReason; readonly model: string | null };
   /** Its circuit, and the epoch that began with the last reset. */
   readonly circuit: { readonly breaker: Breaker; readonly epoch: number };
+  /** Its list of models, and when it is asked again, in clock ticks. */
+  readonly models: { readonly list: readonly ListedModel[]; readonly askAgainAt: number };
   /** What checks and tests have shown. */
   readonly seen: CheckFacts;
   /** How long its answers take. */
@@ -124,6 +127,7 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   // Even what only a person can fix is tried again then.
   left_alone: { ms: 10 * MINUTE_MS, max: 54 },
   circuit: { ms: Infinity, max: 1, lasts: true },
+  models: { ms: Infinity, max: 1 },
   seen: { ms: Infinity, max: 1 },
   latency: { ms: Infinity, max: 1, lasts: true },
 };

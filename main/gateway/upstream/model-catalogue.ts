@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 import type { UpstreamId } from '#shared/ids.ts';
@@ -15,6 +16,7 @@ import { bodyWithout, ownSecrets } from './own-secrets.ts';
 export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
 
 interface CatalogueDeps {
+  readonly memory: Memory;
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly config: () => Config;
@@ -24,42 +26,34 @@ const FRESH_MS = 600_000;
 const RETRY_MS = 60_000;
 const LIMITS = { timeoutMs: 10_000, maxBytes: 8 * 1024 * 1024 };
 
-interface Known {
-  models: readonly ListedModel[];
-  /** In clock ticks; Infinity while it is asked. */
-  askAgainAt: number;
-}
-
 /**
- * `ondemand` is not asked, as any request may start a GPU that is paid for, and under zero-spend nobody is. A list
- * stays while its upstream is down: it will most likely have the same models again.
+ * The models of an upstream as of its last answer; an old or missing list is requested in the background. `ondemand` is not
+ * asked, as any request may start a GPU that is paid for, and under zero-spend nobody is. A list stays while its upstream is
+ * down: it will most likely have the same models again.
  */
-export function createModelCatalogue(deps: CatalogueDeps) {
-  const { clock, config } = deps;
-  const known = new Map<string, Known>();
+export const createModelCatalogue = (deps: CatalogueDeps) => ({
+  listedBy(upstream: RemoteUpstream): readonly ListedModel[] {
+    const known = deps.memory.of(upstream.id);
+    const before = known.get('models') ?? { list: [], askAgainAt: -Infinity };
+    const mayAsk = upstream.id !== 'ondemand' && !deps.config().routing.forceZero;
+    if (mayAsk && deps.clock.ticks() >= before.askAgainAt)
+      void ask(upstream, known, before.list, deps);
+    return before.list;
+  },
+});
 
-  async function ask(upstream: RemoteUpstream, entry: Known): Promise<void> {
-    entry.askAgainAt = Infinity;
-    const answer = await fetchModelList(upstream, LIMITS, deps);
-    const isList = answer.kind === 'response' && answer.status === 200;
-    const models = isList ? parseModelList(answer.body) : null;
-    entry.models = models ?? entry.models;
-    entry.askAgainAt = clock.ticks() + (models === null ? RETRY_MS : FRESH_MS);
-  }
-
-  return {
-    /** As of the last answer; an old or missing list is requested in the background. */
-    listedBy(upstream: RemoteUpstream): readonly ListedModel[] {
-      const { id } = upstream;
-      const entry = known.get(id) ?? { models: [], askAgainAt: -Infinity };
-      known.set(id, entry);
-      const mayAsk = id !== 'ondemand' && !config().routing.forceZero;
-      if (mayAsk && clock.ticks() >= entry.askAgainAt) void ask(upstream, entry);
-      return entry.models;
-    },
-    /** Its address, key or model changed; a list that arrives later is stored in the forgotten entry. */
-    forget: (id: string) => void known.delete(id),
-  };
+async function ask(
+  upstream: RemoteUpstream,
+  known: Knowledge,
+  before: readonly ListedModel[],
+  deps: CatalogueDeps,
+): Promise<void> {
+  known.set('models', '', { list: before, askAgainAt: Infinity });
+  const answer = await fetchModelList(upstream, LIMITS, deps);
+  const isList = answer.kind === 'response' && answer.status === 200;
+  const list = isList ? parseModelList(answer.body) : null;
+  const askAgainAt = deps.clock.ticks() + (list === null ? RETRY_MS : FRESH_MS);
+  known.set('models', '', { list: list ?? before, askAgainAt });
 }
 
 export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {

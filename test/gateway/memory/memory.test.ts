@@ -14,6 +14,7 @@ const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   rate: { tokens: 1000, ms: 500 },
   left_alone: { reason: 'quota', model: null },
   circuit: { breaker: NEW_BREAKER, epoch: 0 },
+  models: { list: [], askAgainAt: 0 },
   seen: { since: 0, last: null, lastFailedAt: null, setback: null },
   latency: { mean: { value: 900, weight: 1, atMs: 0 }, samples: 1 },
   prefixes: { model: 'm', readAt: 0 },
