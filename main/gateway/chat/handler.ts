@@ -1,9 +1,4 @@
-import type {
-  IncomingHttpHeaders,
-  IncomingMessage,
-  OutgoingHttpHeaders,
-  ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
@@ -222,19 +217,19 @@ function refusedAtHead(
 ): Refusal | null {
   if (!identity.reader) return { error: keyError(headers), rest: SHORT_REST };
   const type = headers['content-type'] ?? '';
-  const coding = codingOf(headers);
+  const coding = codingOf({ headers });
   const isReadable = coding === 'identity' || isDecodable(coding);
   if (BODY_TYPES[endpoint.body].test(type) && isReadable) return null;
   return { error: UNSUPPORTED_MEDIA[endpoint.body] };
 }
 
-const codingOf = (headers: IncomingHttpHeaders): string =>
+const codingOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
   headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
 
 /** As `readBody`, decoded: Codex sends zstd to what it takes for OpenAI (openai/codex#41662), pi gzip (badlogic/pi-mono#8517). */
 async function readPlain(req: IncomingMessage, limits: Parameters<typeof decodedBody>[2]) {
   const body = await readBody(req, limits);
-  const coding = codingOf(req.headers);
+  const coding = codingOf(req);
   return typeof body !== 'string' && isDecodable(coding) ? decodedBody(body, coding, limits) : body;
 }
 

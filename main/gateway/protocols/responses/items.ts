@@ -12,18 +12,12 @@ const MEMBERS: Readonly<Record<string, string>> = {
   custom_tool_call_input: 'input',
 };
 
-interface PartPlace {
-  readonly list: 'content' | 'summary';
-  readonly type: string;
-  readonly key: string;
-}
-
-/** Parts of an item that do. */
-const PARTS: Readonly<Record<string, PartPlace>> = {
-  output_text: { list: 'content', type: 'output_text', key: 'text' },
-  refusal: { list: 'content', type: 'refusal', key: 'refusal' },
-  reasoning_text: { list: 'content', type: 'reasoning_text', key: 'text' },
-  reasoning_summary_text: { list: 'summary', type: 'summary_text', key: 'text' },
+/** Parts of an item that do: where they are, their type and what grows. */
+const PARTS: Readonly<Record<string, readonly [list: string, type: string, key: string]>> = {
+  output_text: ['content', 'output_text', 'text'],
+  refusal: ['content', 'refusal', 'refusal'],
+  reasoning_text: ['content', 'reasoning_text', 'text'],
+  reasoning_summary_text: ['summary', 'summary_text', 'text'],
 };
 
 /**
@@ -37,15 +31,23 @@ export function createItems() {
     const { delta } = event;
     const at = placeOf(event);
     const item = items.get(at);
-    const part = PARTS[name];
-    const key = part?.key ?? MEMBERS[name];
+    const [list, type, key = MEMBERS[name]] = PARTS[name] ?? [];
     if (item === undefined || key === undefined) return;
     const grown = (holder: Json) => {
       const before = holder[key];
       const text = isDone ? event[key] : (typeof before === 'string' ? before : '') + String(delta);
       return { ...holder, [key]: text ?? before };
     };
-    items.set(at, part === undefined ? grown(item) : withPart(item, part, event, grown));
+    if (list === undefined) items.set(at, grown(item));
+    else {
+      const parts = [...listOf(item[list])];
+      const index = Number(event[`${list}_index`] ?? 0);
+      const known = parts[index];
+      // Places are counted up, so that another one is none.
+      if (index >= 0 && index <= parts.length)
+        parts[index] = grown(isObject(known) ? known : { type });
+      items.set(at, { ...item, [list]: parts });
+    }
   }
 
   return {
@@ -66,18 +68,3 @@ export function createItems() {
 /** llama.cpp names no `output_index` (b11669). */
 const placeOf = ({ output_index: index, item_id: id, item }: Json): unknown =>
   index ?? id ?? memberOf(item, 'id');
-
-function withPart(
-  item: Json,
-  { list, type }: PartPlace,
-  event: Json,
-  grown: (part: Json) => Json,
-): Json {
-  const parts = [...listOf(item[list])];
-  const index = Number(event[list === 'summary' ? 'summary_index' : 'content_index'] ?? 0);
-  const known = parts[index];
-  // Places are counted up, so that another one is none.
-  if (index > parts.length || index < 0) return item;
-  parts[index] = grown(isObject(known) ? known : { type });
-  return { ...item, [list]: parts };
-}
