@@ -90,8 +90,8 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
 }
 
 function namesIn(sentence: string): readonly string[] {
-  const names = [...sentence.matchAll(NAME)].filter(isSetOff).map(([name]) => name);
-  return names.slice(/cannot both/i.test(sentence) ? 1 : 0, MAX_NAMES);
+  const names = new Set([...sentence.matchAll(NAME)].filter(isSetOff).map(([name]) => name));
+  return [...names].slice(/cannot both/i.test(sentence) ? 1 : 0, MAX_NAMES);
 }
 
 function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
