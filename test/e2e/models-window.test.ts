@@ -58,7 +58,7 @@ test('the page of models shows what apps asked for and where it went, and maps a
   const choice = page.getByRole('combobox', { name: 'Send claude-sonnet' });
   await expect
     .poll(() => choice.locator('option').allInnerTexts())
-    .toEqual(['none', 'qwen3:4b', 'qwen3:30b']);
+    .toEqual(['the usual order', 'qwen3:4b', 'qwen3:30b']);
   await choice.selectOption('qwen3:30b');
   await expect
     .poll(async () => {
