@@ -165,7 +165,8 @@ function planPatch(
   for (const entry of boundTo(changes, config)) {
     if (changes.some((change) => change.entry === entry)) continue;
     const held = heldByEnvironment(entry, sources);
-    if (held !== null) return held;
+    if (held !== null)
+      return { ...held, message: `${held.message} It must not go to another address.` };
     changes.push({ entry, value: undefined });
   }
   const next = changes.reduce(withChange, config);

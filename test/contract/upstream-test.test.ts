@@ -139,12 +139,12 @@ describe('tests of an upstream', () => {
   test('the test of an upstream that has a new address neither waits for the former one nor tells of it', async () => {
     const former = await startUpstream(hang);
     const next = await startUpstream(sse(chunk({ content: 'OK' }), STOP, DONE));
-    const gateway = await startControlled(HOSTED);
+    const gateway = await startControlled({});
     await gateway.set({ hosted_a: { baseUrl: former.url } });
     const path = 'upstreams/hosted_a/test';
     const first = gateway.post(path);
     const { res } = await former.call(1);
-    await gateway.set({ hosted_a: { baseUrl: next.url } });
+    await gateway.set({ hosted_a: { baseUrl: next.url, apiKey: 'key-2' } });
     expect((await gateway.post(path)).text).toContain('"ok":true');
     const { sightings } = gateway.host.snapshot();
     res.writeHead(401).end('{"error":{"code":"invalid_api_key","message":"no"}}');

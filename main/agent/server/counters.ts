@@ -14,7 +14,7 @@ interface AnswerCount {
 }
 
 /** Counts answers and tokens across restarts. */
-export type Counters = ReturnType<typeof createCounters>;
+export type AgentCounters = ReturnType<typeof createCounters>;
 
 const FILE = 'agent-counters.json';
 /** Weight of the latest stream in the average; ten streams later its weight is a tenth of that. */

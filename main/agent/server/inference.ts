@@ -10,7 +10,7 @@ import type {
   ResponseListener,
 } from '../../platform/http/types.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
-import { type Counters, createStreamMeter, createWholeMeter, type Meter } from './counters.ts';
+import { type AgentCounters, createStreamMeter, createWholeMeter, type Meter } from './counters.ts';
 import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
 import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
@@ -24,7 +24,7 @@ interface InferenceDeps extends ForwardEdges {
   readonly bodies: BodyBudget;
   /** Limit of concurrent requests; more are answered with `busy`. */
   readonly maxInFlight: number;
-  readonly counters: Counters;
+  readonly counters: AgentCounters;
   /** A request for a model begins; its result is called at the end, with the tokens that it generated. */
   readonly energyBegan: (model: string | null) => (tokens: number) => void;
   readonly onInFlight: () => void;
