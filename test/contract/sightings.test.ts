@@ -58,27 +58,6 @@ describe('upstreams that nobody has asked', () => {
     reader.leave();
   });
 
-  test('an unasked upstream stays untested where health checks are switched off', async () => {
-    const up = await startWell();
-    const gateway = await startControlled({ ...at({ hosted_a: up.url }), HEALTH_CHECKS: 'false' });
-    const reader = await readFeed(gateway.url);
-    await reader.event(1);
-    await gateway.status();
-    expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'untested' });
-    expect(up.gets).toEqual([]);
-  });
-
-  test('an unasked upstream is left alone where asking may start a GPU or money is not to be spent', async () => {
-    const [hosted, ondemand] = [await startWell(), await startWell()];
-    const gateway = await startControlled({
-      ...at({ hosted_a: hosted.url, ondemand: ondemand.url }),
-      FORCE_ZERO: 'true',
-    });
-    await (await readFeed(gateway.url)).event(1);
-    await gateway.status();
-    expect([hosted.gets, ondemand.gets]).toEqual([[], []]);
-  });
-
   test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
     const [refusing, page] = [await startWell(), await startWell()];
     refusing.answerGet = ({ res }) => void res.writeHead(401).end();
