@@ -139,7 +139,7 @@ describe('tests of an upstream', () => {
   test('the test of an upstream that has a new address neither waits for the former one nor tells of it', async () => {
     const former = await startUpstream(hang);
     const next = await startUpstream(sse(chunk({ content: 'OK' }), STOP, DONE));
-    const gateway = await startControlled({});
+    const gateway = await startControlled({ HOSTED_A_MODEL: 'gpt' });
     await gateway.set({ hosted_a: { baseUrl: former.url } });
     const path = 'upstreams/hosted_a/test';
     const first = gateway.post(path);
