@@ -49,10 +49,10 @@ test('the owner pauses and resumes this machine, and the focus stays with the bu
   const title = panel.getByRole('heading', { level: 2 });
   await expect.poll(() => title.evaluate((it) => it === document.activeElement)).toBe(true);
   await panel.getByRole('button', { name: 'Resume this machine' }).click();
-  await panel.getByRole('button', { name: 'Drain this machine' }).waitFor();
+  await panel.getByRole('button', { name: 'Finish, then pause this machine' }).waitFor();
 });
 
-test('an engine on a machine without a GPU becomes Local’s in one step, and the way there is shown', async () => {
+test('an engine on a machine without a GPU is used in one step, and the way there is shown', async () => {
   const { host, engine } = await startMachine();
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
@@ -63,7 +63,7 @@ test('an engine on a machine without a GPU becomes Local’s in one step, and th
   const local = host.snapshot().status.upstreams.find(({ id }) => id === 'local');
   expect(local?.baseUrl).toBe(engine.url);
   await panel.getByRole('link', { name: 'Overview' }).click();
-  await page.getByRole('heading', { level: 1, name: /Local/ }).waitFor();
+  await page.getByRole('heading', { level: 1, name: /your GPUs/ }).waitFor();
 });
 
 test('a reader sees this machine and cannot control it', async () => {
@@ -121,6 +121,6 @@ test('the owner loads a model, frees the memory and takes it back', async () => 
   expect([...engine.loaded]).toEqual([]);
   expect(await axeViolations(page)).toEqual([]);
   await panel.getByRole('button', { name: 'Resume this machine' }).click();
-  await panel.getByRole('button', { name: 'Drain this machine' }).waitFor();
+  await panel.getByRole('button', { name: 'Finish, then pause this machine' }).waitFor();
   expect([...engine.loaded]).toEqual(['small', 'large']);
 });

@@ -55,13 +55,13 @@ test('a limit is entered next to its switch, and a wrong one is explained', asyn
   await limit.press('Enter');
   await rules
     .getByRole('alert')
-    .getByText(/a whole number/)
+    .getByText(/a number of minutes/)
     .waitFor();
   expect(await limit.getAttribute('aria-invalid')).toBe('true');
   expect(await limit.inputValue()).toBe('30');
   await limit.fill('72');
   await limit.blur();
-  await rules.getByText('a whole number').waitFor({ state: 'detached' });
+  await rules.getByText('a number of minutes').waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.evaluate(() => void (location.hash = '#/settings/agent'));
   const field = page.getByRole('form', { name: 'This machine' }).getByLabel('Unload idle models');

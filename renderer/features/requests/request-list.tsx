@@ -65,7 +65,9 @@ export function RequestList(props: RequestListProps) {
           {`${formatCount(waiting)} new · Show`}
         </button>
       </div>
-      <TimeAxis />
+      <TimeAxis
+        longestMs={Math.max(0, ...shown.slice(0, count).map(({ endMs }) => endMs ?? Infinity))}
+      />
       <ol ref={list} style={{ height: `calc(var(--row) * ${count})` }}>
         {shown.slice(0, count).map(
           (row, index) =>
@@ -93,10 +95,13 @@ function useHeldRows(rows: readonly RequestRow[], key: string, isHeld: boolean) 
   return held;
 }
 
-function TimeAxis() {
+/** Up to the first mark that no request reaches. */
+function TimeAxis({ longestMs }: { readonly longestMs: number }) {
+  const end = AXIS_TICKS_MS.findIndex((ms) => ms > longestMs);
+  const ticks = end < 0 ? AXIS_TICKS_MS : AXIS_TICKS_MS.slice(0, end + 1);
   return (
     <div className="axis" aria-hidden="true">
-      {AXIS_TICKS_MS.map((ms, index) => (
+      {ticks.map((ms, index) => (
         <span key={ms} style={{ left: `${axisPercent(ms)}%` }}>
           <span className="axis-label">{['0', '1 s', '5 s', '30 s', '2 min'][index]}</span>
         </span>
