@@ -44,7 +44,7 @@ test('the owner pauses and resumes this machine, and the focus stays with the bu
   const { host } = await startMachine();
   const page = await openProviders(host);
   const panel = panelOf(page);
-  await panel.getByRole('button', { name: 'Pause this machine' }).click();
+  await panel.getByRole('button', { name: 'Pause this machine', exact: true }).click();
   await panel.getByText(/^Paused by you/).waitFor();
   const title = panel.getByRole('heading', { level: 2 });
   await expect.poll(() => title.evaluate((it) => it === document.activeElement)).toBe(true);
@@ -70,7 +70,7 @@ test('a reader sees this machine and cannot control it', async () => {
   const { host } = await startMachine();
   const page = await openPage(new URL(host.controlLink()).origin);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  const pause = panelOf(page).getByRole('button', { name: 'Pause this machine' });
+  const pause = panelOf(page).getByRole('button', { name: 'Pause this machine', exact: true });
   await pause.waitFor();
   expect(await pause.isDisabled()).toBe(true);
 });
