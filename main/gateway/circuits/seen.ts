@@ -1,5 +1,5 @@
 import type { Knowledge } from '../memory/memory.ts';
-import type { CheckFacts, CheckResult, Setback } from '../memory/topics.ts';
+import type { CheckFacts, CheckOutcome, Setback } from '../memory/topics.ts';
 
 /* What checks, tests and refusals have shown of an upstream or a machine, beside the results of requests. */
 
@@ -17,7 +17,7 @@ export function noteSetback(known: Knowledge, setback: Setback): void {
 }
 
 /** Returns whether it says something new. */
-export function noteCheck(known: Knowledge, last: CheckResult): boolean {
+export function noteCheck(known: Knowledge, last: CheckOutcome): boolean {
   const before = seenOf(known);
   const lastFailedAt = last.failure === null ? before.lastFailedAt : last.at;
   known.set('seen', '', { ...before, last, lastFailedAt });

@@ -15,7 +15,7 @@ export const EXCLUSION_REASONS = [
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 /** Times in milliseconds since the epoch. */
-export interface CheckResult {
+export interface CheckOutcome {
   readonly at: number;
   /** Null if it answered. */
   readonly failure: string | null;
@@ -32,7 +32,7 @@ export interface Setback {
 export interface CheckFacts {
   /** Anything older belongs to earlier settings. */
   readonly since: number;
-  readonly last: CheckResult | null;
+  readonly last: CheckOutcome | null;
   readonly lastFailedAt: number | null;
   /** The last failure that its circuit does not count: of a test, or a refusal that only a person can end. */
   readonly setback: Setback | null;

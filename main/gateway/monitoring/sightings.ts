@@ -4,7 +4,7 @@ import type { HealthRecord } from '../circuits/breaker.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { seenOf } from '../circuits/seen.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { CheckFacts, CheckResult, Setback } from '../memory/topics.ts';
+import type { CheckFacts, CheckOutcome, Setback } from '../memory/topics.ts';
 
 /* What is known about each upstream from requests, checks and tests, for people: routing does not use any of this. */
 
@@ -47,7 +47,7 @@ function poolSighting(members: Iterable<MachineFacts>, memory: Memory): Sighting
 function machineSighting({ health, proof }: MachineFacts, checked: CheckFacts): Sighting {
   const failedAt = health.lastFailAt ?? 0;
   // A machine that routing may choose has passed a verification, whenever that was.
-  const verified: CheckResult = { at: 0, failure: null, isTest: true };
+  const verified: CheckOutcome = { at: 0, failure: null, isTest: true };
   const seen = [verified, ...(proof === null ? [] : provedBy(proof))];
   const last = [...seen, ...(checked.last ? [checked.last] : [])]
     .toSorted((a, b) => a.at - b.at || Number(a.isTest) - Number(b.isTest))
@@ -63,7 +63,7 @@ function provedBy({
   checkedAt,
   hasFailed,
   completedAt,
-}: VerificationProof): readonly CheckResult[] {
+}: VerificationProof): readonly CheckOutcome[] {
   const completed = { at: completedAt ?? 0, failure: null, isTest: true };
   return [completed, { at: checkedAt, failure: hasFailed ? 'verification' : null, isTest: false }];
 }
@@ -108,7 +108,7 @@ function after(since: number, at: number | null): number {
  * has listed its models all along.
  */
 function showsRecovery(
-  { isTest }: CheckResult,
+  { isTest }: CheckOutcome,
   { failure, lastFailedAt }: Pick<CheckFacts, 'lastFailedAt'> & { readonly failure: Setback },
 ): boolean {
   if (isTest || failure.reason === 'unreachable') return true;
