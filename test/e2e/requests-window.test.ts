@@ -69,7 +69,7 @@ test('all requests of an earlier run are in the list and its filters, and each h
   await page.reload();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('req_1', { exact: true }).waitFor();
-  await dialog.getByText('No answer', { exact: false }).first().waitFor();
+  await dialog.getByText('No source', { exact: false }).first().waitFor();
   await dialog.getByRole('button', { name: 'Older' }).click();
   await expect.poll(() => page.url()).toContain('#/requests/req_0');
 });
