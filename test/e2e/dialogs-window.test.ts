@@ -124,7 +124,7 @@ const VIEWS: readonly View[] = [
     part: '.narrowing',
     async open(page) {
       await at(page, `#/requests?model=${MODEL}&machine=${ID}&key=${KEY}`);
-      await page.locator('.request-why', { hasText: 'Local · ' }).waitFor();
+      await page.locator('.request-why', { hasText: 'Your GPUs · ' }).waitFor();
     },
   },
 ];
