@@ -105,7 +105,7 @@ test('a machine has its name in the list, the filter and the details, and its id
   await page.locator('.request').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('rowheader', { name: 'Your GPUs · tower' }).waitFor();
-  await dialog.getByText('Your GPUs · tower timed out; Local · den').waitFor();
+  await dialog.getByText('Your GPUs · tower timed out; Your GPUs · den').waitFor();
 
   await page.evaluate(`location.hash = '#/requests/req_2'`);
   await dialog.locator('.facts').getByText('Your GPUs · den (cccc1111)').waitFor();
