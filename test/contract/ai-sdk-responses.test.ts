@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { generateText, jsonSchema, Output, stepCountIs, streamText } from 'ai';
+import { generateText, stepCountIs, streamText } from 'ai';
 import { describe, expect, test } from 'vitest';
 import { SAID, type Said } from '../support/chat-answers.ts';
 import { startSpeaker, WAYS } from '../support/speakers.ts';
@@ -49,28 +49,4 @@ describe.each(WAYS)('the AI SDK’s responses, $way through $place', (way) => {
       ]);
     },
   );
-
-  test(`structured output comes to the AI SDK through ${way.place} (${way.way})`, async () => {
-    const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
-    const schema = jsonSchema<{ a: number }>({
-      type: 'object',
-      properties: { a: { type: 'number' } },
-    });
-    const output = Output.object({ schema });
-    const result = await generateText({ model: modelOf(url), ...ONCE, output });
-    expect(result.output).toEqual({ a: 1 });
-    expect(bodies()[0]?.['response_format']).toMatchObject({ type: 'json_schema' });
-  });
-
-  test(`an image of the AI SDK goes to ${way.place} (${way.way})`, async () => {
-    const { url, bodies } = await startSpeaker(way, SAID);
-    const image = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
-    const content = [{ type: 'file' as const, data: image, mediaType: 'image/png' }];
-    await generateText({
-      model: modelOf(url),
-      maxRetries: 0,
-      messages: [{ role: 'user', content }],
-    });
-    expect(JSON.stringify(bodies()[0])).toContain('data:image/png;base64,iVBORw==');
-  });
 });

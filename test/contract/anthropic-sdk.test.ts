@@ -1,21 +1,14 @@
-import {
-  Anthropic,
-  APIError,
-  AuthenticationError,
-  BadRequestError,
-  NotFoundError,
-} from '@anthropic-ai/sdk';
+import { Anthropic, APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { eventsOf, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
-import { cut, error, json, sse, stall, startUpstream, type Script } from '../support/upstream.ts';
+import { STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
+import { error, json, sse, startUpstream, type Script } from '../support/upstream.ts';
 
 // The `@anthropic-ai/sdk` package, unmodified, against upstreams that have the Messages API.
 
 const MESSAGES = STREAM_PROTOCOLS.find(({ name }) => name === 'messages');
 if (MESSAGES === undefined) throw new Error('no messages');
-const { whole, held, content } = MESSAGES;
-const STREAM = eventsOf(MESSAGES);
+const { whole, held } = MESSAGES;
 
 const ASK = {
   model: 'm',
@@ -43,22 +36,24 @@ test('Anthropic’s client lists models in its own form, and reads one of them',
   };
   const { url } = await startGateway({
     HOSTED_A_BASE_URL: `${upstream.url}/v1`,
+    HOSTED_A_LABEL: 'Here',
     MODEL_ALIASES: 'claude-own=qwen3',
   });
   const client = new Anthropic({ baseURL: url, apiKey: 'any', maxRetries: 0 });
-  await expect.poll(async () => (await client.models.list()).data).toHaveLength(3);
+  await expect.poll(async () => (await client.models.list()).data).toHaveLength(4);
   const page = await client.models.list({ limit: 1000 });
-  expect(page).toMatchObject({ has_more: false, first_id: 'qwen3', last_id: 'claude-own' });
+  expect(page).toMatchObject({ has_more: false, first_id: 'auto', last_id: 'claude-own' });
   const qwen = {
     type: 'model',
-    id: 'qwen3',
-    display_name: 'qwen3',
+    id: 'here/qwen3',
+    display_name: 'here/qwen3',
     created_at: '2023-11-14T22:13:20.000Z',
     max_input_tokens: 32_768,
   };
   expect(page.data).toMatchObject([
+    { type: 'model', id: 'auto' },
     qwen,
-    { id: 'big', created_at: '1970-01-01T00:00:00.000Z', max_input_tokens: null },
+    { id: 'here/big', created_at: '1970-01-01T00:00:00.000Z', max_input_tokens: null },
     { ...qwen, id: 'claude-own', display_name: 'claude-own' },
   ]);
   expect(await client.models.retrieve('qwen3')).toMatchObject(qwen);
@@ -72,7 +67,7 @@ test('Claude Code finds models for its picker, which it asks for by a limit', as
   });
   const answer = await fetch(`${url}/v1/models?limit=1000`);
   expect(await answer.json()).toMatchObject({
-    data: [{ id: 'm', object: 'model', type: 'model', display_name: 'm' }],
+    data: [{ id: 'auto' }, { object: 'model', type: 'model', display_name: '127.0.0.1:9/m' }],
     has_more: false,
   });
 });
@@ -89,16 +84,6 @@ describe.each(['local', 'hosted_a'] as const)('Anthropic’s client through %s',
     const key = place === 'local' ? 'of-the-caller' : 'sk-hosted';
     expect(call?.headers.authorization).toBe(`Bearer ${key}`);
     expect(call?.headers['x-api-key']).toBe(place === 'local' ? undefined : 'sk-hosted');
-  });
-
-  test(`a streamed message comes through ${place} with its events and the whole in the end`, async () => {
-    const { client } = await startAt(place, sse(...STREAM));
-    const stream = client.messages.stream(ASK);
-    const texts: string[] = [];
-    stream.on('text', (text) => void texts.push(text));
-    const message = await stream.finalMessage();
-    expect(texts.join('')).toBe('ab message_stop {"type":"message_stop"} ');
-    expect([message.stop_reason, message.usage.output_tokens]).toEqual(['end_turn', 2]);
   });
 
   test(`a tool call comes through ${place}, streamed and plain`, async () => {
@@ -121,29 +106,6 @@ describe.each(['local', 'hosted_a'] as const)('Anthropic’s client through %s',
     // A plain one is asked for as a stream as well.
     expect((await client.messages.create(ASK)).content).toEqual(call);
   });
-
-  test(`the number of tokens comes through ${place}`, async () => {
-    const { upstream, client } = await startAt(place, json(200, { input_tokens: 7 }));
-    const { model, messages } = ASK;
-    expect(await client.messages.countTokens({ model, messages })).toEqual({ input_tokens: 7 });
-    expect(upstream.calls[0]?.path).toBe('/v1/messages/count_tokens');
-  });
-});
-
-test('a message that breaks off makes Anthropic’s client throw', async () => {
-  const { client } = await startAt('hosted_a', cut(...held, ...content));
-  const stream = client.messages.stream(ASK);
-  await expect(stream.finalMessage()).rejects.toThrow(/broke off/);
-});
-
-test('an abort of Anthropic’s client takes its call along', async () => {
-  const { upstream, client } = await startAt('hosted_a', stall(...held, ...content));
-  const stream = client.messages.stream(ASK);
-  stream.on('text', () => stream.abort());
-  await expect(stream.finalMessage()).rejects.toThrow(/abort/i);
-  await (
-    await upstream.call(1)
-  ).gone;
 });
 
 test('errors have the classes of Anthropic’s client', async () => {
@@ -159,12 +121,4 @@ test('errors have the classes of Anthropic’s client', async () => {
     .create({ ...ASK, model: 'n' })
     .catch((e: unknown) => e);
   expect(failed).toBeInstanceOf(APIError);
-});
-
-test('a key opens the gateway to Anthropic’s client, and another one does not', async () => {
-  const keys = { API_KEYS: 'of-the-caller-0123456789' };
-  const { client } = await startAt('hosted_a', json(200, whole), keys);
-  await expect(client.messages.create(ASK)).rejects.toThrow(AuthenticationError);
-  const allowed = client.withOptions({ apiKey: 'of-the-caller-0123456789' });
-  expect((await allowed.messages.create(ASK)).id).toBe('msg_1');
 });

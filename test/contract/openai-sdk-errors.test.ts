@@ -1,12 +1,4 @@
-import {
-  APIError,
-  APIUserAbortError,
-  AuthenticationError,
-  BadRequestError,
-  InternalServerError,
-  NotFoundError,
-  OpenAI,
-} from 'openai';
+import { APIError, BadRequestError, InternalServerError, NotFoundError, OpenAI } from 'openai';
 import { expect, test } from 'vitest';
 import { HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -16,7 +8,6 @@ import {
   chunk,
   cut,
   error,
-  hang,
   json,
   ROLE,
   sse,
@@ -61,12 +52,7 @@ test.each<Row>([
   ['a bad request', error(400, 'temperature', 'bad_value'), BadRequestError, 400, 'bad_value'],
   ['an unknown model', NO_MODEL, NotFoundError, 404, 'model_not_found'],
   ['a crash', error(500), InternalServerError, 502, 'upstream_error'],
-  ['an unreachable gateway', error(502), InternalServerError, 502, 'upstream_error'],
   ['an overloaded service', error(503), InternalServerError, 503, 'upstream_unavailable'],
-  ['a gateway timeout', error(504), InternalServerError, 502, 'upstream_error'],
-  ['a refused key', error(401), InternalServerError, 502, 'upstream_credentials'],
-  ['an empty account', error(402), InternalServerError, 502, 'upstream_quota'],
-  ['a wrong path', error(405), InternalServerError, 502, 'upstream_misconfigured'],
   ['a page', json(200, '<html>'), InternalServerError, 502, 'upstream_bad_response'],
 ])(
   'the client sends one request and throws the right class when the last upstream answers with %s',
@@ -81,17 +67,6 @@ test.each<Row>([
     }
   },
 );
-
-test('local’s refusal of the caller’s own key is an authentication error to the client', async () => {
-  const local = await startUpstream(error(401, 'wrong key', 'invalid_api_key'));
-  const gateway = await startGateway({ LOCAL_ENGINE_URL: local.url });
-  const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ASK));
-  expect(thrown).toBeInstanceOf(AuthenticationError);
-  expect([thrown.status, thrown.code]).toEqual([401, 'invalid_api_key']);
-  expect(local.calls.map((call) => call.headers.authorization)).toEqual([
-    'Bearer the-callers-own-key',
-  ]);
-});
 
 const LIMITED = (seconds: number) =>
   error(429, 'slow down', 'rate_limit_exceeded', { 'retry-after': String(seconds) });
@@ -128,25 +103,6 @@ test.each<[name: string, script: Script, code: string]>([
     expect(texts).toEqual(['', 'a']);
     expect(thrown.code).toBe(code);
     expect(requestsTo(gateway)).toBe(1);
-  },
-);
-
-test.each([false, true])(
-  'a client that aborts before the first token ends the upstream call (stream: %s)',
-  async (stream) => {
-    const upstream = await startUpstream(hang);
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-    const abort = new AbortController();
-    const pending = thrownBy(
-      clientOf(gateway).chat.completions.create({ ...ASK, stream }, { signal: abort.signal }),
-    );
-    const call = await upstream.call(1);
-    abort.abort();
-    expect(await pending).toBeInstanceOf(APIUserAbortError);
-    await call.gone;
-    await expect.poll(() => inFlight(gateway)).toBe(0);
-    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
-    expect([requestsTo(gateway), upstream.calls.length]).toEqual([1, 1]);
   },
 );
 

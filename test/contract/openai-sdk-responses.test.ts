@@ -2,7 +2,7 @@ import { BadRequestError, InternalServerError, OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { calledTwice, CALLS_TWICE, SAID } from '../support/chat-answers.ts';
 import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
+import { chunk, cut, error, ROLE, type Script } from '../support/upstream.ts';
 
 // The `openai` package, unmodified: its Responses API, at upstreams that have it and at those that do not.
 
@@ -106,16 +106,6 @@ test('a translated response that breaks off makes the client throw', async () =>
   };
   await expect(read()).rejects.toThrow(/broke off/);
   expect(types).not.toContain('response.completed');
-});
-
-test('a client that aborts a translated response takes its call along', async () => {
-  const { upstream, client } = await startChat(stall(ROLE, chunk({ content: 'half' })));
-  const stream = client.responses.stream(ASK);
-  stream.on('response.output_text.delta', () => stream.abort());
-  await expect(stream.finalResponse()).rejects.toThrow(/abort/i);
-  await (
-    await upstream.call(1)
-  ).gone;
 });
 
 test('errors of translated responses have the client’s classes', async () => {

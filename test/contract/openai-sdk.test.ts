@@ -3,14 +3,11 @@ import { expect, test } from 'vitest';
 import { HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
-  answerChunks,
   answers,
   chunk,
   completion,
   DONE,
-  error,
   json,
-  REFUSED_URL,
   ROLE,
   sse,
   startUpstream,
@@ -143,67 +140,3 @@ test.each(TOOL_CALLS)(
     expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
   },
 );
-
-test('the client’s own tool loop runs over the gateway', async () => {
-  const upstream = await startUpstream(
-    sse(ROLE, chunk({ tool_calls: [{ index: 0, ...whole('call_1', 'Oslo') }] }), CALLED, DONE),
-    answers('It rains in Oslo.'),
-  );
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  const asked: unknown[] = [];
-  const runner = clientOf(gateway).chat.completions.runTools({
-    ...STREAM,
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: 'weather',
-          description: '',
-          parameters: { type: 'object' },
-          parse: JSON.parse,
-          function: (input: object) => {
-            asked.push(input);
-            return 'rain';
-          },
-        },
-      },
-    ],
-  });
-  expect(await runner.finalContent()).toBe('It rains in Oslo.');
-  expect(asked).toEqual([{ city: 'Oslo' }]);
-  expect(upstream.calls[1]?.json['messages']).toMatchObject([
-    { role: 'user' },
-    { role: 'assistant', tool_calls: [{ id: 'call_1' }] },
-    { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
-  ]);
-});
-
-test.each(['plain', 'streaming'])('a fallback is invisible to a %s client', async (how) => {
-  const second = await startUpstream(answers('from the second'));
-  const first = await startUpstream(error(503));
-  const gateway = await startGateway({
-    LOCAL_ENGINE_URL: REFUSED_URL,
-    HOSTED_A_BASE_URL: first.url,
-    HOSTED_B_BASE_URL: second.url,
-  });
-  const client = clientOf(gateway);
-  const answer =
-    how === 'plain'
-      ? await client.chat.completions.create(ASK)
-      : await client.chat.completions.stream(STREAM).finalChatCompletion();
-  expect(answer.choices[0]?.message.content).toBe('from the second');
-  const { requests, status } = gateway.host.snapshot();
-  expect(requests[0]?.fallbackReason).toBe('local=unreachable; hosted_a=http_503');
-  expect(status.stats.totalRequests).toBe(1);
-});
-
-test('reasoning reaches a streaming client as its own field', async () => {
-  const { client } = await startHosted(
-    sse(ROLE, chunk({ reasoning_content: 'hm' }), ...answerChunks('hi')),
-  );
-  const deltas: unknown[] = [];
-  for await (const part of await client.chat.completions.create(STREAM)) {
-    deltas.push(part.choices[0]?.delta);
-  }
-  expect(deltas).toContainEqual({ reasoning_content: 'hm' });
-});
