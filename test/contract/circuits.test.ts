@@ -6,8 +6,6 @@ import { expectError } from '../support/http.ts';
 import { answers, error, hang, REFUSED_URL, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-const NOWHERE = 'http://127.0.0.1:9';
-
 async function upstreamOf(gateway: Controlled, id: string) {
   const report = await gateway.status();
   const upstream = report.upstreams.find((each) => each.id === id);
@@ -152,20 +150,6 @@ describe('circuits in the status report', () => {
       ok: true,
       healthy: false,
       skips: [{ reason: 'model_not_found', model: 'm1' }],
-    });
-  });
-
-  test('the status report tells a setting that forbids spending from the reader’s header that does', async () => {
-    const gateway = await startControlled(at({ local: NOWHERE, hosted_a: NOWHERE }));
-    const zero = { forceZero: false, zero: true, gateway_forceZero_header: '1' };
-    const header = { 'x-gateway-force-zero': '1' };
-    expect(await gateway.status(header)).toMatchObject(zero);
-    await gateway.set({ routing: { forceZero: true }, local: {} });
-    expect(await gateway.status({})).toMatchObject({
-      forceZero: true,
-      zero: true,
-      gateway_forceZero_header: '0',
-      ok: true,
     });
   });
 });

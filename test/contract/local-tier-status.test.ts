@@ -278,19 +278,3 @@ describe('the verifier and routed failures', () => {
     expect(verification.last_check).toBe('2026-01-01T00:00:00.000Z');
   });
 });
-
-test('a request row names the machine of each attempt', async () => {
-  const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
-  const tier = await startTier([dead, alive]);
-  await chat(tier.url);
-  const [row] = tier.host.snapshot().requests;
-  expect(row).toMatchObject({
-    upstream: 'local',
-    fallbackReason: `local/${dead.id}=http_503`,
-    attempts: [
-      { upstream: 'local', provider: dead.id, reason: 'http_503' },
-      { upstream: 'local', provider: alive.id, reason: null },
-    ],
-    attemptCount: 2,
-  });
-});

@@ -114,16 +114,6 @@ test.each(['/nothing', '/api/v1', '/v1/complete', '/v1/chat/completions/x', '/%Z
   },
 );
 
-test.each([
-  ['/v1/v1/messages', '/v1/messages'],
-  ['/chat/completions', '/v1/chat/completions'],
-  ['/openai/v1/responses/', '/v1/responses'],
-])('an app whose base URL leads to %s is told %s', async (path, meant) => {
-  const { url } = await started();
-  const message = expectError(await send(url + path, { method: 'POST' }), 404, 'not_found');
-  expect(message).toContain(` ${meant}:`);
-});
-
 // github.com/openai/codex/issues/43353
 test('an app that asks for a WebSocket is told at once to use HTTP', async () => {
   const { url } = await started();
@@ -268,13 +258,11 @@ test('the gateway answers /healthz while it runs, and /readyz with 200 where an 
 
 test.each([
   ['GET', '/models', '/v1/models'],
-  ['GET', '/v1/v1/models', '/v1/models'],
-  ['GET', '/v1//models', '/v1/models'],
   ['GET', '/v1/chat/completions/models', '/v1/models'],
   // LM Studio's own (lmstudio.ai/docs/developer/rest/endpoints).
   ['GET', '/api/v0/models', '/v1/models'],
-  ['POST', '/chat/completions', '/v1/chat/completions'],
   ['POST', '/v1//chat/completions', '/v1/chat/completions'],
+  ['POST', '/openai/v1/responses/', '/v1/responses'],
   ['POST', '/v1/v1/messages/count_tokens', '/v1/messages/count_tokens'],
   ['POST', '/openai/deployments/m/chat/completions', '/v1/chat/completions'],
 ])('a wrong base URL, as in %s %s, gets a 404 that names %s', async (method, path, meant) => {
@@ -285,9 +273,6 @@ test.each([
 
 test.each([
   '/v1/images/generations',
-  '/v1/audio/translations',
-  '/v1/files',
-  '/v1/batches',
   '/v1/responses/resp_1',
   '/v1beta/models/gemini-2.5-flash:generateContent',
 ])('an API that is not served, as at %s, gets a 404 that lists those that are', async (path) => {

@@ -1,9 +1,7 @@
-import { describe, expect, test } from 'vitest';
-import { startChat } from '../support/client.ts';
+import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { startControlled } from '../support/control.ts';
-import { ask, askNobody, LINE_MS, pass, type Scene, startScene, STREAM } from '../support/scene.ts';
-import { turns } from '../support/report.ts';
+import { ask, askNobody, LINE_MS, pass, type Scene } from '../support/scene.ts';
 import { answers, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
@@ -49,35 +47,4 @@ test('three requests may be hedged at once, and then one in twenty', async () =>
   await askNobody(scene, 20);
   expect(await isHedged(scene)).toBe(true);
   expect(await isHedged(scene)).toBe(false);
-});
-
-describe('a hosted upstream that hangs', () => {
-  /** How long each of seven callers in a row waits, in seconds of the clock. */
-  async function waitsOf(scene: Pair): Promise<number[]> {
-    const { up, clock, url } = scene;
-    const waits: number[] = [];
-    for (let n = 0; n < 7; n += 1) {
-      const before = clock.ticks();
-      const asked = up.hosted_a.calls.length;
-      const pending = startChat(url, STREAM);
-      const wait = { isOver: false };
-      const answer = pending.answer.finally(() => (wait.isOver = true));
-      await turns(scene);
-      while (!wait.isOver) {
-        if (up.hosted_a.calls.length > asked) clock.advance(1000);
-        await turns(scene);
-      }
-      expect((await answer).status).toBe(200);
-      waits.push((clock.ticks() - before) / 1000);
-    }
-    return waits;
-  }
-
-  test('a hosted upstream that hangs costs three callers the default hedge delay, and then its circuit is open', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('b') });
-    expect(await waitsOf(scene)).toEqual([5, 5, 5, 0, 0, 0, 0]);
-    const { circuits } = await scene.status();
-    expect(circuits['hosted_a']).toMatchObject({ open: true, fails: 0, consecutiveSlow: 3 });
-    expect(scene.up.hosted_a.calls).toHaveLength(3);
-  });
 });

@@ -3,7 +3,6 @@ import { chat, startChat } from '../support/client.ts';
 import {
   ask,
   askSlow,
-  attemptsOf,
   callsOf,
   expectAtRest,
   LINE_MS,
@@ -41,18 +40,6 @@ describe('the setting HEDGE', () => {
       upstream: 'hosted_b',
       reason: 'local=http_503; hosted_a=outrun',
     });
-  });
-
-  test('HEDGE=all calls a paid upstream alongside a slow local, and the record says so', async () => {
-    const scene = await startScene({ local: hang, hosted_a: answers('from a') }, { HEDGE: 'all' });
-    const { pending, call } = await askSlow(scene, scene.up.local);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'local=outrun' });
-    await call.gone;
-    await expectAtRest(scene);
-    expect(attemptsOf(scene)).toEqual([
-      ['local', 'turn', 'outrun'],
-      ['hosted_a', 'hedge', null],
-    ]);
   });
 
   test.each([
