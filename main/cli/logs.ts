@@ -1,7 +1,6 @@
-import { fstatSync, type Stats, statSync, watch } from 'node:fs';
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
+import { createReadStream, fstatSync, type Stats, statSync, watch } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StringDecoder } from 'node:string_decoder';
 import { isObject, parseJson } from '../platform/json.ts';
 import type { Config } from '../config/schema.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type LogFormat,
   type LogRecord,
   logText,
+  rotatedLogFile,
   streamSink,
 } from '../platform/log.ts';
 import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
@@ -67,24 +67,22 @@ function isRecord(value: unknown): value is LogRecord {
   );
 }
 
-/** Never settles. Follows the name, like `tail -F`: a rotated file is read from its beginning. */
+/** Never settles. Follows the name, like `tail -F`: after a rotation, the rest of the old file comes first. */
 async function follow(
   directory: string,
   fromByte: number,
   onLine: (line: string) => void,
 ): Promise<void> {
   const path = logFile(directory);
-  let file = await open(path);
+  let { ino } = await stat(path);
   let position = fromByte;
-  let lines = createLineReader(onLine);
   const readOn = async () => {
-    position = await readToEnd(file, position, lines);
-    if (await isSameFile(file, path)) return;
-    position = await readToEnd(file, position, lines);
-    await file.close();
-    file = await open(path);
-    lines = createLineReader(onLine);
-    position = await readToEnd(file, 0, lines);
+    const now = await stat(path);
+    if (now.ino !== ino) {
+      await readLines(rotatedLogFile(directory), position, onLine);
+      [ino, position] = [now.ino, 0];
+    }
+    position = await readLines(path, position, onLine);
   };
   let reading = Promise.resolve();
   const look = () => {
@@ -96,36 +94,16 @@ async function follow(
   await new Promise(() => {});
 }
 
-async function isSameFile(file: FileHandle, path: string): Promise<boolean> {
-  const [opened, named] = await Promise.all([file.stat(), stat(path)]);
-  return opened.ino === named.ino && opened.dev === named.dev;
-}
-
-const PIECE_BYTES = 64 * 1024;
-
-async function readToEnd(
-  file: FileHandle,
-  from: number,
-  onPiece: (piece: Buffer) => void,
+/** The whole lines behind a byte; gives where the next begins. */
+async function readLines(
+  path: string,
+  start: number,
+  onLine: (line: string) => void,
 ): Promise<number> {
-  const buffer = Buffer.alloc(PIECE_BYTES);
-  let position = from;
-  for (;;) {
-    const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, position);
-    if (bytesRead === 0) return position;
-    position += bytesRead;
-    onPiece(buffer.subarray(0, bytesRead));
-  }
-}
-
-function createLineReader(onLine: (line: string) => void): (piece: Buffer) => void {
-  const decoder = new StringDecoder('utf8');
-  let rest = '';
-  return (piece) => {
-    const parts = (rest + decoder.write(piece)).split('\n');
-    rest = parts.pop() ?? '';
-    for (const line of parts) onLine(line);
-  };
+  const bytes = Buffer.concat((await createReadStream(path, { start }).toArray()) as Buffer[]);
+  const end = bytes.lastIndexOf('\n') + 1;
+  for (const line of bytes.toString('utf8', 0, end).split('\n').slice(0, -1)) onLine(line);
+  return start + end;
 }
 
 interface LogTarget {

@@ -101,6 +101,7 @@ function valueText(value: Fields[string] | undefined): string {
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
 export const logFile = (directory: string) => join(directory, 'inglenook.log');
+export const rotatedLogFile = (directory: string) => `${logFile(directory)}.1`;
 
 /** Appends to `inglenook.log` in `directory`. When the disk fails, lines are lost without an error. */
 export function fileSink(directory: string): LogOptions['write'] {
@@ -112,7 +113,7 @@ export function fileSink(directory: string): LogOptions['write'] {
     bytes += lines.length;
     if (bytes > MAX_FILE_BYTES) {
       stream.end();
-      rotate(path);
+      rotate(directory);
       stream = open(path);
       bytes = lines.length;
     }
@@ -177,9 +178,9 @@ function open(path: string): WriteStream {
   return stream;
 }
 
-function rotate(path: string): void {
+function rotate(directory: string): void {
   try {
-    renameSync(path, `${path}.1`);
+    renameSync(logFile(directory), rotatedLogFile(directory));
   } catch {
     // The next rotation tries again; until then the file grows.
   }
