@@ -92,10 +92,14 @@ test('models lists what apps can ask for', async () => {
   const { run } = await startInProcess({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
     HOSTED_A_MODEL: 'big-one',
+    HOSTED_A_LABEL: 'mine',
   });
-  expect(await run('models')).toMatchObject({ code: 0, stdout: 'big-one  hosted_a\n' });
+  expect(await run('models')).toMatchObject({
+    code: 0,
+    stdout: 'auto          inglenook\nmine/big-one  hosted_a\n',
+  });
   const { data } = JSON.parse((await run('models', '--json')).stdout) as { data: object[] };
-  expect(data).toMatchObject([{ id: 'big-one', owned_by: 'hosted_a' }]);
+  expect(data).toMatchObject([{ id: 'auto' }, { id: 'mine/big-one', owned_by: 'hosted_a' }]);
 });
 
 test('reset closes a circuit, and an unknown id is refused', async () => {
