@@ -121,14 +121,6 @@ test('reset closes a circuit, and an unknown id is refused', async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining('hosted_aa')]);
 });
 
-test('settings are JSON on request', async () => {
-  const { run } = await startInProcess();
-  const set = await run('set', '--json', 'routing.forceZero', 'true');
-  expect(JSON.parse(set.stdout)).toMatchObject({
-    routing: { forceZero: { value: true, source: 'file' } },
-  });
-});
-
 test('a setting of another section is answered with its path, and any wrong one with where all are listed', async () => {
   const { run } = await startInProcess();
   const expected = [

@@ -9,7 +9,7 @@ import { PROGRAM, runCli, startCli } from '../support/process.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const hasModes = process.platform !== 'win32';
 
-test.each(['settings.json', 'secrets.json', 'control-token', 'gateway-secret', 'running.json'])(
+test.each(['settings.json', 'gateway-secret'])(
   'a folder in the place of %s ends the start with code 1 and one line that names it',
   async (name) => {
     const directory = temporaryDirectory();

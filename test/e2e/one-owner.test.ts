@@ -1,11 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { askForLink } from '../../main/cli/open.ts';
-import { claimDataDirectory } from '../../main/platform/data-lock.ts';
-import { startDesktop } from '../desktop/harness.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { postJson, send } from '../support/http.ts';
+import { send } from '../support/http.ts';
 import { runCli, type RunningCli, startCli } from '../support/process.ts';
 
 const WINDOW = /Dashboard: (\S+)\/#code/;
@@ -21,7 +18,7 @@ interface Recorded {
 const recorded = (directory: string) =>
   JSON.parse(readFileSync(join(directory, 'running.json'), 'utf8')) as Recorded;
 
-test('a data directory has one owner: a second Inglenook exits and names it, and the desktop app opens its page, with control', async () => {
+test('a data directory has one owner: a second Inglenook exits and names it', async () => {
   const directory = temporaryDirectory();
   const first = start(directory);
   const url = await first.printed(WINDOW);
@@ -33,19 +30,7 @@ test('a data directory has one owner: a second Inglenook exits and names it, and
     expect(second.stderr).toContain(part);
   }
   expect(recorded(directory)).toEqual(owner);
-
-  // As main/electron.ts does, which only Electron can load.
-  expect(claimDataDirectory(directory, Date.now())).toEqual({ kind: 'taken', owner });
-  const asked = await askForLink(directory);
-  if (asked.kind === 'failed') throw new Error(asked.message);
-  const { openedOutside } = await startDesktop({ elsewhere: asked.body.link });
-  const [shown = ''] = openedOutside;
-  expect(new URL(shown).origin).toBe(url);
-  const code = new URLSearchParams(new URL(shown).hash.slice(1)).get('code');
-  const session = await postJson(`${url}/api/v1/sessions`, { code });
-  expect(session.status).toBe(200);
   expect((await send(`${url}/healthz`)).status).toBe(200);
-  expect(recorded(directory)).toEqual(owner);
   first.kill('SIGTERM');
   expect((await first.ended).code).toBe(0);
   expect(existsSync(join(directory, 'running.json'))).toBe(false);

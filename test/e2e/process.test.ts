@@ -196,25 +196,6 @@ test('the command "open" prints a new link to the running gateway, whose code gi
   expect((await redeem(stdout.trim())).status).toBe(401);
 });
 
-test('the command "open" finds no gateway that was killed, and shows the control token to no other program on its port', async () => {
-  const { cli, directory, url } = await startHeadless();
-  cli.kill('SIGKILL');
-  await cli.ended;
-  const dead = await sayHere({ DATA_DIR: directory }, 'open');
-  expect([dead.code, dead.stderr]).toEqual([3, expect.stringContaining('No gateway is running')]);
-  const seen: string[] = [];
-  const impostor = createServer((req, res) => {
-    seen.push(JSON.stringify(req.headers));
-    res.end('{"link":"http://evil.example/"}');
-  });
-  onTestFinished(() => void impostor.close());
-  await new Promise<void>((resolve) =>
-    impostor.listen(Number(new URL(url).port), '127.0.0.1', resolve),
-  );
-  const { code, stdout } = await sayHere({ DATA_DIR: directory }, 'open');
-  expect([code, stdout, seen]).toEqual([3, '', []]);
-});
-
 test('the session of one run counts in the next, its token is in no file, and the control token stays', async () => {
   const first = await startHeadless();
   const { token } = await redeem(first.link);

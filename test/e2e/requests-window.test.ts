@@ -1,15 +1,14 @@
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { attempt, NOW, request } from '../renderer/builders.ts';
 import { startDemo, type RunningDemo } from '../support/demo.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
-async function ask({ baseUrl }: RunningDemo, signal?: AbortSignal): Promise<void> {
+async function ask({ baseUrl }: RunningDemo): Promise<void> {
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
-    signal: signal ?? null,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'a secret word' }] }),
   });
@@ -128,20 +127,4 @@ test('the keyboard walks through the list of requests, opens one, goes on and co
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.getByRole('searchbox').fill('no such request');
   await page.getByText('No request on record matches.').waitFor();
-});
-
-test('an answer that stalls is shown as silent, not as answering', async () => {
-  const demo = await startDemo();
-  await demo.break('local', 'stall');
-  const caller = new AbortController();
-  onTestFinished(() => caller.abort());
-  const asked = ask(demo, caller.signal);
-  const page = await openPage(demo.link);
-  await page
-    .getByText(/^silent for \d/)
-    .first()
-    .waitFor();
-  expect(await page.locator('.waterfall .stretch[data-kind="silent"]').count()).toBe(1);
-  caller.abort();
-  await expect(asked).rejects.toThrow('aborted');
 });

@@ -8,7 +8,7 @@ import { openPage } from '../support/page.ts';
 import { openWindow } from '../support/window-feed.ts';
 import { snapshot } from '../renderer/builders.ts';
 import { putCardOnPath } from '../support/two-hosts.ts';
-import { answers, error, startUpstream, type Upstream } from '../support/upstream.ts';
+import { answers, startUpstream, type Upstream } from '../support/upstream.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
 /* A machine with a GPU and an engine, as the window tells of it. */
@@ -52,18 +52,6 @@ test('an engine that dies and comes back after failed requests is shown so witho
   await expect.poll(() => headline.innerText()).toBe('Serving from your GPUs');
   expect(await todo.count()).toBe(0);
   expect((await chat(url)).status).toBe(200);
-});
-
-test('a passed test ends the pause after failures, and the next request goes there', async () => {
-  const { engine, host, url, verdict, post } = await startOwner();
-  engine.script = error(500, 'broken');
-  for (let asked = 0; asked < 6; asked += 1) await chat(url);
-  expect(host.snapshot().status.upstreams[0]?.circuit.open).toBe(true);
-  engine.script = answers('hi');
-  const { id } = host.snapshot().status.local.provider ?? {};
-  await post(`providers/${id}/verify`);
-  await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
-  expect(await chat(url)).toMatchObject({ status: 200, upstream: 'local' });
 });
 
 test('a page whose content cannot be read says so, offers to try again, and reads no longer', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createClient } from '../../renderer/api/client.ts';
+import { answerOf, createClient } from '../../renderer/api/client.ts';
 
 interface Call {
   readonly path: string;
@@ -62,6 +62,13 @@ test('a refused sign-in code returns the gateway’s own words and keeps the ses
   const { client } = setUp(refused, 'tok');
   expect(await client.redeem('twice')).toBe('This code was used.');
   expect(client.hasSession()).toBe(true);
+});
+
+test('an answer and a refusal have the hidden characters of a name as their codes', async () => {
+  const [name, shown] = ['rig\u202E\u001b[2J', 'rig⟨U+202E⟩⟨U+001B⟩[2J'];
+  expect(await answerOf(Response.json({ name }))).toEqual({ ok: true, value: { name: shown } });
+  const refusal = Response.json({ error: { message: name } }, { status: 400 });
+  expect(await answerOf(refusal)).toMatchObject({ ok: false, refusal: { message: shown } });
 });
 
 test('a gateway that is out of reach is a failed call, not an exception', async () => {

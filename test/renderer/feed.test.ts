@@ -51,6 +51,12 @@ describe('the live feed as the dashboard reads it', () => {
     expect(log).toEqual(['lost', 'wait 500']);
   });
 
+  test('an event of the live feed has the hidden characters of a name as their codes', async () => {
+    const named = snapshot({ app: { ...snapshot().app, baseUrl: 'rig\u202E\u001b[2J' } });
+    const { events } = await follow([stream(line(named))]);
+    expect(events).toMatchObject([{ app: { baseUrl: 'rig⟨U+202E⟩⟨U+001B⟩[2J' } }]);
+  });
+
   test('the pauses between reconnections grow while nothing comes, and start over after an event', async () => {
     const { log } = await follow([unreachable, unreachable, stream(line(snapshot())), unreachable]);
     const waits = log.filter((entry) => entry.startsWith('wait'));

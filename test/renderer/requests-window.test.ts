@@ -74,8 +74,9 @@ test('the details of a request fit each window and have no accessibility fault t
 });
 
 test('the details tell the story of a request, and why each call was made', async () => {
-  const page = await open([rows.hedgedMachine()]);
-  await page.locator('.request').click();
+  const page = await open([rows.hedgedMachine(), rows.handedOver()]);
+  await page.getByText('Groq dropped the stream; Together continued the answer').waitFor();
+  await page.locator('.request', { hasText: 'attic' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Local · tower was slow; Local · attic answered first.').waitFor();
   const cells = await dialog.getByRole('row').last().getByRole('cell').allInnerTexts();

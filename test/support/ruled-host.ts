@@ -8,7 +8,7 @@ import {
 } from '../../main/agent/availability/host-activity.ts';
 import { createHost } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import { type Clock, systemClock } from '../../main/platform/clock.ts';
+import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { startModelServer } from './agent.ts';
@@ -37,11 +37,10 @@ interface Given {
   /** As nvidia-smi has it. */
   readonly card?: SmiCard;
   readonly env?: Readonly<Record<string, string>>;
-  readonly clock?: Clock;
 }
 
 /** Starts one and waits until its machine is verified and serves. */
-export async function startRuledHost({ hostActivity, card, env, clock }: Given = {}) {
+export async function startRuledHost({ hostActivity, card, env }: Given = {}) {
   const engine = await startModelServer(answers('from the engine'));
   const hosted = await startUpstream(answers('from the hosted one'));
   const dataDirectory = temporaryDirectory();
@@ -62,7 +61,7 @@ export async function startRuledHost({ hostActivity, card, env, clock }: Given =
     {
       openDatabase: openDatabaseHere,
       hostActivity: { ...UNKNOWN_HOST_ACTIVITY, ...hostActivity },
-      clock: clock ?? systemClock,
+      clock: systemClock,
       random: () => 0.5,
       log: silentLog,
     },

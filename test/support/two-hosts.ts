@@ -6,7 +6,7 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import { type RunningCli, startCli } from './process.ts';
-import { IDLE_CARD, smi, type SmiCard } from './stub-tool.ts';
+import { IDLE_CARD, smi } from './stub-tool.ts';
 
 /** An Inglenook that runs as a process of its own. */
 export interface HostProcess {
@@ -28,9 +28,6 @@ export function agentAddress(): string {
   const part = () => 2 + Math.floor(Math.random() * 250);
   return `127.${part()}.${part()}.${part()}`;
 }
-
-/** The card with 90 of 100 percent of its time taken. */
-export const BUSY_CARD: SmiCard = { ...IDLE_CARD, 'utilization.gpu': 90 };
 
 /** A search path on which `nvidia-smi` knows one card. */
 export function pathWithCard(card = IDLE_CARD): string {
