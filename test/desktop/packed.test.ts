@@ -234,7 +234,6 @@ interface ChildMessage {
   readonly paths?: Readonly<Record<string, string>>;
   readonly relaunched?: readonly string[];
   readonly outside?: string;
-  readonly box?: string;
 }
 
 /** What the stand-in for Electron tells next. */
@@ -334,15 +333,6 @@ describe('the packed program under plain Node', () => {
     expect(await again.quit()).toBe(0);
     const log = readFileSync(join(directory, 'logs/inglenook.log'), 'utf8');
     expect(log).toContain('an error that nothing catches');
-  });
-
-  test('the packed program names a bad setting in a box with choices', async () => {
-    const bad = { INGLENOOK_LOCAL_TIMEOUT_MS: 'soon' };
-    const { told, ended } = startPacked(temporaryDirectory(), bad);
-    const { box } = await told;
-    expect(box).toContain('INGLENOOK_LOCAL_TIMEOUT_MS');
-    expect(box).toMatch(/Try again, Quit$/);
-    expect(await ended).toBe(1);
   });
 
   test('the packed program seals a key that is saved, and starts without it after 10 s while its keyring does not answer', async () => {

@@ -4,7 +4,6 @@ import { axeViolations } from '../support/browser.ts';
 import { type RunningDemo, startDemo } from '../support/demo.ts';
 import { openPage } from '../support/page.ts';
 
-const station = (page: Page, label: string) => page.locator('.upstream-card', { hasText: label });
 const headline = (page: Page) => page.getByRole('heading', { level: 1 });
 
 async function openDemo(): Promise<{ demo: RunningDemo; page: Page }> {
@@ -13,19 +12,6 @@ async function openDemo(): Promise<{ demo: RunningDemo; page: Page }> {
   await expect.poll(() => headline(page).innerText()).toBe('Serving from your GPUs');
   return { demo, page };
 }
-
-test.each([
-  ['Your GPUs', 'unreachable', 'Serving from Service A. Your GPUs are down.'],
-  ['Service A', 'unreachable', 'Serving from your GPUs'],
-])('a fault at %s is shown without a request: %s', async (label, fault, told) => {
-  const { page } = await openDemo();
-  await page.getByLabel(`${label}: Simulate`).selectOption({ label: fault });
-  const broken = station(page, label);
-  await expect.poll(() => broken.getAttribute('data-tone')).toBe('red');
-  await expect.poll(() => headline(page).innerText()).toBe(told);
-  await page.getByLabel(`${label}: Simulate`).selectOption({ label: 'healthy' });
-  await expect.poll(() => headline(page).innerText()).toBe('Serving from your GPUs');
-});
 
 test('a reader who has opened the link is signed in in every tab, and the link works again', async () => {
   const { demo, page } = await openDemo();

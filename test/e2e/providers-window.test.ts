@@ -92,22 +92,6 @@ test('the overview says how many machines serve, their models and their load', a
   expect(new URL(page.url()).hash).toBe('#/providers');
 });
 
-test('the join command is shown where control is, and nowhere else', async () => {
-  const host = await startWindowHost(NO_AGENT);
-  const origin = new URL(host.controlLink()).origin;
-  const reader = await openPage(`${origin}/#/providers`);
-  await reader.getByText('No machine reports to this gateway yet').waitFor();
-  expect(await reader.getByRole('button', { name: 'Add a machine' }).isDisabled()).toBe(true);
-
-  const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  await page.getByRole('button', { name: 'Add a machine' }).click();
-  const line = await page.getByText(/^inglenook join/).innerText();
-  expect(line.replaceAll(/\s+/g, ' ')).toMatch(
-    new RegExp(`^inglenook join ${origin} [0-9a-f]{64}$`),
-  );
-});
-
 test('the install command is shown on a network with its digest, for machines without the program', async () => {
   const host = await startWindowHost({ ...NO_AGENT, ...SHARED });
   const page = await openPage(host.controlLink());

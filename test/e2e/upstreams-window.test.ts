@@ -41,7 +41,9 @@ describe('hosted upstreams in the settings', () => {
     await page.getByLabel('API key').fill('sk-pasted');
     await page.getByLabel('Name').fill('Mine');
     await page.getByRole('button', { name: 'Save and test' }).click();
-    await page.getByRole('button', { name: '+ Add a model' }).click();
+    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
+    await openSettings(page, '/hosted_b');
+    await page.getByRole('button', { name: /^Choose a service….*Fallback 2/ }).click();
     const adding = page.getByRole('dialog');
     await adding.getByLabel('Service').selectOption('Another OpenAI-compatible API');
     await adding.getByLabel('Base URL').fill(service.url);
