@@ -1,8 +1,8 @@
-import { NotFoundError, OpenAI, toFile } from 'openai';
+import { OpenAI, toFile } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { eventsOf, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
-import { error, json, sse, startUpstream, type Script } from '../support/upstream.ts';
+import { eventsOf, STREAM_PROTOCOLS } from '../support/protocols.ts';
+import { json, sse, startUpstream, type Script } from '../support/upstream.ts';
 
 // The `openai` package, unmodified, on the endpoints beside chat completions.
 
@@ -23,24 +23,19 @@ async function startAt(place: 'local' | 'hosted_a', script: Script) {
   return { upstream, client, key };
 }
 
-const streamOf = (name: string) => {
-  const protocol = STREAM_PROTOCOLS.find((each) => each.name === name);
-  if (protocol === undefined) throw new Error(`no protocol ${name}`);
-  return protocol;
-};
-
-const RESPONSES = streamOf('responses');
+const COMPLETIONS = STREAM_PROTOCOLS.find(({ name }) => name === 'completions');
+if (COMPLETIONS === undefined) throw new Error('no completions');
+const EVENTS = eventsOf(COMPLETIONS);
 
 describe.each(['local', 'hosted_a'] as const)('OpenAI’s client through %s', (place) => {
   test(`a completion comes through ${place}, plain and streamed`, async () => {
-    const protocol = streamOf('completions');
     const answer = json(200, { choices: [{ index: 0, text: 'mid', finish_reason: 'stop' }] });
     const { upstream, client, key } = await startAt(place, answer);
     const ask = { model: 'm', prompt: 'a', suffix: 'c' };
     expect((await client.completions.create(ask)).choices[0]?.text).toBe('mid');
     expect(upstream.calls[0]).toMatchObject({ path: '/v1/completions', json: ask });
     expect(upstream.calls[0]?.headers.authorization).toBe(key);
-    upstream.script = sse(...eventsOf(protocol));
+    upstream.script = sse(...EVENTS);
     const texts: string[] = [];
     for await (const part of await client.completions.create({ ...ask, stream: true })) {
       texts.push(part.choices[0]?.text ?? '');
@@ -85,24 +80,4 @@ describe.each(['local', 'hosted_a'] as const)('OpenAI’s client through %s', (p
     expect(call?.headers.authorization).toBe(key);
     expect(call?.body.includes(Buffer.from([82, 73, 70, 70, 0, 255]))).toBe(true);
   });
-});
-
-test('a response that ends incomplete is whole', async () => {
-  const end = typed('response.incomplete', { response: { status: 'incomplete', output: [] } });
-  const { client } = await startAt('hosted_a', sse(...RESPONSES.content, end));
-  const types: string[] = [];
-  for await (const event of await client.responses.create({
-    model: 'm',
-    input: 'hi',
-    stream: true,
-  })) {
-    types.push(event.type);
-  }
-  expect(types.at(-1)).toBe('response.incomplete');
-});
-
-test('an endpoint that nobody has is a NotFoundError', async () => {
-  const { client } = await startAt('hosted_a', error(404, 'Not Found'));
-  const asked = client.embeddings.create({ model: 'm', input: 'a' });
-  await expect(asked).rejects.toThrow(NotFoundError);
 });

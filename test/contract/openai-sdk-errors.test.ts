@@ -4,7 +4,6 @@ import { HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { counted, inFlight } from '../support/report.ts';
 import {
-  answers,
   chunk,
   cut,
   error,
@@ -67,21 +66,6 @@ test.each<Row>([
     }
   },
 );
-
-const LIMITED = (seconds: number) =>
-  error(429, 'slow down', 'rate_limit_exceeded', { 'retry-after': String(seconds) });
-
-test('a client that waits as Retry-After says is then served', async () => {
-  const upstream = await startUpstream(LIMITED(1), answers('hello there'));
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    // The gateway itself would wait this second out.
-    RETRY_AFTER_MAX_MS: '1',
-  });
-  const answer = await clientOf(gateway, 1).chat.completions.create(ASK);
-  expect(answer.choices[0]?.message.content).toBe('hello there');
-  expect(requestsTo(gateway)).toBe(2);
-});
 
 const A = chunk({ content: 'a' });
 

@@ -130,13 +130,3 @@ test.each(TOOL_CALLS)(
     expect(choice?.message.tool_calls).toMatchObject([whole('call_1', 'Oslo')]);
   },
 );
-
-test.each(TOOL_CALLS)(
-  'a tool call that comes %s reaches a plain client',
-  async (_title, script) => {
-    const { client } = await startHosted(script);
-    const [choice] = (await client.chat.completions.create({ ...ASK, tools: TOOLS })).choices;
-    expect(choice?.finish_reason).toBe('tool_calls');
-    expect(choice?.message.tool_calls).toEqual([whole('call_1', 'Oslo')]);
-  },
-);

@@ -118,19 +118,6 @@ test('the switches for assembling and for never spending money apply from the ne
   expect((await chat(gateway.url)).status).toBe(200);
 });
 
-test('a threshold applies from the next result on', async () => {
-  const upstream = await startUpstream(error(503));
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
-  await chat(gateway.url);
-  await gateway.set({ circuit: { failThreshold: 2, cooldownMs: 5000 } });
-  await chat(gateway.url);
-  expect(await circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true });
-  expect((await gateway.status()).stats.config).toMatchObject({
-    failThreshold: 2,
-    cooldownMs: 5000,
-  });
-});
-
 const lists =
   (id: string) =>
   ({ res }: UpstreamGet): void =>

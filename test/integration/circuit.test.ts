@@ -12,10 +12,8 @@ import {
   stall,
   startUpstream,
   STOP,
-  type Upstream,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { inFlight } from '../support/report.ts';
 
 const DEAD = error(503, 'out of order');
 
@@ -52,14 +50,6 @@ async function startOpened(settings: Readonly<Record<string, string>> = {}) {
   return { clock, a, b, gateway };
 }
 
-/** Holds that no probe is out and that the next request is let in as one. */
-async function expectFree(gateway: TestGateway, upstream: Upstream): Promise<void> {
-  expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: 0, fails: 1 });
-  upstream.script = answers('from a');
-  expect((await chat(gateway.url, { ...HELLO, model: 'm2' })).upstream).toBe('hosted_a');
-  expect(circuitOf(gateway)).toMatchObject({ open: false });
-}
-
 describe('after the cool-down', () => {
   test('one request after the cool-down is the probe, and all others skip the upstream at once', async () => {
     const { clock, a, gateway } = await startOpened();
@@ -93,17 +83,5 @@ describe('after the cool-down', () => {
     res.end(STOP + DONE);
     await probe.answer;
     expect(circuitOf(gateway)).toMatchObject({ open: false });
-  });
-
-  test('a probe whose caller leaves frees its place for the next request', async () => {
-    const { clock, a, gateway } = await startOpened();
-    clock.advance(MINUTE_MS);
-    a.script = hang;
-    const probe = startChat(gateway.url);
-    const { gone } = await a.call(2);
-    probe.leave();
-    await gone;
-    await expect.poll(() => inFlight(gateway)).toBe(0);
-    await expectFree(gateway, a);
   });
 });

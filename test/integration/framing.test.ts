@@ -83,17 +83,6 @@ test.each(STREAMS.slice(0, 4))(
 
 const TOO_LARGE = chunk({ content: 'x'.repeat(5 * 1024 * 1024) });
 
-test.each([
-  ['stream', true],
-  ['plain answer', false],
-])('an event over 4 MiB before content is a bad response to a %s', async (_name, stream) => {
-  const a = await startUpstream(sse(ROLE, TOO_LARGE, STOP, DONE));
-  const b = await startUpstream(sse(A, STOP, DONE));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
-  const answer = await chat(gateway.url, { ...HELLO, stream });
-  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
-});
-
 test('an event over 4 MiB after the commit ends the stream with an error event', async () => {
   const gateway = await startOne(sse(A, TOO_LARGE, STOP, DONE));
   const { text } = await chatStream(gateway.url);

@@ -80,8 +80,6 @@ describe.each([
 
 test.each<[name: string, bytes: string]>([
   ['garbage', '\x00\x01\x02\x03 what?\r\n\r\n'],
-  ['TLS', '\x15\x03\x01\x00\x02\x02\x28'],
-  ['SSH', 'SSH-2.0-OpenSSH_9.6\r\n'],
   ['HTTP/0.9', '<html>hello</html>\r\n\r\n'],
   [
     'two lengths that differ',

@@ -111,27 +111,6 @@ describe('the headers of the caller', () => {
       expect(only.calls[0]?.headerNames).not.toContain('authorization');
     },
   );
-
-  test('each upstream of one request gets its own Authorization', async () => {
-    const [local, a, b, machine] = await Promise.all(
-      [503, 503, 503, 400].map((status) => startUpstream(error(status))),
-    );
-    const gateway = await startGateway({
-      ...at({
-        local: local?.url ?? '',
-        hosted_a: a?.url ?? '',
-        hosted_b: b?.url ?? '',
-        ondemand: machine?.url ?? '',
-      }),
-      HOSTED_A_API_KEY: 'sk-a',
-      HOSTED_B_API_KEY: 'sk-b',
-      ONDEMAND_API_KEY: 'sk-ondemand',
-    });
-    await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
-    expect(
-      [local, a, b, machine].map((each) => each?.calls.map(({ headers }) => headers.authorization)),
-    ).toEqual([['Bearer of-the-caller'], ['Bearer sk-a'], ['Bearer sk-b'], ['Bearer sk-ondemand']]);
-  });
 });
 
 test.each([

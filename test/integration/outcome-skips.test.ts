@@ -58,13 +58,3 @@ describe('requests without any upstream', () => {
     expect(hosted.gets).toHaveLength(0);
   });
 });
-
-test.each(['0', 'false', ''])(
-  'spending is not forbidden by the header value "%s"',
-  async (value) => {
-    const hosted = await startUpstream(answers('hi'));
-    const gateway = await startGateway(at({ hosted_a: hosted.url }));
-    const answer = await chat(gateway.url, HELLO, { 'x-gateway-force-zero': value });
-    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
-  },
-);

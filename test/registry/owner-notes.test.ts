@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { send } from '../support/http.ts';
-import { CONTROL, startWire } from './wire.ts';
 import { createTestStore, startRegistry } from './world.ts';
 
 const NOTE = {
@@ -29,19 +27,4 @@ test('an owner’s note that cannot be written is refused and not shown', async 
   store.fail('The disk is full.');
   expect(await registry.setNote(id, NOTE)).toMatchObject({ kind: 'refused', status: 503 });
   expect(registry.notes()).toEqual({ notes: {} });
-});
-
-test('owner’s notes are read by callers, and written with control only', async () => {
-  const wire = await startWire();
-  const { id } = await wire.join();
-  const put = (headers: Readonly<Record<string, string>>) =>
-    send(`${wire.url}/api/v1/providers/${id}/note`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(NOTE),
-    });
-  expect((await put({})).status).toBe(401);
-  expect((await put(CONTROL)).status).toBe(200);
-  const read = await send(`${wire.url}/api/v1/providers/notes`);
-  expect(JSON.parse(read.text)).toEqual({ notes: { [id]: NOTE } });
 });

@@ -139,7 +139,6 @@ test('a token from the settings is used once, over restarts too', async () => {
 describe('registries that fail', () => {
   const cases: readonly (readonly [string, (told: Told, res: ServerResponse) => void])[] = [
     ['answers 401', refuse(401, 'invalid_signature')],
-    ['answers 413', refuse(413, 'body_too_large')],
     ['answers 429', refuse(429, 'slow_down', { 'retry-after': '3' })],
     ['answers 500', (_told, res) => void res.writeHead(500).end('<h1>oops</h1>')],
     ['answers garbage', (_told, res) => void res.end('\u0000\u0001 hello')],
@@ -210,16 +209,6 @@ describe('times of a heartbeat', () => {
     await turn();
     expect(ownRegistry.statuses).toHaveLength(1);
     clock.advance(1);
-    await until(() => ownRegistry.statuses.length === 2);
-    expect(ownRegistry.statuses[1]).toBe('paused');
-  });
-
-  test('a change reaches the registry within a second, although a heartbeat has only just left', async () => {
-    const ownRegistry = hearingRegistry();
-    const { agent, clock } = await startAgent({ ownRegistry });
-    await until(() => ownRegistry.statuses.length === 1);
-    await agent.setMode('paused');
-    clock.advance(999);
     await until(() => ownRegistry.statuses.length === 2);
     expect(ownRegistry.statuses[1]).toBe('paused');
   });

@@ -1,18 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { CHECK_NAMES, type CheckName } from '#shared/checks.ts';
-import type { StoredVerification } from '../../../main/registry/store/store.ts';
 import {
   type Finding,
   findingOf,
   type ProvedAddress,
   type CheckResult,
 } from '../../../main/registry/verification/judgements.ts';
-import {
-  type RunOutcome,
-  settled,
-  verdictOf,
-} from '../../../main/registry/verification/verdict.ts';
-import { UNTESTED } from '../fake-provider.ts';
+import { type RunOutcome, verdictOf } from '../../../main/registry/verification/verdict.ts';
 
 const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
 const AGENT_URL: ProvedAddress = {
@@ -116,31 +110,4 @@ test.each<
   ['no GPU', { [GPU]: 'failed' }, true, 'failed'],
 ])('a run with %s is %s', (_says, otherwise, first, kind) => {
   expect(verdictOf(findings([AGENT_URL], otherwise), first)).toMatchObject({ kind });
-});
-
-describe('verification over several runs', () => {
-  const VERIFIED: StoredVerification = {
-    ...UNTESTED,
-    state: 'verified',
-    lastCheckAt: 1,
-    lastInferenceAt: 1,
-    address: 'http://10.0.0.1:3001',
-  };
-  const after = (before: StoredVerification, outcome: RunOutcome, some = findings([AGENT_URL])) =>
-    settled(before, outcome, { findings: some, wallMs: 99 });
-
-  test('a verified machine stays verified for two failed runs, and not for a third', () => {
-    const fail = (before: StoredVerification) =>
-      after(before, { kind: 'failed' }, findings([AGENT_URL], { [GPU]: 'failed' }));
-    const one = fail(VERIFIED);
-    const two = fail(one);
-    const three = fail(two);
-    expect([one, two, three].map(({ state }) => state)).toEqual(['verified', 'verified', 'failed']);
-    expect([one, two, three].map(({ failedRuns }) => failedRuns)).toEqual([1, 2, 3]);
-    expect([one.address, two.address, three.address]).toEqual([
-      VERIFIED.address,
-      VERIFIED.address,
-      null,
-    ]);
-  });
 });

@@ -225,7 +225,7 @@ test('a machine that fails is tried again after 30 s, 1 and 2 min, and loses its
   const { world, provider } = await startOne();
   await world.result(provider.id);
   provider.on('/health', json(500, {}));
-  const states: string[] = [];
+  const results: (readonly [state: string, hasAddress: boolean])[] = [];
   let n = 1;
   for (const ms of [5 * MINUTE, 30_000, MINUTE, 2 * MINUTE]) {
     world.clock.advance(ms - 10);
@@ -233,22 +233,14 @@ test('a machine that fails is tried again after 30 s, 1 and 2 min, and loses its
     expect(world.results(provider.id)).toHaveLength(n);
     world.clock.advance(11);
     n += 1;
-    states.push((await world.result(provider.id, n)).state);
+    const { state, address } = await world.result(provider.id, n);
+    results.push([state, address !== null]);
   }
-  expect(states).toEqual(['verified', 'verified', 'failed', 'failed']);
-});
-
-test('a machine whose engine is loading stays pending and is verified soon after it is up', async () => {
-  const provider = await startFakeProvider();
-  const loading = json(503, { error: { message: 'Loading model', code: 503 } });
-  provider.on('/v1/chat/completions', loading);
-  const world = startWorld([provider]);
-  world.start();
-  world.clock.advance(0);
-  expect(await world.result(provider.id)).toMatchObject({ state: 'pending', failedRuns: 0 });
-  provider.on('/v1/chat/completions', json(200, { choices: [{}] }));
-  world.clock.advance(15_000);
-  expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
+  const [kept, lost] = [
+    ['verified', true],
+    ['failed', false],
+  ];
+  expect(results).toEqual([kept, kept, lost, lost]);
 });
 
 test('an engine that starts after its machine was found without one is verified within a second', async () => {
