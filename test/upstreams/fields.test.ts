@@ -150,24 +150,7 @@ const HOSTS: Readonly<Record<string, Host>> = {
     refuses: [...NEW, ...IN_TURNS],
     says: one((path) => `'messages.1' : property '${path.split('.').at(-1)}' is unsupported`),
   },
-  Cerebras: {
-    refuses: ['parallel_tool_calls', 'prompt_cache_key'],
-    says: ([path = '']) => ({
-      message: `${path}=False is not supported by this model.`,
-      param: path,
-    }),
-  },
-  'NVIDIA NIM': {
-    refuses: [...NEW, 'reasoning_effort', 'stream_options'],
-    says: one((path) => `Validation: Unsupported parameter(s): \`${path}\``),
-  },
   vLLM: { place: 'local', refuses: [...NEW, ...IN_TURNS], says: pydantic },
-  'mistral.rs': {
-    place: 'local',
-    status: 422,
-    refuses: [...NEW, 'reasoning_effort'],
-    says: one((path) => `unknown field \`${path}\`, expected one of \`model\`, \`messages\``),
-  },
 };
 
 const at = (value: unknown, [name = '', ...inner]: readonly string[]): boolean => {
@@ -223,25 +206,11 @@ const WORDS: readonly (readonly [string, System['place'], number, string, RegExp
     /user.*"(system|developer)"/,
   ],
   [
-    'SGLang, which knows two roles',
-    'local',
-    400,
-    "role must be 'user' or 'assistant', but got 'system'",
-    /user.*"(system|developer)"/,
-  ],
-  [
     'DeepSeek, which knows no developer',
     'hosted_a',
     400,
     'unknown variant `developer`, expected one of `system`',
     /"developer"/,
-  ],
-  [
-    'DeepSeek, to which each turn says something',
-    'hosted_a',
-    400,
-    'Invalid assistant message: content or tool_calls must be set',
-    /"assistant","content":""/,
   ],
   [
     'OpenRouter, whose host takes short ids',

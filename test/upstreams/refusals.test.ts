@@ -1,67 +1,25 @@
 import { expect, test } from 'vitest';
-import type { FailureReason } from '#shared/reasons.ts';
 import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
+import { classify } from '../../main/gateway/upstream/failure.ts';
+import { SAID } from '../support/chat-answers.ts';
 import { createManualClock } from '../support/clock.ts';
-import { json, type Script } from '../support/upstream.ts';
-import { keptOf, NEXT, startBetween } from './between.ts';
+import { json } from '../support/upstream.ts';
+import { NEXT, keptOf, startBetween } from './between.ts';
 import { ask, inTurn } from './caller.ts';
-import type { Refusal } from './system.ts';
-import { SYSTEMS } from './systems/all.ts';
+import { google, type Refusal, REFUSALS } from './refused.ts';
+import { saying } from './speech.ts';
 
-const UNREAD = 'nothing that can be read';
+const bytesOf = ({ body }: Pick<Refusal, 'body'>) =>
+  Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
-const CASES = SYSTEMS.flatMap(({ name, place, refusals = [] }) =>
-  refusals.map((refusal) => ({ name, place, ...refusal, says: wordsOf(refusal) })),
-);
+const judged = (refusal: Pick<Refusal, 'place' | 'status' | 'body'>) =>
+  classify(
+    { kind: 'status', status: refusal.status, headers: {}, body: bytesOf(refusal) },
+    { upstream: refusal.place, endpoint: { support: 'required' } },
+    0,
+  );
 
-function wordsOf({ body }: Refusal): string {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return readErrorBody(Buffer.from(text)).message.slice(0, 60) || UNREAD;
-}
-
-const refusing = ({ status, body, headers }: Refusal): Script => json(status, body, headers);
-
-const MINUTE_MS = 60_000;
-
-/** How long a system is left out after it. What is about the request leaves nothing behind. */
-function skipsAfter({ reason, waitMs }: Refusal) {
-  switch (reason) {
-    case 'quota':
-    case 'credentials':
-      return [{ reason, ms: 10 * MINUTE_MS }];
-    case 'rate_limited':
-      return [{ reason, ms: waitMs ?? 15_000 }];
-    case 'busy':
-      return [{ reason, ms: 2000 }];
-    case 'model_not_found':
-      return [{ reason, model: 'm', ms: MINUTE_MS }];
-    default:
-      return [];
-  }
-}
-
-const isFailure = (reason: FailureReason) =>
-  ['bad_response', 'http_424'].includes(reason) || reason.startsWith('http_5');
-
-test.each(inTurn(CASES))(
-  'a request is answered by the next upstream where $name says $status: $says, in $protocol',
-  async ({ protocol, ...refusal }) => {
-    const { place, reason } = refusal;
-    const clock = createManualClock();
-    const { gateway, url, system } = await startBetween(place, refusing(refusal), {}, clock);
-    const told = await ask(url, { protocol, isStream: true });
-    expect(told).toMatchObject({ status: 200, upstream: 'hosted_b', text: NEXT, faults: [] });
-    expect(told.reason).toBe(`${place}=${reason}`);
-    expect(system.calls).toHaveLength(1);
-    const { fails, skips } = keptOf(gateway, place);
-    expect(fails).toBe(isFailure(reason) ? 1 : 0);
-    expect(skips).toEqual(
-      skipsAfter(refusal).map((skip) => ({ ...skip, ms: expect.closeTo(skip.ms, -1) as number })),
-    );
-  },
-);
-
-const LAST_WORDS: Readonly<Record<string, number>> = {
+const LAST_STATUS: Readonly<Record<string, number>> = {
   quota: 502,
   credentials: 502,
   bad_response: 502,
@@ -71,24 +29,88 @@ const LAST_WORDS: Readonly<Record<string, number>> = {
   http_503: 503,
 };
 
-/** A refusal of the request keeps its status, unless clients would only repeat it. */
-function lastStatus({ reason, status }: Refusal): number {
-  const known = LAST_WORDS[reason];
-  if (known !== undefined) return known;
-  if (isFailure(reason)) return 502;
-  return status >= 400 && status < 500 ? status : 400;
-}
+const isFailure = ({ reason }: Refusal) =>
+  ['bad_response', 'http_424'].includes(reason) || reason.startsWith('http_5');
 
-test.each(inTurn(CASES))(
-  'a caller that nothing else can serve gets what $name said with $status: $says, in $protocol',
+/** Of the answer if nothing else can serve: a refusal of the request keeps its own, unless clients would only repeat it. */
+const lastStatusOf = (refusal: Refusal): number =>
+  LAST_STATUS[refusal.reason] ??
+  (isFailure(refusal) ? 502 : refusal.status < 500 ? refusal.status : 400);
+
+test.each(REFUSALS.map((refusal) => ({ ...refusal, says: bytesOf(refusal).toString() })))(
+  'a $status of $place means $reason: $says',
+  (refusal) => {
+    const { reason, mark, surfaced, response, said } = judged(refusal);
+    const status = surfaced === 'as_is' ? response?.status : surfaced.status;
+    const isPage = /^(<|$)/.test(refusal.says);
+    expect({ reason, mark, status, isSilent: said === '' }).toEqual({
+      reason: refusal.reason,
+      mark: isFailure(refusal) ? 'failure' : 'neutral',
+      status: lastStatusOf(refusal),
+      isSilent: isPage,
+    });
+  },
+);
+
+// dcdpr/jp#1061; openrouter.ai/docs, Errors.
+test.each([
+  ['Google', google(429, 'no', 'RESOURCE_EXHAUSTED', [{ retryDelay: '34.5s' }]), 34_500],
+  [
+    'OpenRouter',
+    { error: { metadata: { headers: { 'X-RateLimit-Reset': '1767225642000' } } } },
+    1_767_225_642_000,
+  ],
+])('the wait that %s names in a body is kept', (_who, body, ms) => {
+  expect(judged({ place: 'hosted_a', status: 429, body }).retryAfterMs).toBe(ms);
+});
+
+/** Of each reason the first, played to the whole gateway. */
+const PLAYED = inTurn(
+  REFUSALS.filter(({ reason }, n, all) => all.findIndex((one) => one.reason === reason) === n),
+);
+
+/** An account, a key and a full system are everybody's; a model, a prompt and a request are one caller's. */
+const LEFT_OUT_MS = new Map([
+  ['quota', 600_000],
+  ['credentials', 600_000],
+  ['rate_limited', 15_000],
+  ['busy', 2000],
+  ['model_not_found', 60_000],
+]);
+
+test.each(PLAYED)(
+  'a request that $place refuses with $status as $reason is answered by the next upstream, in $protocol',
   async ({ protocol, ...refusal }) => {
-    const { place, says } = refusal;
-    const alone = { HOSTED_B_BASE_URL: '' };
-    const { url } = await startBetween(place, refusing(refusal), alone, createManualClock());
-    const { status, error } = await ask(url, { protocol, isStream: false });
-    expect(status).toBe(lastStatus(refusal));
-    // Clients of OpenAI's protocols get the system's own bytes.
-    const told = protocol === 'messages' ? error['message'] : says;
-    expect(told).toContain(says === UNREAD ? '' : says);
+    const { place, reason, status, body } = refusal;
+    const clock = createManualClock();
+    const { gateway, url, system } = await startBetween(place, json(status, body), {}, clock);
+    const question = { protocol, isStream: true } as const;
+    const next = { status: 200, upstream: 'hosted_b', text: NEXT, faults: [] };
+    expect(await ask(url, question)).toMatchObject({ ...next, reason: `${place}=${reason}` });
+    expect(system.calls).toHaveLength(1);
+    expect(keptOf(gateway, place).fails).toBe(isFailure(refusal) ? 1 : 0);
+    system.script = saying(SAID, {});
+    const ms = LEFT_OUT_MS.get(reason) ?? 0;
+    clock.advance(Math.max(0, ms - 100));
+    const again = await ask(url, question);
+    const other = await ask(url, { ...question, more: { model: 'another' } });
+    const isOut = ms > 0;
+    expect([again, other].map(({ upstream }) => upstream)).toEqual([
+      isOut ? 'hosted_b' : place,
+      isOut && reason !== 'model_not_found' ? 'hosted_b' : place,
+    ]);
+    clock.advance(200);
+    expect(await ask(url, question)).toMatchObject({ upstream: place, text: SAID.text });
+  },
+);
+
+test.each(PLAYED)(
+  'a caller of Messages that nothing else can serve gets what $place said with $status as $reason',
+  async (refusal) => {
+    const { place, status, body } = refusal;
+    const { url } = await startBetween(place, json(status, body), { HOSTED_B_BASE_URL: '' });
+    const told = await ask(url, { protocol: 'messages', isStream: false });
+    expect(told.status).toBe(lastStatusOf(refusal));
+    expect(told.error['message']).toContain(readErrorBody(bytesOf(refusal)).message);
   },
 );

@@ -16,7 +16,6 @@ export interface System {
   readonly gaveUp?: readonly string[];
   /** Errors behind a 200. */
   readonly failures?: readonly FailureEvent[];
-  readonly refusals?: readonly Refusal[];
   /** Its list of models, and how the gateway lists the first of them. */
   readonly lists?: { readonly body: Json | readonly Json[]; readonly model: Json };
 }
@@ -107,15 +106,4 @@ export interface FailureEvent {
   /** The value of `data`, or lines as they come. */
   readonly event: Json | string;
   readonly means: FailureReason;
-}
-
-/** The first call of a request, refused. */
-export interface Refusal {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: Json | readonly Json[] | string;
-  /** What it means, which decides who is asked next and what is kept. */
-  readonly reason: FailureReason;
-  /** The wait that it asks for. */
-  readonly waitMs?: number;
 }

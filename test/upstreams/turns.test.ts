@@ -7,53 +7,12 @@ import { typed } from '../support/protocols.ts';
 import { chatOnly } from '../support/speakers.ts';
 import { answers, error, json, type Script, sse, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { NEXT, startBetween } from './between.ts';
+import { startBetween } from './between.ts';
 import { ask } from './caller.ts';
 import { anthropic, openAi } from './refused.ts';
 import { DONE, eventsOf, part, saying } from './speech.ts';
-import type { Refusal } from './system.ts';
-import { SYSTEMS } from './systems/all.ts';
-
-/** The first of each reason: how long all others keep their systems away is told by test/upstreams/refusals.test.ts. */
-const REFUSALS = SYSTEMS.flatMap(({ name, place, refusals = [] }) =>
-  refusals.map((refusal) => ({ name, place, ...refusal })),
-).filter(({ reason }, n, all) => all.findIndex((other) => other.reason === reason) === n);
-
-/** An account, a key and a full system are everybody's; a model, a prompt and a request are one caller's. */
-const isEverybodys = ({ reason }: Refusal) =>
-  ['quota', 'credentials', 'rate_limited', 'busy'].includes(reason);
 
 const TEXT = { text: SAID.text };
-
-test.each(REFUSALS.filter((refusal) => !isEverybodys(refusal)))(
-  'a request that $name refuses with $status as $reason does not keep other requests away',
-  async ({ place, status, body, headers }) => {
-    const { url, system } = await startBetween(place, json(status, body, headers));
-    await ask(url, { protocol: 'chat', isStream: true });
-    system.script = saying(SAID, {});
-    const other = { protocol: 'chat', isStream: true, more: { model: 'another' } } as const;
-    expect(await ask(url, other)).toMatchObject({ upstream: place, reason: 'none', ...TEXT });
-  },
-);
-
-test.each(
-  REFUSALS.filter((refusal) => isEverybodys(refusal) || refusal.reason === 'model_not_found'),
-)(
-  '$name, which refused with $status as $reason, is called again when that is over, and not before',
-  async ({ place, status, body, headers, waitMs, reason }) => {
-    const clock = createManualClock();
-    const { url, system } = await startBetween(place, json(status, body, headers), {}, clock);
-    const question = { protocol: 'chat', isStream: true } as const;
-    await ask(url, question);
-    system.script = saying(SAID, {});
-    const left = { rate_limited: waitMs ?? 15_000, busy: 2000, model_not_found: 60_000 };
-    const ms = left[reason as keyof typeof left] ?? 600_000;
-    clock.advance(ms - 100);
-    expect(await ask(url, question)).toMatchObject({ upstream: 'hosted_b', text: NEXT });
-    clock.advance(200);
-    expect(await ask(url, question)).toMatchObject({ upstream: place, ...TEXT });
-  },
-);
 
 test('NVIDIA NIM, which falls silent if it is asked for usage, is not asked for it again', async () => {
   const clock = createManualClock();
@@ -93,12 +52,6 @@ test('a host that neither ends its answer nor its connection keeps no caller lon
   expect((await pending.answer).text).toContain(DONE);
 });
 
-/** Refuses what it did not write itself, as Anthropic and OpenAI check signatures and encrypted reasoning. */
-const checking =
-  (placeholder: string, refusal: Script, answer: Script): Script =>
-  (call) =>
-    (call.body.includes(placeholder) ? refusal : answer)(call);
-
 const MESSAGE = {
   id: 'msg_1',
   type: 'message',
@@ -124,65 +77,59 @@ const RESPONSE = {
   ],
 };
 const NATIVE_WHOLE = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };
+const HI = { role: 'user', content: 'hi' };
 
-describe('conversations that go on at a hosted API', () => {
-  const thinks = saying({ ...SAID, reasoning: 'Hm.' }, {});
+interface Answered {
+  readonly content: readonly object[];
+  readonly output: readonly object[];
+}
 
-  test('a Messages conversation with a local engine goes on at a hosted API that checks signatures', async () => {
-    const engine = await startUpstream();
-    const refusal = json(
-      400,
-      anthropic(
-        'invalid_request_error',
-        'messages.1.content.0: Invalid `signature` in `thinking` block',
-      ),
+/** Anthropic and OpenAI refuse signatures and encrypted reasoning that they did not write themselves. */
+test.each([
+  {
+    path: '/v1/messages',
+    placeholder: '"unsigned"',
+    refusal: anthropic('x', 'messages.1.content.0: Invalid `signature` in `thinking` block'),
+    whole: MESSAGE,
+    asks: (turns: readonly object[]) => ({ max_tokens: 9, messages: turns }),
+    turnOf: ({ content }: Answered): readonly object[] => [{ role: 'assistant', content }],
+  },
+  {
+    path: '/v1/responses',
+    placeholder: 'unencrypted',
+    refusal: openAi('The encrypted content could not be verified.'),
+    whole: RESPONSE,
+    asks: (turns: readonly object[]) => ({
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      input: turns,
+    }),
+    turnOf: ({ output }: Answered) => output,
+  },
+])(
+  'a conversation with a local engine at $path goes on at a hosted API that checks its own thoughts',
+  async ({ path, placeholder, refusal, whole, asks, turnOf }) => {
+    const engine = await startUpstream(saying({ ...SAID, reasoning: 'Hm.' }, {}));
+    const host = await startUpstream((call) =>
+      (call.body.includes(placeholder) ? json(400, refusal) : json(200, whole))(call),
     );
-    const host = await startUpstream();
-    host.script = checking('"unsigned"', refusal, json(200, MESSAGE));
-    engine.script = thinks;
-    const gateway = await startGateway({
+    const { url } = await startGateway({
       ...at({ local: engine.url, hosted_a: host.url }),
       LOCAL_PROTOCOLS: 'chat',
       ...NATIVE_WHOLE,
     });
-    const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
-    const first = await startCall(`${gateway.url}/v1/messages`, body).answer;
-    const { content } = JSON.parse(first.text) as { readonly content: readonly unknown[] };
-    expect(content[0]).toMatchObject({ type: 'thinking', thinking: 'Hm.' });
+    const send = (...turns: readonly object[]) =>
+      startCall(url + path, { model: 'm', ...asks(turns) }).answer;
+    const first = await send(HI);
+    expect(first.text).toContain(placeholder);
     engine.script = error(503);
-    const told = { role: 'assistant', content };
-    const messages = [...body.messages, told, { role: 'user', content: 'more' }];
-    const second = await startCall(`${gateway.url}/v1/messages`, { ...body, messages }).answer;
+    const second = await send(HI, ...turnOf(JSON.parse(first.text) as Answered), HI);
     expect([second.status, second.upstream, host.calls.length]).toEqual([200, 'hosted_a', 1]);
-  });
-
-  test('a Responses conversation with a local engine goes on at a hosted API that checks encrypted reasoning', async () => {
-    const engine = await startUpstream();
-    const refusal = json(400, openAi('The encrypted content could not be verified.', null));
-    const host = await startUpstream();
-    host.script = checking('unencrypted', refusal, json(200, RESPONSE));
-    engine.script = thinks;
-    const gateway = await startGateway({
-      ...at({ local: engine.url, hosted_a: host.url }),
-      LOCAL_PROTOCOLS: 'chat',
-      ...NATIVE_WHOLE,
-    });
-    const input = [{ role: 'user', content: 'hi' }];
-    const include = ['reasoning.encrypted_content'];
-    const body = { model: 'm', store: false, include, input };
-    const first = await startCall(`${gateway.url}/v1/responses`, body).answer;
-    const { output } = JSON.parse(first.text) as { readonly output: readonly object[] };
-    expect(output[0]).toMatchObject({ type: 'reasoning' });
-    engine.script = error(503);
-    const more = { ...body, input: [...input, ...output, { role: 'user', content: 'more' }] };
-    const second = await startCall(`${gateway.url}/v1/responses`, more).answer;
-    expect([second.status, second.upstream, host.calls.length]).toEqual([200, 'hosted_a', 1]);
-  });
-});
+  },
+);
 
 describe('upstreams that speak the Messages API', () => {
   const asked = { protocol: 'messages', isStream: true } as const;
-  const overloaded = typed('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
 
   const spoken = [
     typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
@@ -205,23 +152,6 @@ describe('upstreams that speak the Messages API', () => {
     expect(await ask(url, asked)).toMatchObject(whole);
     expect(await ask(url, { ...asked, isStream: false })).toMatchObject(whole);
   });
-
-  test.each([
-    ['first', [overloaded]],
-    ['after a ping', [typed('ping'), overloaded]],
-    [
-      'after the start',
-      [typed('message_start', { message: { ...MESSAGE, content: [] } }), overloaded],
-    ],
-  ])(
-    'an overloaded error in a 200 of the Messages API, %s, is followed by the next upstream',
-    async (_where, events) => {
-      const native = { HOSTED_A_PROTOCOLS: 'native' };
-      // github.com/BerriAI/litellm/issues/4562
-      const { url } = await startBetween('hosted_a', sse(...events), native);
-      expect(await ask(url, asked)).toMatchObject({ upstream: 'hosted_b', text: NEXT });
-    },
-  );
 
   test.each([true, false])(
     'a refusal without words in the Messages API is an answer (streamed: %s)',
@@ -256,12 +186,7 @@ test.each([
   ['LM Studio, which does not know the path', 'messages', 200, UNKNOWN_PATH],
   ['LM Studio, which does not know the path', 'responses', 200, UNKNOWN_PATH],
   // github.com/ggml-org/llama.cpp/issues/20156, /vllm-project/vllm/issues/42475
-  [
-    'llama.cpp under another name',
-    'responses',
-    400,
-    openAi("'type' of tool must be 'function'", null),
-  ],
+  ['llama.cpp under another name', 'responses', 400, openAi("'type' of tool must be 'function'")],
   [
     'vLLM',
     'responses',

@@ -1,6 +1,8 @@
-import { openAi, openRouter, refused } from '../refused.ts';
 import { answer, DONE, part, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
+
+/** As OpenRouter says it. */
+const failed = (code: number, message: string) => ({ error: { code, message } });
 
 /** A chunk with a message beside its delta. */
 const beside = (content: string, soFar: string) => ({
@@ -21,70 +23,36 @@ export const HOSTS: readonly System[] = [
       life: ': OPENROUTER PROCESSING\n\n',
       usage: 'end again',
     },
-    refusals: [
-      // openrouter.ai/docs, Errors; github.com/openclaw/openclaw/issues/99079
-      refused('model_not_found', 404, openRouter(404, 'No endpoints found for m.')),
-      refused(
-        'unsupported_feature',
-        404,
-        openRouter(404, 'No endpoints found that support tool use.'),
-      ),
-      refused(
-        'unsupported_input',
-        404,
-        openRouter(404, 'No endpoints found that support image input'),
-      ),
-      refused('model_not_found', 400, openRouter(400, 'm is not a valid model ID')),
-      refused(
-        'request_too_large',
-        402,
-        openRouter(
-          402,
-          'This request requires more credits, or fewer max_tokens. You requested up to 65535 tokens, but can only afford 31000.',
-        ),
-      ),
-      refused(
-        'rate_limited',
-        429,
-        openRouter(429, 'Provider returned error', {
-          raw: '{"error":{"message":"slow down"}}',
-          headers: { 'X-RateLimit-Reset': String(Date.UTC(2026, 0, 1, 0, 0, 42)) },
-        }),
-        { waitMs: 42_000 },
-      ),
-      refused(
-        'model_not_found',
-        503,
-        openRouter(
-          503,
-          'There is no available model provider that meets your routing requirements',
-        ),
-      ),
-      refused('quota', 200, {
-        choices: [{ ...openRouter(402, 'Insufficient credits'), message: { content: '' } }],
-      }),
-      // github.com/BerriAI/litellm/issues/21755
-      refused('rate_limited', 200, openRouter(429, 'Rate limit exceeded: free-models-per-min.')),
-    ],
     gaveUp: ['error'],
     failures: [
       // github.com/diegosouzapw/OmniRoute/issues/8210; github.com/dcdpr/jp/issues/978
       {
-        event: { ...part({}), choices: [], ...openRouter(502, 'Provider error') },
+        event: { ...part({}), choices: [], ...failed(502, 'Provider error') },
         means: 'bad_response',
       },
       {
-        event: { ...part({ content: '' }, 'error'), ...openRouter(429, 'slow down') },
+        event: { ...part({ content: '' }, 'error'), ...failed(429, 'slow down') },
         means: 'rate_limited',
       },
     ],
     oddities: [
       {
+        says: 'within the choice of a whole answer that credits are short',
+        whole: { choices: [{ ...failed(402, 'Insufficient credits'), message: { content: '' } }] },
+        fate: { next: 'quota' },
+      },
+      {
+        // github.com/BerriAI/litellm/issues/21755
+        says: 'with a 200 that it is rate limited',
+        whole: failed(429, 'Rate limit exceeded: free-models-per-min.'),
+        fate: { next: 'rate_limited' },
+      },
+      {
         says: 'within its choice that it is rate limited',
         stream: [
           {
             ...part({}),
-            choices: [{ delta: {}, finish_reason: 'error', ...openRouter(429, 'slow down') }],
+            choices: [{ delta: {}, finish_reason: 'error', ...failed(429, 'slow down') }],
           },
           DONE,
         ],
@@ -118,48 +86,21 @@ export const HOSTS: readonly System[] = [
     },
   },
   {
-    name: 'Fireworks',
-    place: 'hosted_a',
-    manner: { usage: 'with the end' },
-  },
-  {
     // github.com/cloudflare/ai/issues/192; github.com/decolua/9router/issues/1645.
     name: 'Cloudflare Workers AI',
     place: 'hosted_a',
     manner: { finish: { tool_calls: 'stop' }, finishAt: 'twice', end: 'twice' },
-    refusals: [
-      // github.com/cloudflare/cloudflare-docs/issues/15116
-      refused('bad_response', 200, {
-        result: null,
-        success: false,
-        errors: [{ code: 3040, message: 'Capacity temporarily exceeded.' }],
-        messages: [],
-      }),
-      // developers.cloudflare.com/workers-ai/platform/pricing
-      refused('quota', 429, {
-        success: false,
-        errors: [
-          {
-            code: 4006,
-            message: 'AiError: you have used up your daily free allocation of 10,000 neurons',
-          },
-        ],
-      }),
-      refused(
-        'http_524',
-        524,
-        '<!DOCTYPE html><html><body>A timeout occurred in the queue of the model</body></html>',
-        { headers: { 'content-type': 'text/html' } },
-      ),
-      // The page of a firewall says nothing of a key.
-      refused(
-        'http_403',
-        403,
-        '<!DOCTYPE html><html><body>Sorry, you have been blocked: invalid API key</body></html>',
-        { headers: { 'content-type': 'text/html' } },
-      ),
-    ],
     oddities: [
+      {
+        // github.com/cloudflare/cloudflare-docs/issues/15116
+        says: 'with a 200 that it has no capacity',
+        whole: {
+          result: null,
+          success: false,
+          errors: [{ code: 3040, message: 'Capacity temporarily exceeded.' }],
+        },
+        fate: { next: 'bad_response' },
+      },
       {
         // github.com/decolua/9router/issues/1645
         says: 'a lone digit as a number',
@@ -191,30 +132,6 @@ export const HOSTS: readonly System[] = [
     manner: { reasoning: 'both' },
   },
   {
-    // github.com/aaif-goose/goose/issues/7929.
-    name: 'LongCat',
-    place: 'hosted_a',
-    manner: { blank: '', role: 'each' },
-  },
-  {
-    // github.com/cline/cline/issues/2115; github.com/Aider-AI/aider/issues/2296.
-    name: 'GitHub Models',
-    place: 'hosted_a',
-    manner: {
-      before: [
-        { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [] },
-      ],
-    },
-    refusals: [
-      refused(
-        'rate_limited',
-        429,
-        openAi('Rate limit of 150 per 86400s exceeded for UserByModelByDay.', 'RateLimitReached'),
-        { headers: { 'retry-after': '5000' }, waitMs: 600_000 },
-      ),
-    ],
-  },
-  {
     name: 'GitHub Copilot',
     place: 'hosted_a',
     manner: { beside: { content: null } },
@@ -234,26 +151,6 @@ export const HOSTS: readonly System[] = [
         fate: { reasoning: 'Hm.', text: 'Yes' },
       },
     ],
-    refusals: [
-      refused(
-        'context_length',
-        400,
-        openAi(
-          'prompt token count of 140000 exceeds the limit of 128000',
-          'model_max_prompt_tokens_exceeded',
-        ),
-      ),
-      refused(
-        'quota',
-        402,
-        openAi('You have exceeded your premium request allowance.', 'quota_exceeded'),
-      ),
-    ],
-  },
-  {
-    name: 'SiliconFlow',
-    place: 'hosted_a',
-    manner: { reasoning: 'reasoning', usage: 'each' },
   },
   {
     // github.com/earendil-works/pi/issues/2017; github.com/vercel/ai/issues/18614.
@@ -282,15 +179,6 @@ export const HOSTS: readonly System[] = [
       usage: 'each',
       lineEnd: '\r\n',
     },
-    refusals: [
-      // A page of the firewall in front of it.
-      refused(
-        'credentials',
-        401,
-        '<html><head><title>401 Authorization Required</title></head></html>',
-        { headers: { 'content-type': 'text/html' } },
-      ),
-    ],
     oddities: [
       {
         says: 'the text so far beside each delta',

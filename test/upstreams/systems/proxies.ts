@@ -1,4 +1,3 @@
-import { openAi, refused } from '../refused.ts';
 import { CALL_BLOCK, DONE, MESSAGE_START, messageEnd, part, piece, typed } from '../speech.ts';
 import type { System } from '../system.ts';
 
@@ -26,31 +25,12 @@ export const PROXIES: readonly System[] = [
       finish: { content_filter: 'guardrail_intervened' },
       behind: [{ 'amazon-bedrock-invocationMetrics': { inputTokenCount: 1 } }],
     },
-    refusals: [
-      // github.com/stackblitz-labs/bolt.diy/issues/1102
-      refused('model_not_found', 400, {
-        message:
-          'Invocation of model ID m with on-demand throughput isn’t supported. Retry your request with the ID or ARN of an inference profile.',
-      }),
-      // docs.aws.amazon.com/bedrock/latest/APIReference, ModelErrorException
-      refused('http_424', 424, {
-        message: 'The request failed due to an error while processing the model.',
-      }),
-    ],
   },
   {
     // github.com/BerriAI/litellm/issues/12481 and /12862.
     name: 'a LiteLLM proxy',
     place: 'hosted_a',
     manner: { unfinished: 'absent', finish: { stop: 'end_turn', tool_calls: 'stop' } },
-    refusals: [
-      refused(
-        'rate_limited',
-        429,
-        openAi('litellm.RateLimitError: Please try again in 28.5s.', '429', 'throttling_error'),
-        { waitMs: 28_500 },
-      ),
-    ],
     oddities: [
       {
         // github.com/BerriAI/litellm/issues/20480

@@ -1,11 +1,5 @@
-import { openAi, refused } from '../refused.ts';
 import { DONE, part } from '../speech.ts';
 import type { System } from '../system.ts';
-
-const swapError = (message: string, type: string, code: string) => ({
-  src: 'llama-swap',
-  error: { message, type, param: null, code },
-});
 
 const notice = (text: string) => ({ choices: [{ delta: { reasoning_content: text } }] });
 
@@ -33,27 +27,6 @@ export const SWAPPERS: readonly System[] = [
     name: 'llama-swap of 2026',
     place: 'local',
     manner: {},
-    refusals: [
-      refused(
-        'busy',
-        503,
-        swapError('[m] process is not ready', 'server_error', 'service_unavailable'),
-      ),
-      refused(
-        'model_not_found',
-        500,
-        swapError(
-          'unspecific error: health check timed out after 2m0s',
-          'server_error',
-          'internal_error',
-        ),
-      ),
-      refused(
-        'model_not_found',
-        404,
-        swapError('no router for requested model', 'invalid_request_error', 'not_found'),
-      ),
-    ],
     oddities: [
       {
         // internal/router/loading.go, with `sendLoadingState`.
@@ -70,13 +43,10 @@ export const SWAPPERS: readonly System[] = [
         says: 'an error behind its notices',
         stream: [
           ...LOADING,
-          JSON.stringify(
-            swapError(
-              'unspecific error: [m] upstream exited unexpectedly',
-              'server_error',
-              'internal_error',
-            ),
-          ),
+          JSON.stringify({
+            src: 'llama-swap',
+            error: { message: 'unspecific error: [m] upstream exited unexpectedly' },
+          }),
         ],
         fate: { next: 'model_not_found' },
       },
@@ -87,11 +57,6 @@ export const SWAPPERS: readonly System[] = [
     name: 'Lemonade',
     place: 'local',
     manner: {},
-    refusals: [
-      refused('model_not_found', 500, {
-        error: 'All loaded models of type llm are pinned. Unload a model first.',
-      }),
-    ],
     failures: [
       {
         // streaming_proxy.cpp
@@ -107,40 +72,16 @@ export const SWAPPERS: readonly System[] = [
     ],
   },
   {
-    // github.com/vllm-project/production-stack, services/request_service/request.py.
-    name: 'the production stack of vLLM',
-    place: 'local',
-    manner: {},
-    refusals: [
-      refused('busy', 503, {
-        error: "Model 'm' is temporarily unavailable. Please try again later.",
-      }),
-    ],
-  },
-  {
-    // github.com/xorbitsai/inference, core/model.py, core/supervisor.py and api/restful_api.py.
-    name: 'Xinference',
-    place: 'local',
-    manner: {},
-    refusals: [
-      refused('busy', 429, {
-        detail:
-          '[address=0.0.0.0:1, pid=1] Rate limit reached for the model. Request limit 1 for the model: m',
-      }),
-    ],
-    failures: [{ event: { error: 'CUDA out of memory' }, means: 'bad_response' }],
-  },
-  {
     // github.com/runpod-workers/worker-vllm, src/handler.py.
     name: 'vLLM at RunPod',
     place: 'local',
     manner: {},
-    refusals: [
-      refused(
-        'bad_response',
-        200,
-        openAi('vLLM server process is not running; worker is unhealthy', null, 'worker_error'),
-      ),
+    oddities: [
+      {
+        says: 'with a 200 that its engine is gone',
+        whole: { error: { message: 'vLLM server process is not running', type: 'worker_error' } },
+        fate: { next: 'bad_response' },
+      },
     ],
   },
 ];
