@@ -1,13 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { freePort } from '../support/free-port.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
-import { spawnProgram } from '../support/process.ts';
 
 /** Why npm could not fetch anything, from the error of a program that ran it; null for another failure. */
 export function unreachableRegistry(error: unknown): string | null {
@@ -73,26 +68,5 @@ export async function startNpmRegistry(): Promise<string> {
     return { status: 201, body: '{"ok":true}' };
   }
 
-  return url;
-}
-
-/** Whoever asks may publish and install, and no other registry is asked: https://verdaccio.org/docs/configuration */
-const VERDACCIO_CONFIG = {
-  storage: './storage',
-  uplinks: {},
-  packages: { '**': { access: '$all', publish: '$all' } },
-  max_body_size: '64mb',
-  log: { type: 'stdout', format: 'json', level: 'http' },
-};
-
-/** Verdaccio by its program, on loopback. */
-export async function startVerdaccio(program: string): Promise<string> {
-  const folder = temporaryDirectory();
-  mkdirSync(join(folder, 'storage'));
-  const config = join(folder, 'config.yaml');
-  writeFileSync(config, JSON.stringify(VERDACCIO_CONFIG));
-  const url = `http://127.0.0.1:${await freePort()}`;
-  const args = [process.execPath, program, '--config', config, '--listen', url];
-  await spawnProgram(args, { PATH: process.env['PATH'], HOME: folder }).printed(/http address/);
   return url;
 }
