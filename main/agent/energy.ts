@@ -1,11 +1,7 @@
 import type { AgentEnergy } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
-import { createLines } from '../platform/lines.ts';
 import type { Clock } from '../platform/clock.ts';
-import { numberOf } from '../platform/json.ts';
-import { NVIDIA_SMI } from './telemetry/nvidia.ts';
 import type { Telemetry, TelemetryWatch } from './telemetry/telemetry.ts';
-import type { StartTool } from './telemetry/tool-process.ts';
 
 type MeasuredEnergy = Omit<AgentEnergy, 'priceKwh' | 'currency'>;
 
@@ -135,79 +131,40 @@ const rounded = (value: number) => Math.round(value * 10) / 10;
 interface PowerWatchDeps {
   readonly telemetry: Pick<TelemetryWatch, 'read' | 'look'>;
   readonly meter: Pick<EnergyMeter, 'sample' | 'isServing'>;
-  /** Left out where no tool may be started. */
-  readonly startTool: StartTool | null;
   readonly clock: Clock;
 }
 
 /** Between looks while requests run. */
 const LOOK_MS = 1000;
-/** Readings of the other vendors cost a process or more each. */
+/** A reading costs a process or more. */
 const TELEMETRY_MS = 5000;
-/** nvidia-smi keeps running for this long after the last request, because the next one is often near. */
-const LINGER_MS = 30_000;
-/** It is not started again so soon after it failed. */
-const RETRY_MS = 600_000;
 
-/** Has the power of the GPUs read often enough while requests run: by one nvidia-smi that repeats itself, if it can. */
-export function createPowerWatch({ telemetry, meter, startTool, clock }: PowerWatchDeps) {
-  let stream: { readonly stop: () => void } | null = null;
-  let failedTicks = -Infinity;
-  let servedTicks = -Infinity;
+/** Has the power of the GPUs read often enough while requests run. */
+export function createPowerWatch({ telemetry, meter, clock }: PowerWatchDeps) {
   let askedTicks = -Infinity;
   let cancelTimer: (() => void) | null = null;
 
-  function openStream(): void {
-    const { devices } = telemetry.read().gpus;
-    const isNvidia = devices.length > 0 && devices.every(({ vendor }) => vendor === 'nvidia');
-    if (startTool === null || !isNvidia || clock.ticks() - failedTicks < RETRY_MS) return;
-    const opened = createPowerStream(startTool, {
-      cards: devices.length,
-      onWatts: (watts) => meter.sample(clock.ticks(), watts),
-      onEnd() {
-        if (stream !== opened) return;
-        stream = null;
-        failedTicks = clock.ticks();
-      },
-    });
-    stream = opened;
-  }
-
-  function closeStream(): void {
-    stream?.stop();
-    stream = null;
-  }
-
-  function lookWhileServing(): void {
-    cancelTimer = null;
-    look();
-    if (meter.isServing() || stream !== null) cancelTimer = clock.after(LOOK_MS, lookWhileServing);
-  }
-
   function look(): void {
+    cancelTimer = null;
     const now = clock.ticks();
     if (meter.isServing()) {
-      servedTicks = now;
-      if (stream === null) openStream();
-      if (stream === null && now - askedTicks >= TELEMETRY_MS) {
+      if (now - askedTicks >= TELEMETRY_MS) {
         askedTicks = now;
         telemetry.look();
       }
-    } else if (now - servedTicks >= LINGER_MS) {
-      closeStream();
+      cancelTimer = clock.after(LOOK_MS, look);
     }
-    if (stream === null) meter.sample(now, wattsIn(telemetry.read()));
+    meter.sample(now, wattsIn(telemetry.read()));
   }
 
   return {
     /** Takes the last reading; to be called at an interval, and when a request begins. */
     look() {
-      if (cancelTimer === null) lookWhileServing();
+      if (cancelTimer === null) look();
     },
     stop() {
       cancelTimer?.();
       cancelTimer = null;
-      closeStream();
     },
   };
 }
@@ -215,62 +172,6 @@ export function createPowerWatch({ telemetry, meter, startTool, clock }: PowerWa
 /** Of all GPUs; null if one is faulty or does not say, or readings fail. */
 export function wattsIn({ gpus }: Pick<Telemetry, 'gpus'>): number | null {
   if (gpus.state !== 'reading' || gpus.devices.length === 0) return null;
-  return totalWatts(gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null)));
-}
-
-/** Null if one is unknown. */
-function totalWatts(watts: readonly (number | null)[]): number | null {
+  const watts = gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null));
   return watts.reduce((sum, each) => (sum === null || each === null ? null : sum + each), 0);
-}
-
-const ARGUMENTS = [
-  '--query-gpu=index,power.draw',
-  '--format=csv,noheader,nounits',
-  `--loop-ms=${LOOK_MS}`,
-];
-const MAX_LINE_BYTES = 4096;
-
-/** One nvidia-smi that prints a line for each card every second. */
-function createPowerStream(
-  startTool: StartTool,
-  {
-    cards,
-    onWatts,
-    onEnd,
-  }: {
-    readonly cards: number;
-    readonly onWatts: (watts: number | null) => void;
-    readonly onEnd: () => void;
-  },
-) {
-  let isStopped = false;
-  let round: (number | null)[] = [];
-  let kill = () => {};
-
-  const read = createLines(MAX_LINE_BYTES, (line) => {
-    const [index, watts = ''] = line.split(',').map((part) => part.trim());
-    if (index === '0' || index === undefined) round = [];
-    round.push(numberOf(watts));
-    if (round.length < cards) return;
-    onWatts(totalWatts(round));
-    round = [];
-  });
-
-  async function run(): Promise<void> {
-    for (const command of NVIDIA_SMI) {
-      const tool = startTool(command, ARGUMENTS, read);
-      kill = () => tool.kill();
-      const end = await tool.ended;
-      if (isStopped || end.kind !== 'missing') break;
-    }
-    if (!isStopped) onEnd();
-  }
-
-  void run();
-  return {
-    stop() {
-      isStopped = true;
-      kill();
-    },
-  };
 }

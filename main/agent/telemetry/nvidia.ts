@@ -13,7 +13,7 @@ import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
 /** WSL and some container images install it outside the search path. */
-export const NVIDIA_SMI: readonly string[] = [
+const NVIDIA_SMI: readonly string[] = [
   TOOL,
   '/usr/lib/wsl/lib/nvidia-smi',
   '/usr/bin/nvidia-smi',

@@ -1,30 +1,21 @@
 import { expect, test } from 'vitest';
-import type { StartTool } from '../../../main/agent/telemetry/tool-process.ts';
 import { startModelServer, startServing, until } from '../../support/agent.ts';
 import { postJson } from '../../support/http.ts';
 import { json } from '../../support/upstream.ts';
 
 test('the energy of answers that an agent passes on is measured, and its heartbeats report it', async () => {
-  let print = (_text: string): void => {};
-  const startTool: StartTool = (_command, _args, onData) => {
-    print = (text) => onData(Buffer.from(text));
-    return { kill() {}, ended: new Promise(() => {}) };
-  };
   const { promise: read, resolve: answer } = Promise.withResolvers<void>();
   const engine = await startModelServer(async (call) => {
     await read;
     return json(200, { usage: { completion_tokens: 200 } })(call);
   });
-  const { agent, clock, telemetry, url } = await startServing(engine, { startTool });
+  const { agent, clock, telemetry, url } = await startServing(engine);
   telemetry.card({ powerW: 30 });
   clock.advance(5000);
   const asked = postJson(`${url}/v1/chat/completions`, { model: 'm', messages: [] });
   await engine.call(1);
-  print('0, 30.00\n');
-  clock.advance(1000);
-  print('0, 230.00\n');
-  clock.advance(9000);
-  print('0, 230.00\n');
+  telemetry.card({ powerW: 230 });
+  clock.advance(10_000);
   answer();
   expect((await asked).status).toBe(200);
   await until(() => agent.view().inFlight === 0);
