@@ -15,7 +15,7 @@ import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 const startWith = (providers: readonly StoredProvider[]) =>
   startWindowHost(NO_AGENT, directoryWith({ providers }));
 
-test('a machine is looked up, verified again and removed', async () => {
+test('a machine is looked up, tested again and removed', async () => {
   const now = Date.now();
   const { stored } = machineAt(await startUpstream(), {
     record: { host: { ...HOST, hostname: 'tower' }, agent_url: 'http://127.0.0.1:3001' },
@@ -30,7 +30,7 @@ test('a machine is looked up, verified again and removed', async () => {
   await page.getByText(fresh.id).first().waitFor();
   expect(await axeViolations(page)).toEqual([]);
 
-  await page.getByRole('button', { name: 'Verify now' }).click();
+  await page.getByRole('button', { name: 'Test now' }).click();
   // Nobody is there any more: the run is short, and says at which address and how.
   await page
     .getByText(/127\.0\.0\.1:3001/)
