@@ -134,5 +134,7 @@ test.each([
   // It serves, learns and keeps again.
   await chat(next.url);
   await next.stop();
-  expect(JSON.parse(readFileSync(stateFile(settings), 'utf8'))).toMatchObject({ totalRequests: 1 });
+  expect(JSON.parse(readFileSync(stateFile(settings), 'utf8'))).toMatchObject({
+    counters: { totalRequests: 1 },
+  });
 });
