@@ -41,7 +41,7 @@ const NAME = String.raw`.{0,160}?`;
 
 /**
  * How hosts and engines refuse, in order: the first that matches counts. Read by codes and by meaning rather than by
- * one sentence, as the wording changes between versions. Each source shows the words; `test/upstreams` sends them.
+ * one sentence, as the wording changes between versions. Each source shows the words; `test/upstreams/refused.ts` has them.
  */
 const REFUSALS: readonly Refusal[] = [
   {
