@@ -199,7 +199,7 @@ function boundTo(changes: readonly SettingChange[], config: Config): readonly En
   );
 }
 
-const originOf = (address: unknown) => URL.parse(`${address}`)?.origin;
+const originOf = (address: unknown) => URL.parse(String(address))?.origin;
 
 /** Each setting takes the other's value, or the default where that is what holds. */
 function planSwap(

@@ -61,18 +61,19 @@ test('a late first token is slow only if it is later than reading the prompt exp
 });
 
 test('a status report says that local is skipped for its slowness, until the threshold is raised as it proposes', async () => {
-  const { up, clock, url, status, set } = await startScene({ local: [] });
+  const scene = await startScene({ local: [] });
+  const { up, clock, url } = scene;
   up.local.script = (call) => {
     clock.advance(8000);
     return answers('slow')(call);
   };
   const slowAfter = async (times: number) => {
     for (let n = 0; n < times; n += 1) await chat(url, STREAM);
-    return (await status()).local.slow;
+    return (await scene.status()).local.slow;
   };
   expect(await slowAfter(2)).toBeNull();
   expect(await slowAfter(1)).toEqual({ ttftMs: 8000, enoughMs: 16_000 });
-  await set({ circuit: { ttftThresholdMs: 16_000 } });
+  await scene.set({ circuit: { ttftThresholdMs: 16_000 } });
   expect(await slowAfter(0)).toBeNull();
   expect((await chat(url, STREAM)).upstream).toBe('local');
   expect(await slowAfter(3)).toBeNull();

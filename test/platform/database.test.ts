@@ -120,13 +120,14 @@ test.each<[what: string, damage: (path: string) => void]>([
   const path = filledFile();
   damage(path);
   const damaged = readFileSync(path);
-  const { notice, notes, lines, close } = await open(path);
+  const database = await open(path);
+  const { notice, notes, lines } = database;
   expect(notice).toContain(`It was kept as ${ASIDE(path)} and a fresh one was started`);
   expect(lines).toEqual([`database_damaged ${JSON.stringify({ error: notice })}`]);
   expect(readFileSync(ASIDE(path)).equals(damaged)).toBe(true);
   expect(await notes.read('all')).toEqual([]);
   expect(await notes.write('add', 'new')).toEqual(WRITTEN);
-  await close();
+  await database.close();
   const again = await open(path);
   expect([await again.notes.read('all'), again.notice]).toEqual([['new'], null]);
 });
@@ -147,7 +148,8 @@ test('the log of a damaged database file never ends up alongside the fresh one',
 
 test('damage to pages under an open database is reported, and the next start sets the file aside', async () => {
   const path = filledFile();
-  const { notes, lines, close } = await open(path);
+  const database = await open(path);
+  const { notes, lines } = database;
   truncateSync(path, 2 * PAGE);
   expect(await notes.read('length')).toBeNull();
   const written = await notes.write('add', 'x'.repeat(10 * PAGE));
@@ -159,7 +161,7 @@ test('damage to pages under an open database is reported, and the next start set
     'database_unread',
     'database_unwritten',
   ]);
-  await close();
+  await database.close();
   expect((await open(path)).notice).toContain('a fresh one was started');
 });
 

@@ -163,7 +163,7 @@ const strict =
   ({ refuses, says, status = 400 }: Host): Script =>
   (call) => {
     const named = refuses.filter((path) => at(call.json, path.split('.')));
-    (named.length === 0 ? saying(SAID, {}) : json(status, says(named)))(call);
+    return (named.length === 0 ? saying(SAID, {}) : json(status, says(named)))(call);
   };
 
 const PAIRS = Object.entries(HOSTS).flatMap(([name, host]) =>

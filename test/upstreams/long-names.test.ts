@@ -6,7 +6,7 @@ import { DONE, saying } from './speech.ts';
 
 const schema = { type: 'object', properties: {} };
 /** 76 characters, as of an MCP server: OpenAI and Azure take 64. */
-const LONG = `mcp__${'server_of_a_company_'.repeat(3)}__${'lookup_it'}`;
+const LONG = `mcp__${'server_of_a_company_'.repeat(3)}__lookup_it`;
 const SPACE = 'mcp__server_of_a_company_that_has_many__';
 const INNER = 'look_up_whatever_there_is_to_be_known';
 

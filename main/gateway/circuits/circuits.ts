@@ -269,6 +269,6 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
     },
     coolDown: (id) => change(id, (before) => cooledDown(before, now())),
     reset: resetNow,
-    saved: notice.saved,
+    saved: () => notice.saved(),
   };
 }

@@ -112,17 +112,18 @@ export class Knowledge {
   /** What stays of it for another address or engine. */
   lasting(): Knowledge {
     const next = new Knowledge(this.#clock);
-    for (const topic of NAMES) if (TOPICS[topic].lasts === true) next.#copy(topic, this);
+    for (const topic of NAMES)
+      if (TOPICS[topic].lasts === true) next.#take(topic, this.entries(topic));
     return next;
   }
 
   save(codecs: Codecs): unknown {
-    return Object.fromEntries(NAMES.map((topic) => [topic, this.#saved(topic, codecs)]));
+    return Object.fromEntries(NAMES.map((topic) => [topic, this.#saved(topic, codecs[topic])]));
   }
 
   restore(saved: unknown, codecs: Codecs): void {
     if (!isObject(saved)) return;
-    for (const topic of NAMES) this.#restore(topic, saved[topic], codecs);
+    for (const topic of NAMES) this.#restore(topic, saved[topic], codecs[topic]);
   }
 
   #holds({ until }: Entry<unknown>): boolean {
@@ -140,12 +141,11 @@ export class Knowledge {
     }
   }
 
-  #copy<T extends Topic>(topic: T, from: Knowledge): void {
-    for (const { key, ...entry } of from.entries(topic)) this.#put(topic, key, entry);
+  #take<T extends Topic>(topic: T, entries: ReturnType<typeof this.entries<T>>): void {
+    for (const { key, ...entry } of entries) this.#put(topic, key, entry);
   }
 
-  #saved<T extends Topic>(topic: T, codecs: Codecs): unknown {
-    const codec = codecs[topic];
+  #saved<T extends Topic>(topic: T, codec: Codecs[T]): unknown {
     if (codec === undefined) return undefined;
     const now = dualTimeOf(this.#clock);
     return this.entries(topic).map(({ key, value, until }) => ({
@@ -155,8 +155,7 @@ export class Knowledge {
     }));
   }
 
-  #restore<T extends Topic>(topic: T, saved: unknown, codecs: Codecs): void {
-    const codec = codecs[topic];
+  #restore<T extends Topic>(topic: T, saved: unknown, codec: Codecs[T]): void {
     const { ms } = TOPICS[topic];
     const now = dualTimeOf(this.#clock);
     const until = ms === Infinity ? z.null() : deadlineSchema(ms);

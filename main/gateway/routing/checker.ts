@@ -192,7 +192,7 @@ export function createChecker(deps: CheckerDeps) {
   }
 
   return {
-    check: checks.check,
+    check: (id: string) => checks.check(id),
     removed: drop,
     /** The first window was opened, or the last was closed. */
     watched(now: boolean) {
@@ -211,7 +211,7 @@ export function createChecker(deps: CheckerDeps) {
     async look() {
       if (isWatched || !isOn()) return;
       const due = UPSTREAM_IDS.filter((id) => isUnseen(id));
-      await Promise.all(due.map((id) => checks.check(id)));
+      await Promise.all(due.map(async (id) => checks.check(id)));
     },
     /** Something has changed at an upstream, or, as after a sleep, at all whose circuit is open: not in its turn, but now. */
     checkNow(only?: string) {
