@@ -18,10 +18,14 @@ async function started() {
   const ids = ['llama', 'nomic-embed-text'];
   local.answerGet = ({ res }) => res.end(JSON.stringify({ data: ids.map((id) => ({ id })) }));
   const hosted = await startUpstream(answers('a'));
-  const settings = { ...at({ local: local.url, hosted_a: hosted.url }), HOSTED_A_MODEL: 'mini' };
+  const settings = {
+    ...at({ local: local.url, hosted_a: hosted.url }),
+    HOSTED_A_MODEL: 'mini',
+    HOSTED_A_LABEL: 'mine',
+  };
   const gateway = await startGateway(settings);
   const list = async () => (await askedAt(gateway.url)).models;
-  await expect.poll(list).toEqual(['llama', 'mini']);
+  await expect.poll(list).toEqual(['llama', 'mine/mini']);
   return { ...gateway, local, hosted };
 }
 
@@ -64,7 +68,7 @@ test('a name that nobody answered is listed, too', async () => {
 test('an alias maps a name at once', async () => {
   const { url, hosted, dataDirectory } = await started();
   await chat(url, { ...HELLO, model: 'gpt-4o' });
-  const body = JSON.stringify({ routing: { modelAliases: ['gpt-*=mini'] } });
+  const body = JSON.stringify({ routing: { modelAliases: ['gpt-*=mine/mini'] } });
   const headers = {
     ...bearer(readControlToken(dataDirectory) ?? ''),
     'content-type': 'application/json',
@@ -72,7 +76,7 @@ test('an alias maps a name at once', async () => {
   expect((await send(`${url}/api/v1/settings`, { method: 'PATCH', headers, body })).status).toBe(
     200,
   );
-  expect((await askedAt(url)).names[0]).toMatchObject({ name: 'gpt-4o', aliasOf: 'mini' });
+  expect((await askedAt(url)).names[0]).toMatchObject({ name: 'gpt-4o', aliasOf: 'mine/mini' });
   expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({ upstream: 'hosted_a' });
   expect(hosted.calls[0]?.json['model']).toBe('mini');
 });

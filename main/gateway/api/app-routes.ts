@@ -320,7 +320,8 @@ function askedModels(
   asked: readonly RequestedModel[],
   { listed, aliases, nameOf }: Known,
 ): Pick<AskedModels, 'names' | 'models'> {
-  const own = new Set(listed);
+  // A hosted model may be asked for without the name of its source.
+  const own = new Set(listed.flatMap((id) => [id, id.slice(id.indexOf('/') + 1)]));
   const isOwn = (name: string) => own.has(name) || own.has(`${name}:latest`);
   const names = [...Map.groupBy(asked, ({ name }) => name)].map(([name, places]): AskedModel => ({
     name,
