@@ -55,7 +55,7 @@ function priceSettings(prefix: string) {
 const PROTOCOLS_MEANING = 'Whether this upstream serves /v1/responses and /v1/messages.';
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
 const LOCAL_TIMEOUT =
-  'How long to wait for the first token before the request falls back, beside the time for reading the prompt.';
+  'How long to wait for the first token before the request falls back, plus the time that reading the prompt takes.';
 const PREFILL_MEANING = 'How this upstream can be asked to continue a partial answer.';
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */

@@ -7,7 +7,7 @@ interface AskListener {
   readonly onText: (text: string) => void;
 }
 
-/** Asks as any app would, for a model or (null) for any. Resolves with an error message; with null once the answer is complete, or was stopped. */
+/** Asks as an app does; null asks for any model. Resolves with null once the answer is complete or was stopped, otherwise with an error message. */
 export type Ask = (
   asked: { readonly prompt: string; readonly model: string | null },
   listener: AskListener,

@@ -386,7 +386,7 @@ interface ListSources {
 
 const NOWHERE = { ...entryOf('local', bare('')), upstreams: [] };
 
-/** Means the usual order, as any name does that nobody has; for apps in which a model has to be chosen. */
+/** The usual order, for apps in which people have to choose a model. */
 const AUTO = 'auto';
 
 /**

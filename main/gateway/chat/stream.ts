@@ -104,9 +104,9 @@ function relayStream(
   });
   attempt.answering(seen.contentAt);
   const used = ({ kind }: RelayEnd) => {
-    const told = credible(meter.tokens(), promptBytes);
-    if (told !== null && kind === 'complete') return told;
-    return tokensOfPart({ told, output: meter.relayed }, { endpoint, promptBytes });
+    const spent = { told: meter.tokens(), output: meter.relayed };
+    const told = kind === 'complete' ? credible(spent.told, promptBytes) : null;
+    return told ?? tokensOfPart(spent, { endpoint, promptBytes });
   };
   return recorded(relayed, attempt, { used, call, context, deps });
 }

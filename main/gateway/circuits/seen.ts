@@ -1,7 +1,7 @@
 import type { Knowledge } from '../memory/memory.ts';
 import type { CheckFacts, CheckOutcome, Setback } from '../memory/topics.ts';
 
-/* What checks, tests and refusals have shown of an upstream or a machine, beside the results of requests. */
+/* What checks, tests and refusals have shown of an upstream or a machine. Results of requests are not part of it. */
 
 const UNSEEN: CheckFacts = { since: 0, last: null, lastFailedAt: null, setback: null };
 

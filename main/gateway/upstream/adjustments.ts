@@ -16,7 +16,7 @@ import {
 import { type RefusedField, refusedFields, withoutField } from './refused-fields.ts';
 import { isTokenLimit, type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
 
-/** What is not left out but written anew; the general rule is in refused-fields.ts. */
+/** What is rewritten instead of left out; the general rule is in refused-fields.ts. */
 interface Rewrite<Name extends string> {
   readonly adjustment: Name;
   /** What a refusal says that asks for it. */

@@ -74,7 +74,7 @@ function edited(message: unknown, isDropped: (block: Json) => boolean): unknown 
   const content = before.filter((block) => !isObject(block) || !isDropped(block));
   if (content.length === before.length) return message;
   if (content.length > 0) return { ...message, content };
-  // Chat completions have calls beside the content.
+  // Chat completions keep calls apart from the content.
   return listOf(message['tool_calls']).length > 0 ? { ...message, content: null } : [];
 }
 

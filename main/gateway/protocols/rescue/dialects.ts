@@ -16,7 +16,7 @@ interface Dialect {
   readonly args: 'json' | 'named' | RegExp;
   /** Behind the arguments; some engines take the end of the last call for that of the answer. */
   readonly close?: RegExp;
-  /** Only as the whole answer: it begins as any JSON does. */
+  /** The call counts only if it is the whole answer, because it begins as any JSON does. */
   readonly isAlone?: true;
 }
 
