@@ -172,4 +172,5 @@ test('an engine and a GPU of this machine serve local with nothing configured', 
   const id = await ownId(host);
   await verified(host, id);
   await expectServed(host, id);
+  expect(await modelsOf(host)).toContain('m');
 });
