@@ -27,6 +27,7 @@ export const MARKERS = [
   '[TOOL_CALLS]',
   '<|python_tag|>',
   '<｜tool▁call',
+  '<｜DSML｜',
 ];
 
 /** One row for each dialect. All patterns are sticky, and go over a character once. */
@@ -77,6 +78,13 @@ const DIALECTS: readonly Dialect[] = [
     open: /(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?(?<name>[^\s<]+)(?:<｜tool▁sep｜>|\s*```json)\s*/y,
     args: 'json',
     close: /(?:```\s*)?(?:<｜tool▁call▁end｜>|$)\s*(?:<｜tool▁calls▁end｜>)?/y,
+  },
+  {
+    // DeepSeek from V3.2 (ochafik/minja#11), V4 (TokenRhythm/opensquilla#985); without the outer tags and without ends
+    // (sgl-project/sglang#40236).
+    open: /(?:<｜DSML｜(?:function|tool)_calls>\s*)?<｜DSML｜invoke name="(?<name>[^">]+)">\s*/y,
+    args: /<｜DSML｜parameter name="([^">]+)"(?: string="\w+")?>([^]*?)(?:<\/｜DSML｜parameter>|(?=<｜DSML｜parameter|<\/｜DSML｜invoke>)|$)\s*/y,
+    close: /(?:<\/｜DSML｜invoke>|$)\s*(?:<\/｜DSML｜(?:function|tool)_calls>)?/y,
   },
 ];
 

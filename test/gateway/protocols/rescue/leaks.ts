@@ -85,6 +85,13 @@ const R1 = (call: LeakedCall) =>
   `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${call.name}\n\`\`\`json\n${JSON.stringify(call.arguments)}\n\`\`\`<｜tool▁call▁end｜>`;
 const V31 = (call: LeakedCall) =>
   `<｜tool▁call▁begin｜>${call.name}<｜tool▁sep｜>${JSON.stringify(call.arguments)}<｜tool▁call▁end｜>`;
+const DSML = (call: LeakedCall) =>
+  `<｜DSML｜invoke name="${call.name}">\n${Object.entries(call.arguments)
+    .map(([key, value]) => {
+      const isText = typeof value === 'string';
+      return `<｜DSML｜parameter name="${key}" string="${isText}">${isText ? value : JSON.stringify(value)}</｜DSML｜parameter>\n`;
+    })
+    .join('')}</｜DSML｜invoke>`;
 const deepSeek = (write: (call: LeakedCall) => string) => (calls: readonly LeakedCall[]) =>
   `<｜tool▁calls▁begin｜>${calls.map(write).join('')}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>`;
 const each =
@@ -159,6 +166,16 @@ export const WRITERS: readonly {
   { dialect: 'a bare list', isAlone: true, write: (calls) => JSON.stringify(calls) },
   { dialect: 'DeepSeek R1', write: deepSeek(R1) },
   { dialect: 'DeepSeek V3.1', write: deepSeek(V31) },
+  {
+    dialect: 'DeepSeek V3.2',
+    write: (calls) =>
+      `<｜DSML｜function_calls>\n${each(DSML)(calls)}\n</｜DSML｜function_calls><｜end▁of▁sentence｜>`,
+  },
+  {
+    dialect: 'DeepSeek V4, without its outer end',
+    write: (calls) => `<｜DSML｜tool_calls>\n${each(DSML)(calls)}`,
+  },
+  { dialect: 'DeepSeek V3.2, without its outer tags', write: each(DSML) },
 ];
 
 const PROSE = [
@@ -172,6 +189,7 @@ const PROSE = [
   '<div><tool_call-like>text</tool_call-like></div>',
   'I have read `<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>` in the log.',
   '1. <｜tool▁call▁begin｜> is the token of DeepSeek',
+  'DeepSeek writes <｜DSML｜function_calls> and <｜DSML｜invoke name="read"> in its answers.',
 ];
 const FENCES = ['```', '~~~', '```xml', '  ```json'];
 const LAST = ['That is all.', '```', '"""', '- done', '`x`', '// the end', '</code>'];
