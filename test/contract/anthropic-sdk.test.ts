@@ -20,7 +20,7 @@ async function startAt(place: 'local' | 'hosted_a', script: Script, more = {}) {
   const upstream = await startUpstream(script);
   const settings =
     place === 'local'
-      ? { LOCAL_ENGINE_URL: upstream.url }
+      ? { LOCAL_ENGINE_URL: upstream.url, LOCAL_PROTOCOLS: 'native' }
       : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
   const gateway = await startGateway({ ...settings, ...more });
   const client = new Anthropic({ baseURL: gateway.url, apiKey: 'of-the-caller', maxRetries: 0 });

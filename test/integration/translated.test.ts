@@ -239,8 +239,7 @@ test('a number of 64 bits in a tool call stays exact, in the answer and in the h
   ]);
 });
 
-test('llama.cpp gets responses as chat completions, and messages as they are', async () => {
-  const [RESPONSES, MESSAGES] = TRANSLATED_PROTOCOLS;
+test('llama.cpp gets responses and messages as chat completions, and as they are what only it can do', async () => {
   const engine = await startUpstream(answers('hi'));
   engine.answerGet = ({ res }) => {
     const data = [{ id: 'm', object: 'model', owned_by: 'llamacpp' }];
@@ -249,14 +248,13 @@ test('llama.cpp gets responses as chat completions, and messages as they are', a
   };
   const gateway = await startGateway(at({ local: engine.url }));
   await chat(gateway.url);
-  for (const { path, body } of [RESPONSES, MESSAGES].filter((each) => each !== undefined)) {
+  for (const { path, body } of TRANSLATED_PROTOCOLS)
     await startCall(gateway.url + path, body).answer;
-  }
-  expect(pathsOf(engine.calls)).toEqual([
-    '/v1/chat/completions',
-    '/v1/chat/completions',
-    '/v1/messages',
-  ]);
+  const partial = { model: 'm', max_tokens: 9, messages: [{ role: 'assistant', content: 'I' }] };
+  const asIs = ['/v1/messages', '/v1/messages/count_tokens'];
+  for (const path of asIs) await startCall(gateway.url + path, partial).answer;
+  const inChat = ['', ...TRANSLATED_PROTOCOLS].map(() => '/v1/chat/completions');
+  expect(pathsOf(engine.calls)).toEqual([...inChat, ...asIs]);
 });
 
 test('each machine of the local pool gets the form that it needs, and one without the endpoint has no failure', async () => {

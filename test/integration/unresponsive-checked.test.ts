@@ -8,9 +8,11 @@ import {
   startTierScene,
   STREAM,
 } from '../support/scene.ts';
+import { startCall } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import { answerChunks, answers, hang, headOnly, type UpstreamGet } from '../support/upstream.ts';
 
+const MESSAGES = [{ role: 'user', content: 'hi' }];
 const TIMEOUT_MS = 60_000;
 /** A silent call is looked after from here on. */
 const LOOK_AFTER_MS = 5000;
@@ -146,6 +148,18 @@ describe('engines that keep their whole timeout', () => {
       const { upstream, text } = await pending.answer;
       expect([upstream, text.includes('progress')]).toEqual([isWell ? 'local' : 'hosted_a', false]);
     }
+  });
+
+  test.each([
+    ['/v1/chat/completions', { messages: MESSAGES }],
+    ['/v1/completions', { prompt: 'hi' }],
+    ['/v1/messages', { messages: MESSAGES, max_tokens: 9 }],
+    ['/v1/responses', { input: 'hi' }],
+  ])('llama.cpp is asked for its progress by a request to %s', async (path, body) => {
+    const { url, up } = await startWedged('llamacpp');
+    const pending = startCall(url + path, { model: 'm', ...body });
+    expect((await up.local.call(1)).json).toMatchObject({ return_progress: true });
+    pending.leave();
   });
 
   test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([

@@ -30,7 +30,7 @@ export async function startSpeaker({ place, way }: Way, ...said: readonly [Said,
   const upstream = await (way === 'native' ? native(said) : translated(said));
   const settings =
     place === 'local'
-      ? { LOCAL_ENGINE_URL: upstream.url }
+      ? { LOCAL_ENGINE_URL: upstream.url, LOCAL_PROTOCOLS: way === 'native' ? way : 'auto' }
       : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
   const gateway = await startGateway(settings);
   return { url: gateway.url, gateway, bodies: upstream.bodies };

@@ -33,7 +33,8 @@ describe.each(inEach(WAYS.filter((way) => way !== 'whole').map((way) => ({ way }
     const more = OFFERS[protocol];
 
     test('tool calls that a local model wrote into its text are real calls', async () => {
-      const { url, gateway } = await startBetween('local', leaking(`I look.\n${LEAK}`));
+      const auto = { LOCAL_PROTOCOLS: 'auto' };
+      const { url, gateway } = await startBetween('local', leaking(`I look.\n${LEAK}`), auto);
       const told = await ask(url, { protocol, isStream, more });
       const calls = told.calls.map(({ name, arguments: json }) => ({
         name,
@@ -91,18 +92,49 @@ test.each(PROTOCOLS)(
   'a caller of %s has comments while a call is held, and learns how many were repaired',
   async (protocol) => {
     const { url } = await startBetween('local', leaking(LEAK));
-    const [path, body] = {
-      chat: ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
-      messages: ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }],
-      responses: ['/v1/responses', { input: 'hi' }],
-    }[protocol] as [string, object];
+    const body = {
+      chat: { messages: [{ role: 'user', content: 'hi' }] },
+      messages: { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+      responses: { input: 'hi' },
+    }[protocol];
     const asked = { model: 'm', ...body, ...OFFERS[protocol] };
+    const path = PATHS[protocol];
     const whole = await startCall(url + path, asked).answer;
     expect(whole.headers['x-gateway-repaired']).toBe('tool_calls=2');
     const pending = startCall(url + path, { ...asked, stream: true });
     // Clients give up in silence, and a long call takes minutes.
     expect((await pending.answer).text).toContain('\n\n:\n\n:\n\n');
     expect((await pending.head).trailers).toEqual({ 'x-gateway-repaired': 'tool_calls=2' });
+  },
+);
+
+const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+};
+
+test.each<
+  [protocol: 'messages' | 'responses', what: string, fields: Json, settings: object, Protocol]
+>(
+  (['messages', 'responses'] as const).flatMap((protocol) => {
+    const more = OFFERS[protocol];
+    const none = protocol === 'messages' ? { type: 'none' } : 'none';
+    return [
+      [protocol, 'offers a tool', more, {}, 'chat'],
+      [protocol, 'offers none', {}, {}, protocol],
+      [protocol, 'wants none called', { ...more, tool_choice: none }, {}, protocol],
+      [protocol, 'has nothing rescued', more, { RESCUE_TOOL_CALLS: 'off' }, protocol],
+      [protocol, 'has an owner who wants it native', more, { LOCAL_PROTOCOLS: 'native' }, protocol],
+    ];
+  }),
+)(
+  'a request of %s that %s is put to an own engine in the protocol that is rescued, or its own',
+  async (protocol, _what, fields, settings, wanted) => {
+    const all = { LOCAL_PROTOCOLS: 'auto', ...settings };
+    const { url, system } = await startBetween('local', saying(SAID, {}), all);
+    await ask(url, { protocol, isStream: true, more: fields });
+    expect(system.calls[0]?.path).toBe(PATHS[wanted]);
   },
 );
 

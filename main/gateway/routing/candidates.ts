@@ -15,6 +15,7 @@ import type { Knowledge } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { PromptChain } from '../protocols/prompt-chain.ts';
+import { rescueFor } from '../protocols/rescue/rescue.ts';
 import {
   canChat,
   circuitIdOf,
@@ -222,9 +223,25 @@ function formForLocal(
   if (!isServed || (keepsModel(asked) && !hasModel(target, model))) return 'model_mismatch';
   const learnt = memory.of(circuitIdOf(target));
   const known = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
-  const form = formFor(call, spokenBy(learnt, endpoint, known));
+  const form =
+    formInChat(call, target, config.local) ?? formFor(call, spokenBy(learnt, endpoint, known));
   if (typeof form === 'string') return form;
   return exceedsWindow(learnt, target, form.request) ? 'context_length' : form;
+}
+
+/**
+ * As a chat completion, if that gives more: llama.cpp tells how far it has read, and tool calls are rescued from the text.
+ * Engines lose nothing by it (docs/contributing/decisions/native-first.md). Null if it gives nothing, or cannot be one.
+ */
+function formInChat(
+  call: ChatCall,
+  { ownedBy }: LocalTarget,
+  { protocols, rescueToolCalls }: Config['local'],
+): ChatCall | null {
+  const tells = ownedBy === 'llamacpp';
+  const mayLeak = rescueToolCalls === 'on' && call.request.needs().tools;
+  const chat = protocols === 'auto' && (tells || mayLeak) ? inChat(call) : null;
+  return chat !== null && (tells || rescueFor(chat.request) !== null) ? chat : null;
 }
 
 function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {

@@ -6,7 +6,6 @@ import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/answer-translation.ts';
 import type { AnswerMode } from './body-readers.ts';
-import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import type { chatFormOf } from '../protocols/chat-form.ts';
 import { bodyFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
@@ -245,13 +244,13 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
   return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
 }
 
-/** Fields of llama.cpp (b11669). */
+/** Fields of llama.cpp (b11669), which its messages do not know. */
 function moreFromLlama(request: ChatRequest, mode: AnswerMode): UpstreamCall['asksForMore'] {
-  if (request.endpoint !== CHAT_COMPLETIONS) return {};
+  const tells = mode !== 'whole' && request.endpoint.translation === undefined;
   return {
     // Of all that `verbose` adds to an answer, only the sequence.
     ...(isStopNamed(request) && { verbose: 'true', response_fields: '["stopping_word"]' }),
-    ...(mode !== 'whole' && { return_progress: 'true' }),
+    ...(tells && { return_progress: 'true' }),
   };
 }
 
