@@ -38,7 +38,7 @@ export function createHostActivity(options: HostActivityOptions): HostActivity {
   switch (platform) {
     case 'linux':
       return {
-        userIdleMs: (signal) => linuxIdleMs({ ...edges, files }, signal),
+        userIdleMs: (signal) => linuxIdleMs(edges, signal),
         isOnBattery: () => isLinuxOnBattery(files),
       };
     case 'darwin':
@@ -79,19 +79,14 @@ export function parseHidIdleMs(text: string): number | null {
   return nanoseconds === null ? null : nanoseconds / NANOSECONDS_PER_MS;
 }
 
-interface IdleEdges extends ToolEdges {
-  readonly files: KernelFiles;
-}
-
 const LOGINCTL = ['loginctl', '/usr/bin/loginctl'];
 const LIST = ['list-sessions', '--no-legend', '--no-pager'];
 const PROPERTIES = ['Type', 'Class', 'State', 'IdleHint', 'IdleSinceHint'];
 const SHOW = ['show-session', '--no-pager', ...PROPERTIES.map((name) => `--property=${name}`)];
 
-/** Milliseconds since the last user input: from logind or, without it, from the terminals, as `w` does. */
-async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promise<number | null> {
+/** Milliseconds since the last user input; only logind knows it. */
+async function linuxIdleMs(edges: ToolEdges, signal: AbortSignal): Promise<number | null> {
   const listed = await runFirst(LOGINCTL, LIST, edges, signal);
-  if (listed.kind === 'missing' || listed.kind === 'failed') return terminalsIdleMs(edges);
   if (listed.kind !== 'output') return null;
   const ids = parseSessionIds(listed.text);
   if (ids.length === 0) return Infinity;
@@ -99,22 +94,6 @@ async function linuxIdleMs(edges: IdleEdges, signal: AbortSignal): Promise<numbe
   // A session that has ended in between makes this fail; the next poll succeeds.
   if (shown.kind !== 'output') return null;
   return idleOfSessions(parseSessions(shown.text), edges.clock.now());
-}
-
-/** Typing makes a program read the terminal, which sets the access time of its device file. */
-async function terminalsIdleMs({ files, clock }: IdleEdges): Promise<number | null> {
-  const consoles = (await files.names('/dev')).filter((name) =>
-    /^(tty|hvc)[A-Za-z]*\d+$/.test(name),
-  );
-  // A container has no consoles, so the user of its host cannot be observed.
-  if (consoles.length === 0) return null;
-  // Desktop users may not type in a terminal.
-  if ((await files.names('/tmp/.X11-unix')).length > 0) return null;
-  const typed = (await files.names('/dev/pts')).filter((name) => /^\d+$/.test(name));
-  const paths = [...consoles, ...typed.map((name) => `pts/${name}`)];
-  const times = await Promise.all(paths.map((path) => files.accessedMs(`/dev/${path}`)));
-  const known = times.filter((time) => time !== null);
-  return known.length === 0 ? null : Math.max(0, clock.now() - Math.max(...known));
 }
 
 const CLASSES = '/sys/class';

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { numberOf } from '../../platform/json.ts';
 import type { GpuDevice } from './gpu-device.ts';
@@ -85,14 +85,6 @@ export function createKernelFiles(root: string) {
         return (await readdir(join(root, path))).toSorted();
       } catch {
         return [];
-      }
-    },
-    /** When a file was last read, in milliseconds since the epoch; null if it cannot be examined. */
-    async accessedMs(path: string) {
-      try {
-        return (await stat(join(root, path))).atimeMs;
-      } catch {
-        return null;
       }
     },
   };
