@@ -2,7 +2,7 @@ import type { Judgement, Sightings } from './condition.ts';
 import type { UpstreamId } from './ids.ts';
 import { type FallbackReason, OUTRUN } from './reasons.ts';
 import type { StatusReport } from './status.ts';
-import type { Tokens } from './usage.ts';
+import type { Tokens, TurnReading } from './usage.ts';
 
 /**
  * Why a call was made: it was that upstream's turn, the previous one was slow, or a stream broke off and had to be
@@ -43,6 +43,8 @@ export interface AttemptRow {
   readonly fixedParts?: readonly string[];
   /** Tool calls that the model wrote into its text, and the gateway made; absent if there were none. */
   readonly repairedCalls?: number;
+  /** Of a conversation at an own engine that reports its cache; absent if nothing is to be explained. */
+  readonly reading?: TurnReading;
   /** Null while it runs, or if nothing was used. */
   readonly tokens: Tokens | null;
   /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */

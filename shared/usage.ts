@@ -10,6 +10,39 @@ export interface Tokens {
   readonly estimated: boolean;
 }
 
+/** Why an engine read a prompt: the conversation is new or came elsewhere, the cache was lost, or what changed in it. */
+export const READ_REASONS = [
+  'first_turn',
+  'another_machine',
+  'another_model',
+  'unloaded',
+  'evicted',
+  'tools',
+  'system',
+  'reminder',
+  'user',
+  'assistant',
+  'tool',
+  'message',
+] as const;
+
+export type ReadReason = (typeof READ_REASONS)[number];
+
+export interface TurnReading {
+  readonly why: ReadReason;
+  /** Tokens that had been read for an earlier turn; 0 in the first. */
+  readonly again: number;
+  /** Position of the message that has changed, from 1; null if none has, or it is unknown. */
+  readonly message: number | null;
+}
+
+/** Tokens that were read again for one reason. */
+export interface Reread {
+  readonly why: ReadReason;
+  readonly turns: number;
+  readonly tokens: number;
+}
+
 export const HISTORY_RANGES = ['hour', 'day', 'week', 'month'] as const;
 
 export type HistoryRange = (typeof HISTORY_RANGES)[number];
@@ -103,6 +136,8 @@ export interface UsageHistory {
   readonly parts: readonly HistoryPart[];
   /** At most 200, most tokens first, like `parts`. */
   readonly keys: readonly HistoryKey[];
+  /** Today's, most tokens first. */
+  readonly rereads: readonly Reread[];
   readonly today: UsageFigures;
   readonly thisMonth: UsageFigures;
   readonly currency: string;

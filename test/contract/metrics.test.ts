@@ -78,6 +78,7 @@ test('every known metric is there with nothing configured, each name with the su
     'inglenook_time_per_output_token_seconds',
     'inglenook_tokens_total',
     'inglenook_cached_tokens_total',
+    'inglenook_reread_tokens_total',
     'inglenook_estimated_tokens_total',
     'inglenook_spent_total',
     'inglenook_saved_total',

@@ -35,6 +35,38 @@ test('new rows wait while the pointer is in the list, and come on request', asyn
   expect(await page.locator('.request').count()).toBe(3);
 });
 
+test('what an engine read again is in the list and the details, and its sum in the history', async () => {
+  const tokens = { input: 42_000, output: 51, cached: 4000, estimated: false };
+  const read = (id: string, again: number, why: 'reminder' | 'another_machine') => {
+    const reading = { why, again, message: why === 'reminder' ? 3 : null };
+    const times = { firstContentMs: 3_000, lastContentMs: 5_000, endMs: 5_000 };
+    const attempts = [attempt({ tokens, reading, model: 'qwen3', ...times })];
+    return request(id, { startedAt: Date.now(), upstream: 'local', status: 200, tokens, attempts });
+  };
+  const rows = [
+    read('req_1', 38_000, 'reminder'),
+    read('req_2', 21_000, 'another_machine'),
+    read('req_3', 36_400, 'reminder'),
+  ];
+  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
+  const page = await openPage(host.controlLink());
+  await page.getByRole('link', { name: 'Requests', exact: true }).click();
+  const why = '38,000 tokens read again: system reminder changed (message 3)';
+  await page.locator('[data-id="req_1"]').getByText(why).click();
+  await page
+    .getByRole('dialog')
+    .getByText(`4,000 of 42,000 tokens from its cache · ${why}`)
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'History' }).first().click();
+  const sum = page.getByText('tokens read again today');
+  await expect
+    .poll(() => sum.innerText())
+    .toBe(
+      '95,400 tokens read again today: system reminder changed 2 times, another machine 1 time.',
+    );
+});
+
 test('all requests of an earlier run are in the list and its filters, and each has its address', async () => {
   const rows = Array.from({ length: 1_300 }, (_, n) =>
     request(`req_${n}`, {

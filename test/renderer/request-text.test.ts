@@ -167,6 +167,17 @@ describe('the tokens of a call', () => {
     expect(usageText(attempt())).toBe(null);
   });
 
+  test('the tokens of a call include those that were read again, and why, and so does the list', () => {
+    const reading = { why: 'reminder', again: 38_000, message: 3 } as const;
+    const read = attempt({ tokens: { ...tokens, input: 42_000 }, endMs: 2600, reading });
+    const text = '38,000 tokens read again: system reminder changed (message 3)';
+    expect(usageText(read)).toBe(`42,000 tokens in, 51 out · ${text}`);
+    expect(whyOf(request('a', { attempts: [read] }), labels)).toBe(text);
+    const first = attempt({ ...read, reading: { why: 'first_turn', again: 0, message: null } });
+    expect(usageText(first)).toBe('42,000 tokens in, 51 out · first turn');
+    expect(whyOf(request('a', { attempts: [first] }), labels)).toBeNull();
+  });
+
   test('the tokens of a call include those found in a cache', () => {
     const found = { ...tokens, input: 41_900, cached: 41_200 };
     const whole = { tokens: found, endMs: 2600 };

@@ -30,7 +30,10 @@ export function createMemory(clock: Clock) {
     },
     /** Its engine no longer has the prompts that it has read, but those of models that are still loaded. */
     emptied(id: string, isLoaded: (model: string) => boolean) {
-      known.get(id)?.deleteWhere('prefixes', ({ model }) => !isLoaded(model));
+      const emptied = known.get(id);
+      emptied?.deleteWhere('prefixes', ({ model }) => !isLoaded(model));
+      for (const { key, value } of emptied?.entries('turns') ?? [])
+        if (!isLoaded(value.model)) emptied?.set('turns', key, { ...value, isUnloaded: true });
     },
     /** It was removed. */
     drop: (id: string) => void known.delete(id),

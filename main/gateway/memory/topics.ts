@@ -51,6 +51,20 @@ export interface ReadPrompt {
   readonly readAt: number;
 }
 
+/** A turn of a conversation. */
+export interface ReadTurn {
+  readonly model: string;
+  /** As of a chain. */
+  readonly keys: readonly number[];
+  readonly tools: number;
+  /** Tokens of its prompt. */
+  readonly input: number;
+  /** Its model has left the memory since. */
+  readonly isUnloaded: boolean;
+  /** In clock ticks. */
+  readonly readAt: number;
+}
+
 /** Tokens for each that is usual, exponentially weighted. */
 export interface TextRate {
   readonly samples: number;
@@ -70,6 +84,8 @@ export interface Values {
   readonly rate: Reading;
   /** The beginnings of prompts that it has read; by their hash. */
   readonly prefixes: ReadPrompt;
+  /** The turns that it has read; by the hash of their end, of their first messages, and of what the app calls them. */
+  readonly turns: ReadTurn;
   /** How many tokens its texts have; by model. */
   readonly text_rate: TextRate;
   /** The longest prompt that it has read as a whole, which its window takes; by model. */
@@ -123,6 +139,7 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   window: { ms: HOUR_MS, max: 64 },
   // Sixty for each conversation, as a long one has.
   prefixes: { ms: HOUR_MS, max: 8192 },
+  turns: { ms: HOUR_MS, max: 1024 },
   tells_reuse: { ms: Infinity, max: 1 },
   // Even what only a person can fix is tried again then.
   left_alone: { ms: 10 * MINUTE_MS, max: 54 },

@@ -1,3 +1,4 @@
+import { READ_REASONS } from '#shared/usage.ts';
 import { z } from 'zod';
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import {
@@ -86,6 +87,12 @@ export function createCounters() {
         series.observe('inglenook_time_per_output_token_seconds', { upstream }, seconds);
       }
       countTokens(call);
+      if (call.reading !== null && call.reading.again > 0)
+        series.add(
+          'inglenook_reread_tokens_total',
+          { reason: call.reading.why },
+          call.reading.again,
+        );
     },
     requestEnded(row: RequestRow, outcome: Outcome | null) {
       if (row.fallbackReason !== 'none') totals.fallbackCount += 1;
@@ -268,6 +275,10 @@ const FAMILIES = {
   inglenook_prompt_tokens_total: family(
     'Input tokens by upstream and machine: reused from its cache, or read.',
     [],
+  ),
+  inglenook_reread_tokens_total: family(
+    'Input tokens that own engines had read for an earlier turn, by why they read them again.',
+    READ_REASONS.filter((reason) => reason !== 'first_turn').map((reason) => ({ reason })),
   ),
   inglenook_estimated_tokens_total: family('Tokens of both types that are estimates.', each),
   inglenook_spent_total: family(`What calls have cost, ${IN_CURRENCY}.`, paid, { unit: UNIT_NANO }),

@@ -253,6 +253,7 @@ class OpenAttempt implements AttemptObserver {
     this.#row.tokens = tokens;
     this.#row.cutAtTokens = cutAtTokens;
     if (end.repairedCalls > 0) this.#row.repairedCalls = end.repairedCalls;
+    if (end.reading !== null) this.#row.reading = end.reading;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
     if (!isRecalled) this.#report(end);
@@ -263,7 +264,7 @@ class OpenAttempt implements AttemptObserver {
     }
   }
 
-  #report({ verdict, tokens, endedAt }: AttemptEnd): void {
+  #report({ verdict, tokens, reading, endedAt }: AttemptEnd): void {
     const { deps } = this.#request;
     const { upstream, provider, model } = this.#start.target;
     const end: EndedCall = {
@@ -277,6 +278,7 @@ class OpenAttempt implements AttemptObserver {
       isFailure: verdict === 'failed',
       hasAnswered: this.#row.firstContentMs !== null,
       tokens,
+      reading,
       firstTokenMs: firstTokenMsOf(this.#row),
       timedOutput: timedOutputOf(this.#row),
     };

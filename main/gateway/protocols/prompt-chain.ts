@@ -17,7 +17,25 @@ export interface PromptChain {
   readonly lengths: readonly number[];
   /** Of what the app calls the conversation, and of the first prefix; null if it does not say. */
   readonly session: number | null;
+  /** Of the tools alone, which tells whether they or the system prompt has changed. */
+  readonly tools: number;
+  /**
+   * Of the first two messages, each alone: they find the conversation if what stands before them has changed. None of a
+   * text.
+   */
+  readonly anchors: readonly number[];
   readonly bytes: number;
+  /** What the message behind the prefix at an index is; null if it is one of the first of a long conversation. */
+  readonly behind: (at: number) => PromptPart | null;
+  /** Whether the model has answered in it before. */
+  readonly hasAnswer: () => boolean;
+}
+
+/** A message of a prompt, in the words of `READ_REASONS`. */
+export interface PromptPart {
+  /** The first one is 1. */
+  readonly position: number;
+  readonly kind: 'system' | 'reminder' | 'user' | 'assistant' | 'tool' | 'message';
 }
 
 export interface CachedPrefix {
@@ -59,6 +77,7 @@ const HEAD: ReadonlySet<string> = new Set([
   'system',
   'instructions',
 ]);
+const TOOLS: ReadonlySet<string> = new Set(['tools', 'functions']);
 const MESSAGES: ReadonlySet<string> = new Set(['messages', 'input', 'prompt']);
 
 /** Of a conversation; an edit further back finds the system prompt alone. */
@@ -70,10 +89,13 @@ const TEXT_PIECE_BYTES = 4096;
 /** Null for a body without a prompt, and for one that asks llama.cpp to read all of it. */
 export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain | null {
   const { bytes, members } = body;
+  const headOf = (hash: RollingHash, isIn: (key: string) => boolean) => {
+    for (const { key, nameStart, end } of members) if (isIn(key)) hash.add(bytes, nameStart, end);
+    return hash;
+  };
   const messages = members.find(({ key }) => MESSAGES.has(key));
   if (messages === undefined || smallValueOf(bytes, members, 'cache_prompt') === false) return null;
-  const hash = createRollingHash();
-  for (const { key, nameStart, end } of members) if (HEAD.has(key)) hash.add(bytes, nameStart, end);
+  const hash = headOf(createRollingHash(), (key) => HEAD.has(key));
   const keys: number[] = [];
   const lengths: number[] = [];
   function link(): void {
@@ -88,23 +110,47 @@ export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain |
   link();
   const told = Math.max(begun, ends.length - MAX_MESSAGES);
   hash.add(bytes, startOf(begun), startOf(told));
-  for (const [index, end] of ends.slice(told).entries()) {
-    const at = told + index;
+  const addMessage = (to: RollingHash, at: number) => {
+    const end = ends[at] ?? messages.end;
     const mark = at < ends.length - MARKED_MESSAGES ? null : cacheMark(bytes, startOf(at), end);
-    hash.add(bytes, startOf(at), mark?.start ?? end);
-    if (mark !== null) hash.add(bytes, mark.end, end);
+    to.add(bytes, startOf(at), mark?.start ?? end);
+    if (mark !== null) to.add(bytes, mark.end, end);
+    return to;
+  };
+  for (let at = told; at < ends.length; at += 1) {
+    addMessage(hash, at);
     link();
   }
   const name = sessionOf(body, headers);
-  const session = name === null ? null : sessionKey(name, keys[0] ?? 0);
-  return { keys, lengths, session, bytes: bytes.length };
+  const isText = messages.ends.length === 0;
+  return {
+    keys,
+    lengths,
+    session: name === null ? null : keyOfText(`${keys[0] ?? 0} ${name}`),
+    tools: headOf(createRollingHash(), (key) => TOOLS.has(key)).key(),
+    anchors: [begun, begun + 1]
+      .filter((at) => !isText && at < ends.length)
+      .map((at) => addMessage(hashOfText(`${name ?? ''} `), at).key()),
+    bytes: bytes.length,
+    behind(at) {
+      const index = told + at;
+      const end = ends[index];
+      if (isText || end === undefined || (at === 0 && told > begun)) return null;
+      return { position: index + 1, kind: kindOf(bytes, startOf(index), end) };
+    },
+    hasAnswer: () => bytes.includes('"assistant"', messages.start),
+  };
 }
 
-function sessionKey(name: string, head: number): number {
+type RollingHash = ReturnType<typeof createRollingHash>;
+
+const keyOfText = (text: string): number => hashOfText(text).key();
+
+function hashOfText(text: string): RollingHash {
   const hash = createRollingHash();
-  const bytes = Buffer.from(`${head} ${name}`);
+  const bytes = Buffer.from(text);
   hash.add(bytes, 0, bytes.length);
-  return hash.key();
+  return hash;
 }
 
 /** Where the messages end, or pieces of a text. */
@@ -117,13 +163,42 @@ function endsOf({ start, end, ends }: Member): readonly number[] {
 
 /** A role stands first or last in its message. */
 const ROLE_BYTES = 64;
-const SYSTEM_ROLE = /"role"\s*:\s*"(system|developer)"/;
+const ROLE = /"role"\s*:\s*"(\w+)"/;
+/** Items of Responses that have no role. */
+const ITEM =
+  /"type"\s*:\s*"(function_call_output|custom_tool_call_output|function_call|reasoning)"/;
+
+const KINDS: Readonly<Record<string, PromptPart['kind']>> = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+  function_call: 'assistant',
+  reasoning: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+  function_call_output: 'tool',
+  custom_tool_call_output: 'tool',
+};
+
+/** Null if neither end of the message has it. */
+function roleOf(bytes: Buffer, start: number, end: number, pattern = ROLE): string | null {
+  const first = bytes.toString('latin1', start, Math.min(end, start + ROLE_BYTES));
+  const last = bytes.toString('latin1', Math.max(start, end - ROLE_BYTES), end);
+  return (pattern.exec(first) ?? pattern.exec(last))?.[1] ?? null;
+}
 
 function isSystemMessage(bytes: Buffer, start: number, end: number): boolean {
-  return (
-    SYSTEM_ROLE.test(bytes.toString('latin1', start, Math.min(end, start + ROLE_BYTES))) ||
-    SYSTEM_ROLE.test(bytes.toString('latin1', Math.max(start, end - ROLE_BYTES), end))
-  );
+  return KINDS[roleOf(bytes, start, end) ?? ''] === 'system';
+}
+
+/** What Claude Code puts into messages of the user, and changes when it likes. */
+const REMINDER = '<system-reminder>';
+
+function kindOf(bytes: Buffer, start: number, end: number): PromptPart['kind'] {
+  const role = roleOf(bytes, start, end) ?? roleOf(bytes, start, end, ITEM) ?? '';
+  const kind = KINDS[role] ?? 'message';
+  return kind === 'user' && bytes.subarray(start, end).includes(REMINDER) ? 'reminder' : kind;
 }
 
 /**

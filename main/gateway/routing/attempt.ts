@@ -1,18 +1,19 @@
 import type { AttemptCause } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
-import type { Tokens } from '#shared/usage.ts';
+import type { Tokens, TurnReading } from '#shared/usage.ts';
 import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import { type Circuits, type HeldPermit, isRemoved } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { PendingCall } from '../upstream/exchange.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
-import { newBytesOf } from '../protocols/prompt-chain.ts';
+import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
 import { notePrompt, noteReuse } from './prefixes.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { learnRate } from './reading-rates.ts';
+import { noteTurn } from './rereads.ts';
 import { type Cut, noteLength } from './windows.ts';
 
 export interface Permits {
@@ -68,6 +69,7 @@ export class Attempt {
   #ttftMs: number | null = null;
   /** Whether the engine has read only a part of the prompt, as far as it tells. */
   cut: Cut | null = null;
+  #reading: TurnReading | null = null;
   /** Tool calls that the answer had as text. */
   repairedCalls = 0;
 
@@ -164,6 +166,7 @@ export class Attempt {
       latencyMs: isKnown && end.kind === 'served' ? ms : null,
       tokens: this.#tokens,
       repairedCalls: this.repairedCalls,
+      reading: this.#reading,
       cutAtTokens: this.cut === null ? null : (this.#tokens?.input ?? null),
     });
   }
@@ -175,15 +178,23 @@ export class Attempt {
 
   /** How long the machine took for what it had to read, and what it had in its cache. */
   #learn(): void {
-    const { upstream, model, promptBytes, prefix } = this.target;
+    const { upstream, model, promptBytes, prefix, mode } = this.target;
     const estimated = estimatedTokens(promptBytes, 0);
     const tokens = this.#tokens ?? estimated;
     const reusedShare = prefix === null ? null : noteReuse(this.#known, prefix, tokens);
+    if (prefix !== null && mode !== 'rest') this.#reading = this.#noteTurn(prefix.chain, tokens);
     const newShare = reusedShare === null ? newBytesOf(this.target) / promptBytes : 1 - reusedShare;
     if (upstream !== 'local' || this.#ttftMs === null) return;
     // The next prompt's length is estimated too, but a picture has far fewer tokens than its bytes tell.
     const read = Math.min(estimated.input, tokens.input) * newShare;
     learnRate(this.#known, model, read, this.#ttftMs);
+  }
+
+  #noteTurn(chain: PromptChain, tokens: Tokens): TurnReading | null {
+    const { clock, memory } = this.#deps;
+    const { id } = this.#permits.own;
+    const turn = { id, chain, tokens, call: this.target, readAt: clock.ticks() };
+    return noteTurn(memory, this.#known, turn);
   }
 
   /** The part of a silence that counts as slow: a machine is not slow because a prompt is long. */

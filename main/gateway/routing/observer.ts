@@ -1,6 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
-import type { Tokens } from '#shared/usage.ts';
+import type { Tokens, TurnReading } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -32,6 +32,8 @@ export interface AttemptEnd {
   readonly tokens: Tokens | null;
   /** Tool calls that the answer had as text. */
   readonly repairedCalls: number;
+  /** Why its engine read the prompt; null if nothing is to be explained. */
+  readonly reading: TurnReading | null;
   /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
   readonly cutAtTokens: number | null;
   /** Aborted before anything of it had left: no upstream knows of it. */

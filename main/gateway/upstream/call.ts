@@ -114,6 +114,8 @@ export interface UpstreamCall {
   readonly silenceMs: number;
   /** The part of the time to first content that reading the prompt and loading the model explain. */
   readonly explainedMs: number;
+  /** The engine has to load the model first, as far as it says. */
+  readonly isLoading: boolean;
   /** Whether a short-lived failure is retried here; in a pool the next machine is tried instead. */
   readonly isAlone: boolean;
 }
@@ -142,6 +144,7 @@ export function localCall(
   const ofPrompt =
     endpoint.body === 'json' ? readingMs({ bytes: bytes.length, window, ...known }) : 0;
   const timeoutMs = config.local.timeoutMs + ofPrompt;
+  const isLoading = isUnloaded(target, model ?? '');
   return {
     endpoint,
     request,
@@ -163,7 +166,8 @@ export function localCall(
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs,
     silenceMs: config.local.timeoutMs,
-    explainedMs: isUnloaded(target, model ?? '') ? timeoutMs : ofPrompt,
+    explainedMs: isLoading ? timeoutMs : ofPrompt,
+    isLoading,
     isAlone: known.isAlone,
     asksForUsage: asksForUsage(request, mode),
     asksForMore: more,
@@ -203,6 +207,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     timeoutMs,
     silenceMs: timeoutMs,
     explainedMs: 0,
+    isLoading: false,
     isAlone: true,
     asksForUsage: asksForUsage(request, mode),
     asksForMore: {},

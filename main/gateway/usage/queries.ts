@@ -15,9 +15,10 @@ import {
   type RequestPage,
   type RequestsWanted,
 } from '#shared/request-filter.ts';
-import type { HistoryRange } from '#shared/usage.ts';
+import type { HistoryRange, Reread } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import { type RequestedModel, requestedModelOf } from './requested-models.ts';
+import { rereadsOf } from './rereads.ts';
 import type { Increment } from './tally.ts';
 
 /** One transaction: all of it is stored or nothing. It is sent again only after a failure, so nothing is counted twice. */
@@ -33,12 +34,14 @@ export interface StoredRow {
   readonly pot: Pot;
   /** Null if it named no model. */
   readonly requested: RequestedModel | null;
+  readonly rereads: readonly Reread[];
   readonly json: string;
 }
 
 export const storedRow = (row: RequestRow): StoredRow => ({
   pot: potOf(row),
   requested: requestedModelOf(row),
+  rereads: rereadsOf(row),
   json: JSON.stringify({ ...row, attempts: row.attempts.map(withoutWords) }),
 });
 

@@ -6,6 +6,7 @@ import type {
   HistoryPoint,
   HistoryRange,
   Tokens,
+  TurnReading,
   UsageFigures,
   UsageHistory,
 } from '#shared/usage.ts';
@@ -34,6 +35,7 @@ export interface EndedCall {
   readonly hasAnswered: boolean;
   /** Null if nothing was used. */
   readonly tokens: Tokens | null;
+  readonly reading: TurnReading | null;
   /** Null if the answer was not streamed. */
   readonly firstTokenMs: number | null;
   /** Null without a rate. */
@@ -202,6 +204,7 @@ const NOTHING: HistoryRows = {
   points: [],
   parts: [],
   keys: [],
+  rereads: [],
   today: NO_USAGE,
   thisMonth: NO_USAGE,
 };
@@ -273,6 +276,7 @@ function reportOf(
         : [],
     ),
     keys: found.keys,
+    rereads: found.rereads,
     today: found.today,
     thisMonth: found.thisMonth,
   };

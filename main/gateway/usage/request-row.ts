@@ -1,6 +1,7 @@
+import { READ_REASONS } from '#shared/usage.ts';
 import { z } from 'zod';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import type { RequestRow } from '#shared/live.ts';
+import { type RequestRow } from '#shared/live.ts';
 import { isFallbackReason } from '#shared/reasons.ts';
 import { parseJson } from '../../platform/json.ts';
 
@@ -45,6 +46,9 @@ export const endedRowSchema = z.object({
       circuitAfter: circuit.nullable(),
       fixedParts: z.array(z.string()).exactOptional(),
       repairedCalls: count.exactOptional(),
+      reading: z
+        .object({ why: z.enum(READ_REASONS), again: count, message: count.nullable() })
+        .exactOptional(),
       tokens: tokens.nullable(),
       cutAtTokens: count.nullable(),
     }),

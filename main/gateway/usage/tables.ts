@@ -17,6 +17,7 @@ import {
 } from './queries.ts';
 import { requestRows } from './request-row.ts';
 import { REQUESTED_MODELS_TABLE, requestedModelQueries } from './requested-models.ts';
+import { rereadQueries, REREADS_TABLE } from './rereads.ts';
 import { MAX_FIGURE, NO_USAGE, type UsagePlace } from './tally.ts';
 
 /* What the history does in the database thread. */
@@ -52,7 +53,8 @@ export const USAGE_TABLES = `
      json TEXT NOT NULL
    ) STRICT;
    CREATE INDEX requests_by_end ON requests (pot, id);
-   ${REQUESTED_MODELS_TABLE}`;
+   ${REQUESTED_MODELS_TABLE}
+   ${REREADS_TABLE}`;
 
 /** How long rows of each span are kept. */
 const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
@@ -118,6 +120,7 @@ export function usageOperations(db: Database) {
   );
   const requests = requestQueries(db);
   const requested = requestedModelQueries(db);
+  const rereads = rereadQueries(db);
   const points = db.prepare<object, PlaceRow<'at' | 'upstream'>>(
     `SELECT at - (at - @from) % @groupMs AS at, upstream, ${SUMS} FROM usage
      WHERE ${WITHIN} AND key = '' GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -185,6 +188,7 @@ export function usageOperations(db: Database) {
           return { upstream, provider, model, figures };
         }),
         keys: keys.all({ span, from, to }).map(({ key, ...figures }) => ({ key, figures })),
+        rereads: rereads.all(dayFrom),
         today: since.get({ from: dayFrom, to }) ?? NO_USAGE,
         thisMonth: since.get({ from: monthFrom, to }) ?? NO_USAGE,
       }),
@@ -213,7 +217,10 @@ export function usageOperations(db: Database) {
             add.run({ ...place, ...figures, span, at: start });
         }
         requests.add(rows);
-        for (const row of rows) if (row.requested !== null) requested.add(row.requested);
+        for (const row of rows) {
+          if (row.requested !== null) requested.add(row.requested);
+          for (const each of row.rereads) rereads.add(dayOf(nowMs), each);
+        }
         prune(nowMs);
       },
     },

@@ -94,7 +94,7 @@ interface ReportProps {
 
 /** The sums of today and this month, and the range by time, by upstream and by key. */
 function Report({ report, nameOf }: ReportProps) {
-  const { problem, range, points } = report;
+  const { problem, range, points, rereads } = report;
   return (
     <>
       {problem !== null && <p className="panel-text">{problem}</p>}
@@ -103,6 +103,7 @@ function Report({ report, nameOf }: ReportProps) {
           <Fact key={fact.label} {...fact} />
         ))}
       </dl>
+      {rereads.length > 0 && <p className="panel-text">{t.usage.rereads(rereads)}</p>}
       {points.length === 0 ? (
         <div className="history-empty">
           <h2>No requests in the last {range}</h2>

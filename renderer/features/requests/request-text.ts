@@ -128,7 +128,7 @@ export function tokensPerSecond(attempt: AttemptRow): number | null {
  * counted.
  */
 export function usageText(attempt: AttemptRow): string | null {
-  const { tokens, fixedParts = [], repairedCalls = 0 } = attempt;
+  const { tokens, reading, fixedParts = [], repairedCalls = 0 } = attempt;
   if (tokens === null) return null;
   const perSecond = tokensPerSecond(attempt);
   const parts = [
@@ -137,6 +137,7 @@ export function usageText(attempt: AttemptRow): string | null {
     tokens.cached === 0
       ? ''
       : `${formatCount(tokens.cached)} of ${counted(tokens.input, TOKENS)} from its cache`,
+    reading === undefined ? '' : t.usage.reading(reading),
     fixedParts.length === 0 ? '' : `${fixedParts.join(', ')} in its prompt held constant`,
     repairedCalls === 0 ? '' : `${counted(repairedCalls, TOOL_CALLS)} repaired`,
   ];
@@ -330,12 +331,15 @@ export function whoOf(row: RequestRow, labels: Labels, naming = nameOf): string 
 }
 
 /**
- * The story if calls ran concurrently or an answer was resumed, otherwise why earlier attempts did not answer; null if
- * the first one answered.
+ * The story if calls ran concurrently or an answer was resumed, otherwise why earlier attempts did not answer, and what
+ * was read again; null if the first one answered from its cache.
  */
 export function whyOf(row: RequestRow, labels: Labels): string | null {
   if (row.attempts.some(({ cause }) => cause !== 'turn')) return storyOf(row, labels);
-  return fallbackText(row.fallbackReason, labels);
+  const again = row.attempts.flatMap(({ reading }) =>
+    reading === undefined || reading.again === 0 ? [] : [t.usage.reading(reading)],
+  );
+  return [fallbackText(row.fallbackReason, labels), ...again].filter(Boolean).join('; ') || null;
 }
 
 /** Why the upstreams in a fallback header did not answer; null if it names none. */

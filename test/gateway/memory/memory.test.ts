@@ -18,6 +18,7 @@ const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   seen: { since: 0, last: null, lastFailedAt: null, setback: null },
   latency: { mean: { value: 900, weight: 1, atMs: 0 }, samples: 1 },
   prefixes: { model: 'm', readAt: 0 },
+  turns: { model: 'm', keys: [1], tools: 0, input: 9000, isUnloaded: false, readAt: 0 },
   tells_reuse: true,
   text_rate: { samples: 5, mean: 1, variance: 0 },
   longest: { tokens: 9000 },
@@ -86,6 +87,7 @@ describe('what is known of an upstream', () => {
     expect(held()).toEqual(ALL);
     memory.emptied(ID, () => false);
     expect(held()).toEqual(ALL.filter((topic) => topic !== 'prefixes'));
+    expect(memory.of(ID).entries('turns')[0]?.value.isUnloaded).toBe(true);
   });
 
   test('a call to the former address teaches nothing of the new one', () => {

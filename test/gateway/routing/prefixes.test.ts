@@ -8,7 +8,9 @@ import { createManualClock } from '../../support/clock.ts';
 /** A prompt of messages of 100 bytes, by the keys of its prefixes. */
 function prompt(keys: readonly number[]): PromptChain {
   const lengths = keys.map((_, at) => (at + 1) * 100);
-  return { keys, lengths, session: null, bytes: keys.length * 100 };
+  const bytes = keys.length * 100;
+  const unused = { tools: 0, anchors: [], behind: () => null, hasAnswer: () => false };
+  return { keys, lengths, session: null, bytes, ...unused };
 }
 
 function machine() {

@@ -53,7 +53,7 @@ const CALL = {
   isFailure: false,
   hasAnswered: true,
   tokens: { input: 7, output: 5, cached: 0, estimated: false },
-  readingSavedMs: null,
+  reading: null,
   firstTokenMs: null,
   timedOutput: null,
 };
