@@ -1,5 +1,11 @@
-import { isObject, listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
+import { isObject, listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  mergedDevice,
+  parsePciAddress,
+  deviceOf,
+} from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import {
   difference,
@@ -11,29 +17,31 @@ import {
   sysfsCards,
   sysfsHwmon,
 } from './sysfs.ts';
-import { runFirst, type ToolEdges } from './tool-process.ts';
+import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 /** ROCm installs its tools outside the search path. */
 const AMD_SMI = ['amd-smi', '/opt/rocm/bin/amd-smi'];
+const ROCM_SMI = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
+const REMEDY =
+  'Run `amd-smi metric` by hand; if it hangs as well, look for "amdgpu" in `dmesg` and restart this machine.';
 /** Names do not change; a tool that could not report them is run again after this many rounds. */
 const NAME_ROUNDS = 60;
 
 /**
- * Reads AMD cards from the driver's files, which every amdgpu has since Linux 4.20, and asks AMD's tool only for names:
- * systeminformation has no live values for them, and mistakes lspci's memory region for their memory.
+ * Reads AMD cards from the driver's files if there are any, otherwise through AMD's tools: systeminformation has no
+ * live values for them, and mistakes lspci's memory region for their memory.
  */
 export function createAmdCollector(
   edges: ToolEdges,
   files: KernelFiles,
   intervalMs: number,
 ): GpuCollector {
-  /** By PCI address. */
-  let names: ReadonlyMap<string, string> = new Map();
+  let names: readonly AmdName[] = [];
   let roundsToNames = 0;
 
   async function learnNames(signal: AbortSignal): Promise<void> {
     roundsToNames -= 1;
-    if (names.size > 0 || roundsToNames > 0) return;
+    if (names.length > 0 || roundsToNames > 0) return;
     roundsToNames = NAME_ROUNDS;
     const asked = await runFirst(AMD_SMI, ['static', '--asic', '--bus', '--json'], edges, signal);
     if (asked.kind === 'output') names = parseAmdSmiStatic(asked.text);
@@ -41,16 +49,39 @@ export function createAmdCollector(
 
   async function poll(signal: AbortSignal): Promise<Poll> {
     const cards = await readAmdSysfs(files);
-    if (cards.length === 0) return { kind: 'absent' };
+    if (cards.length === 0) return pollTools(signal);
     if (cards.some(({ name }) => name === null)) await learnNames(signal);
-    const devices = cards.map((card) => ({
-      ...card,
-      name: card.name ?? names.get(card.key) ?? null,
-    }));
-    return { kind: 'devices', devices, problems: [] };
+    return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
+  }
+
+  async function pollTools(signal: AbortSignal): Promise<Poll> {
+    const args = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
+    const metric = await runFirst(AMD_SMI, args, edges, signal);
+    const cards = 'text' in metric ? parseAmdSmiMetric(metric.text) : null;
+    if (cards !== null) {
+      await learnNames(signal);
+      return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
+    }
+    if (metric.kind === 'hung') return toolProblem(['amd-smi', ...args], metric, REMEDY);
+    const rocm = await runFirst(ROCM_SMI, ROCM_SMI_ARGS, edges, signal);
+    // It fails, too, where a card lacks one of the values.
+    const devices = 'text' in rocm ? parseRocmSmi(rocm.text) : null;
+    if (devices !== null) return { kind: 'devices', devices, problems: [] };
+    if (rocm.kind !== 'missing') return toolProblem(['rocm-smi', ...ROCM_SMI_ARGS], rocm, REMEDY);
+    return metric.kind === 'missing'
+      ? { kind: 'absent' }
+      : toolProblem(['amd-smi', ...args], metric, REMEDY);
   }
 
   return createPollCollector(poll, { clock: edges.clock, intervalMs, source: SYSFS });
+}
+
+function named(card: GpuDevice, names: readonly AmdName[]): GpuDevice {
+  const told = names.find(({ key, pciAddress }) => card.key === pciAddress || card.key === key);
+  if (told === undefined) return card;
+  const { pciAddress: address } = told;
+  const by = deviceOf({ ...told, key: address ?? card.key, vendor: 'amd' });
+  return mergedDevice(card, by);
 }
 
 const AMD_VENDOR_ID = '0x1002';
@@ -162,7 +193,10 @@ function pciAddressOf(domain: number, locationId: number): string {
 /** A line that begins with a bracket is JSON or a warning such as `[WARNING] …`. */
 const MAX_STARTS = 4;
 
-/** The tool may print warnings around its JSON, which have brackets, too (ROCm/legacy-rocm-build#1453). */
+/**
+ * Both tools may print warnings around their JSON, which have brackets, too: `ERROR: GPU[0] : fclk clock is unsupported`
+ * (ROCm/legacy-rocm-build#1453).
+ */
 function jsonIn(text: string): unknown {
   const end = [...text.matchAll(/[\]}](?=\s*$)/gm)].at(-1)?.index ?? -1;
   const starts = [...text.matchAll(/^[[{]/gm)].slice(0, MAX_STARTS);
@@ -173,15 +207,123 @@ function jsonIn(text: string): unknown {
   return undefined;
 }
 
-/** Reads the names in `amd-smi static --asic --bus --json`: an array, or since ROCm 7 an object that contains one. */
-export function parseAmdSmiStatic(text: string): ReadonlyMap<string, string> {
+/** amd-smi prints an array, or since ROCm 7 an object that contains one. */
+function amdSmiCards(text: string): readonly unknown[] {
   const json = jsonIn(text);
-  const cards = listOf(isObject(json) ? json['gpu_data'] : json);
-  return new Map(
-    cards.flatMap((card): [string, string][] => {
-      const name = textOf(memberOf(card, 'asic', 'market_name'));
-      const address = parsePciAddress(textOf(memberOf(card, 'bus', 'bdf')));
-      return name === null || name === 'N/A' || address === null ? [] : [[address, name]];
-    }),
-  );
+  return listOf(isObject(json) ? json['gpu_data'] : json);
+}
+
+/** Reads a value of amd-smi, with or without a unit. */
+function quantity(value: unknown): number | null {
+  return numberOf(memberOf(value, 'value') ?? value);
+}
+
+/** Reads `amd-smi metric --usage --temperature --power --mem-usage --json`; null for any other output. */
+export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
+  const cards = amdSmiCards(text).filter((card) => numberOf(memberOf(card, 'gpu')) !== null);
+  if (cards.length === 0) return null;
+  return cards.map((card) => {
+    const total = quantity(memberOf(card, 'mem_usage', 'total_vram'));
+    const used = quantity(memberOf(card, 'mem_usage', 'used_vram'));
+    const temperatures = memberOf(card, 'temperature');
+    return deviceOf({
+      key: `amd-${numberOf(memberOf(card, 'gpu'))}`,
+      vendor: 'amd',
+      memoryTotalMb: total,
+      memoryUsedMb: used,
+      memoryFreeMb: quantity(memberOf(card, 'mem_usage', 'free_vram')) ?? difference(total, used),
+      utilGpu: quantity(memberOf(card, 'usage', 'gfx_activity')),
+      utilMemory: quantity(memberOf(card, 'usage', 'umc_activity')),
+      temperatureC:
+        quantity(memberOf(temperatures, 'edge')) ?? quantity(memberOf(temperatures, 'hotspot')),
+      powerW: quantity(memberOf(card, 'power', 'socket_power')),
+    });
+  });
+}
+
+/** A card's name, as a tool reports it. */
+interface AmdName {
+  /** `amd-<position>`, as in the metrics of the same tool. */
+  readonly key: string;
+  /** Lower-case PCI address; null if it is not reported. */
+  readonly pciAddress: string | null;
+  readonly name: string;
+}
+
+/** Reads `amd-smi static --asic --bus --json`. */
+function parseAmdSmiStatic(text: string): readonly AmdName[] {
+  return amdSmiCards(text).flatMap((card) => {
+    const gpu = numberOf(memberOf(card, 'gpu'));
+    const name = textOf(memberOf(card, 'asic', 'market_name'));
+    if (gpu === null || name === null || name === 'N/A') return [];
+    const pciAddress = textOf(memberOf(card, 'bus', 'bdf'))?.toLowerCase() ?? null;
+    return [{ key: `amd-${gpu}`, pciAddress, name }];
+  });
+}
+
+/** The options for everything that `parseRocmSmi` reads. */
+const ROCM_SMI_ARGS = [
+  '--showuse',
+  '--showmemuse',
+  '--showmeminfo',
+  'vram',
+  '--showtemp',
+  '--showpower',
+  '--showproductname',
+  '--showbus',
+  '--json',
+] as const;
+
+/**
+ * Reads `rocm-smi … --json`, whose field names differ in case between versions; null if the output is something else.
+ */
+export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
+  const json = jsonIn(text);
+  if (!isObject(json)) return null;
+  const cards = Object.entries(json).filter(([name]) => /^card\d+$/.test(name));
+  if (cards.length === 0) return null;
+  return cards.map(([id, card]) => {
+    const field = (...names: readonly string[]) => fieldOf(card, names);
+    const total = mebibytes(numberOf(field('vram total memory (b)')));
+    const used = mebibytes(numberOf(field('vram total used memory (b)')));
+    const address = parsePciAddress(textOf(field('pci bus')));
+    return deviceOf({
+      key: address ?? id.replace('card', 'amd-'),
+      vendor: 'amd',
+      pciAddress: address,
+      name: marketedName(field('card series')) ?? marketedName(field('card model')),
+      memoryTotalMb: total,
+      memoryUsedMb: used,
+      memoryFreeMb: difference(total, used),
+      utilGpu: numberOf(field('gpu use (%)')),
+      // The second name is used up to ROCm 6.0.
+      utilMemory: numberOf(field('gpu memory read/write activity (%)', 'gpu memory use (%)')),
+      temperatureC: numberOf(
+        field('temperature (sensor edge) (c)', 'temperature (sensor junction) (c)'),
+      ),
+      powerW: numberOf(
+        field('average graphics package power (w)', 'current socket graphics package power (w)'),
+      ),
+    });
+  });
+}
+
+/**
+ * The marketing name. A tool prints a PCI id if its database does not know the card, and a code name in front if only
+ * that database does: `Arcturus GL-XL [Instinct MI100]`. Several names in brackets are kept as they are.
+ */
+export function marketedName(value: unknown): string | null {
+  const text = textOf(value);
+  if (text === null || /^((0x|Device )[\da-f]+|N\/A)$/i.test(text)) return null;
+  return /\[([^\]/]+)\]$/.exec(text)?.[1] ?? text;
+}
+
+function fieldOf(card: unknown, names: readonly string[]): unknown {
+  if (!isObject(card)) return undefined;
+  const fields = Object.entries(card);
+  for (const wanted of names) {
+    const found = fields.find(([name]) => name.toLowerCase() === wanted);
+    if (found !== undefined) return found[1];
+  }
+  return undefined;
 }

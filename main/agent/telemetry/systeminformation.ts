@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
+import { marketedName } from './amd.ts';
 import {
   type GpuDevice,
   type GpuVendor,
@@ -171,16 +172,6 @@ function libraryCard(
       gpuCores: number('cores'),
     }),
   ];
-}
-
-/**
- * The marketing name. A tool prints a PCI id if its database does not know the card, and a code name in front if only
- * that database does: `Arcturus GL-XL [Instinct MI100]`. Several names in brackets are kept as they are.
- */
-function marketedName(value: unknown): string | null {
-  const text = textOf(value);
-  if (text === null || /^((0x|Device )[\da-f]+|N\/A)$/i.test(text)) return null;
-  return /\[([^\]/]+)\]$/.exec(text)?.[1] ?? text;
 }
 
 function vendorOf(words: string): GpuVendor | null {

@@ -1,5 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAmdCollector, parseAmdSmiStatic } from '../../../main/agent/telemetry/amd.ts';
+import {
+  createAmdCollector,
+  parseAmdSmiMetric,
+  parseRocmSmi,
+} from '../../../main/agent/telemetry/amd.ts';
 import {
   type GpuCollector,
   type GpuDevice,
@@ -79,22 +83,66 @@ describe('cards of AMD', () => {
     expect(there.tools.runs).toEqual([]);
   });
 
-  test('an AMD card whose driver does not name it has the name that amd-smi prints', async () => {
-    const there = world({ 'amd-smi': prints(fixture('amd-smi-static.txt')) }, RADEON);
+  test('an AMD card is named although warnings precede the output of its tool', async () => {
+    const there = world({
+      'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.txt'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
+    });
     const { devices } = await afterRound(amd(there));
-    expect(devices).toMatchObject([{ key: '0000:03:00.0', name: 'AMD Radeon RX 7800 XT' }]);
+    expect(devices).toMatchObject([
+      {
+        key: '0000:03:00.0',
+        name: 'AMD Radeon RX 7800 XT',
+        memoryTotalMb: 16_368,
+        memoryUsedMb: 14_569,
+        memoryFreeMb: 1799,
+        utilGpu: 2,
+        temperatureC: 41,
+      },
+    ]);
+  });
+
+  test('an AMD card is read from the bare list that its tool printed before ROCm 7', () => {
+    expect(parseAmdSmiMetric(fixture('amd-smi-usage.json'))).toMatchObject([
+      { key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null },
+    ]);
+  });
+
+  test.each([
+    ['rocm-smi.json', 'Navi 22 [Radeon RX 6700/6700 XT / 6800M]', [12_272, 0, 45]],
+    ['rocm-smi-mi100.json', 'Instinct MI100', [32_752, 0, 53]],
+    ['rocm-smi-7900xt.json', 'Radeon RX 7900 XT', [20_464, null, null]],
+    ['rocm-smi-unnamed.json', null, [12_272, 0, 45]],
+  ])(
+    'the output %s of rocm-smi describes the card %s',
+    (file, name, [memoryTotalMb, utilMemory, temperatureC]) => {
+      const [card] = parseRocmSmi(fixture(file)) ?? [];
+      expect(card).toMatchObject({ name, memoryTotalMb, utilGpu: 0, utilMemory, temperatureC });
+    },
+  );
+
+  test('an AMD tool that prints nonsense is reported in plain words', async () => {
+    const there = world({ 'rocm-smi': "printf 'no \\033[31mJSON\\033[0m'" });
+    const { state, problems } = await afterRound(amd(there));
+    expect(state).toBe('failing');
+    expect(problems[0]).toMatchObject({ tool: 'rocm-smi' });
+    expect(problems[0]?.happened).toBe(
+      'it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
+    );
   });
 
   const WARNED = 'ERROR: GPU[0] \t\t: fclk clock is unsupported';
-  const CARD = '[{"gpu":0,"asic":{"market_name":"W7900"},"bus":{"bdf":"0000:03:00.0"}}]';
+  const CARD = '{"card0": {"GPU use (%)": "3", "VRAM Total Memory (B)": "17163091968"}}';
   test.each([
     // ROCm/legacy-rocm-build#1453.
     ['in front', `${WARNED}\n${CARD}`],
     ['behind', `${CARD}\n${WARNED}\nWARNING:  \t\t One or more commands failed`],
     ['that begins with a bracket', `[WARNING] low power\n${CARD}`],
     ['at both ends', `${WARNED}\r\n${CARD}\r\n${WARNED}`],
-  ])('the name of an AMD card is read next to a warning %s', (_where, text) => {
-    expect([...parseAmdSmiStatic(text)]).toEqual([['0000:03:00.0', 'W7900']]);
+  ])('a card of AMD is read next to a warning %s, whatever the exit code', async (_where, text) => {
+    const there = world({ 'rocm-smi': prints(text, 'exit 2') });
+    expect((await afterRound(amd(there))).devices).toMatchObject([
+      { memoryTotalMb: 16_368, utilGpu: 3 },
+    ]);
   });
 });
 
@@ -107,16 +155,6 @@ describe('cards of Intel', () => {
       { memoryTotalMb: 24480, utilGpu: null, temperatureC: 51 },
       { memoryUsedMb: 0, utilGpu: 0, temperatureC: null },
     ]);
-  });
-
-  test('a tool of a driver that prints nonsense is reported in plain words', async () => {
-    const there = world({ 'xpu-smi': "printf 'no \\033[31mJSON\\033[0m'" });
-    const { state, problems } = await afterRound(intel(there));
-    expect(state).toBe('failing');
-    expect(problems[0]).toMatchObject({ tool: 'xpu-smi' });
-    expect(problems[0]?.happened).toBe(
-      'it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
-    );
   });
 
   test('Intel cards are found without their tool, but not the GPU inside a processor', async () => {
