@@ -3,10 +3,8 @@ import type { Socket } from 'node:net';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
-import type { HttpError } from '../../platform/http/responses.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
-import { shownWords } from '../upstream/shown-error.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
 import type { BytesSeen, StreamSeen } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
@@ -71,6 +69,9 @@ interface RelayPlan extends FlowPlan {
 
 /** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
 const MAX_CALLER_SLOW_MS = 600_000;
+
+/** Between two reports of the events that were sent. */
+const REPORT_MS = 250;
 
 /** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
 class Flow {
@@ -202,6 +203,10 @@ class Relay implements ResponseListener {
   #isFirst = true;
   /** Whether its events have ids, as the first ones show. */
   readonly #hasIds: boolean;
+  /** Events that the observer knows of, and whether it is told of more soon. */
+  #reported = 0;
+  #willReport = false;
+  #cancelReport: () => void = () => {};
 
   constructor(
     { exchange, start, contentAt }: StreamSeen,
@@ -217,7 +222,11 @@ class Relay implements ResponseListener {
     this.#watch = plan.format.createWatch(plan.choices);
     this.#flow = new Flow(exchange, res, plan, {
       silence: (detail) => this.#endWithoutDone(detail, 'upstream_timeout'),
-      end: resolve,
+      end: (end) => {
+        this.#cancelReport();
+        this.#report();
+        resolve(end);
+      },
     });
     this.#flow.lastDataAt = contentAt;
   }
@@ -288,18 +297,9 @@ class Relay implements ResponseListener {
   }
 
   #forward(frames: Frames, sight: Sight): void {
-    const { translator, sent, meter, observer, rescue } = this.#plan;
-    if (frames.ends.length > 0) {
-      const own = this.#metered(frames);
-      const told = rescue(own);
-      sent?.add(told.bytes);
-      const bytes = translator === null ? told.bytes : translator.push(told);
-      if (bytes.length > 0 && !writeChunk(this.#res, bytes) && sight.kind === 'going')
-        this.#flow.pause();
-      meter.relayed += own.ends.length;
-      observer.relayed(own.ends.length, this.#flow.lastDataAt);
-    }
-    if (translator?.ended() === 'failed') {
+    const isTaken = frames.ends.length === 0 || this.#send(frames);
+    if (!isTaken && sight.kind === 'going') this.#flow.pause();
+    if (this.#plan.translator?.ended() === 'failed') {
       this.#exchange.abort();
       this.#break('upstream_bad_response', UNTRANSLATABLE);
       return;
@@ -323,6 +323,30 @@ class Relay implements ResponseListener {
         this.#break('upstream_error', 'the upstream reported an error', sight.error);
     }
   }
+
+  /** False while the caller is slower than the upstream. */
+  #send(frames: Frames): boolean {
+    const { translator, sent, meter, rescue } = this.#plan;
+    const own = this.#metered(frames);
+    const told = rescue(own);
+    sent?.add(told.bytes);
+    const bytes = translator === null ? told.bytes : translator.push(told);
+    const isTaken = bytes.length === 0 || writeChunk(this.#res, bytes);
+    meter.relayed += own.ends.length;
+    if (!this.#willReport) this.#report();
+    return isTaken;
+  }
+
+  /** The first events at once, later ones together: a window shows no more, and to report each costs a twentieth of it. */
+  readonly #report = (): void => {
+    const { meter, observer, clock } = this.#plan;
+    const events = meter.relayed - this.#reported;
+    this.#willReport = events > 0 && !this.#flow.isOver;
+    if (events === 0) return;
+    this.#reported = meter.relayed;
+    observer.relayed(events, this.#flow.lastDataAt);
+    if (this.#willReport) this.#cancelReport = clock.after(REPORT_MS, this.#report);
+  };
 
   /** A spliced stream was searched before its events were changed. */
   #metered(frames: Frames): Frames {
@@ -357,23 +381,6 @@ class Relay implements ResponseListener {
     this.#flow.finish({ kind: 'broken', code, detail, error });
   }
 }
-
-/** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */
-export function breakOff(
-  res: ServerResponse,
-  errorEvent: (error: HttpError) => string | Buffer,
-  { code, detail, error }: BrokenOff,
-): void {
-  const words = error === null ? '' : shownWords(error.message);
-  const said = words === '' ? detail : `${detail}: ${words}`;
-  const message = `The answer broke off: ${said}. What came before is incomplete.`;
-  // Some clients act on the upstream's code, such as `context_length_exceeded` (vercel/ai#17230).
-  const told = error?.code ?? '';
-  const own = /^[a-z]/i.test(told) ? told : code;
-  res.end(errorEvent({ status: 502, code: own, message, param: error?.param ?? null }));
-}
-
-type BrokenOff = Omit<Extract<RelayEnd, { readonly kind: 'broken' }>, 'kind'>;
 
 const UNTRANSLATABLE = 'it cannot be translated';
 

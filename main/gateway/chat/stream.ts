@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
+import type { HttpError } from '../../platform/http/responses.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
@@ -10,6 +11,7 @@ import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import type { StreamSeen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { errorWithout } from '../upstream/own-secrets.ts';
+import { shownWords } from '../upstream/shown-error.ts';
 import { type Called, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
@@ -18,7 +20,7 @@ import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
 import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import type { EarlyAnswer } from './early-answer.ts';
-import { breakOff, createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
+import { createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -256,3 +258,20 @@ function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd
 function announce({ call }: ResumedAnswer, res: ServerResponse): void {
   res.write(`: carried on by ${sourceName(call)}\n\n`);
 }
+
+/** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */
+function breakOff(
+  res: ServerResponse,
+  errorEvent: (error: HttpError) => string | Buffer,
+  { code, detail, error }: BrokenOff,
+): void {
+  const words = error === null ? '' : shownWords(error.message);
+  const said = words === '' ? detail : `${detail}: ${words}`;
+  const message = `The answer broke off: ${said}. What came before is incomplete.`;
+  // Some clients act on the upstream's code, such as `context_length_exceeded` (vercel/ai#17230).
+  const told = error?.code ?? '';
+  const own = /^[a-z]/i.test(told) ? told : code;
+  res.end(errorEvent({ status: 502, code: own, message, param: error?.param ?? null }));
+}
+
+type BrokenOff = Omit<Extract<RelayEnd, { readonly kind: 'broken' }>, 'kind'>;

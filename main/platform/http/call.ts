@@ -132,6 +132,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
       this.fail(TIMED_OUT);
     else {
       this.#hasHead = true;
+      this.#connection?.headSeen();
       this.listener.onHead(status, headers);
     }
   }

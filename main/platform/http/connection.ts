@@ -55,6 +55,8 @@ export class Connection {
   readonly #origin: Origin;
   readonly #dispatcher: Dispatcher;
   #socket: Socket | null = null;
+  /** Listens to the socket but for the body of a response, each piece of which would pass through here. */
+  #onReadable = (): void => {};
   #handler: ResponseHandler | null = null;
   /** A request was written whose response is not complete. */
   #isAsked = false;
@@ -91,6 +93,10 @@ export class Connection {
     this.#parsedBytes = 0;
   }
 
+  headSeen(): void {
+    this.#socket?.off('readable', this.#onReadable);
+  }
+
   isReused(): boolean {
     return this.#isReused;
   }
@@ -103,7 +109,10 @@ export class Connection {
     // With a request that is not written out yet, the rest of it would run into the next one.
     if (this.#socket === null || this.#socket.writableLength > 0) this.destroy();
     // In the next turn: bytes right after a response have come by then and close the connection.
-    else setImmediate(this.#keep);
+    else {
+      this.#watch(this.#socket);
+      setImmediate(this.#keep);
+    }
   }
 
   destroy(): void {
@@ -153,11 +162,8 @@ export class Connection {
         }
         this.#socket = socket;
         this.#isReused = false;
-        // Before the listener of undici, which does not show such bytes.
-        socket.on('readable', () => {
-          if (this.#isAsked) this.#onBytes(socket);
-          else this.#onUnasked(socket);
-        });
+        this.#onReadable = () => this.#onBytes(socket);
+        this.#watch(socket);
         socket.on('error', (cause) => {
           if (!this.#isAsked && isUnaskedAnswer(cause)) this.#distrust();
         });
@@ -168,9 +174,15 @@ export class Connection {
     };
   }
 
+  /** Before the listener of undici, which does not show bytes that nobody asked for. */
+  #watch(socket: Socket): void {
+    socket.prependListener('readable', this.#onReadable);
+  }
+
   #onBytes(socket: Socket): void {
-    if (this.#handler?.awaitsHead(this.#parsedBytes) !== true) return;
-    this.#parsedBytes = socket.bytesRead - this.#readBefore;
+    if (!this.#isAsked) this.#onUnasked(socket);
+    else if (this.#handler?.awaitsHead(this.#parsedBytes) === true)
+      this.#parsedBytes = socket.bytesRead - this.#readBefore;
   }
 
   #onUnasked(socket: Socket): void {
