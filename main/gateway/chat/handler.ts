@@ -30,7 +30,7 @@ import {
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { fixVolatileParts } from '../protocols/volatile-parts.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { MAX_BYTES_AT_ONCE } from '../protocols/json-scan.ts';
+import { MAX_BYTES_AT_ONCE } from '../protocols/json-edit.ts';
 import { pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import { EarlyAnswer } from './early-answer.ts';

@@ -1,19 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import type { ModelNeeds } from '#shared/models.ts';
+import { messageOf } from '../../platform/errors.ts';
 import { isObject } from '../../platform/json.ts';
 import { aliased } from './aliases.ts';
 import type { AnswerTranslator } from './answer-translation.ts';
 import type { ItemSource } from './responses/history.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
-import { smallValueOf, smallValuesOf, withMembers, withValue } from './json-edit.ts';
 import {
+  MAX_BYTES_AT_ONCE,
   type Member,
-  type Members,
   membersInTurns,
   membersOf,
+  smallValueOf,
+  smallValuesOf,
   type Span,
   topLevelMembers,
-} from './json-scan.ts';
+  withMembers,
+} from './json-edit.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
 import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';
 
@@ -40,22 +43,26 @@ export interface ChatRequest {
   readonly translator: ((model: string) => AnswerTranslator) | null;
 }
 
-/** Reads a body; fields that neither routing nor the endpoint checks are the upstream's to judge. */
+/** Reads a body of the gateway's own making. */
 export function parseChatRequest(
-  body: Buffer,
+  bytes: Buffer,
   endpoint = CHAT_COMPLETIONS,
 ): ChatRequest | BadRequest {
-  const bytes = withoutMark(body);
-  return isUtf8(bytes) ? requestOf(endpoint, bytes, membersOf(bytes)) : NO_UTF8;
+  return requestOf(endpoint, bytes, membersOf(bytes));
 }
 
-/** As `parseChatRequest`; a body so large that reading it in one go would block the event loop takes several turns. */
+/**
+ * Reads a caller's body, in several turns if it is so large that one would block the event loop; then what stands within
+ * its members is the upstream's to judge, as are fields that neither routing nor the endpoint checks.
+ */
 export async function parseInTurns(
   body: Buffer,
   endpoint = CHAT_COMPLETIONS,
 ): Promise<ChatRequest | BadRequest> {
   const bytes = withoutMark(body);
-  return isUtf8(bytes) ? requestOf(endpoint, bytes, await membersInTurns(bytes)) : NO_UTF8;
+  if (!isUtf8(bytes)) return NO_UTF8;
+  const problem = bytes.length > MAX_BYTES_AT_ONCE ? null : problemIn(bytes);
+  return problem ?? requestOf(endpoint, bytes, await membersInTurns(bytes));
 }
 
 /** The byte order mark that Windows PowerShell and editors put in front of a file (RFC 8259, 8.1 lets a reader skip it). */
@@ -69,29 +76,16 @@ const withoutMark = (body: Buffer): Buffer =>
 function requestOf(
   endpoint: ApiEndpoint,
   bytes: Buffer,
-  parsed: Members,
+  members: readonly Member[] | null,
 ): ChatRequest | BadRequest {
-  switch (parsed.kind) {
-    case 'invalid':
-      return bad(invalidWords(bytes, parsed.position), null);
-    case 'other':
-      return bad('The body must be a JSON object.', null);
-    case 'too_much':
-      return bad(
-        'The body has too many fields, a field name that is too long, or JSON that is nested too deeply.',
-        null,
-      );
-    case 'object': {
-      const { members } = parsed;
-      const fields = commonFields(bytes, members);
-      return (
-        endpoint.checkBody(bytes, members) ??
-        checkCommonFields(fields) ??
-        checkUnique(members) ??
-        toRequest(endpoint, bytes, members, fields)
-      );
-    }
-  }
+  if (members === null) return NO_OBJECT;
+  const fields = commonFields(bytes, members);
+  return (
+    endpoint.checkBody(bytes, members) ??
+    checkCommonFields(fields) ??
+    checkUnique(members) ??
+    toRequest(endpoint, bytes, members, fields)
+  );
 }
 
 export function isBadRequest(parsed: ChatRequest | BadRequest): parsed is BadRequest {
@@ -107,15 +101,26 @@ const NO_UTF8 = bad(
   null,
 );
 
+const NO_OBJECT = bad('The body must be a JSON object, of at most 10,000 fields.', null);
+
 /** What is left of the quotes of a command line where cmd.exe or PowerShell has taken it apart. */
 const SHELL_QUOTES = /^('|\{\\|\{\s*[a-z])/i;
 
-function invalidWords(bytes: Buffer, position: number): string {
-  if (bytes.length === 0) return 'The body is empty; send the request in it, as JSON.';
-  const words = `The body is not valid JSON: see position ${position}.`;
-  return SHELL_QUOTES.test(bytes.toString('latin1', 0, 40))
-    ? `${words} Its quotes look changed by a shell: write the JSON to a file, and send that (curl: -d @body.json).`
-    : words;
+/** Null for valid JSON. V8 quotes the body where it does not name the position, so only that is passed on. */
+function problemIn(bytes: Buffer): BadRequest | null {
+  if (bytes.length === 0) return bad('The body is empty; send the request in it, as JSON.', null);
+  const text = bytes.toString('utf8');
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    const [, position = null] = / at position (\d+)/.exec(messageOf(error)) ?? [];
+    const place = position === null ? '' : `: see position ${position}`;
+    const hint = SHELL_QUOTES.test(text)
+      ? ' Its quotes look changed by a shell: write the JSON to a file, and send that (curl: -d @body.json).'
+      : '';
+    return bad(`The body is not valid JSON${place}.${hint}`, null);
+  }
 }
 
 interface CommonFields {
@@ -218,7 +223,8 @@ function withModel(request: ChatRequest, model: string): ChatRequest {
   if (endpoint.body === 'multipart') {
     return { ...request, model, bytes: withFormField(bytes, 'model', model) };
   }
-  return { ...request, model, ...withValue(bytes, members, ['model', JSON.stringify(model)]) };
+  const named = withMembers(bytes, members, { model: JSON.stringify(model) });
+  return { ...withBytes(request, named), model };
 }
 
 /** What a request asks for beyond what its caller asked for. */

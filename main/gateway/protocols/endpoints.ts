@@ -22,8 +22,8 @@ import {
   smallValueOf,
   smallValuesOf,
   TEXT,
+  type Member,
 } from './json-edit.ts';
-import type { Member } from './json-scan.ts';
 import { type End, type Substance, endOf, substanceOf } from './chat/content.ts';
 import type { Assembly } from './assembly.ts';
 

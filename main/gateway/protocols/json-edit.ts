@@ -1,12 +1,180 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ByteBuffer } from '../../platform/byte-buffer.ts';
-import { isObject, isTooDeep, parseExactJson } from '../../platform/json.ts';
+import { isObject, isTooDeep, parseExactJson, parseJson } from '../../platform/json.ts';
 import type { Substance } from './chat/content.ts';
-import { JsonScan, type Member, type Span } from './json-scan.ts';
+
+/* Bodies are changed as bytes: parse and stringify would change the order of keys, how numbers are written, escapes and blanks. */
 
 type Json = Readonly<Record<string, unknown>>;
 
-const QUOTE = 0x22;
-const CLOSE_BRACE = 0x7d;
+/** Position of a value in the bytes of a JSON text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Member extends Span {
+  readonly key: string;
+  readonly nameStart: number;
+  /** The last element if the value is a non-empty list. */
+  readonly last: Span | null;
+  /** Where the elements of a list end, from its start on; of a long list only the first 4,096. */
+  readonly ends: readonly number[];
+}
+
+/** Scanning this many bytes takes a millisecond; longer bodies are read over several turns of the event loop. */
+export const MAX_BYTES_AT_ONCE = 256 * 1024;
+
+/** A request has about forty. A million would take 100 MB. */
+const MAX_MEMBERS = 10_000;
+/** More messages than conversations have. */
+const MAX_ENDS = 4096;
+/** Each level takes a few bytes of memory. */
+const MAX_DEPTH = 1024 * 1024;
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Finds the members of the outermost object, or the elements of the outermost list, while the text grows. It sees quotes,
+ * brackets, commas and colons: what stands between them is for whoever parses it to judge.
+ */
+class JsonScan {
+  readonly members: Member[] = [];
+  #at = 0;
+  /** The brackets and braces that are open. */
+  readonly #nest: number[] = [];
+  #isText = false;
+  #isOver = false;
+  #isFaulty = false;
+  /** Where the present member or element begins, and its colon. */
+  #start = 0;
+  #colon = -1;
+  /** Where the present element of the member's list begins. */
+  #inner = 0;
+  #last: Span | null = null;
+  #ends: number[] = NO_ENDS;
+
+  /** Goes on to the end of `bytes`, which are all that have come; false once they cannot become JSON. */
+  push(bytes: Buffer): boolean {
+    while (this.#at < bytes.length && !this.#isFaulty) {
+      if (this.#isText) this.#text(bytes);
+      else this.#step(bytes, bytes[this.#at++] ?? 0);
+    }
+    return !this.#isFaulty;
+  }
+
+  /** Whether all of `bytes` is one object or list. */
+  isWhole(bytes: Buffer): boolean {
+    return this.push(bytes) && this.#isOver;
+  }
+
+  #step(bytes: Buffer, byte: number): void {
+    const depth = this.#nest.length;
+    if (depth === 0) this.#outside(byte);
+    else if (byte === QUOTE) this.#isText = true;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#open(byte);
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#close(bytes, byte);
+    else if (byte === COLON && depth === 1 && this.#colon === -1) this.#colon = this.#at;
+    else if (byte === COMMA && depth === 1) this.#member(bytes, this.#at - 1, true);
+    else if (byte === COMMA && depth === 2) this.#element(bytes, this.#at - 1);
+  }
+
+  #outside(byte: number): void {
+    if (isBlank(byte)) return;
+    this.#isFaulty = this.#isOver || (byte !== OPEN_BRACE && byte !== OPEN_BRACKET);
+    if (!this.#isFaulty) this.#open(byte);
+  }
+
+  #open(byte: number): void {
+    this.#nest.push(byte);
+    if (this.#nest.length === 1) this.#start = this.#at;
+    if (this.#nest.length === 2) this.#inner = this.#at;
+    this.#isFaulty = this.#nest.length > MAX_DEPTH;
+  }
+
+  #close(bytes: Buffer, byte: number): void {
+    const depth = this.#nest.length;
+    if (depth === 1) this.#member(bytes, this.#at - 1, this.members.length > 0);
+    if (depth === 2) this.#element(bytes, this.#at - 1);
+    // In ASCII a closing bracket is its opening one plus two.
+    this.#isFaulty ||= this.#nest.pop() !== byte - 2;
+    this.#isOver = depth === 1;
+  }
+
+  #text(bytes: Buffer): void {
+    const quote = bytes.indexOf(QUOTE, this.#at);
+    this.#at = quote === -1 ? bytes.length : quote + 1;
+    if (quote === -1) return;
+    let escapes = 0;
+    while (bytes[quote - escapes - 1] === BACKSLASH) escapes += 1;
+    this.#isText = escapes % 2 === 1;
+  }
+
+  #element(bytes: Buffer, at: number): void {
+    const span = trimmed(bytes, this.#inner, at);
+    this.#inner = at + 1;
+    if (this.#nest[1] !== OPEN_BRACKET || span.start === span.end) return;
+    this.#last = span;
+    if (this.#ends === NO_ENDS) this.#ends = [];
+    if (this.#ends.length < MAX_ENDS) this.#ends.push(span.end);
+  }
+
+  /** Nothing may stand where nothing has to. */
+  #member(bytes: Buffer, end: number, mustBe: boolean): void {
+    const whole = trimmed(bytes, this.#start, end);
+    const isNamed = this.#nest[0] === OPEN_BRACE;
+    const value = isNamed ? trimmed(bytes, this.#colon, end) : whole;
+    const key = isNamed ? nameIn(bytes, whole.start, this.#colon - 1) : '';
+    const [last, ends] = [this.#last, this.#ends.map((each) => each - value.start)];
+    this.#start = end + 1;
+    this.#colon = -1;
+    this.#last = null;
+    this.#ends = NO_ENDS;
+    if (whole.start === whole.end) this.#isFaulty ||= mustBe;
+    else if (key === null || value.start >= value.end || this.members.length === MAX_MEMBERS)
+      this.#isFaulty = true;
+    else this.members.push({ key, nameStart: whole.start, ...value, last, ends });
+  }
+}
+
+/** Of a value that is no list; one for all. */
+const NO_ENDS: number[] = [];
+
+const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+function trimmed(bytes: Buffer, from: number, to: number): Span {
+  let [start, end] = [from, to];
+  while (start < end && isBlank(bytes[start] ?? 0)) start += 1;
+  while (end > start && isBlank(bytes[end - 1] ?? 0)) end -= 1;
+  return { start, end };
+}
+
+/** Null for what is no name. */
+function nameIn(bytes: Buffer, start: number, end: number): string | null {
+  const name = end - start > MAX_SMALL_BYTES ? null : parseJson(bytes.toString('utf8', start, end));
+  return typeof name === 'string' ? name : null;
+}
+
+/** The members of the outermost object; null if the text is no object, as far as a scan tells, or has too many members. */
+export function membersOf(bytes: Buffer): readonly Member[] | null {
+  const scan = new JsonScan();
+  return scan.isWhole(bytes) && isObjectText(bytes) ? scan.members : null;
+}
+
+/** As `membersOf`, in slices with a turn of the event loop after each. */
+export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] | null> {
+  const scan = new JsonScan();
+  for (let end = MAX_BYTES_AT_ONCE; end < bytes.length; end += MAX_BYTES_AT_ONCE) {
+    if (!scan.push(bytes.subarray(0, end))) break;
+    await setImmediate();
+  }
+  return scan.isWhole(bytes) && isObjectText(bytes) ? scan.members : null;
+}
+
+const isObjectText = (bytes: Buffer) => bytes[trimmed(bytes, 0, bytes.length).start] === OPEN_BRACE;
+
+/** As `membersOf`; none if the text is not an object. */
+export const topLevelMembers = (bytes: Buffer): readonly Member[] => membersOf(bytes) ?? [];
 
 /** Longer values are not parsed by `smallValueOf`. */
 const MAX_SMALL_BYTES = 64 * 1024;
@@ -31,30 +199,11 @@ export function smallValuesOf(
 
 export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
-  return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
+  return parseJson(bytes.toString('utf8', start, end));
 }
 
 export function isText(bytes: Buffer, { start }: Span): boolean {
   return bytes[start] === QUOTE;
-}
-
-/** `bytes` with another value of one member, which it has, and where its members are then. */
-export function withValue(
-  bytes: Buffer,
-  members: readonly Member[],
-  [key, value]: readonly [key: string, value: string],
-): { readonly bytes: Buffer; readonly members: readonly Member[] } {
-  const changed = withMembers(bytes, members, { [key]: value });
-  const by = changed.length - bytes.length;
-  const own = members.find((each) => each.key === key);
-  const moved = ({ start, end }: Span) => ({ start: start + by, end: end + by });
-  const after = members.map((member) => {
-    if (member === own) return { ...member, end: member.end + by };
-    if (own === undefined || member.start < own.end) return member;
-    const { nameStart, last } = member;
-    return { ...member, ...moved(member), nameStart: nameStart + by, last: last && moved(last) };
-  });
-  return { bytes: changed, members: after };
 }
 
 /** The object without some of its members; the bytes of all others stay. */
@@ -73,7 +222,7 @@ export function withoutMembers(
 
 /** The elements of a list; none if it is no list. */
 export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
-  const scan = new JsonScan('list');
+  const scan = new JsonScan();
   scan.push(bytes.subarray(start, end));
   return scan.members.map((each) => ({ start: start + each.start, end: start + each.end }));
 }
@@ -196,16 +345,15 @@ export const NUMBER: Wanted = (first) => /\d/.test(first);
  * `wanted` members, and no error.
  */
 export function createMemberScan(wanted: Readonly<Record<string, Wanted>>): AnswerScan {
-  const scan = new JsonScan('object');
+  const scan = new JsonScan();
   return {
     push: (body) => scan.push(body.view()),
     substance(body) {
-      const found = scan.end(body);
-      if (found.kind === 'other') return 'error';
-      if (found.kind !== 'object') return null;
+      if (!scan.isWhole(body)) return null;
+      if (!isObjectText(body)) return 'error';
       // The last of duplicate names counts, as in `JSON.parse`.
       const has = (name: string, is: Wanted) => {
-        const member = found.members.findLast(({ key }) => key === name);
+        const member = scan.members.findLast(({ key }) => key === name);
         return member !== undefined && is(String.fromCharCode(body[member.start] ?? 0), member);
       };
       // `null` and `false` are no errors.

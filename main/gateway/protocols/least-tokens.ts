@@ -1,4 +1,4 @@
-import type { Member, Span } from './json-scan.ts';
+import type { Member, Span } from './json-edit.ts';
 
 /*
  * The fewest tokens that a prompt can have, whatever the model: no tokenizer joins two words that a blank parts, so

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { memberOf, parseJson } from '../../platform/json.ts';
-import { smallValueOf } from './json-edit.ts';
-import type { Member } from './json-scan.ts';
+import { smallValueOf, type Member } from './json-edit.ts';
 import startXxHash, { type XXHashAPI } from 'xxhash-wasm';
 
 /**

@@ -16,7 +16,7 @@ import {
   framesOf,
   isNamedError,
 } from './sse.ts';
-import type { Span } from './json-scan.ts';
+import type { Span } from './json-edit.ts';
 
 export type Sight =
   | { readonly kind: 'going' }

@@ -1,8 +1,7 @@
 import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import { failedWith, type Substance } from './chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from './upstream-error.ts';
-import { smallValueOf } from './json-edit.ts';
-import { topLevelMembers } from './json-scan.ts';
+import { smallValueOf, topLevelMembers } from './json-edit.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 import { GOING, type Sight, type StreamWatch, type WatchedFrames } from './stream-inspector.ts';
 

@@ -1,4 +1,4 @@
-import type { Member } from './json-scan.ts';
+import type { Member } from './json-edit.ts';
 
 /**
  * Parts of a system prompt that differ in every request and say nothing to a model: an engine's cache ends where they

@@ -1,7 +1,12 @@
 import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
-import { type BodyChange, smallValueOf, withMembers } from '../protocols/json-edit.ts';
-import { type Member, topLevelMembers } from '../protocols/json-scan.ts';
+import {
+  type BodyChange,
+  smallValueOf,
+  withMembers,
+  type Member,
+  topLevelMembers,
+} from '../protocols/json-edit.ts';
 import { memberOf } from '../../platform/json.ts';
 import { withoutThinking } from '../protocols/messages/history.ts';
 import {

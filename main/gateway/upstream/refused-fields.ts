@@ -5,8 +5,9 @@ import {
   smallValueOf,
   withMembers,
   withoutMembers,
+  type Member,
+  topLevelMembers,
 } from '../protocols/json-edit.ts';
-import { type Member, topLevelMembers } from '../protocols/json-scan.ts';
 import { withThinkingOff } from '../protocols/messages/history.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 

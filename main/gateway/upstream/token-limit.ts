@@ -1,5 +1,4 @@
-import { smallValueOf, withMembers } from '../protocols/json-edit.ts';
-import { topLevelMembers } from '../protocols/json-scan.ts';
+import { smallValueOf, withMembers, topLevelMembers } from '../protocols/json-edit.ts';
 
 /** A request that may have more tokens for its answer than a model can give, or fewer than it takes, is asked for others. */
 export type TokenLimit = `at_${'most' | 'least'}_${number}`;

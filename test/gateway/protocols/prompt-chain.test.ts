@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { membersOf } from '../../../main/gateway/protocols/json-scan.ts';
+import { topLevelMembers } from '../../../main/gateway/protocols/json-edit.ts';
 import {
   chainOf,
   type PromptChain,
@@ -11,8 +11,7 @@ await hashIsReady;
 
 function chainOfText(text: string, headers: Record<string, string> = {}): PromptChain {
   const bytes = Buffer.from(text);
-  const found = membersOf(bytes);
-  const chain = found.kind === 'object' ? chainOf({ ...found, bytes }, headers) : null;
+  const chain = chainOf({ members: topLevelMembers(bytes), bytes }, headers);
   if (chain === null) throw new Error('no chain');
   return chain;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { membersOf } from '../../../main/gateway/protocols/json-scan.ts';
+import { topLevelMembers } from '../../../main/gateway/protocols/json-edit.ts';
 import {
   fixVolatileParts,
   withVolatileParts,
@@ -14,9 +14,7 @@ const block = (text: string) => ({ type: 'text', text });
 function fixed(body: object) {
   const before = Buffer.from(JSON.stringify(body));
   const bytes = Buffer.from(before);
-  const found = membersOf(bytes);
-  const members = found.kind === 'object' ? found.members : [];
-  const parts = fixVolatileParts({ bytes, members });
+  const parts = fixVolatileParts({ bytes, members: topLevelMembers(bytes) });
   return { before: before.toString(), after: bytes.toString(), bytes, parts };
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../../main/gateway/upstream/body-readers.ts';
 import { isBadRequest, parseInTurns } from '../../../main/gateway/protocols/chat-request.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { MAX_BYTES_AT_ONCE } from '../../../main/gateway/protocols/json-scan.ts';
+import { MAX_BYTES_AT_ONCE } from '../../../main/gateway/protocols/json-edit.ts';
 
 const PLAN = { format: CHAT_COMPLETIONS.answer, followsToolResult: () => false };
 const RELAYED = { ...PLAN, mode: 'relay' } as const;

@@ -6,8 +6,10 @@ import {
   smallValueOf,
   smallValuesOf,
   withMembers,
+  type Member,
+  type Span,
+  topLevelMembers,
 } from '../../protocols/json-edit.ts';
-import { type Member, type Span, topLevelMembers } from '../../protocols/json-scan.ts';
 import type { Continuing } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 

@@ -18,8 +18,10 @@ import {
   smallValueOf,
   smallValuesOf,
   TOO_LONG,
+  MAX_BYTES_AT_ONCE,
+  type Member,
+  topLevelMembers,
 } from '../json-edit.ts';
-import { MAX_BYTES_AT_ONCE, type Member, topLevelMembers } from '../json-scan.ts';
 import { createStreamWatch } from '../stream-inspector.ts';
 
 export const CHAT_STREAM: StreamFormat = {

@@ -7,8 +7,10 @@ import {
   elementsOf,
   smallValueOf,
   withMembers,
+  type Member,
+  type Span,
+  topLevelMembers,
 } from '../json-edit.ts';
-import { type Member, type Span, topLevelMembers } from '../json-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

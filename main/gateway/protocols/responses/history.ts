@@ -1,6 +1,5 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import { type BodyChange, editedObjects } from '../json-edit.ts';
-import { topLevelMembers } from '../json-scan.ts';
+import { type BodyChange, editedObjects, topLevelMembers } from '../json-edit.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
