@@ -7,16 +7,11 @@ import type { SharedProvider, StoredProvider, StoreFollower } from './store/stor
 import type { VerifierNews } from './verifier-port.ts';
 
 /** Keeps the memory of a registry as a store has it that other gateways write too. */
-export function createFollower(
-  parts: RegistryContext,
-  notes: OwnerNotes,
-  gone: (id: string) => void,
-): StoreFollower {
+export function createFollower(parts: RegistryContext, notes: OwnerNotes): StoreFollower {
   const { table, clock, verifier, gatewaySecret } = parts;
 
   function remove(entry: TableEntry): void {
     table.remove(entry.id);
-    gone(entry.id);
     verifier.removed(entry.id);
   }
 

@@ -3,6 +3,7 @@ import {
   type Check,
   type LocalProvider,
   type Provider,
+  type ProviderList,
   type ProviderStatus,
   type Verification,
   PROVIDER_STATUSES,
@@ -18,10 +19,8 @@ import {
   type ProviderTable,
 } from './provider-table.ts';
 import { isHidden, statusAt } from './staleness.ts';
-import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { newSecret } from '../platform/secrets.ts';
-import { invalidRequest, type Refusal, type PiecesAnswer } from '../platform/http/routes.ts';
+import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 
 /** The gateway's own figures on a provider. */
 export interface Traffic {
@@ -39,7 +38,7 @@ interface ViewParts {
   readonly traffic: Traffic;
 }
 
-/** A provider as it is listed. Copied field by field, because spreading is slower and a list has thousands. */
+/** A provider as it is listed. */
 export function providerView({ entry, record, status, traffic }: ViewParts): Provider {
   const { stored } = entry;
   return {
@@ -152,41 +151,10 @@ function tailnetIpOf({ tailnet_ip }: AgentRecord): string | null {
 /** Number of providers by verification state; the states add up to `count`. */
 export type Counts = Readonly<Record<VerificationState | 'count', number>>;
 
-/** A provider's serialised form, kept because most are the same in the next list. */
-interface Piece {
-  /** Revision of the registry at the provider's last change. */
-  readonly version: number;
-  readonly status: ProviderStatus;
-  readonly traffic: Traffic;
-  /** Begins with a comma. */
-  readonly json: string;
-  /** Unique among the pieces of this run. */
-  readonly stamp: number;
-}
-
 export function createListing(table: ProviderTable, traffic: (id: string) => Traffic) {
-  const pieces = new Map<string, Piece>();
-  // Stamps restart with each run.
-  const run = newSecret().slice(0, 12);
-  let stamps = 0;
-
-  function pieceOf(entry: TableEntry, record: AgentRecord, status: ProviderStatus): Piece {
-    const { id, version } = entry;
-    const seen = { ...traffic(id) };
-    const last = pieces.get(id);
-    const isLast = last?.version === version && last.status === status;
-    if (isLast && sameTraffic(last.traffic, seen)) return last;
-    stamps += 1;
-    const view = providerView({ entry, record, status, traffic: seen });
-    const json = `,${JSON.stringify(view)}`;
-    const piece = { version, status, traffic: seen, json, stamp: stamps };
-    pieces.set(id, piece);
-    return piece;
-  }
-
-  function select(query: ListQuery): { readonly counts: Counts; readonly page: readonly Piece[] } {
+  function select(query: ListQuery): { readonly counts: Counts; readonly data: Provider[] } {
     const counts = { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 };
-    const page: Piece[] = [];
+    const data: Provider[] = [];
     table.survey((entry, silentMs) => {
       const { shown: record } = entry;
       if (record === null || isUnlisted(entry)) return;
@@ -196,26 +164,20 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       if (query.verification !== undefined && query.verification !== state) return;
       // A filter by status shows all matches, however long they have been silent.
       if (query.status === undefined && isHidden(silentMs)) return;
-      const isOnPage = counts.count >= query.offset && page.length < query.limit;
-      if (isOnPage) page.push(pieceOf(entry, record, status));
+      if (counts.count >= query.offset && data.length < query.limit)
+        data.push(providerView({ entry, record, status, traffic: traffic(entry.id) }));
       counts.count += 1;
       counts[state] += 1;
     });
-    return { counts, page };
+    return { counts, data };
   }
 
   return {
-    list(raw: RawQuery): PiecesAnswer | Refusal {
+    list(raw: RawQuery): Answer<ProviderList> {
       const { data: query, error } = listSchema.safeParse(raw);
       if (query === undefined) return badParameter(error, LIST_RULES);
-      const { counts, page } = select(query);
-      const state = JSON.stringify([run, counts, page.map(({ stamp }) => stamp)]);
-      return {
-        kind: 'pieces',
-        etag: `"${hash('sha256', state, 'base64url').slice(0, 27)}"`,
-        // Ten thousand providers take about 25 MB, too much for one string.
-        json: () => listJson(page, counts),
-      };
+      const { counts, data } = select(query);
+      return answered({ object: 'list', data, ...counts });
     },
     counts: (): Counts => select(ONLY_COUNTS).counts,
     ids(limit: number): readonly string[] {
@@ -226,36 +188,10 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       });
       return ids;
     },
-    /** Builds a provider's piece of the next list now, because building thousands at once would block the event loop. */
-    renew(id: string): void {
-      const entry = table.get(id);
-      const record = entry?.shown ?? null;
-      if (entry === undefined || record === null) return;
-      pieceOf(entry, record, statusAt(record.status, table.silentMs(entry)));
-    },
-    forget: (id: string) => void pieces.delete(id),
   };
 }
 
-function listJson(page: readonly Piece[], counts: Counts): readonly string[] {
-  return [
-    '{"object":"list","data":[',
-    ...page.map(({ json }, index) => (index === 0 ? json.slice(1) : json)),
-    `],${JSON.stringify(counts).slice(1)}`,
-  ];
-}
-
 const ONLY_COUNTS: ListQuery = { limit: 0, offset: 0 };
-
-function sameTraffic(a: Traffic, b: Traffic): boolean {
-  return (
-    a.ewmaTtft === b.ewmaTtft &&
-    a.ewmaLatency === b.ewmaLatency &&
-    a.concurrentRequests === b.concurrentRequests &&
-    a.totalRequests === b.totalRequests &&
-    a.successCount === b.successCount
-  );
-}
 
 /** Query parameters as parsed from the URL: a string, or several if one was repeated. */
 export type RawQuery = Readonly<Record<string, unknown>>;

@@ -32,8 +32,6 @@ export interface TableEntry {
   isChangeUnwritten: boolean;
   /** The last status in the history; null before the first. */
   notedStatus: ProviderStatus | null;
-  /** The registry's revision at the provider's last change. */
-  version: number;
 }
 
 export function entryOf(
@@ -57,7 +55,6 @@ export function entryOf(
     materialChanges: 0,
     isChangeUnwritten: false,
     notedStatus: null,
-    version: 0,
   };
 }
 
@@ -144,7 +141,6 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   }
 
   function touch(entry: TableEntry): void {
-    entry.version = revision + 1;
     retarget(entry);
     advance(entry.id);
   }

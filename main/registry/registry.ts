@@ -60,10 +60,7 @@ export function createRegistry(deps: RegistryDeps) {
   const listing = createListing(table, traffic);
   const notes = createOwnerNotes(parts, deps.state);
   const capacity = createCapacity(table);
-  const gone = (id: string) => {
-    listing.forget(id);
-    notes.forget(id);
-  };
+  const gone = (id: string) => notes.forget(id);
   const sweep = createSweeper(parts, gone);
   return {
     ...createOwnAgent(parts),
@@ -77,17 +74,13 @@ export function createRegistry(deps: RegistryDeps) {
     start(): void {
       sweep.start();
       // The gateway that removes a machine also removes its note.
-      store.shared?.follow(createFollower(parts, notes, (id) => listing.forget(id)));
+      store.shared?.follow(createFollower(parts, notes));
     },
     /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
     resumed: () => table.resumed(),
     stop: () => sweep.stop(),
     handleEnroll: (message: AgentMessage) => enroll(message, open, parts),
-    async handleHeartbeat(message: AgentMessage) {
-      const answer = await takeHeartbeat(message, parts);
-      if (answer.kind === 'answered') listing.renew(answer.body.id);
-      return answer;
-    },
+    handleHeartbeat: (message: AgentMessage) => takeHeartbeat(message, parts),
     newEnrollment: (baseUrl: string) =>
       open.create(joinAddresses(baseUrl, deps.addresses?.() ?? [])),
     list: (query: RawQuery) => listing.list(query),

@@ -135,18 +135,10 @@ export type Caller = ReturnType<typeof createCaller>;
 
 /** Calls whose failures are values; `answered` is called after each response, because a 401 ends the session. */
 export function createCaller(client: Pick<Client, 'request'>, answered: () => void) {
-  /** The raw response; null if there was none. */
-  async function send(path: string, init?: RequestInit): Promise<Response | null> {
-    try {
-      const response = await client.request(path, init);
-      answered();
-      return response;
-    } catch {
-      return null;
-    }
-  }
   async function call<T>(path: string, init?: RequestInit): Promise<Answer<T>> {
-    return answerOf<T>(await send(path, init));
+    const response = await client.request(path, init).catch(() => null);
+    if (response !== null) answered();
+    return answerOf<T>(response);
   }
   /** What an answer holds under a name. */
   async function part<T>(name: string, path: string, init?: RequestInit): Promise<Answer<T>> {
@@ -158,7 +150,7 @@ export function createCaller(client: Pick<Client, 'request'>, answered: () => vo
     const answer = await call(path, init);
     return answer.ok ? null : answer.refusal;
   }
-  return { send, call, part, act };
+  return { call, part, act };
 }
 
 /** Reads a response to its end; its shape is the gateway's word. */

@@ -17,7 +17,7 @@ async function withMachine(clock: ManualClock = createManualClock()) {
 const listed = ({ registry }: World, query: Record<string, string> = {}) => {
   const list = registry.list(query);
   if (list.kind === 'refused') throw new Error(list.message);
-  return (JSON.parse(list.json().join('')) as { data: { id: string }[] }).data.map(({ id }) => id);
+  return list.body.data.map(({ id }) => id);
 };
 
 const eventsOf = async (world: World, id: string) =>

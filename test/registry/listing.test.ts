@@ -14,7 +14,7 @@ import { createAgent, createTestStore, recordOf, startRegistry } from './world.t
 function listed(registry: Registry, query: Record<string, unknown> = {}): ProviderList {
   const list = registry.list(query);
   if (list.kind === 'refused') throw new Error(list.message);
-  return providerListSchema.parse(JSON.parse(list.json().join('')));
+  return providerListSchema.parse(list.body);
 }
 
 /** Providers as a store would have kept them, heard `silentMs` ago. */

@@ -26,36 +26,6 @@ const MACHINES = { count: 1, data: LIST.data, notes: {} };
 const ID = LIST.data[0]?.id ?? '';
 
 describe('the registry as the dashboard reads it', () => {
-  test('an unchanged list of machines is neither sent nor read again', async () => {
-    const { providers, asked } = setUp((_path, { headers }) =>
-      new Headers(headers).has('If-None-Match')
-        ? new Response(null, { status: 304 })
-        : Response.json(LIST, { headers: { ETag: '"1"' } }),
-    );
-    const first = await providers.readList();
-    expect(first).toEqual({ ok: true, value: MACHINES });
-    const second = await providers.readList();
-    expect(asked[2]).toBe('GET /api/v1/providers?limit=1000 "1"');
-    expect(second.ok && second.value).toBe(first.ok && first.value);
-  });
-
-  test('thousands of machines are read in pages, and one that is in two pages is listed once', async () => {
-    const many = Array.from({ length: 1_000 }, (_, index) => provider({ id: `prv_${index}` }));
-    const { providers, asked } = setUp((path) =>
-      Response.json({
-        ...providerList(
-          ...(path.includes('offset')
-            ? [provider({ id: 'prv_999' }), provider({ id: 'prv_last' })]
-            : many),
-        ),
-        count: 1_001,
-      }),
-    );
-    const answer = await providers.readList();
-    expect(answer.ok && answer.value.data.length).toBe(1_001);
-    expect(asked[1]).toBe('GET /api/v1/providers?limit=1000&offset=1000');
-  });
-
   test('a failed reading keeps the list of machines and has the gateway’s message', async () => {
     let sick = false;
     const { providers } = setUp(() =>

@@ -1,7 +1,6 @@
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
-  OutgoingHttpHeaders,
   RequestListener,
   ServerResponse,
 } from 'node:http';
@@ -9,11 +8,11 @@ import express, { type ErrorRequestHandler, type Request, type Response } from '
 import type { Clock } from '../../platform/clock.ts';
 import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
-import type { Access, PiecesAnswer, Route, RouteAnswer } from '../../platform/http/routes.ts';
+import type { Access, Route } from '../../platform/http/routes.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
 import { type GatewayError, isOllamaPath } from '../http/errors.ts';
-import { sendError, sendErrorEarly, sendPieces } from '../http/responses.ts';
+import { sendError, sendErrorEarly } from '../http/responses.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
 
 interface ExpressDeps {
@@ -172,7 +171,8 @@ function createHandlers({ clock, gatewayUrl }: ExpressDeps) {
           return gatewayUrl(req);
         },
       });
-      await send(req, res, given);
+      if (given.kind === 'refused') sendError(res, given, given.headers);
+      else sendJson(res, given.status, given.body);
     };
   };
 }
@@ -195,30 +195,6 @@ const COMPRESSED: GatewayError = {
   code: 'unsupported_media_type',
   message: 'The body must be plain JSON in UTF-8, not compressed.',
 };
-
-async function send(req: Request, res: Response, answer: RouteAnswer): Promise<void> {
-  if (answer.kind === 'refused') sendError(res, answer, answer.headers);
-  else if (answer.kind === 'answered') sendJson(res, answer.status, answer.body);
-  else await sendTagged(req, res, answer);
-}
-
-async function sendTagged(req: Request, res: Response, { etag, json }: PiecesAnswer) {
-  const headers: OutgoingHttpHeaders = { etag, 'cache-control': 'no-store', ...NOSNIFF };
-  if (isKnown(etag, req.get('if-none-match') ?? '')) {
-    res.writeHead(304, headers).end();
-    return;
-  }
-  const type = 'application/json; charset=utf-8';
-  await sendPieces(res, 200, json(), { ...headers, 'content-type': type });
-}
-
-/** Whether `If-None-Match` names a tag (RFC 9110, 13.1.2, where weak and strong tags compare equal). */
-function isKnown(etag: string, ifNoneMatch: string): boolean {
-  return ifNoneMatch
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-    .some((tag) => tag === etag || tag === '*');
-}
 
 /** No message of an agent or of the window is longer. */
 const MAX_SMALL_BODY_BYTES = 64 * 1024;

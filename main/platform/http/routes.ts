@@ -24,7 +24,7 @@ export type Route = {
   readonly schemas?: RouteSchemas;
 } & (
   | { readonly handle: (req: Request, res: Response) => void | Promise<void> }
-  | { readonly answer: (request: RouteRequest) => RouteAnswer | Promise<RouteAnswer> }
+  | { readonly answer: (request: RouteRequest) => Answer | Promise<Answer> }
 );
 
 /** A request to a route that returns its answer. */
@@ -54,15 +54,6 @@ export interface Refusal extends HttpError {
 
 export type Answer<T = unknown> =
   { readonly kind: 'answered'; readonly status: number; readonly body: T } | Refusal;
-
-/** A JSON text in pieces, for one too long for a string; `etag` differs whenever it does. */
-export interface PiecesAnswer {
-  readonly kind: 'pieces';
-  readonly etag: string;
-  readonly json: () => readonly string[];
-}
-
-export type RouteAnswer = Answer | PiecesAnswer;
 
 export function answered<T>(body: T, status = 200): Answer<T> {
   return { kind: 'answered', status, body };
