@@ -9,8 +9,7 @@ import { decodedBody, isDecodable } from '../../platform/http/decoding.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import type { GatewayError } from '../http/errors.ts';
-import { forcesZero } from '../http/zero-spend.ts';
-import { type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
+import { forcesZero, type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
@@ -36,7 +35,6 @@ import type { Admission, Place } from './admission.ts';
 import { EarlyAnswer } from './early-answer.ts';
 import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
-
 export interface ChatDeps extends RouterDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
   readonly items: ItemMemory;

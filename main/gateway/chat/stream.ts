@@ -10,8 +10,7 @@ import type { Turn, Walk } from '../routing/walk.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import type { StreamSeen } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import { errorWithout } from '../upstream/own-secrets.ts';
-import { shownWords } from '../upstream/shown-error.ts';
+import { errorWithout, shownWords } from '../upstream/shown-error.ts';
 import { type Called, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
@@ -23,7 +22,6 @@ import type { EarlyAnswer } from './early-answer.ts';
 import { createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
-
 /** What the parts of one answer share, whichever upstream they come from. */
 interface StreamContext {
   readonly format: StreamFormat;

@@ -1,4 +1,9 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
 import { sendJson, sendJsonEarly } from '../../platform/http/responses.ts';
 import { errorBody, errorHeaders, errorShapeFor, type GatewayError } from './errors.ts';
@@ -41,4 +46,10 @@ export function sendErrorEarly(
   const value = bodyFor(req, error, headers);
   const response = { status: error.status, value, headers: all };
   sendJsonEarly(req, res, response, { clock, maxRestBytes });
+}
+
+/** Whether a request forbids spending. Node joins a header that was sent twice, so one `1` in it is enough. */
+export function forcesZero(headers: IncomingHttpHeaders): boolean {
+  const value = headers['x-gateway-force-zero'];
+  return typeof value === 'string' && value.split(',').some((each) => each.trim() === '1');
 }

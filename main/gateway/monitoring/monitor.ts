@@ -16,9 +16,8 @@ import {
   createCircuits,
   type Excluded,
 } from '../circuits/circuits.ts';
-import { createChecker } from '../routing/checker.ts';
+import { createChecker, createHungEngines } from '../routing/checker.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
-import { createHungEngines } from '../routing/hung-engines.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
@@ -44,7 +43,6 @@ import { restoreState, stateToSave } from './saved-state.ts';
 import { type MachineFacts, sightingsOf, type VerificationProof } from './sightings.ts';
 import { type ProvidersKnown, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
-
 export interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;

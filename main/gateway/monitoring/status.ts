@@ -11,7 +11,7 @@ import type {
 import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { forcesZero } from '../http/zero-spend.ts';
+import { forcesZero } from '../http/responses.ts';
 import { roundedMean, waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
@@ -23,7 +23,6 @@ import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
 import type { Counters } from './counters.ts';
-
 export interface ProvidersKnown {
   readonly counts: {
     readonly verified: number;

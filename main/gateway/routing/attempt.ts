@@ -10,12 +10,10 @@ import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
-import { notePrompt, noteReuse } from './prefixes.ts';
+import { notePrompt, noteReuse, learnRate } from './prefixes.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { learnRate } from './reading-rates.ts';
 import { noteTurn } from './rereads.ts';
 import { type Cut, noteLength } from './windows.ts';
-
 export interface Permits {
   /** The upstream's; in the local pool the machine's. */
   readonly own: HeldPermit;

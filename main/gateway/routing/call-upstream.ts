@@ -20,10 +20,9 @@ import { shownError } from '../upstream/shown-error.ts';
 import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
-import type { HungEngines } from './hung-engines.ts';
+import type { HungEngines } from './checker.ts';
 import type { Turn } from './walk.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
-
 export interface CallDeps {
   readonly http: HttpClient;
   readonly clock: Clock;

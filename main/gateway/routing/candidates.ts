@@ -29,10 +29,8 @@ import {
 import { type BalancingDeps, type LocalPool, localPool, type SingleCall } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import { type Skipped, skipped } from './outcomes.ts';
-import { cachedPrefix } from './prefixes.ts';
-import { readingRate } from './reading-rates.ts';
+import { cachedPrefix, readingRate } from './prefixes.ts';
 import { exceedsWindow } from './windows.ts';
-
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
 export interface RoutedRequest {
   readonly call: ChatCall;

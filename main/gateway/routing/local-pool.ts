@@ -9,10 +9,8 @@ import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
 import { type LostCall, forcedRank, type Skipped, skipped, wasAttempted } from './outcomes.ts';
-import { cachedPrefix } from './prefixes.ts';
+import { cachedPrefix, readingRate } from './prefixes.ts';
 import type { Memory } from '../memory/memory.ts';
-import { readingRate } from './reading-rates.ts';
-
 /** A call of an upstream, or of one machine of the local pool. */
 export interface SingleCall {
   readonly kind: 'single';

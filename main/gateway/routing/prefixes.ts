@@ -2,7 +2,7 @@ import type { Tokens } from '#shared/usage.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 
-/* Which prompts a machine has in its cache, as far as the gateway knows from what it sent there. */
+/* What an upstream or machine has read, as far as the gateway knows from what it sent there, and how fast. */
 
 /** Engines keep whole blocks, and templates leave out earlier thoughts: somewhat less is no loss. */
 const LOST_BELOW = 0.5;
@@ -47,4 +47,23 @@ export function noteReuse(
   // Engines drop first what was used longest ago.
   if (readAt !== null && isMissed) known.deleteWhere('prefixes', (each) => each.readAt <= readAt);
   return share;
+}
+
+/** Shorter readings are lost in what else an answer takes. */
+const MIN_TOKENS = 200;
+/** A reading counts for half once so many tokens were read after it, so that a change of engine or load is soon learned. */
+const HALF_LIFE_TOKENS = 20_000;
+
+/** A decaying mean for each model: `tokens` of a prompt were read in `ms`; those from a cache do not count. */
+export function learnRate(known: Knowledge, model: string, tokens: number, ms: number): void {
+  if (!(tokens >= MIN_TOKENS && ms > 0)) return;
+  const before = known.get('rate', model) ?? { tokens: 0, ms: 0 };
+  const kept = 0.5 ** (tokens / HALF_LIFE_TOKENS);
+  known.set('rate', model, { tokens: kept * before.tokens + tokens, ms: kept * before.ms + ms });
+}
+
+/** Null before the first reading. */
+export function readingRate(known: Knowledge, model: string): number | null {
+  const reading = known.get('rate', model);
+  return reading === null ? null : (1000 * reading.tokens) / reading.ms;
 }

@@ -12,7 +12,7 @@ import { describedError, errorIn, type UpstreamError } from '../protocols/upstre
 import type { AnswerScan } from '../protocols/json-edit.ts';
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
-import { bodyKind } from './body-kind.ts';
+import { bodyKind } from './headers.ts';
 import {
   NOTHING_SPENT,
   reportedTokens,
@@ -31,7 +31,6 @@ import {
   MAX_EVENT_BYTES,
 } from '../protocols/sse.ts';
 import { errorOutsideOfData, createUsualText } from '../protocols/stream-inspector.ts';
-
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {
   readonly kind: 'commit';

@@ -13,7 +13,7 @@ import { type Rescue, rescueFor } from '../protocols/rescue/rescue.ts';
 import type { VolatilePart } from '../protocols/volatile-parts.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
-import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
+import { type OwnSecrets, ownSecrets } from './shown-error.ts';
 import { readingMs } from './patience.ts';
 import {
   type BaseAddress,
@@ -27,7 +27,6 @@ import {
   type RemoteUpstream,
   upstreamPath,
 } from './upstreams.ts';
-
 /** What serves `local` now, or why nothing does. */
 export type LocalChoice =
   | { readonly kind: 'target'; readonly target: LocalTarget }

@@ -9,7 +9,7 @@ import type {
   ResponseListener,
   TransportFailure,
 } from '../../platform/http/types.ts';
-import { bodyKind } from './body-kind.ts';
+import { bodyKind } from './headers.ts';
 import {
   type AnswerMode,
   type BodyReader,
@@ -32,11 +32,10 @@ import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
 import { deadlineAfter } from './patience.ts';
 import type { Unanswered } from './failure.ts';
-import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './own-secrets.ts';
+import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import type { Spent } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
-
 export interface ExchangePlan {
   readonly call: UpstreamCall;
   /** Of this upstream or machine, from before the call. */

@@ -62,3 +62,13 @@ export function bytesType(upstream: ResponseHeaders): string {
   const isPlain = /^(audio\/|video\/|text\/(plain|vtt|event-stream)\b|application\/x-subrip\b)/i;
   return isPlain.test(type) ? type : 'application/octet-stream';
 }
+
+type BodyKind = 'events' | 'json' | 'page' | 'unknown';
+
+/** Of the content type; engines are loose with it, so anything else is `unknown`. */
+export function bodyKind(headers: ResponseHeaders): BodyKind {
+  const type = String(headers['content-type'] ?? '').toLowerCase();
+  if (type.startsWith('text/event-stream')) return 'events';
+  if (/^application\/([\w.+-]*\+)?json/.test(type)) return 'json';
+  return type.startsWith('text/html') ? 'page' : 'unknown';
+}

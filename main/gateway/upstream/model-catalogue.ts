@@ -9,10 +9,8 @@ import type { FailureReason } from '#shared/reasons.ts';
 import type { BodyRequest, FetchResult } from '../../platform/http/fetch-body.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
-import { shownWords } from './shown-error.ts';
+import { shownWords, bodyWithout, ownSecrets } from './shown-error.ts';
 import { getFrom } from './own-requests.ts';
-import { bodyWithout, ownSecrets } from './own-secrets.ts';
-
 export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
 
 interface CatalogueDeps {

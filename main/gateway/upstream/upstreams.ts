@@ -6,8 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import { modelFacts, isForChat, standIn } from '../../engines/models.ts';
 import { userinfoOf } from '../../platform/addresses.ts';
 import type { ListedModel } from './listed-models.ts';
-import { type OwnSecrets, ownSecrets } from './own-secrets.ts';
-
+import { type OwnSecrets, ownSecrets } from './shown-error.ts';
 export interface BaseAddress {
   readonly origin: string;
   /** Without a slash at its end. */

@@ -1,11 +1,9 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { Call } from './call.ts';
-import { Connection, type Origin, type Proxies } from './connection.ts';
-import { createDistrust } from './distrust.ts';
+import { Connection, type Origin, type Proxies, createDistrust } from './connection.ts';
 import { isLoopbackHost } from './addresses.ts';
 import type { HttpClient, HttpRequest } from './types.ts';
-
 /** With this many, those without a connection are forgotten: machines change their addresses. */
 const MAX_ORIGINS = 1000;
 

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { codeOf } from '../errors.ts';
-import type { Distrust } from './distrust.ts';
-import { trustSystemCertificates } from './system-certificates.ts';
 import { isUnaskedAnswer } from './tls-and-socket-failures.ts';
 import { type HttpRequest, KEEP_ALIVE_MS, MAX_HEAD_BYTES } from './types.ts';
+import type { Clock } from '../clock.ts';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 /** For `http:` and `https:` origins; empty for none. Which of them are reached directly says NO_PROXY. */
 export interface Proxies {
@@ -208,3 +208,45 @@ const isRefusedHello = (error: Error): boolean => {
 /** Whether bytes that nobody asked for only say that a connection was idle for too long, before it is closed. */
 const saysTimedOut = (bytes: Buffer): boolean =>
   /^HTTP\/1\.[01] 408 /.test(bytes.toString('latin1', 0, 16));
+
+/** Longer than what such a server still has on its way. */
+const DISTRUST_MS = 600_000;
+/** Origins come from settings and from machines. */
+const MAX_ORIGINS = 1000;
+
+/** Origins that have sent bytes nobody asked for: on a kept connection such bytes would answer the next request. */
+export type Distrust = ReturnType<typeof createDistrust>;
+
+/** `onMarked` is called for an origin that was not marked before. */
+export function createDistrust(clock: Clock, onMarked: (origin: string) => void) {
+  const untilTicks = new Map<string, number>();
+  function has(origin: string): boolean {
+    const until = untilTicks.get(origin);
+    return until !== undefined && clock.ticks() < until;
+  }
+  return {
+    /** Whether no connection to it may be kept now. */
+    has,
+    mark(origin: string) {
+      const isNew = !has(origin);
+      // The map is in the order in which they were marked last.
+      untilTicks.delete(origin);
+      untilTicks.set(origin, clock.ticks() + DISTRUST_MS);
+      const [oldest] = untilTicks.keys();
+      if (untilTicks.size > MAX_ORIGINS && oldest !== undefined) untilTicks.delete(oldest);
+      if (isNew) onMarked(origin);
+    },
+  };
+}
+
+let isDone = false;
+
+/**
+ * Makes this process trust what the system trusts, such as the authority of a company, beside what Node brings. Before the
+ * first TLS connection only: the store is read in one piece, which takes 50 ms.
+ */
+function trustSystemCertificates(): void {
+  if (isDone) return;
+  isDone = true;
+  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
+}

@@ -5,13 +5,11 @@ import type { Assembly } from '../assembly.ts';
 import { type ApiEndpoint, ONE_WHOLE, anyBody, pathsOf } from '../endpoint.ts';
 import { ANY_LIST, createMemberScan, smallValueOf } from '../json-edit.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
-import { createItems } from './items.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
 import { type ProtocolTranslation, openAiError } from '../translation/translation.ts';
-import { createResponseStream, wholeAnswer } from './answers.ts';
-import { afterResponseSigns, responseSign } from './signs.ts';
+import { createResponseStream, wholeAnswer, responseObject } from './answers.ts';
 import { toChat } from './request.ts';
-import { dataOf } from '../sse.ts';
+import { dataOf, createFramer, eventsOf, eventWith } from '../sse.ts';
 
 export const RESPONSES_TRANSLATION: ProtocolTranslation = {
   toChat,
@@ -148,7 +146,110 @@ export function createResponseRepair(): EventRepair {
 const itemOf = (event: Buffer): unknown => memberOf(parseJson(dataOf(event) ?? ''), 'item');
 
 /** The response with what came before it, where it has no output itself. */
-export const withOutput = (response: Json, items: readonly unknown[]): Json =>
+const withOutput = (response: Json, items: readonly unknown[]): Json =>
   items.length > 0 && Array.isArray(response['output']) && listOf(response['output']).length === 0
     ? { ...response, output: items }
     : response;
+
+/** The first two events of a stream, then the second one again: Codex counts events, and no comments. */
+function responseSign(
+  n: number,
+  { id, model }: { readonly id: string; readonly model: string },
+): string {
+  const exchange = { id, model, createdAt: 0, request: null, items: null };
+  const state = { model, output: [], usage: null };
+  const response = responseObject(exchange, { status: 'in_progress' }, state);
+  const eventOf = (type: string, sequence_number: number) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, response })}\n\n`;
+  const first = n === 0 ? eventOf('response.created', 0) : '';
+  return first + eventOf('response.in_progress', n + 1);
+}
+
+const BEGUN = new Set(['response.created', 'response.queued', 'response.in_progress']);
+const ENDED = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** One response has one beginning, and one id: OpenAI's client throws if that changes (openai 6). */
+function afterResponseSigns(events: Buffer, id: string): Buffer {
+  const frames = createFramer().push(events);
+  if (frames === null || ![...BEGUN, ...ENDED].some((type) => events.includes(type))) return events;
+  return Buffer.concat(eventsOf(frames).flatMap((event) => renamed(event, id) ?? []));
+}
+
+function renamed(event: Buffer, id: string): Buffer | null {
+  const value = parseJson(dataOf(event) ?? '');
+  if (!isObject(value)) return event;
+  const { type, response } = value;
+  if (BEGUN.has(String(type))) return null;
+  if (!ENDED.has(String(type)) || !isObject(response)) return event;
+  return eventWith(
+    event,
+    JSON.stringify({ ...value, response: { ...response, id: `resp_${id}` } }),
+  );
+}
+
+/** An answer has a few dozen. */
+const MAX_ITEMS = 10_000;
+
+/** Members of an item that come in pieces, by the name of their events. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  function_call_arguments: 'arguments',
+  mcp_call_arguments: 'arguments',
+  custom_tool_call_input: 'input',
+};
+
+/** Parts of an item that do: where they are, their type and what grows. */
+const PARTS: Readonly<Record<string, readonly [list: string, type: string, key: string]>> = {
+  output_text: ['content', 'output_text', 'text'],
+  refusal: ['content', 'refusal', 'refusal'],
+  reasoning_text: ['content', 'reasoning_text', 'text'],
+  reasoning_summary_text: ['summary', 'summary_text', 'text'],
+};
+
+/**
+ * The items of a response, gathered from its events: some hosts never say that an item is done (NousResearch/hermes-agent#92764),
+ * and end with an empty output.
+ */
+function createItems() {
+  const items = new Map<unknown, Json>();
+
+  function grow(event: Json, name: string, isDone: boolean): void {
+    const { delta } = event;
+    const at = placeOf(event);
+    const item = items.get(at);
+    const [list, type, key = MEMBERS[name]] = PARTS[name] ?? [];
+    if (item === undefined || key === undefined) return;
+    const grown = (holder: Json) => {
+      const before = holder[key];
+      const text = isDone ? event[key] : (typeof before === 'string' ? before : '') + String(delta);
+      return { ...holder, [key]: text ?? before };
+    };
+    if (list === undefined) items.set(at, grown(item));
+    else {
+      const parts = [...listOf(item[list])];
+      const index = Number(event[`${list}_index`] ?? 0);
+      const known = parts[index];
+      // Places are counted up, so that another one is none.
+      if (index >= 0 && index <= parts.length)
+        parts[index] = grown(isObject(known) ? known : { type });
+      items.set(at, { ...item, [list]: parts });
+    }
+  }
+
+  return {
+    add(event: Json) {
+      const { type, item } = event;
+      const [, name = '', what = ''] = /^response\.(\w+)\.(\w+)$/.exec(String(type)) ?? [];
+      const isDone = what === 'done';
+      if (name !== 'output_item') grow(event, name, isDone);
+      else if (isObject(item) && items.size < MAX_ITEMS) {
+        const at = placeOf(event) ?? (isDone ? items.size : null);
+        if (at !== null) items.set(at, item);
+      }
+    },
+    all: (): readonly unknown[] => [...items.values()],
+  };
+}
+
+/** llama.cpp names no `output_index` (b11669). */
+const placeOf = ({ output_index: index, item_id: id, item }: Json): unknown =>
+  index ?? id ?? memberOf(item, 'id');
