@@ -45,7 +45,7 @@ import {
   type MonitorDeps,
 } from './monitoring/monitor.ts';
 import type { Checker } from './routing/checker.ts';
-import { createHedgeBudget } from './routing/hedging.ts';
+import { createHedgeBudget } from './routing/route.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appRoutes } from './api/app-routes.ts';
@@ -56,7 +56,6 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
-
 type Shared = 'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'keep' | 'usage';
 
 export interface GatewayDeps

@@ -24,8 +24,7 @@ import type { Browsers } from '../auth/sessions.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
-import { sendError } from '../http/responses.ts';
+import { type GatewayError, invalidParam, refused, sendError } from '../http/errors.ts';
 import type { Sighting } from '#shared/condition.ts';
 import type { Checker } from '../routing/checker.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
@@ -33,7 +32,6 @@ import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
 import { ownRoute, route } from './routes.ts';
-
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
 interface ControlDeps {

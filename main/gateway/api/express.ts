@@ -1,20 +1,18 @@
+import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
   RequestListener,
   ServerResponse,
 } from 'node:http';
-import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { Clock } from '../../platform/clock.ts';
 import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
 import type { Access, Route } from '../../platform/http/routes.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
-import { type GatewayError, isOllamaPath } from '../http/errors.ts';
-import { sendError, sendErrorEarly } from '../http/responses.ts';
+import { type GatewayError, isOllamaPath, sendError, sendErrorEarly } from '../http/errors.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
-
 interface ExpressDeps {
   readonly identify: Identify;
   /** The built window; while it is missing, `/` serves a page that says how to build it. */

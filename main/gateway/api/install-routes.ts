@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { InstallLines } from '#shared/install.ts';
 import { sendBody, sendJson } from '../../platform/http/responses.ts';
-import type { GatewayError } from '../http/errors.ts';
-import { sendError } from '../http/responses.ts';
+import { type GatewayError, sendError } from '../http/errors.ts';
 import {
   type Installed,
   unixInstaller,
@@ -14,7 +13,6 @@ import {
 import { isLoopbackHost } from '../../platform/http/addresses.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { ownRoute } from './routes.ts';
-
 export type OwnPackage =
   | {
       readonly kind: 'packed';

@@ -13,11 +13,9 @@ import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import type { ChatDeps } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/respond.ts';
-import type { GatewayError } from '../http/errors.ts';
-import { sendError, sendErrorEarly } from '../http/responses.ts';
+import { type GatewayError, sendError, sendErrorEarly } from '../http/errors.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
-
 interface ServerDeps {
   readonly config: () => Config;
   /** Random; marks the requests that this gateway passes on. */

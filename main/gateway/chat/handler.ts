@@ -8,8 +8,13 @@ import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { decodedBody, isDecodable } from '../../platform/http/decoding.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
-import type { GatewayError } from '../http/errors.ts';
-import { forcesZero, type RestOfBody, sendError, sendErrorEarly } from '../http/responses.ts';
+import {
+  type GatewayError,
+  forcesZero,
+  type RestOfBody,
+  sendError,
+  sendErrorEarly,
+} from '../http/errors.ts';
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';

@@ -3,8 +3,7 @@ import { anthropicErrorType } from '#shared/errors.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import { type HttpError, NOSNIFF, sendBody } from '../../platform/http/responses.ts';
-import { errorShapeFor, type ErrorShape } from '../http/errors.ts';
-import { sendError } from '../http/responses.ts';
+import { errorShapeFor, type ErrorShape, sendError } from '../http/errors.ts';
 import { type EarlyAnswer, EVENT_STREAM, gatewayHeaders } from './early-answer.ts';
 import type { AnsweredCall } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
@@ -21,7 +20,6 @@ import type { ResumeDeps } from './resume/resume.ts';
 import { keepItems, record, relayToEnd, repairedHeader } from './stream.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DroppedFields } from '../protocols/translation/translation.ts';
-
 interface AnswerContext {
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { type DualTime, remainingMs } from '../../platform/clock.ts';
-import type { Knowledge } from '../memory/memory.ts';
-import { plain } from '../memory/saved.ts';
+import { type Knowledge, plain } from '../memory/memory.ts';
 import { EXCLUSION_REASONS, type ExclusionReason, TOPICS } from '../memory/topics.ts';
 import type { Failure } from '../upstream/failure.ts';
-
 export const exclusionCodec = plain(
   z.strictObject({ reason: z.enum(EXCLUSION_REASONS), model: z.string().nullable() }),
 );

@@ -5,10 +5,9 @@ import {
   decodeDeadline,
   encodeDeadline,
   wallMsSchema,
-} from '../memory/saved.ts';
+} from '../memory/memory.ts';
 import type { Values } from '../memory/topics.ts';
 import { NEW_BREAKER } from './breaker.ts';
-
 /** The longest configurable cool-down (24 h) with its jitter. */
 const LONGEST_COOLDOWN_MS = 86_400_000 * 1.1;
 

@@ -1,4 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
 import {
   anthropicErrorType,
   type ErrorBody,
@@ -6,7 +11,14 @@ import {
   type ServerErrorCode,
 } from '#shared/errors.ts';
 import type { Refusal } from '../../platform/http/routes.ts';
-import { errorBodyFrom, type HttpError, retryAfterHeader } from '../../platform/http/responses.ts';
+import {
+  errorBodyFrom,
+  type HttpError,
+  retryAfterHeader,
+  sendJson,
+  sendJsonEarly,
+} from '../../platform/http/responses.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /** Codes of errors that an upstream caused and the gateway reports. */
 export type UpstreamErrorCode =
@@ -127,4 +139,50 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   // Client libraries retry twice by default; every upstream was already tried.
   const isFinal = error.status >= 500 && typeof error.retryAfterMs !== 'number';
   return isFinal ? { 'x-should-retry': 'false' } : headers;
+}
+
+/** Answers with an error of the gateway's own, in the shape that the caller reads. */
+export function sendError(
+  res: ServerResponse,
+  error: GatewayError,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  sendJson(res, error.status, bodyFor(res.req, error, headers), {
+    ...errorHeaders(error),
+    ...headers,
+  });
+}
+
+function bodyFor(req: IncomingMessage, error: GatewayError, headers: OutgoingHttpHeaders) {
+  const id = headers['x-gateway-request-id'];
+  return errorBody(error, errorShapeFor(req), typeof id === 'string' ? id : null);
+}
+
+/** What happens to a body that is still arriving after its request was refused. */
+export interface RestOfBody {
+  /** The connection is closed once this many more bytes have arrived; left out: no limit. */
+  readonly maxRestBytes?: number;
+}
+
+/** Answers a request with an error while its body may still be arriving. */
+export function sendErrorEarly(
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: GatewayError,
+  {
+    headers,
+    clock,
+    maxRestBytes = Infinity,
+  }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock } & RestOfBody,
+): void {
+  const all = { ...errorHeaders(error), ...headers };
+  const value = bodyFor(req, error, headers);
+  const response = { status: error.status, value, headers: all };
+  sendJsonEarly(req, res, response, { clock, maxRestBytes });
+}
+
+/** Whether a request forbids spending. Node joins a header that was sent twice, so one `1` in it is enough. */
+export function forcesZero(headers: IncomingHttpHeaders): boolean {
+  const value = headers['x-gateway-force-zero'];
+  return typeof value === 'string' && value.split(',').some((each) => each.trim() === '1');
 }

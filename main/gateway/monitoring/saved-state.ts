@@ -5,11 +5,9 @@ import type { Config } from '../../config/schema.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import { exclusionCodec } from '../circuits/exclusions.ts';
 import { circuitCodec, meanSchema } from '../circuits/saved-circuits.ts';
-import type { Memory } from '../memory/memory.ts';
-import { type Codecs, plain } from '../memory/saved.ts';
+import { type Memory, type Codecs, plain } from '../memory/memory.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { Counters } from './counters.ts';
-
 const VERSION = 1;
 
 const positive = z.int().positive();

@@ -11,7 +11,7 @@ import type {
 import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { forcesZero } from '../http/responses.ts';
+import { forcesZero } from '../http/errors.ts';
 import { roundedMean, waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';

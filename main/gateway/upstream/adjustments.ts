@@ -18,9 +18,15 @@ import {
   withSignedCalls,
   withStrictTurns,
 } from '../protocols/turns.ts';
-import { type RefusedField, refusedFields, withoutField } from './refused-fields.ts';
-import { isTokenLimit, type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limit.ts';
-
+import {
+  type RefusedField,
+  refusedFields,
+  withoutField,
+  isTokenLimit,
+  type TokenLimit,
+  tokenLimitIn,
+  withTokenLimit,
+} from './refused-fields.ts';
 /** What is rewritten instead of left out; the general rule is in refused-fields.ts. */
 interface Rewrite<Name extends string> {
   readonly adjustment: Name;
