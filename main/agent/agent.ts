@@ -2,7 +2,7 @@ import type { AgentListener, AgentMemory, AgentView, OwnerChoice } from '#shared
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
-import { createBodyBudget } from '../platform/body-budget.ts';
+import { createBodyBudget } from '../platform/http/bodies.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
@@ -11,10 +11,9 @@ import { createAvailability, type OwnerMode } from './availability/availability.
 import type { HostActivity } from './availability/host-activity.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { createChangeMonitor } from './change-monitor.ts';
-import { engineAdvice, type WindowCut } from './engine-advice.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
 import { createEngineWatch, enginePlace, type EnginePlace } from './engines/watch.ts';
-import { problemsOf } from './problems.ts';
+import { engineAdvice, problemsOf, type WindowCut } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
 import { createRegistration } from './registration/registration.ts';
 import type { OwnRegistry } from './registration/link.ts';

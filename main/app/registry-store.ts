@@ -6,8 +6,8 @@ import { controlToken, storedSecret } from '../platform/secrets.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/client.ts';
 import type { Log } from '../platform/log.ts';
-import { openSqliteStore } from '../registry/store/sqlite-store.ts';
 import type { OpenedStore } from '../registry/store/store.ts';
+import { openSqliteStore } from '../registry/store/tables.ts';
 
 /** The tokens that agents recognise their gateway by are derived from it; all gateways of a pool have the same. */
 export const gatewaySecret = ({ gateway }: Config, dataDirectory: string) =>

@@ -4,16 +4,14 @@ import { VERSION } from '../platform/process.ts';
 import { type CommandOutcome, EXIT_MEANINGS, type Input } from './command.ts';
 import { doctor } from './doctor.ts';
 import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
+import { MACHINE_ACTIONS, machines, models } from './lists.ts';
 import { logs } from './logs.ts';
-import { MACHINE_ACTIONS, machines } from './machines.ts';
-import { models } from './models.ts';
 import { openWindow } from './open.ts';
 import { changeModel, free, leave, reset, setMode } from './owner-commands.ts';
-import { ACTIONS, service } from './service/service.ts';
+import { ACTIONS, runUninstall, service } from './service/service.ts';
 import { getSettings, setSetting } from './settings.ts';
 import { status } from './status.ts';
 import { print, printError } from './terminal.ts';
-import { runUninstall } from './uninstall.ts';
 
 type Run = (input: Input) => Promise<CommandOutcome>;
 

@@ -27,7 +27,7 @@ import { joulesPerTokenIn } from './usage/recorder.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { perConfig } from '../config/live-config.ts';
-import { createBodyBudget } from '../platform/body-budget.ts';
+import { createBodyBudget } from '../platform/http/bodies.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener } from './api/express.ts';
 import { createGatewayServer } from './api/server.ts';

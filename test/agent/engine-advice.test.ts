@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
-import { engineAdvice, type WindowCut } from '../../main/agent/engine-advice.ts';
+import { engineAdvice, type WindowCut } from '../../main/agent/problems.ts';
 
 const MODEL: ModelFacts = {
   id: 'qwen3',

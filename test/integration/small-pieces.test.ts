@@ -11,7 +11,7 @@ import {
   createSniffingReader,
 } from '../../main/gateway/upstream/body-readers.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
-import { createBodyBudget } from '../../main/platform/body-budget.ts';
+import { createBodyBudget } from '../../main/platform/http/bodies.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
 import { bufferEvents } from '../../main/platform/http/handover.ts';
 import { readBody } from '../../main/platform/http/bodies.ts';

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { DATABASE_FILE, openDatabase } from '../../main/app/database.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { openSqliteStore } from '../../main/registry/store/sqlite-store.ts';
 import type {
   OpenedStore,
   Store,
   StoreChange,
   StoredProvider,
 } from '../../main/registry/store/store.ts';
+import { openSqliteStore } from '../../main/registry/store/tables.ts';
 import { agentRecord, gpuDevice } from './agent-record.ts';
 import { createManualClock } from './clock.ts';
 

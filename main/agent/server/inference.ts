@@ -1,7 +1,11 @@
 import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http';
-import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
+import {
+  type BodyBudget,
+  type BodyRefusal,
+  type BodyShare,
+  readBody,
+} from '../../platform/http/bodies.ts';
 import type {
   HttpRequest,
   ResponseHeaders,

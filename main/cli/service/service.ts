@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { ENV_PREFIX } from '../../config/schema.ts';
 import { homeDirectory } from '../../platform/files.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from '../command.ts';
-import { installFirst, thisInstallation } from '../installation.ts';
+import { installFirst, thisInstallation, uninstallProgram } from '../installation.ts';
 import { logDirectory } from '../logs.ts';
 import { type CommandLine, run } from '../run-program.ts';
 import { findRunning } from '../running-app.ts';
@@ -114,7 +114,7 @@ async function remove(own: Service): Promise<CommandOutcome> {
 }
 
 /** Removes the user's service if it runs this program; null if there is none. */
-export async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
+async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
   const program = programOf(input);
   const own = serviceOfUser(program, input);
   const [, script = ''] = program.command;
@@ -142,4 +142,23 @@ async function runAll(commands: readonly CommandLine[]): Promise<string | null> 
     if (failure !== null) return failure;
   }
   return null;
+}
+
+/** Removes this program, as npm installed it, and its service, but not its settings. */
+export async function runUninstall(input: Input): Promise<CommandOutcome> {
+  const { env, dataDirectory } = input;
+  const removedService = await removeOwnService(input);
+  if (removedService?.kind === 'failed') return removedService;
+  const running = await findRunning(dataDirectory);
+  if (running !== null) return failed(`Inglenook is running at ${running.url}: stop it first.`);
+  const installation = thisInstallation(env);
+  const { root } = installation;
+  const why = await uninstallProgram(installation);
+  if (why !== null) return failed(why);
+  const lines = [
+    ...(removedService === null ? [] : ['Removed its service']),
+    `Removed ${root}`,
+    ...(existsSync(dataDirectory) ? [`Settings and keys are still in ${dataDirectory}.`] : []),
+  ];
+  return answer({ removed: root, dataDirectory }, lines.join('\n'));
 }

@@ -2,9 +2,13 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
-import type { BodyBudget, BodyShare } from '../../platform/body-budget.ts';
 import { Cancellation } from '../../platform/clock.ts';
-import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
+import {
+  type BodyBudget,
+  type BodyRefusal,
+  type BodyShare,
+  readBody,
+} from '../../platform/http/bodies.ts';
 import { decodedBody, isDecodable } from '../../platform/http/decoding.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';

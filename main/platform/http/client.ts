@@ -1,11 +1,14 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { Call } from './call.ts';
-import { Connection, type Origin, type Proxies, createDistrust } from './connection.ts';
+import { Connection, type Origin, type Proxies } from './connection.ts';
 import { isLoopbackHost } from './addresses.ts';
 import type { HttpClient, HttpRequest } from './types.ts';
+
 /** With this many, those without a connection are forgotten: machines change their addresses. */
 const MAX_ORIGINS = 1000;
+/** Longer than what an origin that sends bytes nobody asked for still has on its way. */
+const DISTRUST_MS = 600_000;
 
 interface ClientEdges {
   readonly clock: Clock;
@@ -22,7 +25,6 @@ export function createHttpClient({
   clock = systemClock,
   onUnasked = () => {},
 }: Partial<ClientEdges> = {}): HttpClient {
-  const distrust = createDistrust(clock, onUnasked);
   const origins = new Map<string, Origin>();
   let isClosed = false;
 
@@ -33,14 +35,35 @@ export function createHttpClient({
     let origin = origins.get(key);
     if (origin === undefined) {
       if (origins.size >= MAX_ORIGINS) forgetUnconnected();
-      origin = { url, proxies, idle: [], open: new Set(), distrust, session: undefined };
+      origin = {
+        url,
+        proxies,
+        idle: [],
+        open: new Set(),
+        session: undefined,
+        ...createDistrust(url),
+      };
       origins.set(key, origin);
     }
     return origin;
   }
 
+  /** Of an origin that has sent bytes nobody asked for: on a kept connection they would answer the next request. */
+  function createDistrust(url: string): Pick<Origin, 'isDistrusted' | 'distrust'> {
+    let untilTicks = -Infinity;
+    const isDistrusted = () => clock.ticks() < untilTicks;
+    return {
+      isDistrusted,
+      distrust() {
+        if (!isDistrusted()) onUnasked(url);
+        untilTicks = clock.ticks() + DISTRUST_MS;
+      },
+    };
+  }
+
   function forgetUnconnected(): void {
-    for (const [key, { open }] of origins) if (open.size === 0) origins.delete(key);
+    for (const [key, { open, isDistrusted }] of origins)
+      if (open.size === 0 && !isDistrusted()) origins.delete(key);
   }
 
   function start(request: HttpRequest, call: Call): void {

@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { codeOf } from '../errors.ts';
 import { isUnaskedAnswer } from './tls-and-socket-failures.ts';
 import { type HttpRequest, KEEP_ALIVE_MS, MAX_HEAD_BYTES } from './types.ts';
-import type { Clock } from '../clock.ts';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 /** For `http:` and `https:` origins; empty for none. Which of them are reached directly says NO_PROXY. */
 export interface Proxies {
@@ -21,8 +20,10 @@ export interface Origin {
   readonly idle: Connection[];
   /** Idle and in use. */
   readonly open: Set<Connection>;
-  /** Says whether no connection may be kept. */
-  readonly distrust: Distrust;
+  /** Whether no connection to it may be kept now. */
+  readonly isDistrusted: () => boolean;
+  /** It has sent bytes that nobody asked for. */
+  readonly distrust: () => void;
   /** Of the last TLS connection: the next one takes half the handshake. */
   session: Buffer | undefined;
 }
@@ -122,8 +123,8 @@ export class Connection {
   }
 
   readonly #keep = (): void => {
-    const { idle, distrust, url } = this.#origin;
-    if (this.#socket?.destroyed === false && !distrust.has(url)) idle.push(this);
+    const { idle, isDistrusted } = this.#origin;
+    if (this.#socket?.destroyed === false && !isDistrusted()) idle.push(this);
     else this.destroy();
   };
 
@@ -193,8 +194,8 @@ export class Connection {
   }
 
   #distrust(): void {
-    const { distrust, url, open } = this.#origin;
-    distrust.mark(url);
+    const { distrust, open } = this.#origin;
+    distrust();
     // What is on its way may come on another one.
     for (const connection of open) if (!connection.#isAsked) connection.#socket?.destroy();
   }
@@ -209,44 +210,14 @@ const isRefusedHello = (error: Error): boolean => {
 const saysTimedOut = (bytes: Buffer): boolean =>
   /^HTTP\/1\.[01] 408 /.test(bytes.toString('latin1', 0, 16));
 
-/** Longer than what such a server still has on its way. */
-const DISTRUST_MS = 600_000;
-/** Origins come from settings and from machines. */
-const MAX_ORIGINS = 1000;
-
-/** Origins that have sent bytes nobody asked for: on a kept connection such bytes would answer the next request. */
-export type Distrust = ReturnType<typeof createDistrust>;
-
-/** `onMarked` is called for an origin that was not marked before. */
-export function createDistrust(clock: Clock, onMarked: (origin: string) => void) {
-  const untilTicks = new Map<string, number>();
-  function has(origin: string): boolean {
-    const until = untilTicks.get(origin);
-    return until !== undefined && clock.ticks() < until;
-  }
-  return {
-    /** Whether no connection to it may be kept now. */
-    has,
-    mark(origin: string) {
-      const isNew = !has(origin);
-      // The map is in the order in which they were marked last.
-      untilTicks.delete(origin);
-      untilTicks.set(origin, clock.ticks() + DISTRUST_MS);
-      const [oldest] = untilTicks.keys();
-      if (untilTicks.size > MAX_ORIGINS && oldest !== undefined) untilTicks.delete(oldest);
-      if (isNew) onMarked(origin);
-    },
-  };
-}
-
-let isDone = false;
+let isSystemTrusted = false;
 
 /**
  * Makes this process trust what the system trusts, such as the authority of a company, beside what Node brings. Before the
  * first TLS connection only: the store is read in one piece, which takes 50 ms.
  */
 function trustSystemCertificates(): void {
-  if (isDone) return;
-  isDone = true;
+  if (isSystemTrusted) return;
+  isSystemTrusted = true;
   setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
 }

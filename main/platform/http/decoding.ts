@@ -6,7 +6,7 @@ import {
   createZstdDecompress,
   type Zlib,
 } from 'node:zlib';
-import type { BodyShare } from '../body-budget.ts';
+import type { BodyShare } from './bodies.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Exchange, ResponseListener } from './types.ts';
 

@@ -1,3 +1,5 @@
+/* What the running gateway lists: models and machines. */
+
 import type { ProviderList } from '#shared/provider.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askThen } from './running-app.ts';
@@ -43,7 +45,23 @@ function listed(all: ProviderList): CommandOutcome {
       .filter(Boolean)
       .join('  '),
   );
-  return answer(all, lines.length === 0 ? NONE : lines.join('\n'));
+  return answer(all, lines.length === 0 ? NO_MACHINE : lines.join('\n'));
 }
 
-const NONE = 'No machine has joined yet. "inglenook machines add" prints the line that adds one.';
+const NO_MACHINE =
+  'No machine has joined yet. "inglenook machines add" prints the line that adds one.';
+
+interface ModelList {
+  readonly data: readonly { readonly id: string; readonly owned_by: string }[];
+}
+
+/** The models that apps can ask for, each with the upstream that has it. */
+export function models({ dataDirectory }: Input): Promise<CommandOutcome> {
+  return askThen(dataDirectory, { method: 'GET', path: 'models' }, (list: ModelList) => {
+    const width = Math.max(0, ...list.data.map(({ id }) => id.length));
+    const lines = list.data.map(({ id, owned_by: owner }) => `${id.padEnd(width)}  ${owner}`);
+    return answer(list, lines.length === 0 ? NO_MODEL : lines.join('\n'));
+  });
+}
+
+const NO_MODEL = 'No upstream offers a model now. "inglenook status" says why.';
