@@ -1,5 +1,4 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { ModelFacts } from '#shared/models.ts';
 import type { AgentRecord, ProviderStatus, VerificationState } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
@@ -102,11 +101,9 @@ const ABSENCE_MS = 20_000;
 /** `changed` is called with the id of each provider that changes. */
 export function createProviderTable(clock: Clock, changed: (id: string) => void) {
   const entries = new Map<string, TableEntry>();
-  const targetsById = new Map<string, Target>();
   let revision = 0;
   let awakeTicks = clock.ticks();
-  let targets: readonly Target[] | null = null;
-  let targetsUntil = 0;
+  let chosen: FreshTargets | null = null;
 
   /**
    * The current ticks. Time in which this computer was suspended or the process was blocked does not count as silence.
@@ -119,7 +116,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
         entry.lastHeartbeatTicks =
           ticks - silenceAfterAbsence(awakeTicks - entry.lastHeartbeatTicks);
       }
-      targets = null;
+      chosen = null;
     }
     awakeTicks = ticks;
     return ticks;
@@ -129,20 +126,8 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
 
   function advance(id: string): void {
     revision += 1;
+    chosen = null;
     changed(id);
-  }
-
-  function retarget(entry: TableEntry): void {
-    const [before, after] = [targetsById.get(entry.id) ?? null, targetOf(entry)];
-    if (isDeepStrictEqual(before, after)) return;
-    if (after === null) targetsById.delete(entry.id);
-    else targetsById.set(entry.id, after);
-    targets = null;
-  }
-
-  function touch(entry: TableEntry): void {
-    retarget(entry);
-    advance(entry.id);
   }
 
   return {
@@ -151,20 +136,19 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     isEmpty: (): boolean => entries.size === 0,
     add(entry: TableEntry): void {
       entries.set(entry.id, entry);
-      touch(entry);
+      advance(entry.id);
     },
     remove(id: string): void {
       entries.delete(id);
-      if (targetsById.delete(id)) targets = null;
       advance(id);
     },
     /** Must be called after each change of an entry. */
-    touch,
+    touch: (entry: TableEntry): void => advance(entry.id),
     /** Records a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
     noteHeartbeat(entry: TableEntry): boolean {
       const ticks = now();
       const wasStale = ticks - entry.lastHeartbeatTicks >= STALE_MS;
-      if (wasStale) targets = null;
+      if (wasStale) chosen = null;
       entry.lastHeartbeatTicks = ticks;
       const isBack = wasStale || entry.isAwaited;
       entry.isAwaited = false;
@@ -186,27 +170,28 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     /** The machines that routing may choose now; the same array until one of them changes. */
     targets(): readonly Target[] {
       const ticks = now();
-      if (targets === null || ticks >= targetsUntil) {
-        ({ targets, untilTicks: targetsUntil } = freshTargets(targetsById, entries, ticks));
-      }
-      return targets;
+      if (chosen === null || ticks >= chosen.untilTicks)
+        chosen = freshTargets(entries.values(), ticks);
+      return chosen.targets;
     },
     /** Rises with each change. */
     revision: (): number => revision,
   };
 }
 
-/** The targets with a recent heartbeat, and when the next of them expires. */
-function freshTargets(
-  targetsById: ReadonlyMap<string, Target>,
-  entries: ReadonlyMap<string, TableEntry>,
-  ticks: number,
-): { readonly targets: readonly Target[]; readonly untilTicks: number } {
+interface FreshTargets {
+  readonly targets: readonly Target[];
+  /** When the next of them has been silent for too long. */
+  readonly untilTicks: number;
+}
+
+function freshTargets(entries: Iterable<TableEntry>, ticks: number): FreshTargets {
   const targets: Target[] = [];
   let untilTicks = Infinity;
-  for (const [id, target] of targetsById) {
-    const staleTicks = (entries.get(id)?.lastHeartbeatTicks ?? -Infinity) + STALE_MS;
-    if (staleTicks <= ticks) continue;
+  for (const entry of entries) {
+    const staleTicks = entry.lastHeartbeatTicks + STALE_MS;
+    const target = staleTicks <= ticks ? null : targetOf(entry);
+    if (target === null) continue;
     untilTicks = Math.min(untilTicks, staleTicks);
     targets.push(target);
   }
