@@ -63,9 +63,9 @@ export async function startDemo(
     link: host.controlLink(),
     async stop() {
       clearInterval(timer);
-      // Requests that still run end with them.
+      // Nobody waits for canned answers, nor for the cold start that a request without any other upstream waits for.
+      await host.stop(0);
       await Promise.all(UPSTREAM_IDS.map((id) => engines[id].stop()));
-      await host.stop();
     },
   };
 }

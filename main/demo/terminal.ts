@@ -12,7 +12,10 @@ export async function runDemo(): Promise<void> {
   process.on('exit', () => rmSync(dataDirectory, { recursive: true, force: true }));
   const demo = await startDemo({ port: process.env['INGLENOOK_PORT'], dataDirectory });
   demo.traffic.set(true);
-  stopOnSignal(() => demo.stop(), say);
+  stopOnSignal(
+    () => demo.stop(),
+    () => {},
+  );
   say(banner(demo, join(dataDirectory, 'control-token')));
 }
 
