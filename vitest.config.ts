@@ -15,8 +15,8 @@ const WINDOW = [
 
 /** Tests of whole programs: ours, npm's, the linter's. */
 const E2E = [
-  'test/{cli,deploy,e2e,rules,scripts}/**/*.test.ts',
-  'test/desktop/{bundle,npm-start,packaging,packed}.test.ts',
+  'test/{cli,deploy,e2e,rules}/**/*.test.ts',
+  'test/desktop/{npm-start,packaging,packed}.test.ts',
 ];
 
 /** Tests of a whole gateway and its upstreams on real sockets, and those that play long random histories. */

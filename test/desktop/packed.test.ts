@@ -1,14 +1,12 @@
-import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork, spawnSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
-  symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -18,7 +16,9 @@ import { text } from 'node:stream/consumers';
 import { extractAll } from '@electron/asar';
 import { Arch, build, Platform } from 'electron-builder';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { startByteServer } from '../support/byte-server.ts';
+import { FUSES, linuxElectron, MAC_FRAMEWORK, macElectron, put } from './electron-distributions.ts';
 
 // What electron-builder makes of the app for Linux and macOS. Electron itself is a stand-in with its fuses alone; packages
 // are made by tools that have to be downloaded, so only what they are given is looked at.
@@ -37,94 +37,51 @@ function temporaryDirectory(): string {
   return folder;
 }
 
-/** In Electron's binary, before the fuses: version, count, and one digit each. */
-const FUSES = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
-
-const WIRE = Buffer.concat([Buffer.from(FUSES), Buffer.from([1, 9]), Buffer.from('1'.repeat(9))]);
-
-function put(folder: string, files: Readonly<Record<string, string | Buffer>>): string {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(join(folder, name, '..'), { recursive: true });
-    writeFileSync(join(folder, name), content, { mode: 0o755 });
-  }
-  return folder;
-}
-
-function linuxElectron(): string {
-  const folder = put(temporaryDirectory(), {
-    electron: WIRE,
-    version: '45.4.1',
-    LICENSE: '',
-    'locales/en-US.pak': '',
-    'locales/de.pak': '',
-  });
-  mkdirSync(join(folder, 'resources'));
-  return folder;
-}
-
-const MAC_FRAMEWORK = 'Contents/Frameworks/Electron Framework.framework';
-const plist = (executable: string) =>
-  `<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict><key>CFBundleExecutable</key><string>${executable}</string></dict></plist>`;
-
-function macElectron(): string {
-  const helpers = ['', ' (GPU)', ' (Plugin)', ' (Renderer)'].flatMap((kind) => {
-    const contents = `Electron.app/Contents/Frameworks/Electron Helper${kind}.app/Contents`;
-    return [
-      [`${contents}/Info.plist`, plist(`Electron Helper${kind}`)],
-      [`${contents}/MacOS/Electron Helper${kind}`, ''],
-    ];
-  });
-  const framework = `Electron.app/${MAC_FRAMEWORK}`;
-  const folder = put(temporaryDirectory(), {
-    LICENSE: '',
-    'LICENSES.chromium.html': '',
-    'Electron.app/Contents/Info.plist': plist('Electron'),
-    'Electron.app/Contents/MacOS/Electron': '',
-    'Electron.app/Contents/Resources/en.lproj/none': '',
-    [`${framework}/Versions/A/Electron Framework`]: WIRE,
-    [`${framework}/Versions/A/Resources/en.lproj/locale.pak`]: '',
-    ...Object.fromEntries(helpers),
-  });
-  symlinkSync('A', join(folder, framework, 'Versions/Current'));
-  for (const name of ['Electron Framework', 'Resources'])
-    symlinkSync(`Versions/Current/${name}`, join(folder, framework, name));
-  return folder;
-}
-
 const filesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => statSync(join(folder, name)).isFile());
 
-async function packFor(targets: ReturnType<Platform['createTarget']>, more: object) {
+/** Packs for both systems in one run. */
+async function pack() {
   const output = temporaryDirectory();
+  const icon = join(put(temporaryDirectory(), { 'app.icns': '' }), 'app.icns');
+  const electrons = {
+    linux: linuxElectron(temporaryDirectory()),
+    darwin: macElectron(temporaryDirectory()),
+  };
   const computed: unknown[] = [];
   await build({
     projectDir: ROOT,
-    targets,
-    config: { extends: 'electron-builder.yml', directories: { output }, ...more },
-    effectiveOptionComputed: (options: unknown) => Promise.resolve(computed.push(options) > 0),
+    targets: new Map([
+      ...Platform.LINUX.createTarget(['deb'], Arch.x64),
+      ...Platform.MAC.createTarget(['dir'], Arch.arm64),
+    ]),
+    config: {
+      extends: 'electron-builder.yml',
+      directories: { output },
+      mac: { icon, identity: null },
+      // Else it would be that of macOS.
+      linux: { icon: 'dist/desktop/icons/app.png' },
+      electronDist: ({ platformName }) =>
+        platformName === 'darwin' ? electrons.darwin : electrons.linux,
+    },
+    effectiveOptionComputed: (options) => Promise.resolve(computed.push(options) > 0),
   });
-  return { output, computed };
-}
-
-async function packLinux() {
-  const targets = Platform.LINUX.createTarget(['deb'], Arch.x64);
-  const { output, computed } = await packFor(targets, { electronDist: linuxElectron() });
   const folder = join(output, 'linux-unpacked');
   // Inside the checkout no package could be missing unseen.
   const app = join(temporaryDirectory(), 'app');
   extractAll(join(folder, 'resources/app.asar'), app);
   /** What the tool gets that makes the package. */
   const [[deb]] = computed as [readonly [readonly string[], string]];
-  return { folder, app, deb };
+  return { folder, app, deb, mac: join(output, 'mac-arm64/Inglenook.app') };
 }
 
-let packed: Awaited<ReturnType<typeof packLinux>>;
+let packed: Awaited<ReturnType<typeof pack>>;
 beforeAll(async () => {
   run('scripts/setup.mjs', 'window', 'package', 'desktop');
   run('scripts/licences.ts');
-  packed = await packLinux();
+  packed = await pack();
 });
 
 /** What "debug", "pg" and "systeminformation" do without where it is missing. */
@@ -134,6 +91,31 @@ const OPTIONAL = [
   'osx-temperature-sensor',
   'macos-temperature-sensor',
 ];
+
+// The last two are those of argparse and sax.
+const PERMISSIVE =
+  'MIT ISC BSD-2-Clause BSD-3-Clause Apache-2.0 0BSD Python-2.0 BlueOak-1.0.0'.split(' ');
+
+const billSchema = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  metadata: z.object({ component: z.object({ name: z.literal('inglenook') }) }),
+  components: z.array(
+    z.object({
+      'bom-ref': z.string(),
+      purl: z.string(),
+      hashes: z.array(z.object({ alg: z.string() })).min(1),
+      licenses: z.array(z.object({ license: z.object({ id: z.string() }) })).min(1),
+    }),
+  ),
+  dependencies: z.array(z.object({ ref: z.string(), dependsOn: z.array(z.string()) })),
+});
+
+/** The program's files in the packed app. */
+function scriptsIn() {
+  const folder = join(packed.app, 'dist/desktop');
+  const names = filesIn(folder).filter((name) => name.endsWith('.js'));
+  return names.map((name) => ({ name, code: readFileSync(join(folder, name), 'utf8') }));
+}
 
 describe('the packed app', () => {
   test('the packed app has our bundles, the packages that run, one file of SQLite’s, and nothing else', () => {
@@ -158,14 +140,45 @@ describe('the packed app', () => {
     expect(readdirSync(join(packed.app, 'node_modules'))).toEqual(['better-sqlite3']);
   });
 
+  test('the packed app has no file that imports from node:http, for which Node would load undici at each start', () => {
+    expect(scriptsIn().filter(({ code }) => /^import .*"node:http"/m.test(code))).toEqual([]);
+  });
+
+  test.each([
+    ['database-thread', 'better-sqlite3'],
+    ['systeminformation-helper', 'systeminformation'],
+  ])(
+    'the packed app has %s beside what starts it, and that knows nothing of Electron',
+    (thread, its) => {
+      const found = scriptsIn().find(({ name }) => name === `${thread}.js`);
+      expect(found?.code).toContain(its);
+      expect(found?.code).not.toMatch(/['"]electron['"]/);
+      const starters = scriptsIn().filter(({ code }) => code.includes(`${thread}$`));
+      expect(starters.length).toBeGreaterThan(0);
+      expect(starters.filter(({ name }) => name.includes('/'))).toEqual([]);
+    },
+  );
+
+  test('the packed app has a helper that answers as a process of its own', () => {
+    const helper = join(packed.app, 'dist/desktop/systeminformation-helper.js');
+    const done = spawnSync(process.execPath, [helper, 'memory'], { encoding: 'utf8' });
+    expect(done.stderr).toBe('');
+    expect(JSON.parse(done.stdout)).toEqual({
+      memory: { total: expect.any(Number), available: expect.any(Number) },
+    });
+  });
+
+  test('the packed app has every icon', () => {
+    const drawn = readdirSync(join(ROOT, 'main/desktop/icons'));
+    const icons = readdirSync(join(packed.app, 'dist/desktop/icons'));
+    expect(icons.toSorted()).toEqual(drawn.toSorted());
+  });
+
   test('the packed app asks for no package that is not in it', () => {
-    const asked = filesIn(join(packed.app, 'dist/desktop'))
-      .filter((name) => name.endsWith('.js'))
-      .flatMap((name) => {
-        const code = readFileSync(join(packed.app, 'dist/desktop', name), 'utf8');
-        const calls = /(?:^import .*from |^import |\bimport\(|__require\()["']([^."'][^"']*)["']/gm;
-        return [...code.matchAll(calls)].map(([, found = '']) => found);
-      });
+    const calls = /(?:^import .*from |^import |\bimport\(|__require\()["']([^."'][^"']*)["']/gm;
+    const asked = scriptsIn().flatMap(({ code }) =>
+      [...code.matchAll(calls)].map(([, found = '']) => found),
+    );
     const named = new Set(asked.filter((name) => !isBuiltin(name) && !OPTIONAL.includes(name)));
     expect([...named].toSorted()).toEqual(['better-sqlite3', 'electron']);
   });
@@ -196,17 +209,11 @@ describe('the packed app', () => {
   });
 });
 
-test('the app for macOS is packed on any system with its own native module, its fuses and its words for the system', async () => {
-  const icon = join(put(temporaryDirectory(), { 'app.icns': '' }), 'app.icns');
-  const { output } = await packFor(Platform.MAC.createTarget(['dir'], Arch.arm64), {
-    electronDist: macElectron(),
-    mac: { icon, identity: null },
-  });
-  const app = join(output, 'mac-arm64/Inglenook.app');
-  const modules = filesIn(app).filter((name) => name.endsWith('.node'));
+test('the app for macOS is packed on any system with its own native module, its fuses and its words for the system', () => {
+  const modules = filesIn(packed.mac).filter((name) => name.endsWith('.node'));
   expect(modules.map((name) => name.split('/').at(-1))).toEqual(['darwin-arm64.node']);
-  expect(fusesOf(join(app, MAC_FRAMEWORK, 'Versions/A/Electron Framework'))).toBe(SET);
-  const info = readFileSync(join(app, 'Contents/Info.plist'), 'utf8');
+  expect(fusesOf(join(packed.mac, MAC_FRAMEWORK, 'Versions/A/Electron Framework'))).toBe(SET);
+  const info = readFileSync(join(packed.mac, 'Contents/Info.plist'), 'utf8');
   for (const key of ['LSUIElement', 'NSAppSleepDisabled'])
     expect(info).toMatch(new RegExp(`<key>${key}</key>\\s*<true/>`));
   expect(info).toMatch(/<key>NSLocalNetworkUsageDescription<\/key>\s*<string>Inglenook sends/);
@@ -220,6 +227,39 @@ function fusesOf(file: string): string {
   const binary = readFileSync(file, 'latin1');
   return binary.slice(binary.indexOf(FUSES) + FUSES.length + 2);
 }
+
+describe('the licences in the packed app', () => {
+  const read = (name: string) =>
+    readFileSync(join(packed.folder, 'resources/licences', name), 'utf8');
+  const bill = () => billSchema.parse(JSON.parse(read('sbom.cdx.json')));
+
+  test('the bill of materials of a release holds what the build adds, the native package with what it needs, and Electron', () => {
+    const { components, dependencies } = bill();
+    const listed = new Set(components.map((component) => component['bom-ref']));
+    const names = new Set([...listed].map((ref) => ref.slice(0, ref.lastIndexOf('@'))));
+    for (const name of ['better-sqlite3', 'node-addon-api', 'express', 'scheduler', 'electron'])
+      expect(names).toContain(name);
+    for (const name of ['vite', 'vitest', 'playwright-core']) expect(names).not.toContain(name);
+    for (const built of ['node', 'window']) {
+      const licences = readFileSync(join(ROOT, 'dist', built, 'licenses.md'), 'utf8');
+      const inside = [...licences.matchAll(/^## (\S+) - (\S+)/gm)].map(([, n, v]) => `${n}@${v}`);
+      expect(inside.length).toBeGreaterThan(2);
+      expect(inside.filter((ref) => !listed.has(ref))).toEqual([]);
+    }
+    const needed = dependencies.flatMap(({ dependsOn }) => dependsOn);
+    expect(needed.filter((ref) => !listed.has(ref))).toEqual([]);
+  });
+
+  test('the list of licences has each package of the bill of materials, and all licences are permissive', () => {
+    const list = read('LICENCES.txt');
+    for (const { 'bom-ref': ref, licenses } of bill().components) {
+      const [id] = licenses.map(({ license }) => license.id);
+      expect(PERMISSIVE).toContain(id);
+      expect(list).toContain(`\n${ref}: ${id}\n`);
+    }
+    expect(list.match(/Permission (is hereby granted|to use, copy)/g)?.length).toBeGreaterThan(50);
+  });
+});
 
 test('the package for Debian takes the login items along when it is removed', () => {
   expect(packed.deb).toContain('--before-remove=deploy/desktop/before-remove.sh');
@@ -261,157 +301,89 @@ function startPacked(
   const ended = new Promise((resolve) => child.once('exit', resolve));
   // It is a pipe, by `stdio`.
   const complained = text(child.stderr as Readable);
-  const quit = () => {
-    child.send('quit');
-    return ended;
+  return { child, told: messageOf(child), ended, complained };
+}
+
+/** Exchanges the code of a link for a session, and calls with that. */
+async function signIn(link: string) {
+  const { origin, hash } = new URL(link);
+  const send = (method: string, path: string, json?: object, more: Record<string, string> = {}) =>
+    fetch(origin + path, {
+      method,
+      headers: { 'content-type': 'application/json', ...more },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+  const session = await send('POST', '/api/v1/sessions', { code: hash.replace('#code=', '') });
+  const { token } = (await session.json()) as { token: string };
+  return (method: string, path: string, json?: object) =>
+    send(method, path, json, { authorization: `Bearer ${token}` });
+}
+
+test('the packed program serves, keeps machines in SQLite and keys sealed, hands a second start a link, and starts again after an uncaught error', async () => {
+  const directory = temporaryDirectory();
+  const body = '{"object":"list","data":[{"id":"m","object":"model"}]}';
+  const answer = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const server = await startByteServer('https', (socket) => void socket.write(answer));
+  const env = {
+    FAKE_KEYRING: 'open',
+    // What its system trusts.
+    SSL_CERT_FILE: join(import.meta.dirname, '../support/tls/agent.cert.pem'),
+    INGLENOOK_HOSTED_B_BASE_URL: server.origin,
+    INGLENOOK_HOSTED_B_API_KEY: 'sk-1',
   };
-  return { child, told: messageOf(child), ended, complained, quit };
-}
+  const first = startPacked(directory, env);
+  const { loaded = '', calls, paths } = await first.told;
+  expect(loaded).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
+  expect(calls).toEqual(['sandbox', 'no GPU', 'lock', 'ready']);
+  expect(paths).toEqual({ userData: join(directory, 'desktop') });
+  const { origin } = new URL(loaded);
+  expect(await (await fetch(origin)).text()).toContain('<title>Inglenook');
+  const list = await fetch(`${origin}/api/v1/providers`);
+  expect([list.status, await list.json()]).toMatchObject([200, { count: 0 }]);
+  const models = '/api/v1/upstreams/hosted_b/models';
+  const call = await signIn(loaded);
+  expect(await (await call('POST', models, {})).json()).toEqual({ models: ['m'] });
 
-async function call(loaded: string, path: string, init: RequestInit = {}) {
-  const { origin, hash } = new URL(loaded);
-  const code = hash.replace('#code=', '');
-  const headers = { 'content-type': 'application/json' };
-  const redeem = { method: 'POST', headers, body: JSON.stringify({ code }) };
-  const session = await (await fetch(`${origin}/api/v1/sessions`, redeem)).json();
-  const { token } = session as { token: string };
-  const authorization = `Bearer ${token}`;
-  return fetch(origin + path, { ...init, headers: { ...headers, authorization } });
-}
+  expect(existsSync(join(directory, 'desktop/keychain'))).toBe(false);
+  const key = { hosted_a: { apiKey: 'sk-very-secret-0123456789' } };
+  expect((await call('PATCH', '/api/v1/settings', key)).status).toBe(200);
+  const secrets = () => readFileSync(join(directory, 'secrets.json'), 'utf8');
+  await expect.poll(secrets).toContain('sealed');
+  expect(secrets()).not.toContain('sk-very');
 
-describe('the packed program under plain Node', () => {
-  test('the packed program serves its page, keeps its machines in SQLite, and frees its data directory at a logout', async () => {
-    const directory = temporaryDirectory();
-    const { child, told, ended, complained } = startPacked(directory, {}, ['--hidden=no']);
-    const { loaded = '', calls, paths } = await told;
-    expect(loaded).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
-    expect(calls).toEqual(['sandbox', 'no GPU', 'lock', 'ready']);
-    expect(paths).toEqual({ userData: join(directory, 'desktop') });
-    const { origin } = new URL(loaded);
-    expect(await (await fetch(origin)).text()).toContain('<title>Inglenook');
-    const list = await fetch(`${origin}/api/v1/providers`);
-    expect([list.status, await list.json()]).toMatchObject([200, { count: 0 }]);
-    child.kill('SIGTERM');
-    expect(await ended).toBe(0);
-    expect(await complained).toBe('');
-    const next = startPacked(directory);
-    expect(await next.told).toMatchObject({ loaded: expect.any(String) });
-    expect(await next.quit()).toBe(0);
-    expect(readdirSync(directory)).toEqual(expect.arrayContaining(['inglenook.db', 'desktop']));
-    const log = readFileSync(join(directory, 'logs/inglenook.log'), 'utf8');
-    expect(log).not.toContain('database_unusable');
-  });
+  const beside = startPacked(directory);
+  const { outside = '' } = await beside.told;
+  expect([new URL(outside).origin, await beside.ended]).toEqual([origin, 0]);
+  // Its code is of its own, and fresh.
+  expect((await (await signIn(outside))('GET', '/api/v1/settings')).status).toBe(200);
 
-  test('the packed program beside a running gateway opens a fresh link of that one each time, and ends', async () => {
-    const directory = temporaryDirectory();
-    const running = startPacked(directory);
-    await running.told;
-    const links = new Set<string>();
-    for (let times = 0; times < 2; times++) {
-      const beside = startPacked(directory);
-      const { outside = '' } = await beside.told;
-      links.add(outside);
-      expect([(await fetch(outside)).status, await beside.ended]).toEqual([200, 0]);
-    }
-    expect(links.size).toBe(2);
-    expect(await running.quit()).toBe(0);
-  });
+  const relaunch = messageOf(first.child);
+  first.child.send('crash');
+  // Plain Node is told of the file that it runs; the packed app is told of nothing.
+  const file = join(packed.app, 'dist/desktop/electron.js');
+  expect(await relaunch).toEqual({ relaunched: [file, '--hidden'] });
+  expect(await first.ended).toBe(1);
 
-  test('the packed program starts again after an uncaught error, and has reported it', async () => {
-    const directory = temporaryDirectory();
-    const { child, told, ended } = startPacked(directory);
-    await told;
-    const relaunch = messageOf(child);
-    child.send('crash');
-    // Plain Node is told of the file that it runs; the packed app is told of nothing.
-    const file = join(packed.app, 'dist/desktop/electron.js');
-    expect(await relaunch).toEqual({ relaunched: [file, '--hidden'] });
-    expect(await ended).toBe(1);
-    const again = startPacked(directory);
-    const { loaded = '' } = await again.told;
-    expect((await fetch(new URL('/healthz', loaded))).status).toBe(200);
-    expect(await again.quit()).toBe(0);
-    const log = readFileSync(join(directory, 'logs/inglenook.log'), 'utf8');
-    expect(log).toContain('an error that nothing catches');
-  });
+  const copy = temporaryDirectory();
+  cpSync(directory, copy, { recursive: true });
+  const silent = startPacked(copy, { FAKE_KEYRING: 'silent' });
+  const again = startPacked(directory, { FAKE_KEYRING: 'open' }, ['--hidden=no']);
+  const { loaded: link = '' } = await again.told;
+  const view = await (await signIn(link))('GET', '/api/v1/settings');
+  expect(await view.json()).toMatchObject({ hosted_a: { apiKey: { source: 'keychain' } } });
+  again.child.kill('SIGTERM');
+  expect([await again.ended, await again.complained]).toEqual([0, '']);
+  expect(existsSync(join(directory, 'running.json'))).toBe(false);
+  // The next start has written it down.
+  const log = readFileSync(join(directory, 'logs/inglenook.log'), 'utf8');
+  expect(log).toContain('an error that nothing catches');
+  expect(readdirSync(directory)).toEqual(expect.arrayContaining(['inglenook.db', 'desktop']));
 
-  test('the packed program seals a key that is saved, and starts without it after 10 s while its keyring does not answer', async () => {
-    const directory = temporaryDirectory();
-    const first = startPacked(directory, { FAKE_KEYRING: 'open' });
-    const { loaded = '' } = await first.told;
-    expect(existsSync(join(directory, 'desktop/keychain'))).toBe(false);
-    const body = JSON.stringify({ hosted_a: { apiKey: 'sk-very-secret-0123456789' } });
-    const saved = await call(loaded, '/api/v1/settings', { method: 'PATCH', body });
-    expect(saved.status).toBe(200);
-    const secrets = join(directory, 'secrets.json');
-    await expect.poll(() => readFileSync(secrets, 'utf8')).toContain('sealed');
-    expect(readFileSync(secrets, 'utf8')).not.toContain('sk-very');
-    expect(await first.quit()).toBe(0);
-    const key = readFileSync(join(directory, 'desktop/keychain'), 'utf8');
-    const second = startPacked(directory, { FAKE_KEYRING: 'silent' });
-    const without = await second.told;
-    expect((await fetch(new URL('/healthz', without.loaded))).status).toBe(200);
-    expect(await second.quit()).toBe(0);
-    expect(readFileSync(join(directory, 'desktop/keychain'), 'utf8')).toBe(key);
-    const third = startPacked(directory, { FAKE_KEYRING: 'open' });
-    const again = await third.told;
-    const view = await call(again.loaded ?? '', '/api/v1/settings');
-    expect(await view.json()).toMatchObject({ hosted_a: { apiKey: { source: 'keychain' } } });
-    expect(await third.quit()).toBe(0);
-  });
-
-  test('the packed program trusts the certificates that its system trusts', async () => {
-    const body = '{"object":"list","data":[{"id":"m","object":"model"}]}';
-    const answer = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    const server = await startByteServer('https', (socket) => void socket.write(answer));
-    const { told, quit } = startPacked(temporaryDirectory(), {
-      SSL_CERT_FILE: join(import.meta.dirname, '../support/tls/agent.cert.pem'),
-      INGLENOOK_HOSTED_A_BASE_URL: server.origin,
-      INGLENOOK_HOSTED_A_API_KEY: 'sk-1',
-    });
-    const { loaded = '' } = await told;
-    const models = await call(loaded, '/api/v1/upstreams/hosted_a/models', {
-      method: 'POST',
-      body: '{}',
-    });
-    expect(await models.json()).toEqual({ models: ['m'] });
-    expect(await quit()).toBe(0);
-  });
-});
-
-describe('npm run dist', () => {
-  const plan = (platform: string, env: Record<string, string> = {}) =>
-    execFileSync(process.execPath, [join(ROOT, 'scripts/dist.mjs'), '--plan', platform], {
-      env,
-      encoding: 'utf8',
-    });
-
-  test.each([
-    ['darwin', /Signed ad hoc: it opens after[\s\S]*Not notarised: set APPLE_API_KEY \(the path/],
-    ['win32', /Not signed: set AZURE_SIGNING_ENDPOINT/],
-    ['linux', /name no real page: set INGLENOOK_HOMEPAGE/],
-  ])('npm run dist on %s says what is missing, and goes on', (platform, words) => {
-    expect(plan(platform)).toMatch(words);
-    expect(plan(platform)).toMatch(/No updates: set INGLENOOK_UPDATE_URL/);
-    expect(plan(platform)).toContain('electron-builder --publish never');
-  });
-
-  const INGLENOOK_UPDATE_URL = 'https://updates.example/inglenook';
-  const FEED = `-c.publish.provider=generic -c.publish.url=${INGLENOOK_UPDATE_URL}\n`;
-
-  test('npm run dist signs for macOS ad hoc without a certificate, which has no updates', () => {
-    const said = plan('darwin', { INGLENOOK_UPDATE_URL });
-    expect(said).toMatch(/electron-builder --publish never -c\.mac\.identity=-\n$/);
-    const signed = plan('darwin', { INGLENOOK_UPDATE_URL, CSC_LINK: 'key.p12' });
-    expect(signed).toMatch(new RegExp(`electron-builder --publish never ${FEED}$`));
-  });
-
-  test('npm run dist signs for Windows by Azure', () => {
-    const names = ['ENDPOINT', 'ACCOUNT', 'PROFILE', 'PUBLISHER'];
-    const env = Object.fromEntries(names.map((name) => [`AZURE_SIGNING_${name}`, `the-${name}`]));
-    const said = plan('win32', { ...env, INGLENOOK_UPDATE_URL });
-    expect(said).toContain('-c.win.azureSignOptions.endpoint=the-ENDPOINT ');
-    expect(said).toContain('-c.win.azureSignOptions.publisherName=the-PUBLISHER ');
-    expect(said.endsWith(FEED)).toBe(true);
-  });
+  // It starts without its keys 10 s after it has asked a keyring that does not answer.
+  const without = await silent.told;
+  expect((await fetch(new URL('/healthz', without.loaded))).status).toBe(200);
+  silent.child.send('quit');
+  expect(await silent.ended).toBe(0);
+  const keyOf = (folder: string) => readFileSync(join(folder, 'desktop/keychain'), 'utf8');
+  expect(keyOf(copy)).toBe(keyOf(directory));
 });

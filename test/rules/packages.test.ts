@@ -72,3 +72,21 @@ test.each(['package-lock.json', 'docs/site/package-lock.json', 'test/clients/pac
     expect(missing).toEqual([]);
   },
 );
+
+test('no production dependency runs a script when it is installed, beyond those that package.json names', () => {
+  const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: object };
+  type Entry = Readonly<Record<'dev' | 'devOptional' | 'optional' | 'hasInstallScript', boolean>>;
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Entry> };
+  const production = Object.entries(packages).filter(
+    ([path, { dev, devOptional, optional }]) => path !== '' && !dev && !devOptional && !optional,
+  );
+  expect(production.length).toBeGreaterThan(Object.keys(dependencies).length);
+  const scripted = production.filter(([path, { hasInstallScript }]) => {
+    const { scripts = {} } = JSON.parse(read(`${path}/package.json`)) as { scripts?: object };
+    return (
+      hasInstallScript || ['preinstall', 'install', 'postinstall'].some((name) => name in scripts)
+    );
+  });
+  const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''));
+  expect(names.filter((name) => !(name in allowScripts))).toEqual([]);
+});
