@@ -271,4 +271,6 @@ test.each(['get-started', 'guides'])(
       wrong.push(...(await followPage(reader, page)));
     expect(wrong).toEqual([]);
   },
+  // A hundred programs, each of which a busy machine starts in seconds.
+  600_000,
 );

@@ -98,20 +98,15 @@ function newNpxUser(url: string) {
   mkdirSync(tools);
   writeFileSync(join(tools, 'systemctl'), `#!/bin/sh\necho "$*" >> ${calls}\n`);
   chmodSync(join(tools, 'systemctl'), 0o755);
-  const config = join(home, '.npmrc');
   const env = environmentOf(home, [tools], {
     npm_config_registry: url,
     npm_config_cache: join(home, '.npm'),
-    npm_config_userconfig: config,
+    npm_config_userconfig: join(home, '.npmrc'),
   });
-  // npm asks for some word before it publishes.
-  writeFileSync(config, `//${new URL(url).host}/:_authToken=any\n`);
   return {
     home,
     env,
     calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8') : ''),
-    publish: (folder: string) =>
-      run('npm', ['publish', '--ignore-scripts', folder], { env, cwd: home }),
     /** In the home, because in a checkout npx would take that. */
     npx: (settings: Readonly<Record<string, string>>, ...args: readonly string[]) =>
       spawnProgram(['sh', '-c', 'cd && exec npx --yes "$@"', 'npx', ...args], {
@@ -322,11 +317,11 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
   test.runIf(process.platform === 'linux')(
     'npx alone runs the gateway on a bare machine, installs its service for good, upgrades and removes it',
     async () => {
-      const registry = await startNpmRegistry();
-      const { home, env, calls, npx, publish } = newNpxUser(registry);
-      await publish(join(ROOT, 'node_modules/node-addon-api'));
-      await publish(nativePackage());
-      await publish(await asVersion(tarball, '0.9.1'));
+      const { url, publish } = await startNpmRegistry();
+      const { home, env, calls, npx } = newNpxUser(url);
+      publish(join(ROOT, 'node_modules/node-addon-api'));
+      publish(nativePackage());
+      publish(await asVersion(tarball, '0.9.1'));
 
       const started = npx({ PORT: '0', AGENT: 'false' }, NAME);
       const link = await started.printed(/Dashboard: (\S+)/);
@@ -344,7 +339,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       expect(Object.keys(packages).toSorted()).toEqual(
         [NAME, NATIVE, 'node-addon-api'].map((name) => `node_modules/${name}`).toSorted(),
       );
-      for (const { resolved } of Object.values(packages)) expect(resolved).toContain(registry);
+      for (const { resolved } of Object.values(packages)) expect(resolved).toContain(url);
       // As Ctrl+C does: npx and its shell would keep a signal of their own to themselves.
       process.kill(-started.pid, 'SIGINT');
       await started.ended;
@@ -365,7 +360,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       expect(readFileSync(unit, 'utf8')).toContain(`"${program}" "start"`);
       expect(restarts()).toBe(1);
 
-      await publish(await asVersion(tarball, '0.9.2'));
+      publish(await asVersion(tarball, '0.9.2'));
       const upgraded = await npx({}, `${NAME}@latest`, 'service', 'install').ended;
       expect(upgraded).toMatchObject({ code: 0 });
       expect(await versionThere()).toContain('0.9.2');

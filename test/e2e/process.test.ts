@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
 import { sayHere } from '../support/owned-gateway.ts';
-import { runCli, type RunningCli, startCli } from '../support/process.ts';
+import { runCli, startCli } from '../support/process.ts';
 import {
   chunk,
   DONE,
@@ -28,17 +28,10 @@ const UNCONFIGURED = 'Nothing is configured yet';
 
 /** A gateway as a process of its own, on a free port. */
 async function startHeadless(settings: Record<string, string> = {}) {
-  const directory = temporaryDirectory();
-  const environment = { PORT: '0', DATA_DIR: directory, ...settings };
-  const cli = startCli(environment);
+  const { DATA_DIR: directory = temporaryDirectory() } = settings;
+  const cli = startCli({ PORT: '0', ...settings, DATA_DIR: directory });
   const link = await cli.printed(LINK);
   return { cli, directory, link, url: new URL(link).origin, baseUrl: await cli.printed(BASE_URL) };
-}
-
-/** Ends it as a service manager does, and holds it to what every end must be. */
-async function stop(cli: RunningCli, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') {
-  cli.kill(signal);
-  return cli.ended;
 }
 
 /** The control token that a link's one-time code brings. */
@@ -53,28 +46,47 @@ const filesOf = (directory: string) =>
     join(directory, name),
   );
 
-test('the program prints a base URL and a link that gives control, and SIGTERM ends it', async () => {
+test('the program prints a base URL and a link that gives control, "open" prints another, and SIGTERM ends it', async () => {
   // An agent that is off uses no engine.
   const { cli, directory, link, url, baseUrl } = await startHeadless({ ENGINE_URL: REFUSED_URL });
   for (const file of process.platform === 'win32' ? [] : filesOf(directory)) {
     expect([file, statSync(file).mode & 0o077]).toEqual([file, 0]);
   }
   expect((await send(`${baseUrl}/models`)).status).toBe(200);
-  const { token } = await redeem(link);
-  const settings = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
-  expect(settings.status).toBe(200);
+  const statusAt = async (origin: string, token = '') =>
+    (await send(`${origin}/api/v1/settings`, { headers: bearer(token) })).status;
+  const { token = '' } = await redeem(link);
+  expect(await statusAt(url, token)).toBe(200);
+  const opened = await sayHere({ DATA_DIR: directory }, 'open');
+  expect([opened.code, opened.stderr]).toEqual([0, '']);
+  expect(opened.stdout).toMatch(new RegExp(`^${url}/#code=[0-9a-f]{64}\\n$`));
+  expect(await statusAt(url, (await redeem(opened.stdout.trim())).token)).toBe(200);
+  expect((await redeem(opened.stdout.trim())).status).toBe(401);
   expect(existsSync(join(directory, 'running.json'))).toBe(true);
 
-  const { code, stdout, stderr } = await stop(cli);
+  cli.kill('SIGTERM');
+  const { code, stdout, stderr } = await cli.ended;
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(UNCONFIGURED);
   expect(existsSync(join(directory, 'running.json'))).toBe(false);
   expect(cli.isAlive()).toBe(false);
   await expect(send(`${url}/healthz`)).rejects.toThrow(/ECONNREFUSED/);
+
+  // The session of one run counts in the next, its token is in no file, and the control token stays.
+  const next = await startHeadless({ DATA_DIR: directory });
+  expect(await statusAt(next.url, token)).toBe(200);
+  const files = filesOf(directory).filter((path) => statSync(path).isFile());
+  for (const path of files) expect(readFileSync(path, 'latin1')).not.toContain(token);
+  expect((await sayHere({ DATA_DIR: directory }, 'open')).code).toBe(0);
 });
 
-test('a SIGINT ends the program as SIGTERM does, and neither idle connections nor an open dashboard delay it', async () => {
-  const { cli, url } = await startHeadless();
+test('a start with a bad settings file and an unknown variable warns, and SIGINT ends it though connections are idle and a dashboard is open', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'settings.json'), '{"circuit":{"failThreshold":0}}');
+  // With an engine it is configured.
+  const agentOfEngine = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: REFUSED_URL };
+  const settings = { DATA_DIR: directory, FAIL_TRESHOLD: '7', ...agentOfEngine };
+  const { cli, url } = await startHeadless(settings);
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   const get = (path: string) =>
@@ -87,9 +99,21 @@ test('a SIGINT ends the program as SIGTERM does, and neither idle connections no
   (await get('/healthz')).resume();
   const silent = await openWire(url);
   events.resume().on('error', () => {});
-  const { code, stderr } = await stop(cli, 'SIGINT');
-  expect([code, stderr]).toEqual([0, '']);
+  // Printed last of all.
+  await cli.printed(/(\(this sign-in link works once)/);
+  cli.kill('SIGINT');
+  const { code, stdout, stderr } = await cli.ended;
   expect(await silent.closed).toBe('');
+  expect(code).toBe(0);
+  expect(stdout).not.toContain(UNCONFIGURED);
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    expect.stringMatching(
+      /^Warning: settings\.json was set aside as settings\.json\.bad-.*circuit/,
+    ),
+    expect.stringMatching(/^Warning: INGLENOOK_FAIL_TRESHOLD is not a setting/),
+  ]);
+  const kept = readdirSync(directory).filter((name) => name.startsWith('settings.json'));
+  expect(kept).toEqual([expect.stringMatching(/^settings\.json\.bad-2/)]);
 });
 
 test('a running stream may finish after SIGTERM, while new requests are refused', async () => {
@@ -144,68 +168,20 @@ test('a bad setting ends the start with code 1 and one line that names the varia
   expect(existsSync(directory)).toBe(false);
 });
 
-test('a port that is taken on either loopback address ends the start with code 1 and says so', async () => {
-  const startOnTaken = async (host: string) => {
-    const port = await listening(createServer(), host);
-    const directory = temporaryDirectory();
-    const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
-    expect([code, stdout]).toEqual([1, '']);
-    const why = `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
-    expect(stderr).toBe(
-      `Warning: ${why} Waiting up to 5 s for it.\n${why} Set it with INGLENOOK_PORT.\n`,
-    );
-    expect(existsSync(join(directory, 'running.json'))).toBe(false);
-    return { directory, port };
-  };
-  // At the same time: each waits for its port.
-  const hosts = ['127.0.0.1', ...(HAS_IPV6_LOOPBACK ? ['::1'] : [])];
-  for (const { directory, port } of await Promise.all(hosts.map(startOnTaken))) {
-    // launchd and Windows keep no standard error of a service.
-    const { stdout: logged } = await sayHere({ DATA_DIR: directory }, 'logs');
-    expect(logged).toMatch(new RegExp(`error not_started why=.*Port ${port} `));
-  }
-});
-
-test('a bad settings file and an unknown variable cause warnings, not a failed start', async () => {
+test('a port that is taken on the second loopback address ends the start with code 1 and says so, in the log too', async () => {
+  const host = HAS_IPV6_LOOPBACK ? '::1' : '127.0.0.1';
+  const port = await listening(createServer(), host);
   const directory = temporaryDirectory();
-  writeFileSync(join(directory, 'settings.json'), '{"circuit":{"failThreshold":0}}');
-  const cli = startCli({ PORT: '0', DATA_DIR: directory, FAIL_TRESHOLD: '7' });
-  const link = await cli.printed(LINK);
-  expect((await send(`${new URL(link).origin}/healthz`)).status).toBe(200);
-  const { code, stderr } = await stop(cli);
-  expect(code).toBe(0);
-  expect(stderr.trimEnd().split('\n')).toEqual([
-    expect.stringMatching(
-      /^Warning: settings\.json was set aside as settings\.json\.bad-.*circuit/,
-    ),
-    expect.stringMatching(/^Warning: INGLENOOK_FAIL_TRESHOLD is not a setting/),
-  ]);
-  const kept = readdirSync(directory).filter((name) => name.startsWith('settings.json'));
-  expect(kept).toEqual([expect.stringMatching(/^settings\.json\.bad-2/)]);
-});
-
-test('the command "open" prints a new link to the running gateway, whose code gives one session', async () => {
-  const { directory, url } = await startHeadless();
-  const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, 'open');
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(new RegExp(`^${url}/#code=[0-9a-f]{64}\\n$`));
-  const { token } = await redeem(stdout.trim());
-  const settings = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
-  expect(settings.status).toBe(200);
-  expect((await redeem(stdout.trim())).status).toBe(401);
-});
-
-test('the session of one run counts in the next, its token is in no file, and the control token stays', async () => {
-  const first = await startHeadless();
-  const { token } = await redeem(first.link);
-  await stop(first.cli);
-  const again = startCli({ PORT: '0', DATA_DIR: first.directory });
-  const url = new URL(await again.printed(LINK)).origin;
-  const answer = await send(`${url}/api/v1/settings`, { headers: bearer(token ?? '') });
-  expect(answer.status).toBe(200);
-  const files = filesOf(first.directory).filter((path) => statSync(path).isFile());
-  for (const path of files) expect(readFileSync(path, 'latin1')).not.toContain(token);
-  expect((await sayHere({ DATA_DIR: first.directory }, 'open')).code).toBe(0);
+  const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
+  expect([code, stdout]).toEqual([1, '']);
+  const why = `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
+  expect(stderr).toBe(
+    `Warning: ${why} Waiting up to 5 s for it.\n${why} Set it with INGLENOOK_PORT.\n`,
+  );
+  expect(existsSync(join(directory, 'running.json'))).toBe(false);
+  // launchd and Windows keep no standard error of a service.
+  const { stdout: logged } = await sayHere({ DATA_DIR: directory }, 'logs');
+  expect(logged).toMatch(new RegExp(`error not_started why=.*Port ${port} `));
 });
 
 test('the option --version prints the version and "help settings" every setting, and neither starts anything', async () => {
@@ -216,12 +192,4 @@ test('the option --version prints the version and "help settings" every setting,
   expect(help).toMatchObject({ code: 0, stderr: '' });
   for (const { setting } of ENTRIES) expect(help.stdout).toContain(`INGLENOOK_${setting.env} `);
   expect(existsSync(directory)).toBe(false);
-});
-
-test('a start with an agent whose engine is set does not say that nothing is configured', async () => {
-  const settings = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: REFUSED_URL };
-  const { cli } = await startHeadless(settings);
-  // Printed last of all.
-  await cli.printed(/(\(this sign-in link works once)/);
-  expect((await stop(cli)).stdout).not.toContain(UNCONFIGURED);
 });

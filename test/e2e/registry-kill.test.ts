@@ -22,7 +22,7 @@ import {
 import { openFileHere } from '../support/database.ts';
 
 /** How often it is killed: some here, more where `KILLS` asks for it. */
-const KILLS = Number(process.env['KILLS'] ?? 4);
+const KILLS = Number(process.env['KILLS'] ?? 3);
 /** A kill comes within this time of an enrolment that was acknowledged. */
 const LOADED_MS = 500;
 /** One kill of so many comes while the program still starts. */
