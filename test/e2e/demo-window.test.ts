@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
 import { type RunningDemo, startDemo } from '../support/demo.ts';
 import { openPage } from '../support/page.ts';
+import { showAt } from '../support/sights.ts';
+import { layoutFaults } from './layout.ts';
 
 const headline = (page: Page) => page.getByRole('heading', { level: 1 });
 
@@ -13,30 +15,24 @@ async function openDemo(): Promise<{ demo: RunningDemo; page: Page }> {
   return { demo, page };
 }
 
-test('a reader who has opened the link is signed in in every tab, and the link works again', async () => {
+test('a reader who has opened the link is signed in in every tab, the link works again, and a stranger is told of it', async () => {
   const { demo, page } = await openDemo();
-  const context = page.context();
-  const second = await context.newPage();
+  const second = await page.context().newPage();
   await second.goto(new URL(demo.link).origin);
-  const third = await context.newPage();
-  await third.goto(demo.link);
-  await page.reload();
-  for (const each of [page, second, third]) {
+  const elsewhere = await openPage(demo.link);
+  for (const each of [page, second, elsewhere]) {
     await each.getByLabel('Your GPUs: Simulate').waitFor();
     expect(await each.getByLabel('Your GPUs: Simulate').isEnabled()).toBe(true);
     expect(await each.getByText(/read-only|not signed in/).count()).toBe(0);
     expect(new URL(each.url()).hash).not.toContain('code');
   }
-  const elsewhere = await openPage(demo.link);
-  await elsewhere.getByLabel('Your GPUs: Simulate').waitFor();
-  expect(await elsewhere.getByLabel('Your GPUs: Simulate').isEnabled()).toBe(true);
   const stranger = await openPage(new URL(demo.link).origin);
   await stranger.getByRole('button', { name: 'Sign in' }).click();
   await stranger.getByText('Open the link that the demo has printed').waitFor();
   expect(await stranger.getByLabel('Your GPUs: Simulate').isDisabled()).toBe(true);
 });
 
-test('the demo’s steps break and heal, and it sends requests of its own until told to stop', async () => {
+test('the demo’s steps break and heal, it sends requests of its own until told to stop, and a page begins at its top', async () => {
   const { demo, page } = await openDemo();
   const steps = page.getByRole('region', { name: 'Demo' });
   const rows = page.locator('.request-row, .request-list li');
@@ -59,10 +55,11 @@ test('the demo’s steps break and heal, and it sends requests of its own until 
   await expect.poll(() => headline(page).innerText()).toBe('Serving from your GPUs');
   demo.stopTraffic();
   await expect.poll(() => steps.getByLabel('Send a request every second').isChecked()).toBe(false);
-});
 
-test('a page begins at its top, and Back returns to where it was left', async () => {
-  const { page } = await openDemo();
+  await showAt(page, { width: 320 });
+  expect(await layoutFaults(page)).toEqual({ covered: [], collided: [], over: 0 });
+
+  // A page begins at its top, and Back returns to where it was left.
   await page.setViewportSize({ width: 390, height: 500 });
   await page.evaluate(() => scrollTo(0, 400));
   await expect.poll(() => page.evaluate(() => scrollY)).toBe(400);
@@ -72,7 +69,6 @@ test('a page begins at its top, and Back returns to where it was left', async ()
   expect(await page.evaluate(() => scrollY)).toBe(0);
   await page.goBack();
   await headline(page).waitFor();
-  // Requests go on, and may make the page longer above.
   await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(200);
   await page.goForward();
   await page.locator('fieldset.settings').first().waitFor();

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
@@ -36,136 +36,156 @@ async function isFocused(field: Locator): Promise<void> {
   await expect.poll(() => field.evaluate((it) => it === document.activeElement)).toBe(true);
 }
 
-describe('first starts, with nothing configured', () => {
-  test('a first start leads to an answered message over a hosted API in four clicks, without shell or restart', async () => {
-    const service = await startService();
-    const page = await openPage((await startWindow()).controlLink());
-    let clicks = 0;
-    const click = async (doing: Promise<unknown>) => {
-      clicks += 1;
-      await doing;
-    };
-    await page.getByRole('heading', { name: 'Connect your first model' }).waitFor();
-    expect(await faultsOf(page)).toEqual([]);
-    await click(page.getByLabel('Service').selectOption('Another OpenAI-compatible API'));
-    await page.getByLabel('Base URL').fill(service.url.replace('http://', ''));
-    await page.getByLabel('API key').fill('sk-pasted');
-    await click(page.getByRole('combobox', { name: 'Model' }).selectOption('large'));
-    await click(page.getByRole('button', { name: 'Save and test' }).click());
-    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
-    await station(page, new URL(service.url).host).getByText('serving').waitFor();
-    expect(await faultsOf(page)).toEqual([]);
-    await click(page.getByRole('link', { name: 'Send a first message' }).click());
-    await isFocused(page.getByRole('textbox', { name: 'Prompt' }));
-    await page.keyboard.type('Hello');
-    await page.keyboard.press('Enter');
-    await page.getByText('Hello from the service').waitFor();
-    expect(clicks).toBe(4);
-    expect(service.calls.at(-1)?.json).toMatchObject({ model: 'large' });
-    expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
-  });
-
-  test('a first start offers the engine of a machine without a GPU, and Enter goes on from there', async () => {
-    const engine = await startModelServer(answers('Hello from the engine'));
-    const settings = { INGLENOOK_AGENT: 'true', INGLENOOK_ENGINE_URL: engine.url };
-    const page = await openPage((await startWindow(settings)).controlLink());
-    await page.getByText('Nothing is set up yet.').waitFor();
-    await page.getByText(/No GPU was found/).waitFor();
-    await page.getByRole('button', { name: /Use this engine/ }).click();
-    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
-    await page.getByRole('link', { name: 'Send a first message' }).press('Enter');
-    await isFocused(page.getByRole('textbox', { name: 'Prompt' }));
-    await page.keyboard.type('Hello');
-    await page.keyboard.press('Enter');
-    await page.getByText('Hello from the engine').waitFor();
-    const message = { role: 'user', content: 'Hello' };
-    expect(engine.calls.at(-1)?.json['messages']).toEqual([message]);
-  });
-
-  test('a first start shows why a service does not list its models, and lets one be named', async () => {
-    const service = await startService();
-    service.answerGet = ({ res }) => void res.writeHead(404).end();
-    const page = await openPage((await startWindow()).controlLink());
-    await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
-    await page.getByLabel('Base URL').fill(service.url);
-    await page.getByText(/without a list of models/).waitFor();
-    const save = page.getByRole('button', { name: 'Save and test' });
-    expect(await save.isDisabled()).toBe(true);
-    await page.getByRole('textbox', { name: 'Model' }).fill('by-hand');
-    await save.click();
-    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
-    expect(service.calls[0]?.json).toMatchObject({ model: 'by-hand' });
-  });
+test('a first start leads to an answered message over a hosted API in four clicks, without shell or restart', async () => {
+  const service = await startService();
+  const page = await openPage((await startWindow()).controlLink());
+  let clicks = 0;
+  const click = async (doing: Promise<unknown>) => {
+    clicks += 1;
+    await doing;
+  };
+  await page.getByRole('heading', { name: 'Connect your first model' }).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  await click(page.getByLabel('Service').selectOption('Another OpenAI-compatible API'));
+  await page.getByLabel('Base URL').fill(service.url.replace('http://', ''));
+  await page.getByLabel('API key').fill('sk-pasted');
+  await click(page.getByRole('combobox', { name: 'Model' }).selectOption('large'));
+  await click(page.getByRole('button', { name: 'Save and test' }).click());
+  await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
+  await station(page, new URL(service.url).host).getByText('serving').waitFor();
+  await click(page.getByRole('link', { name: 'Send a first message' }).click());
+  await isFocused(page.getByRole('textbox', { name: 'Prompt' }));
+  await page.keyboard.type('Hello');
+  await page.keyboard.press('Enter');
+  await page.getByText('Hello from the service').waitFor();
+  expect(clicks).toBe(4);
+  expect(service.calls.at(-1)?.json).toMatchObject({ model: 'large' });
+  expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
 });
 
-describe('upstreams in the dashboard', () => {
-  test('an upstream is tested at its card, and a paid one is not while no money may be spent', async () => {
-    const service = await startService(error(401, 'Incorrect API key provided'));
-    const host = await startWindow({
-      INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
-      INGLENOOK_HOSTED_A_BASE_URL: service.url,
-      INGLENOOK_HOSTED_A_MODEL: 'large',
-      INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
-    });
-    const page = await openPage(host.controlLink());
-    const card = station(page, 'Hosted A');
-    await card.getByRole('button', { name: 'Test Hosted A' }).click();
-    await card.getByText('Incorrect API key provided').waitFor();
-    expect(host.snapshot().status.circuits['hosted_a']?.fails).toBe(0);
-    await page.getByLabel('Never spend money').check();
-    await card.getByText('switched off').waitFor();
-    await card.getByRole('button', { name: 'Test Hosted A' }).click();
-    await card.getByText(/Not tested\..*cost money/).waitFor();
-    expect(service.calls).toHaveLength(1);
-    expect(await axeViolations(page)).toEqual([]);
-  });
+test('a first start offers the engine of a machine without a GPU, and Enter goes on from there', async () => {
+  const engine = await startModelServer(answers('Hello from the engine'));
+  const settings = { INGLENOOK_AGENT: 'true', INGLENOOK_ENGINE_URL: engine.url };
+  const page = await openPage((await startWindow(settings)).controlLink());
+  await page.getByText('Nothing is set up yet.').waitFor();
+  await page.getByText(/No GPU was found/).waitFor();
+  await page.getByRole('button', { name: /Use this engine/ }).click();
+  await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
+  await page.getByRole('link', { name: 'Send a first message' }).press('Enter');
+  await isFocused(page.getByRole('textbox', { name: 'Prompt' }));
+  await page.keyboard.type('Hello');
+  await page.keyboard.press('Enter');
+  await page.getByText('Hello from the engine').waitFor();
+  const message = { role: 'user', content: 'Hello' };
+  expect(engine.calls.at(-1)?.json['messages']).toEqual([message]);
 });
 
-describe('a prompt tried in the dashboard', () => {
-  async function openOverview(script = answers('First answer'), settings = {}) {
-    const service = await startService(script);
-    const host = await startWindow({
-      INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
-      INGLENOOK_HOSTED_A_BASE_URL: service.url,
-      INGLENOOK_HOSTED_A_MODEL: 'large',
-      INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
-      ...settings,
-    });
-    const page = await openPage(host.controlLink());
-    const prompt = page.getByRole('textbox', { name: 'Prompt' });
+test('a first start by an address that is wrong or dead is explained', async () => {
+  const page = await openPage((await startWindow()).controlLink());
+  await page.getByText('Nothing is set up yet.').waitFor();
+  const address = page.getByRole('textbox', { name: 'Engine address' });
+  await address.fill('ftp://nowhere');
+  await address.press('Enter');
+  await page.getByText(/must be an http:\/\/ or https:\/\/ address/).waitFor();
+  await address.fill('127.0.0.1:1');
+  await address.press('Enter');
+  await page.getByText(/Failed: unreachable/).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Nothing can answer now.' }).waitFor();
+  await page.getByText('Your GPUs do not answer (unreachable).').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+});
+
+test('the form of a hosted upstream keeps a key to its service, says what is wrong, tries again, and lets a model be named', async () => {
+  const service = await startService();
+  await service.close();
+  const page = await openPage((await startWindow()).controlLink());
+  await page.getByLabel('Service').selectOption('OpenAI');
+  await page.getByLabel('API key').fill('sk-of-openai');
+  await page.getByLabel('Service').selectOption('Groq');
+  await page.getByText('sent only to https://api.groq.com/openai/v1').waitFor();
+  expect(await page.getByLabel('API key').inputValue()).toBe('');
+
+  await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+  await page.getByLabel('Base URL').fill('ftp://nowhere');
+  await page.getByText(/“Base URL” must be an http/).waitFor();
+  await page.getByLabel('Base URL').fill(service.url);
+  await page.getByText(`nothing listens at ${new URL(service.url).host}`).waitFor();
+  await service.reopen();
+  const again = page.getByRole('button', { name: 'Try again' });
+  await again.click();
+  await page.getByRole('combobox', { name: 'Model' }).waitFor();
+
+  service.answerGet = ({ res }) => void res.writeHead(404).end();
+  await page.getByLabel('Base URL').fill(`${service.url}/v1`);
+  await page.getByText(/without a list of models/).waitFor();
+  const save = page.getByRole('button', { name: 'Save and test' });
+  expect(await save.isDisabled()).toBe(true);
+  await page.getByRole('textbox', { name: 'Model' }).fill('by-hand');
+  await service.close();
+  await save.click();
+  await page.getByText(/Failed: unreachable/).waitFor();
+  await service.reopen();
+  expect(await page.getByText("'baseUrl'").count()).toBe(0);
+  // The list of models has one too.
+  await again.last().click();
+  await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
+  expect(service.calls[0]?.json).toMatchObject({ model: 'by-hand' });
+});
+
+test('a tried prompt shows who answered and why, is stored nowhere, and is stopped by its button; failures and tests at the card are explained', async () => {
+  const service = await startService(answers('First answer'));
+  const host = await startWindow({
+    INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
+    INGLENOOK_HOSTED_A_BASE_URL: service.url,
+    INGLENOOK_HOSTED_A_MODEL: 'large',
+    INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
+  });
+  const page = await openPage(host.controlLink());
+  const prompt = page.getByRole('textbox', { name: 'Prompt' });
+  const send = async () => {
     await prompt.fill('Hello');
     await prompt.press('Enter');
-    return { host, service, page };
-  }
+  };
+  await send();
+  await page.getByText('First answer').waitFor();
+  await page.getByText('Answered by Hosted A with large. Your GPUs were unreachable.').waitFor();
+  expect(service.calls[0]?.json['messages']).toEqual([{ role: 'user', content: 'Hello' }]);
+  expect(await faultsOf(page)).toEqual([]);
+  const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
+  expect(stored).not.toMatch(/answer|Hello/);
+  const { id } = host.snapshot().requests[0] ?? { id: '' };
+  await page.getByRole('link', { name: 'See the request' }).click();
+  await page.getByRole('dialog').getByText(id).first().waitFor();
+  await page.keyboard.press('Escape');
 
-  test('a tried prompt shows who answered and why, leads to its request, and is stored nowhere', async () => {
-    const { host, service, page } = await openOverview();
-    await page.getByText('First answer').waitFor();
-    await page.getByText('Answered by Hosted A with large. Your GPUs were unreachable.').waitFor();
-    expect(service.calls[0]?.json['messages']).toEqual([{ role: 'user', content: 'Hello' }]);
-    expect(await faultsOf(page)).toEqual([]);
-    const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
-    expect(stored).not.toMatch(/answer|Hello/);
-    const { id } = host.snapshot().requests[0] ?? { id: '' };
-    await page.getByRole('link', { name: 'See the request' }).click();
-    await page.getByRole('dialog').getByText(id).first().waitFor();
-  });
+  await page.evaluate(() => void (location.hash = '#/'));
+  service.script = stall(chunk({ content: 'It begins' }));
+  await send();
+  await page.getByText('It begins').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await service.calls[1]?.gone;
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  expect(service.calls).toHaveLength(2);
 
-  test('a tried prompt is stopped by its button, and with it the call to the upstream', async () => {
-    const { service, page } = await openOverview(stall(chunk({ content: 'It begins' })));
-    await page.getByText('It begins').waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await service.calls[0]?.gone;
-    await page.getByRole('button', { name: 'Send' }).waitFor();
-    expect(service.calls).toHaveLength(1);
-  });
+  service.script = error(500, 'broken');
+  await send();
+  await page
+    .getByText(/No upstream answered\..*HTTP 500/)
+    .first()
+    .waitFor();
 
-  test('a tried prompt that nobody answers shows the error in words', async () => {
-    const { page } = await openOverview(error(500, 'broken'));
-    await page
-      .getByText(/No upstream answered\..*HTTP 500/)
-      .first()
-      .waitFor();
-    expect(await axeViolations(page)).toEqual([]);
-  });
+  service.script = error(401, 'Incorrect API key provided');
+  const card = station(page, 'Hosted A');
+  const check = card.getByRole('button', { name: 'Test Hosted A' });
+  const fails = () => host.snapshot().status.circuits['hosted_a']?.fails;
+  const before = fails();
+  await check.click();
+  await card.getByText('Incorrect API key provided').waitFor();
+  expect(fails()).toBe(before);
+  const asked = service.calls.length;
+  await page.getByLabel('Never spend money').check();
+  await card.getByText('switched off').waitFor();
+  await check.click();
+  await card.getByText(/Not tested\..*cost money/).waitFor();
+  expect(service.calls).toHaveLength(asked);
 });

@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { RequestedModel } from '../../main/gateway/usage/requested-models.ts';
-import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
@@ -32,23 +31,18 @@ const ASKED = [
   asked('gpt-4o', 17, 300, { upstream: '', model: '' }),
 ];
 
-async function started(env: Readonly<Record<string, string>> = {}) {
+const rowOf = (page: Page, name: string) => page.getByRole('row', { name });
+
+test('the page of models shows what apps asked for and where it went, and maps a name at once', async () => {
   const engine = await startUpstream(json(200, completion('hi')));
   const data = ['qwen3:4b', 'qwen3:30b', 'nomic-embed-text'].map((id) => ({ id }));
   engine.answerGet = ({ res }) => res.end(JSON.stringify({ data }));
-  const settings = { ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: engine.url, ...env };
+  const settings = { ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: engine.url };
   const host = await startWindowHost(settings, directoryWith({ requested: ASKED }));
   const url = new URL(host.controlLink()).origin;
   const page = await openPage(host.controlLink());
   await page.getByRole('navigation', { name: 'Pages' }).getByText('Models').click();
   await page.getByRole('table', { name: 'Names that apps asked for' }).waitFor();
-  return { url, engine, page };
-}
-
-const rowOf = (page: Page, name: string) => page.getByRole('row', { name });
-
-test('the page of models shows what apps asked for and where it went, and maps a name at once', async () => {
-  const { url, engine, page } = await started();
   const names = await page.getByRole('rowheader').allInnerTexts();
   expect(names).toEqual(['claude-haiku-4-5-20251001', 'claude-sonnet-4-5-20250929', 'gpt-4o']);
   const sonnet = rowOf(page, 'claude-sonnet');
@@ -66,13 +60,4 @@ test('the page of models shows what apps asked for and where it went, and maps a
       return engine.calls.at(-1)?.json['model'];
     })
     .toBe('qwen3:30b');
-  expect(await axeViolations(page)).toEqual([]);
-});
-
-test('an alias of the environment is shown and cannot be changed', async () => {
-  const { page } = await started({ INGLENOOK_MODEL_ALIASES: 'gpt-*=qwen3:30b' });
-  await page.getByText('INGLENOOK_MODEL_ALIASES is set in the environment').waitFor();
-  const choice = page.getByRole('combobox', { name: 'Send gpt-4o' });
-  expect(await choice.isDisabled()).toBe(true);
-  await page.getByText('qwen3:30b (by a pattern)').waitFor({ state: 'attached' });
 });

@@ -1,38 +1,98 @@
-import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { attempt, NOW, request } from '../renderer/builders.ts';
-import { startDemo, type RunningDemo } from '../support/demo.ts';
+import { chat } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
+import { completion, json, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
-async function ask({ baseUrl }: RunningDemo): Promise<void> {
-  const response = await fetch(`${baseUrl}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'a secret word' }] }),
-  });
-  await response.text();
-}
+const [GONE, DEN, TWIN] = ['prv_aaaa11112222', 'prv_bbbb11112222', 'prv_cccc11112222'] as const;
+const TIMED_OUT = attempt({ provider: GONE, machine: 'tower', endMs: 90, reason: 'timeout' });
+const ANSWERED = { startMs: 90, firstContentMs: 200, endMs: 900 };
 
-async function openRequests(demo: RunningDemo, rows: number): Promise<Page> {
-  const page = await openPage(demo.link);
+/** Two machines are named alike. */
+const BY_MACHINES = [
+  request('req_by_den', {
+    startedAt: NOW + 2000,
+    fallbackReason: `local/${GONE}=timeout`,
+    attempts: [TIMED_OUT, attempt({ provider: DEN, machine: 'den', ...ANSWERED })],
+  }),
+  request('req_by_twin', {
+    startedAt: NOW + 2001,
+    attempts: [attempt({ provider: TWIN, machine: 'den', ...ANSWERED })],
+  }),
+];
+
+test('requests of an earlier run are all in the list and its filters, with their machines by name, and new ones wait while the pointer is there', async () => {
+  const rows = Array.from({ length: 1_300 }, (_, n) =>
+    request(`req_${n}`, {
+      startedAt: NOW + n,
+      state: n < 500 ? 'failed' : 'done',
+      model: n === 3 ? 'seldom' : 'qwen3',
+    }),
+  );
+  const upstream = await startUpstream(json(200, completion('hi')));
+  const host = await startWindowHost(
+    { ...NO_AGENT, INGLENOOK_HOSTED_A_BASE_URL: upstream.url },
+    directoryWith({ rows: [...rows, ...BY_MACHINES] }),
+  );
+  const link = host.controlLink();
+  const page = await openPage(link);
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
-  // The overview has a list as well, which goes as the page changes.
-  await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
-  await page.locator('.request').nth(rows).waitFor();
-  return page;
-}
+  await page.getByRole('link', { name: 'All 1,302' }).waitFor();
+  const ids = () =>
+    page
+      .locator('.request')
+      .evaluateAll((shown) => shown.map((row) => row.getAttribute('data-id')));
+  await page.locator('[data-id="req_by_twin"]').hover();
+  const { origin } = new URL(link);
+  await Promise.all([chat(origin), chat(origin)]);
+  const more = page.getByRole('button', { name: '2 new · Show' });
+  await more.waitFor();
+  expect((await ids()).slice(0, 2)).toEqual(['req_by_twin', 'req_by_den']);
+  await more.click();
+  await expect.poll(async () => (await ids()).indexOf('req_by_twin')).toBe(2);
 
-test('new rows wait while the pointer is in the list, and come on request', async () => {
-  const demo = await startDemo();
-  await ask(demo);
-  const page = await openRequests(demo, 0);
-  await page.locator('.request').first().hover();
-  await Promise.all([ask(demo), ask(demo)]);
-  await page.getByRole('button', { name: '2 new · Show' }).click();
-  await page.locator('.request').nth(2).waitFor();
-  expect(await page.locator('.request').count()).toBe(3);
+  await page.getByText('Your GPUs · tower timed out').waitFor();
+  await page.getByText('Your GPUs · den (bbbb1111)', { exact: true }).waitFor();
+  const machines = page.getByLabel('Machine', { exact: true });
+  await expect
+    .poll(() => machines.getByRole('option').allInnerTexts())
+    .toEqual(['All machines', 'den (bbbb1111)', 'den (cccc1111)', 'tower']);
+  await machines.selectOption({ label: 'tower' });
+  await expect.poll(() => page.url()).toContain(`machine=${GONE}`);
+  await expect.poll(ids).toEqual(['req_by_den']);
+  await page.locator('.request').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('rowheader', { name: 'Your GPUs · tower' }).waitFor();
+  await dialog.getByText('Your GPUs · tower timed out; Your GPUs · den').waitFor();
+  await page.evaluate(`location.hash = '#/requests/req_by_twin'`);
+  await dialog.locator('.facts').getByText('Your GPUs · den (cccc1111)').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+
+  await page.evaluate(`location.hash = '#/requests'`);
+  const end = page.getByText('Inglenook keeps the last 1,000');
+  await expect
+    .poll(async () => {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+      return [await end.count(), await page.locator('[data-id="req_0"]').count()];
+    })
+    .toEqual([1, 1]);
+  expect(await page.locator('.request').count()).toBeLessThan(60);
+
+  await page.getByRole('link', { name: 'Not answered 500' }).click();
+  await page.getByLabel('Model', { exact: true }).selectOption('seldom');
+  await expect.poll(ids).toEqual(['req_3']);
+  await page.getByRole('searchbox').fill('no such request');
+  await page.getByText('No request on record matches.').waitFor();
+
+  await page.evaluate(`location.hash = '#/requests/req_1'`);
+  await page.reload();
+  await dialog.getByText('req_1', { exact: true }).waitFor();
+  await dialog.getByText('No source', { exact: false }).first().waitFor();
+  await dialog.getByRole('button', { name: 'Older' }).click();
+  await expect.poll(() => page.url()).toContain('#/requests/req_0');
 });
 
 test('what an engine read again is in the list and the details, and its sum in the history', async () => {
@@ -65,98 +125,4 @@ test('what an engine read again is in the list and the details, and its sum in t
     .toBe(
       '95,400 tokens read again today: system reminder changed 2 times, another machine 1 time.',
     );
-});
-
-test('all requests of an earlier run are in the list and its filters, and each has its address', async () => {
-  const rows = Array.from({ length: 1_300 }, (_, n) =>
-    request(`req_${n}`, {
-      startedAt: NOW + n,
-      state: n < 500 ? 'failed' : 'done',
-      model: n === 3 ? 'seldom' : 'qwen3',
-    }),
-  );
-  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
-  const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Requests', exact: true }).click();
-  await page.getByRole('link', { name: 'All 1,300' }).waitFor();
-  const end = page.getByText('Inglenook keeps the last 1,000');
-  await expect
-    .poll(async () => {
-      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
-      return [await end.count(), await page.locator('[data-id="req_0"]').count()];
-    })
-    .toEqual([1, 1]);
-  expect(await page.locator('.request').count()).toBeLessThan(60);
-
-  await page.getByRole('link', { name: 'Not answered 500' }).click();
-  await page.getByLabel('Model', { exact: true }).selectOption('seldom');
-  const ids = () =>
-    page
-      .locator('.request')
-      .evaluateAll((shown) => shown.map((row) => row.getAttribute('data-id')));
-  await expect.poll(ids).toEqual(['req_3']);
-
-  await page.evaluate(`location.hash = '#/requests/req_1'`);
-  await page.reload();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('req_1', { exact: true }).waitFor();
-  await dialog.getByText('No source', { exact: false }).first().waitFor();
-  await dialog.getByRole('button', { name: 'Older' }).click();
-  await expect.poll(() => page.url()).toContain('#/requests/req_0');
-});
-
-test('a machine has its name in the list, the filter and the details, and its id in the address', async () => {
-  const [gone, den, twin] = ['prv_aaaa11112222', 'prv_bbbb11112222', 'prv_cccc11112222'] as const;
-  const timedOut = attempt({ provider: gone, machine: 'tower', endMs: 90, reason: 'timeout' });
-  const answered = { startMs: 90, firstContentMs: 200, endMs: 900 };
-  const rows = [
-    request('req_1', {
-      startedAt: NOW,
-      fallbackReason: `local/${gone}=timeout`,
-      attempts: [timedOut, attempt({ provider: den, machine: 'den', ...answered })],
-    }),
-    request('req_2', {
-      startedAt: NOW + 1,
-      attempts: [attempt({ provider: twin, machine: 'den', ...answered })],
-    }),
-  ];
-  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
-  const page = await openPage(host.controlLink());
-  await page.getByRole('link', { name: 'Requests', exact: true }).click();
-  await page.getByText('Your GPUs · tower timed out').waitFor();
-  await page.getByText('Your GPUs · den (bbbb1111)', { exact: true }).waitFor();
-
-  const machines = page.getByLabel('Machine', { exact: true });
-  await expect
-    .poll(() => machines.getByRole('option').allInnerTexts())
-    .toEqual(['All machines', 'den (bbbb1111)', 'den (cccc1111)', 'tower']);
-  await machines.selectOption({ label: 'tower' });
-  await expect.poll(() => page.url()).toContain(`machine=${gone}`);
-  await page.reload();
-  await page.locator('.request').click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('rowheader', { name: 'Your GPUs · tower' }).waitFor();
-  await dialog.getByText('Your GPUs · tower timed out; Your GPUs · den').waitFor();
-
-  await page.evaluate(`location.hash = '#/requests/req_2'`);
-  await dialog.locator('.facts').getByText('Your GPUs · den (cccc1111)').waitFor();
-});
-
-test('the keyboard walks through the list of requests, opens one, goes on and comes back', async () => {
-  const demo = await startDemo();
-  for (let n = 0; n < 3; n += 1) await ask(demo);
-  const page = await openRequests(demo, 2);
-  const idAt = (index: number) =>
-    page.locator('.request').nth(index).getAttribute('data-id') as Promise<string>;
-  await page.locator('.request').first().focus();
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog').waitFor();
-  expect(page.url()).toContain(await idAt(1));
-  await page.keyboard.press('ArrowRight');
-  await expect.poll(() => page.url()).toContain(await idAt(2));
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await page.getByRole('searchbox').fill('no such request');
-  await page.getByText('No request on record matches.').waitFor();
 });

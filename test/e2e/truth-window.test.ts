@@ -56,9 +56,10 @@ test('an engine that dies and comes back after failed requests is shown so witho
 
 test('a page whose content cannot be read says so, offers to try again, and reads no longer', async () => {
   const pages = { providers: 'The machines', history: 'The history', models: 'The models' };
+  // Only the feed is there.
+  const page = await openWindow(snapshot(), '#/');
   for (const [hash, what] of Object.entries(pages)) {
-    // Only the feed is there.
-    const page = await openWindow(snapshot(), `#/${hash}`);
+    await page.evaluate((to) => void (location.hash = to), `#/${hash}`);
     const alert = page.getByRole('alert').filter({ hasText: `${what} could not be read` });
     await alert.getByRole('button', { name: 'Try again' }).waitFor();
     expect(await page.getByText('Loading…').count()).toBe(0);

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
-import { answers, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
+import { answers, startUpstream, type Upstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const MODELS = JSON.stringify({ data: [{ id: 'small' }] });
@@ -21,107 +21,53 @@ const section = (page: Page, name: string) =>
     .locator('.settings-section')
     .filter({ has: page.getByRole('heading', { name, exact: true }) });
 
-/** Chooses a service of one's own in the form of the first run. */
-async function fillForm(page: Page, url: string): Promise<void> {
-  await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
-  await page.getByLabel('Base URL').fill(url);
-}
-
 async function openSettings(page: Page, at = ''): Promise<void> {
   await page.evaluate((hash) => void (location.hash = hash), `#/settings${at}`);
   await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
 }
 
-describe('hosted upstreams in the settings', () => {
-  test('a hosted upstream moves up and down by keys with its settings, and is removed after a question', async () => {
-    const service = await startService();
-    const host = await startWindowHost(NO_AGENT);
-    const page = await openPage(host.controlLink());
-    await fillForm(page, service.url);
-    await page.getByLabel('API key').fill('sk-pasted');
-    await page.getByLabel('Name').fill('Mine');
-    await page.getByRole('button', { name: 'Save and test' }).click();
-    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
-    await openSettings(page, '/hosted_b');
-    await page.getByRole('button', { name: /^Choose a service….*Fallback 2/ }).click();
-    const adding = page.getByRole('dialog');
-    await adding.getByLabel('Service').selectOption('Another OpenAI-compatible API');
-    await adding.getByLabel('Base URL').fill(service.url);
-    await adding.getByLabel('Name').fill('Other');
-    await adding.getByRole('button', { name: 'Save and test' }).click();
-    await adding.getByText(/Works\./).waitFor();
-    await page.keyboard.press('Escape');
-    await openSettings(page, '/hosted_a');
-    const mine = section(page, 'Mine');
-    expect(await section(page, 'Fallback 3').count()).toBe(0);
-    expect(await mine.getByRole('button', { name: 'Move up Mine' }).isDisabled()).toBe(true);
-    await mine.getByRole('button', { name: 'Move down Mine' }).press('Enter');
-    await expect
-      .poll(() => page.evaluate(() => document.activeElement?.parentElement?.id))
-      .toBe('section-hosted_b');
-    const down = mine.getByRole('button', { name: 'Move down Mine' });
-    await expect.poll(() => down.isDisabled()).toBe(true);
-    expect(await faultsOf(page)).toEqual([]);
-    await mine.getByRole('button', { name: 'Test' }).click();
-    await mine.getByText(/Works\./).waitFor();
-    expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
-    await mine.getByLabel('Name').fill('Not saved');
-    expect(await mine.getByRole('button', { name: 'Move up Mine' }).isDisabled()).toBe(true);
-    await mine.getByRole('button', { name: 'Discard' }).click();
-    await mine.getByRole('button', { name: 'Remove… Mine' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Remove Mine?' });
-    expect(await axeViolations(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
-    await mine.getByRole('button', { name: 'Remove… Mine' }).click();
-    await dialog.getByRole('button', { name: 'Remove Mine' }).click();
-    await mine.waitFor({ state: 'detached' });
-  });
-
-  test('a hosted upstream of the environment cannot be moved, and the page names the variable', async () => {
-    const host = await startWindowHost({
-      ...NO_AGENT,
-      INGLENOOK_HOSTED_B_BASE_URL: REFUSED_URL,
-      INGLENOOK_HOSTED_B_LABEL: 'Hosted B',
-    });
-    const page = await openPage(host.controlLink());
-    await openSettings(page, '/hosted_b');
-    const hosted = section(page, 'Hosted B');
-    await hosted.getByText('Set by INGLENOOK_HOSTED_B_BASE_URL, so it cannot').waitFor();
-    for (const name of ['Move up', 'Move down', 'Remove…'])
-      expect(await hosted.getByRole('button', { name }).isDisabled()).toBe(true);
-  });
-});
-
-describe('the form of a hosted upstream', () => {
-  test('a key that was typed for one service is not sent to another that is chosen after it', async () => {
-    const host = await startWindowHost(NO_AGENT);
-    const page = await openPage(host.controlLink());
-    await page.getByLabel('Service').selectOption('OpenAI');
-    await page.getByLabel('API key').fill('sk-of-openai');
-    await page.getByLabel('Service').selectOption('Groq');
-    await page.getByText('sent only to https://api.groq.com/openai/v1').waitFor();
-    expect(await page.getByLabel('API key').inputValue()).toBe('');
-  });
-
-  test('the form of a hosted upstream says in its own words what is wrong, and tries again', async () => {
-    const service = await startService();
-    await service.close();
-    const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
-    await fillForm(page, 'ftp://nowhere');
-    await page.getByText(/“Base URL” must be an http/).waitFor();
-    await page.getByLabel('Base URL').fill(service.url);
-    await page.getByText(`nothing listens at ${new URL(service.url).host}`).waitFor();
-    await service.reopen();
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('combobox', { name: 'Model' }).waitFor();
-    await service.close();
-    await page.getByRole('button', { name: 'Save and test' }).click();
-    await page.getByText(/Failed: unreachable/).waitFor();
-    await service.reopen();
-    expect(await page.getByText("'baseUrl'").count()).toBe(0);
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
-  });
+test('a hosted upstream moves up and down by keys with its settings, and is removed after a question', async () => {
+  const service = await startService();
+  const host = await startWindowHost(NO_AGENT);
+  const page = await openPage(host.controlLink());
+  await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+  await page.getByLabel('Base URL').fill(service.url);
+  await page.getByLabel('API key').fill('sk-pasted');
+  await page.getByLabel('Name').fill('Mine');
+  await page.getByRole('button', { name: 'Save and test' }).click();
+  await page.getByRole('heading', { name: 'Point an app at it' }).waitFor();
+  await openSettings(page, '/hosted_b');
+  await page.getByRole('button', { name: /^Choose a service….*Fallback 2/ }).click();
+  const adding = page.getByRole('dialog');
+  await adding.getByLabel('Service').selectOption('Another OpenAI-compatible API');
+  await adding.getByLabel('Base URL').fill(service.url);
+  await adding.getByLabel('Name').fill('Other');
+  await adding.getByRole('button', { name: 'Save and test' }).click();
+  await adding.getByText(/Works\./).waitFor();
+  await page.keyboard.press('Escape');
+  await openSettings(page, '/hosted_a');
+  const mine = section(page, 'Mine');
+  expect(await section(page, 'Fallback 3').count()).toBe(0);
+  expect(await mine.getByRole('button', { name: 'Move up Mine' }).isDisabled()).toBe(true);
+  await mine.getByRole('button', { name: 'Move down Mine' }).press('Enter');
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.parentElement?.id))
+    .toBe('section-hosted_b');
+  const down = mine.getByRole('button', { name: 'Move down Mine' });
+  await expect.poll(() => down.isDisabled()).toBe(true);
+  expect(await faultsOf(page)).toEqual([]);
+  await mine.getByRole('button', { name: 'Test' }).click();
+  await mine.getByText(/Works\./).waitFor();
+  expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
+  await mine.getByLabel('Name').fill('Not saved');
+  expect(await mine.getByRole('button', { name: 'Move up Mine' }).isDisabled()).toBe(true);
+  await mine.getByRole('button', { name: 'Discard' }).click();
+  await mine.getByRole('button', { name: 'Remove… Mine' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Remove Mine?' });
+  await dialog.getByRole('button', { name: 'Keep it' }).click();
+  await mine.getByRole('button', { name: 'Remove… Mine' }).click();
+  await dialog.getByRole('button', { name: 'Remove Mine' }).click();
+  await mine.waitFor({ state: 'detached' });
 });
 
 test('the search of settings shows what matches, behind "More" too, and everything again', async () => {

@@ -1,31 +1,36 @@
 import { expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
+import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
+import { REFUSED_URL, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
-test('an address is all that a bare start takes, and one that is wrong or dead is explained', async () => {
-  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
-  await page.getByText('Nothing is set up yet.').waitFor();
-  const address = page.getByRole('textbox', { name: 'Engine address' });
-  await address.fill('ftp://nowhere');
-  await address.press('Enter');
-  await page.getByText(/must be an http:\/\/ or https:\/\/ address/).waitFor();
-  await address.fill('127.0.0.1:1');
-  await address.press('Enter');
-  await page.getByText(/Failed: unreachable/).waitFor();
-  expect(await axeViolations(page)).toEqual([]);
-  await page.getByRole('heading', { level: 1, name: 'Nothing can answer now.' }).waitFor();
-  await page.getByText('Your GPUs do not answer (unreachable).').waitFor();
-});
+const ASKED = {
+  name: 'gpt-4o',
+  upstream: '',
+  provider: '',
+  model: '',
+  calls: 17,
+  lastAt: Date.now(),
+} as const;
 
-test('a switch that the environment holds is read-only and says which variable holds it', async () => {
-  const host = await startWindowHost({
-    ...NO_AGENT,
-    INGLENOOK_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
-    INGLENOOK_ONDEMAND_BASE_URL: 'http://127.0.0.1:9',
-    INGLENOOK_FORCE_ZERO: 'true',
-    INGLENOOK_ONDEMAND_WARMUP: 'false',
-  });
+test('what the environment sets is read-only on each page, which says by which variable', async () => {
+  const engine = await startUpstream();
+  engine.answerGet = ({ res }) => res.end('{"data":[{"id":"qwen3:30b"}]}');
+  const host = await startWindowHost(
+    {
+      ...NO_AGENT,
+      INGLENOOK_HOST: '127.0.0.1',
+      INGLENOOK_LOCAL_ENGINE_URL: engine.url,
+      INGLENOOK_HOSTED_B_BASE_URL: REFUSED_URL,
+      INGLENOOK_HOSTED_B_LABEL: 'Hosted B',
+      INGLENOOK_ONDEMAND_BASE_URL: REFUSED_URL,
+      INGLENOOK_FORCE_ZERO: 'true',
+      INGLENOOK_ONDEMAND_WARMUP: 'false',
+      INGLENOOK_MODEL_ALIASES: 'gpt-*=qwen3:30b',
+    },
+    directoryWith({ requested: [ASKED] }),
+  );
   const page = await openPage(host.controlLink());
   await page.getByText('INGLENOOK_FORCE_ZERO').waitFor();
   await page.getByText('INGLENOOK_ONDEMAND_WARMUP').waitFor();
@@ -35,4 +40,20 @@ test('a switch that the environment holds is read-only and says which variable h
   expect(await page.getByLabel('Start Rented GPU when').isDisabled()).toBe(true);
   expect(await page.getByRole('button', { name: /Start now/ }).count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
+
+  await page.evaluate(() => void (location.hash = '#/models'));
+  await page.getByText('INGLENOOK_MODEL_ALIASES is set in the environment').waitFor();
+  expect(await page.getByRole('combobox', { name: 'Send gpt-4o' }).isDisabled()).toBe(true);
+  await page.getByText('qwen3:30b (by a pattern)').waitFor({ state: 'attached' });
+
+  await page.evaluate(() => void (location.hash = '#/settings/hosted_b'));
+  const hosted = page
+    .locator('.settings-section')
+    .filter({ has: page.getByRole('heading', { name: 'Hosted B', exact: true }) });
+  await hosted.getByText('Set by INGLENOOK_HOSTED_B_BASE_URL, so it cannot').waitFor();
+  for (const name of ['Move up', 'Move down', 'Remove…'])
+    expect(await hosted.getByRole('button', { name }).isDisabled()).toBe(true);
+  await page.evaluate(() => void (location.hash = '#/settings/sharing'));
+  await page.locator('.sharing').getByText('Set by INGLENOOK_HOST;').waitFor();
+  expect(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled()).toBe(true);
 });

@@ -2,20 +2,11 @@ import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import type { Host } from '../../main/app/app.ts';
-import { type FakeEngine, listed, startEngine } from '../agent/fake-engine.ts';
+import { listed, startEngine } from '../agent/fake-engine.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { axeViolations } from '../support/browser.ts';
 import { openPage } from '../support/page.ts';
-import { startWindowHost } from '../support/window-host.ts';
-
-/** A gateway whose own machine has an engine. */
-async function startMachine(
-  environment: Readonly<Record<string, string>> = {},
-): Promise<{ host: Host; engine: FakeEngine }> {
-  const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
-  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url, ...environment });
-  return { host, engine };
-}
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 async function openProviders(host: Host): Promise<Page> {
   const page = await openPage(host.controlLink());
@@ -40,24 +31,55 @@ async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
   onTestFinished(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 }
 
-test('the owner pauses and resumes this machine, and the focus stays with the button', async () => {
-  const { host } = await startMachine();
+test('the owner pauses and resumes this machine, loads a model, frees the memory and takes it back, which a reader only sees', async () => {
+  const { ollama = () => null } = SCRIPTS;
+  const engine = await startScripted(ollama, ['small']);
+  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url });
   const page = await openProviders(host);
   const panel = panelOf(page);
-  await panel.getByRole('button', { name: 'Pause this machine', exact: true }).click();
+  const pause = panel.getByRole('button', { name: 'Pause this machine', exact: true });
+  await pause.click();
   await panel.getByText(/^Paused by you/).waitFor();
   const title = panel.getByRole('heading', { level: 2 });
   await expect.poll(() => title.evaluate((it) => it === document.activeElement)).toBe(true);
-  await panel.getByRole('button', { name: 'Resume this machine' }).click();
-  await panel.getByRole('button', { name: 'Finish, then pause this machine' }).waitFor();
+  const resume = panel.getByRole('button', { name: 'Resume this machine' });
+  const drain = panel.getByRole('button', { name: 'Finish, then pause this machine' });
+  await resume.click();
+  await drain.waitFor();
+
+  await panel.getByText('1 model not in memory').click();
+  await panel.getByRole('button', { name: 'Load large' }).click();
+  await panel.getByRole('button', { name: 'Unload large' }).waitFor();
+  expect([...engine.loaded]).toEqual(['small', 'large']);
+  await panel.getByRole('button', { name: 'Free it for 2 h' }).click();
+  await panel.getByText(/^Its memory is freed by you until \d/).waitFor();
+  await panel.getByText('“Resume” first loads small and large.').waitFor();
+  expect([...engine.loaded]).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
+  await resume.click();
+  await drain.waitFor();
+  expect([...engine.loaded]).toEqual(['small', 'large']);
+
+  await page.evaluate(() => sessionStorage.clear());
+  await page.reload();
+  await pause.waitFor();
+  expect(await pause.isDisabled()).toBe(true);
 });
 
-test('an engine on a machine without a GPU is used in one step, and the way there is shown', async () => {
-  const { host, engine } = await startMachine();
+test('a machine without a GPU that nobody added is neither listed nor reported as missing, and its engine is used in one step', async () => {
+  const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
+  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url });
   const page = await openPage(host.controlLink());
   await withoutGpu(page, engine.url);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const panel = panelOf(page);
+  await panel.waitFor();
+  await expect.poll(() => host.machine()).toBe('on');
+  expect(await page.getByText('check failed', { exact: true }).count()).toBe(0);
+  const { judgement, providers, status } = host.snapshot();
+  expect(judgement.verdict).toEqual({ kind: 'bare' });
+  expect([providers?.count, status.local.failed_count]).toEqual([0, 0]);
+
   await panel.getByRole('button', { name: 'Use this engine' }).click();
   await panel.getByText('used directly').waitFor();
   const local = host.snapshot().status.upstreams.find(({ id }) => id === 'local');
@@ -66,17 +88,8 @@ test('an engine on a machine without a GPU is used in one step, and the way ther
   await page.getByRole('heading', { level: 1, name: /your GPUs/ }).waitFor();
 });
 
-test('a reader sees this machine and cannot control it', async () => {
-  const { host } = await startMachine();
-  const page = await openPage(new URL(host.controlLink()).origin);
-  await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  const pause = panelOf(page).getByRole('button', { name: 'Pause this machine', exact: true });
-  await pause.waitFor();
-  expect(await pause.isDisabled()).toBe(true);
-});
-
 test('an agent that is switched off is read once, also on the next visit', async () => {
-  const { host } = await startMachine({ INGLENOOK_AGENT: 'false' });
+  const host = await startWindowHost(NO_AGENT);
   const page = await openPage(host.controlLink(), { isOwn: true });
   await page.clock.install();
   let asked = 0;
@@ -92,35 +105,4 @@ test('an agent that is switched off is read once, also on the next visit', async
   }
   // The first page may have asked before this test could count.
   expect(asked).toBeLessThan(2);
-});
-
-test('a machine without a GPU that nobody added is neither listed nor reported as missing', async () => {
-  const { host } = await startMachine();
-  const page = await openProviders(host);
-  await panelOf(page).waitFor();
-  await expect.poll(() => host.machine()).toBe('on');
-  expect(await page.getByText('check failed', { exact: true }).count()).toBe(0);
-  const { judgement, providers, status } = host.snapshot();
-  expect(judgement.verdict).toEqual({ kind: 'bare' });
-  expect([providers?.count, status.local.failed_count]).toEqual([0, 0]);
-});
-
-test('the owner loads a model, frees the memory and takes it back', async () => {
-  const { ollama = () => null } = SCRIPTS;
-  const engine = await startScripted(ollama, ['small']);
-  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url });
-  const page = await openProviders(host);
-  const panel = panelOf(page);
-  await panel.getByText('1 model not in memory').click();
-  await panel.getByRole('button', { name: 'Load large' }).click();
-  await panel.getByRole('button', { name: 'Unload large' }).waitFor();
-  expect([...engine.loaded]).toEqual(['small', 'large']);
-  await panel.getByRole('button', { name: 'Free it for 2 h' }).click();
-  await panel.getByText(/^Its memory is freed by you until \d/).waitFor();
-  await panel.getByText('“Resume” first loads small and large.').waitFor();
-  expect([...engine.loaded]).toEqual([]);
-  expect(await axeViolations(page)).toEqual([]);
-  await panel.getByRole('button', { name: 'Resume this machine' }).click();
-  await panel.getByRole('button', { name: 'Finish, then pause this machine' }).waitFor();
-  expect([...engine.loaded]).toEqual(['small', 'large']);
 });

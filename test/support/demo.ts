@@ -36,6 +36,18 @@ export async function startDemo(pace = QUICK): Promise<RunningDemo> {
   };
 }
 
+/** Asks once; answers who served, and why others did not. */
+export async function askDemo({ baseUrl }: RunningDemo): Promise<string> {
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  await response.arrayBuffer();
+  const { headers } = response;
+  return `${headers.get('x-gateway-upstream')}: ${headers.get('x-gateway-fallback-reason')}`;
+}
+
 /** Starts it as a process of its own, as a newcomer runs it; returns the lines to try, as they were printed. */
 export async function startDemoProcess(): Promise<readonly string[]> {
   const child = spawn(process.execPath, ['main/demo.ts'], {

@@ -30,6 +30,6 @@ export async function startWindowHost(
     },
   );
   await host.start();
-  onTestFinished(() => host.stop());
+  onTestFinished(() => host.stop(0));
   return host;
 }

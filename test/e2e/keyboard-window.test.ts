@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { startDemo } from '../support/demo.ts';
+import { askDemo, startDemo } from '../support/demo.ts';
 import { openPage } from '../support/page.ts';
 
 /** What a screen reader says at the focus: the element and its text. */
@@ -9,6 +9,9 @@ const focused = (page: Page) =>
     const { activeElement: at } = document;
     return `${at?.tagName.toLowerCase()} ${at?.textContent.trim()}`;
   });
+
+const rowAt = (page: Page) =>
+  page.evaluate(() => document.activeElement?.getAttribute('data-id') ?? null);
 
 const go = (page: Page, hash: string) => page.evaluate((to) => void (location.hash = to), hash);
 
@@ -19,9 +22,25 @@ async function openOverview() {
   return { demo, page };
 }
 
-test('the focus goes to the heading of a new page, however it was opened', async () => {
+test('the keyboard skips the tabs by one link, shows what a state means, and goes to the heading of each new page', async () => {
   const { page } = await openOverview();
   expect(await focused(page)).toMatch(/^body/);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.evaluate(() => document.activeElement?.matches('main'))).toBe(true);
+
+  const state = page.locator('.upstream-card .pill').first();
+  const meaning = page.getByRole('tooltip').filter({ visible: true });
+  expect(await meaning.count()).toBe(0);
+  await state.focus();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Tab');
+  expect(await meaning.innerText()).toMatch(/request|check/);
+  await page.keyboard.press('Escape');
+  expect(await meaning.count()).toBe(0);
+  await state.hover();
+  expect(await meaning.innerText()).toMatch(/request|check/);
+
   await page.getByRole('link', { name: 'Requests', exact: true }).focus();
   await page.keyboard.press('Enter');
   await expect.poll(() => focused(page)).toBe('h1 Requests');
@@ -37,37 +56,42 @@ test('the focus goes to the heading of a new page, however it was opened', async
   await expect.poll(() => focused(page)).toBe('h1 Requests');
   const heading = page.getByRole('heading', { level: 1 });
   expect(await heading.evaluate((it) => getComputedStyle(it).outlineStyle)).toBe('none');
-});
-
-test('the Tab key goes from the heading into the page, and the address of “Try it” focuses its prompt', async () => {
-  const { page } = await openOverview();
-  await go(page, '#/requests');
-  await expect.poll(() => focused(page)).toBe('h1 Requests');
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.closest('main') !== null)).toBe(true);
   await go(page, '#/try');
   await page.waitForFunction(() => document.activeElement?.matches('.try-it input'));
 });
 
-test('a filter keeps the focus, and so does the row whose details are closed', async () => {
+test('the keyboard walks through the list of requests, opens one, goes on and comes back to its row', async () => {
   const { demo, page } = await openOverview();
-  const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
-  const headers = { 'content-type': 'application/json' };
-  await (await fetch(`${demo.baseUrl}/chat/completions`, { method: 'POST', headers, body })).text();
+  for (let n = 0; n < 3; n += 1) await askDemo(demo);
   await go(page, '#/requests');
+  await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
+  await page.locator('.request').nth(2).waitFor();
+  const ids = await page
+    .locator('.request')
+    .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-id')));
+  await page.locator('.request').first().focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  expect(page.url()).toContain(ids[1]);
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => page.url()).toContain(ids[2]);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+
   const filter = page.getByRole('link', { name: /^Not answered/ }).first();
   await filter.focus();
   await page.keyboard.press('Enter');
   expect(await filter.evaluate((it) => it === document.activeElement)).toBe(true);
   await go(page, '#/');
-  const row = page.locator('.request').first();
-  await row.focus();
-  const id = await row.getAttribute('data-id');
+  await page.locator('.request').first().focus();
   await page.keyboard.press('Enter');
-  await page.getByRole('dialog').waitFor();
+  await dialog.waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  const at = () => page.evaluate(() => document.activeElement?.getAttribute('data-id'));
-  await expect.poll(at).toBe(id);
+  await dialog.waitFor({ state: 'detached' });
+  await expect.poll(() => rowAt(page)).toBe(ids[0]);
   await page.getByRole('heading', { level: 1, name: /^Serving from your GPUs/ }).waitFor();
 });

@@ -1,8 +1,10 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { NO_USAGE } from '../../main/gateway/usage/tally.ts';
 import { recordOf } from '../registry/world.ts';
 import { attempt, request } from '../renderer/builders.ts';
 import { gpuDevice } from '../support/agent-record.ts';
+import { axeViolations } from '../support/browser.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { layoutFaults } from './layout.ts';
 import { openPage } from '../support/page.ts';
@@ -17,7 +19,15 @@ const UNBROKEN = 'm'.repeat(128);
 const LABEL = 'The second account of the research group at that provider';
 const HOST = 'a-machine-whose-name-somebody-made-of-every-fact-about-it-in-rack-17';
 
-const WIDTHS = [1280, 1024, 768, 390, 320];
+/** The last one is what a window of 1280 × 800 has at a zoom of 200 %. */
+const SIZES = [
+  [320, 640],
+  [390, 844],
+  [768, 900],
+  [1024, 800],
+  [1280, 800],
+  [640, 400],
+] as const;
 
 /** Each page, and what it shows once all it reads is there. */
 const PAGES = [
@@ -33,18 +43,32 @@ const PAGES = [
   ['#/settings/routing', 'fieldset input:visible'],
 ] as const;
 
-test('every control can be pressed at each width, with the longest names, and no texts collide', async () => {
+/** How much of the page what sticks to its top hides. */
+const hiddenPart = (page: Page) =>
+  page.evaluate(
+    () => (document.querySelector('.header')?.getBoundingClientRect().bottom ?? 0) / innerHeight,
+  );
+
+test('each page fits each size with the longest names: every control can be pressed, no texts collide, and axe finds nothing wrong', async () => {
   const page = await openPage(await startFullGateway());
   await page.locator('.upstream-card').first().waitFor();
   const faults: Record<string, unknown> = {};
   for (const [hash, shown] of PAGES) {
     await page.evaluate((to) => void (location.hash = to), hash);
     await page.locator(shown).first().waitFor();
-    for (const width of WIDTHS) {
-      await showAt(page, { width });
+    for (const [width, height] of SIZES) {
+      // Colours move nothing: each page is seen in the dark on the narrowest, and in the light on all others.
+      const colorScheme = width === 320 ? 'dark' : 'light';
+      await showAt(page, { width, height, colorScheme });
       const found = await layoutFaults(page);
-      if (found.over > 0 || found.covered.length + found.collided.length > 0) {
-        faults[`${hash} at ${width}`] = found;
+      const violations = width === 320 || width === 1280 ? await axeViolations(page) : [];
+      const isHidden = (await hiddenPart(page)) > 0.3;
+      if (
+        isHidden ||
+        found.over > 0 ||
+        [...found.covered, ...found.collided, ...violations].length > 0
+      ) {
+        faults[`${hash} at ${width} × ${height}`] = { ...found, violations, isHidden };
       }
     }
   }
