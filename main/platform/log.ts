@@ -9,6 +9,7 @@ import {
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { visible } from '#shared/visible.ts';
+import { isoTime } from './dates.ts';
 
 type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
@@ -33,23 +34,10 @@ interface LogOptions {
 }
 
 export function createLog({ level, format, write }: LogOptions): Log {
-  const timestamp = createTimestamps();
   return (lineLevel, event, fields = {}) => {
     if (RANK[lineLevel] > RANK[level]) return;
-    const line = FORMATS[format]({ time: timestamp(), level: lineLevel, event }, fields);
+    const line = FORMATS[format]({ time: isoTime(Date.now()), level: lineLevel, event }, fields);
     write(`${visible(line)}\n`);
-  };
-}
-
-/** Formats the time once for all lines of the same millisecond. */
-function createTimestamps(): () => string {
-  let at = 0;
-  let text = '';
-  return () => {
-    const now = Date.now();
-    if (now !== at) text = new Date(now).toISOString();
-    at = now;
-    return text;
   };
 }
 

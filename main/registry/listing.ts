@@ -23,13 +23,10 @@ import { z } from 'zod';
 import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 
 /** The gateway's own figures on a provider. */
-export interface Traffic {
-  readonly ewmaTtft: number | null;
-  readonly ewmaLatency: number | null;
-  readonly concurrentRequests: number;
-  readonly totalRequests: number;
-  readonly successCount: number;
-}
+export type Traffic = Pick<
+  Provider,
+  'ewmaTtft' | 'ewmaLatency' | 'concurrentRequests' | 'totalRequests' | 'successCount'
+>;
 
 interface ViewParts {
   readonly entry: TableEntry;
@@ -41,32 +38,14 @@ interface ViewParts {
 /** A provider as it is listed. */
 export function providerView({ entry, record, status, traffic }: ViewParts): Provider {
   const { stored } = entry;
+  const { uptime_s: _, ...reported } = record;
   return {
+    ...reported,
+    ...traffic,
     id: entry.id,
-    chip: record.chip,
-    chip_family: record.chip_family,
-    chip_tier: record.chip_tier,
-    cpu_cores: record.cpu_cores,
-    gpu_cores: record.gpu_cores,
-    memory_gb: record.memory_gb,
-    memory_bandwidth_gbs: record.memory_bandwidth_gbs,
-    current_model: record.current_model,
-    models: record.models,
-    ...(record.model_facts === undefined ? {} : { model_facts: record.model_facts }),
-    ...(record.energy === undefined ? {} : { energy: record.energy }),
     status,
     trust_level: stored.verification.state === 'verified' ? 'software' : 'none',
     attested: false,
-    requests_served: record.requests_served,
-    tokens_generated: record.tokens_generated,
-    machine_model: record.machine_model,
-    decode_tps: record.decode_tps,
-    gpu: record.gpu,
-    host: record.host,
-    engine_health: record.engine_health,
-    engine_model: record.engine_model,
-    region: record.region,
-    agent_version: record.agent_version,
     verification: verificationView(entry),
     last_heartbeat: lastHeartbeatOf(entry),
     last_heartbeat_ip: stored.lastHeartbeatIp,
@@ -74,11 +53,6 @@ export function providerView({ entry, record, status, traffic }: ViewParts): Pro
     agent_url: withoutUserinfo(record.agent_url),
     heartbeat_count: stored.heartbeatCount,
     raw: { id: entry.id, ...shownRecord(stored.record ?? record) },
-    ewmaTtft: traffic.ewmaTtft,
-    ewmaLatency: traffic.ewmaLatency,
-    concurrentRequests: traffic.concurrentRequests,
-    totalRequests: traffic.totalRequests,
-    successCount: traffic.successCount,
   };
 }
 

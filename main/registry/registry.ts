@@ -26,7 +26,7 @@ import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
-import { absenceIn, causesIn, createCapacity, proofOf, servingState } from './serving.ts';
+import { absenceIn, capacityOf, causesIn, proofOf, servingState } from './serving.ts';
 import type { StoredProvider, StoredState, StoredVerification } from './store/store.ts';
 import type { RecordResult, VerificationSubject, VerifierHost } from './verifier-port.ts';
 import { failureReason } from '#shared/checks.ts';
@@ -59,7 +59,6 @@ export function createRegistry(deps: RegistryDeps) {
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const listing = createListing(table, traffic);
   const notes = createOwnerNotes(parts, deps.state);
-  const capacity = createCapacity(table);
   const gone = (id: string) => notes.forget(id);
   const sweep = createSweeper(parts, gone);
   return {
@@ -69,7 +68,7 @@ export function createRegistry(deps: RegistryDeps) {
     nameOf: (id: string) => notes.nameOf(id),
     setNote: (id: string, body: unknown) => notes.setNote(id, body),
     /** What the machines that routing may choose now offer together. */
-    capacity,
+    capacity: () => capacityOf(table),
     /** Starts watching for silence. */
     start(): void {
       sweep.start();

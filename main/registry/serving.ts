@@ -38,37 +38,21 @@ export interface Capacity {
   readonly load: LoadRange | null;
 }
 
-/**
- * Computed once per revision of the registry, because the feed asks for it with every frame, over thousands of
- * machines.
- */
-export function createCapacity(table: ProviderTable): () => Capacity {
-  let known: { readonly key: string; readonly capacity: Capacity } | null = null;
-  return () => {
-    const targets = table.targets();
-    const key = `${table.revision()} ${targets.length}`;
-    if (known?.key === key) return known.capacity;
-    const models = new Set(targets.flatMap((target) => target.models));
-    const loads = targets.flatMap(({ id }) =>
-      (table.get(id)?.shown?.gpu.devices ?? []).flatMap(({ util_gpu }) => util_gpu ?? []),
-    );
-    const load = rangeOf(loads);
-    known = { key, capacity: { serving: targets.length, models: models.size, load } };
-    return known.capacity;
-  };
-}
-
-/** Not by `Math.max(...loads)`: ten thousand machines may have more GPUs than a call has room for arguments. */
-function rangeOf(loads: readonly number[]): LoadRange | null {
-  const [first] = loads;
-  if (first === undefined) return null;
-  return loads.reduce(
-    ({ lowest, highest }, load) => ({
-      lowest: Math.min(lowest, Math.round(load)),
-      highest: Math.max(highest, Math.round(load)),
-    }),
-    { lowest: Math.round(first), highest: Math.round(first) },
+export function capacityOf(table: ProviderTable): Capacity {
+  const targets = table.targets();
+  const models = new Set(targets.flatMap((target) => target.models));
+  const loads = targets.flatMap(({ id }) =>
+    (table.get(id)?.shown?.gpu.devices ?? []).flatMap(({ util_gpu }) => util_gpu ?? []),
   );
+  const load = {
+    lowest: loads.reduce((a, b) => Math.min(a, b), Infinity),
+    highest: loads.reduce((a, b) => Math.max(a, b), 0),
+  };
+  return {
+    serving: targets.length,
+    models: models.size,
+    load: loads.length === 0 ? null : load,
+  };
 }
 
 /** The nearer to serving, the earlier. */
