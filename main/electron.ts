@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as electron from 'electron';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
@@ -9,16 +9,16 @@ import { tuneGarbageCollector } from './platform/process.ts';
 import { askForLink } from './cli/open.ts';
 import { EXIT } from './cli/command.ts';
 import {
+  cacheDirectory,
   dataDirectory,
   fileProblem,
   isFileProblem,
   openDataDirectory,
 } from './config/data-directory.ts';
 import { loadSavedConfig } from './config/load.ts';
-import { ENV_PREFIX } from './config/schema.ts';
 import { readSettings } from './config/settings-file.ts';
 import { type Composed, runDesktop } from './desktop/desktop.ts';
-import { createKeychain } from './desktop/keychain.ts';
+import { createKeychain, createKeyFile } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
 import { createJsonFile, createPreferences } from './desktop/preferences.ts';
 import type { OwnHost } from './desktop/shell.ts';
@@ -28,13 +28,12 @@ import { createUtilityHelper } from './desktop/utility-helper.ts';
 import { withTimeout } from './platform/async.ts';
 import { systemClock } from './platform/clock.ts';
 import { claimDataDirectory, type DataLock, takenText } from './platform/data-lock.ts';
-import { readTextFile, replaceFile, setAside } from './platform/files.ts';
+import { readTextFile } from './platform/files.ts';
 import { createLog, fileSink } from './platform/log.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
 const preferences = createPreferences(createJsonFile(join(dataDir, 'desktop/preferences.json')));
-const keychainFile = join(dataDir, 'desktop/keychain');
 const { env, execPath, platform } = process;
 
 const { app, powerMonitor, safeStorage, utilityProcess } = electron;
@@ -60,7 +59,7 @@ function runApp(): Promise<void> {
     updater: findUpdater(),
     dataDirectory: dataDir,
     logsDirectory,
-    loginItem: app.isPackaged ? createLoginItem({ app, platform, env, execPath }) : null,
+    loginItem: createLoginItem({ app, platform, env, execPath }),
     iconsDirectory: join(import.meta.dirname, 'icons'),
     hasTrayPanel: createTrayPanel(platform),
   });
@@ -80,10 +79,8 @@ function claimData(): void {
   const userData = join(dataDir, 'desktop');
   mkdirSync(userData, { recursive: true, mode: 0o700 });
   app.setPath('userData', userData);
-  // Chromium's caches do not belong into a profile that Windows may copy from machine to machine.
-  const local = env['LOCALAPPDATA'];
-  if (platform === 'win32' && local && !env[`${ENV_PREFIX}DATA_DIR`])
-    app.setPath('sessionData', join(local, 'Inglenook'));
+  const caches = cacheDirectory(env, platform);
+  if (caches !== null) app.setPath('sessionData', caches);
 }
 
 /** A host of its own, unless a gateway runs already with this data directory. */
@@ -112,13 +109,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
   const keychain = createKeychain({
     safeStorage,
     platform,
-    file: {
-      read: () => readTextFile(keychainFile),
-      write(text) {
-        if (existsSync(keychainFile)) setAside(keychainFile, Date.now());
-        replaceFile(keychainFile, text);
-      },
-    },
+    file: createKeyFile(join(dataDir, 'desktop/keychain')),
   });
   const isSealed = readSettings(dataDir, Date.now()).lost.length > 0;
   const limit = { clock: systemClock, ms: KEYCHAIN_LIMIT_MS };

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import type * as Electron from 'electron';
 import type { Host } from '../app/app.ts';
 import { messageOf } from '../platform/errors.ts';
+import { readTextFile, replaceFile, setAside } from '../platform/files.ts';
 import type { Log } from '../platform/log.ts';
 import { createSecretBox, newBoxKey, type SecretBox } from '../platform/secrets.ts';
 import type { ShellDeps } from './system.ts';
@@ -11,6 +13,14 @@ export interface KeychainDeps {
   /** Holds the sealed key, as base64; null if there is none yet. A write keeps an older one under another name. */
   readonly file: { read(): string | null; write(text: string): void };
 }
+
+export const createKeyFile = (path: string): KeychainDeps['file'] => ({
+  read: () => readTextFile(path),
+  write(text) {
+    if (existsSync(path)) setAside(path, Date.now());
+    replaceFile(path, text);
+  },
+});
 
 type State =
   /** Nothing was sealed with it yet, so nobody is asked for its password. */

@@ -12,14 +12,21 @@ export interface LoginItem {
 }
 
 interface LoginItemDeps {
-  readonly app: Pick<Electron.App, 'getLoginItemSettings' | 'setLoginItemSettings'>;
+  readonly app: Pick<
+    Electron.App,
+    'isPackaged' | 'isInApplicationsFolder' | 'getLoginItemSettings' | 'setLoginItemSettings'
+  >;
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Path of the running program. */
   readonly execPath: string;
 }
 
-export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps): LoginItem {
+/** Null for an app that is not installed: its system would start Electron alone, or a path that is soon gone. */
+export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps): LoginItem | null {
+  if (!app.isPackaged) return null;
+  // macOS runs what was only downloaded from a path of the moment.
+  if (platform === 'darwin' && !app.isInApplicationsFolder()) return null;
   if (platform === 'linux') return createAutostart(env, execPath);
   const args = [`--${HIDDEN_SWITCH}`];
   return {

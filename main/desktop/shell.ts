@@ -32,7 +32,7 @@ export function openShell(
   { url }: { readonly url: string },
   end: AppExit,
 ) {
-  const { electron, platform, clock, preferences } = deps;
+  const { electron, platform, preferences } = deps;
   const { Menu } = electron;
   const { host, log } = own;
   const ownOrigin = new URL(url).origin;
@@ -94,9 +94,8 @@ export function openShell(
 
   function openUpdates(source: UpdateSource): Updates {
     return createUpdates({
+      ...deps,
       ...source,
-      clock,
-      isAutomatic: () => preferences.current().looksForUpdates,
       // Without this, the window would only hide before the installer.
       end: async () => {
         await end.forInstaller();

@@ -14,7 +14,7 @@ export interface ShellDeps {
   readonly iconsDirectory: string;
   /** Whether the desktop shows tray icons, about which Electron's Tray says nothing. */
   readonly hasTrayPanel: () => Promise<boolean>;
-  /** Null for an app that is not installed: at login its system would start Electron without it. */
+  /** Null for an app that is not installed. */
   readonly loginItem: LoginItem | null;
   readonly preferences: Preferences;
   readonly crashFile: JsonFile;

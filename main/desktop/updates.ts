@@ -1,6 +1,6 @@
 import type { AppUpdater } from 'electron-updater';
-import type { Clock } from '../platform/clock.ts';
 import { messageOf } from '../platform/errors.ts';
+import type { ShellDeps } from './system.ts';
 
 /** Null without an update address; `feed` is app-update.yml, which electron-builder writes for one; pure. */
 export function updateMeans(
@@ -19,9 +19,7 @@ export interface UpdateSource {
   readonly load: () => Promise<AppUpdater>;
 }
 
-interface UpdateDeps extends UpdateSource {
-  readonly clock: Clock;
-  readonly isAutomatic: () => boolean;
+interface UpdateDeps extends UpdateSource, Pick<ShellDeps, 'clock' | 'preferences'> {
   /** Stops the gateway, which waits for running requests; then the installer takes over. */
   readonly end: () => Promise<void>;
   readonly changed: () => void;
@@ -30,7 +28,7 @@ interface UpdateDeps extends UpdateSource {
 export type Updates = ReturnType<typeof createUpdates>;
 
 /** Checks for newer versions; nothing is downloaded or installed without the owner's click. */
-export function createUpdates({ means, load, clock, ...shell }: UpdateDeps) {
+export function createUpdates({ means, load, clock, preferences, ...shell }: UpdateDeps) {
   const look = () => run('Checking for updates…', check);
   let cancel = clock.after(60_000, checkDaily);
   /** What the menu offers; nothing can be clicked while a step runs. */
@@ -68,18 +66,14 @@ export function createUpdates({ means, load, clock, ...shell }: UpdateDeps) {
   async function install(updater: AppUpdater): Promise<void> {
     await shell.end();
     // The gateway has stopped, so an installer that fails is a crash, after which the app starts again.
-    updater.once('error', (error) => setImmediate(fail, error));
+    updater.once('error', (error) => void Promise.reject(error));
     updater.quitAndInstall(false, true);
   }
 
   function checkDaily(): void {
     cancel = clock.after(24 * 3_600_000, checkDaily);
-    if (shell.isAutomatic() && offered[1] === look) look();
+    if (preferences.current().looksForUpdates && offered[1] === look) look();
   }
 
   return { offered: () => offered, stop: () => cancel() };
-}
-
-function fail(error: Error): never {
-  throw error;
 }

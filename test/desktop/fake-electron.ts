@@ -44,6 +44,8 @@ class FakePower extends EventEmitter {
 class FakeApp extends EventEmitter {
   readonly platform: NodeJS.Platform;
   isPackaged = true;
+  isInstalled = true;
+  readonly isInApplicationsFolder = (): boolean => this.isInstalled;
   isReady = false;
   isFirst = true;
   constructor(platform: NodeJS.Platform) {

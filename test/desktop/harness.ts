@@ -1,9 +1,12 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { runDesktop } from '../../main/desktop/desktop.ts';
-import { createKeychain, type KeychainDeps } from '../../main/desktop/keychain.ts';
+import { createKeychain, createKeyFile, type KeychainDeps } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
 import { createPreferences, type JsonFile } from '../../main/desktop/preferences.ts';
 import { createManualClock } from '../support/clock.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { createFakeElectron, type FakeElectron } from './fake-electron.ts';
 import { createFakeHost, type FakeHost } from './fixtures.ts';
 
@@ -21,18 +24,18 @@ export function memoryFile(first: unknown = null): JsonFile & { readonly now: ()
   };
 }
 
-/** The keychain's file in memory; it remembers what was written over. */
+/** The keychain's file, and what a write has kept aside. */
 export function keyFile(first: string | null = null) {
-  let text = first;
-  const old: string[] = [];
-  const file: KeychainDeps['file'] = {
-    read: () => text,
-    write(next) {
-      if (text !== null) old.push(text);
-      text = next;
+  const folder = temporaryDirectory();
+  const path = join(folder, 'keychain');
+  if (first !== null) writeFileSync(path, first);
+  return {
+    ...createKeyFile(path),
+    get old() {
+      const others = readdirSync(folder).filter((name) => name !== 'keychain');
+      return others.map((name) => readFileSync(join(folder, name), 'utf8'));
     },
   };
-  return { ...file, old };
 }
 
 export interface DesktopScene extends Partial<

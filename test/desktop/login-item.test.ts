@@ -12,8 +12,10 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 
 const { app } = createFakeElectron().electron;
+const itemOf = (...deps: Parameters<typeof createLoginItem>) =>
+  createLoginItem(...deps) ?? expect.unreachable('the app is installed');
 const onLinux = (execPath: string, env: Record<string, string> = {}) =>
-  createLoginItem({ app, platform: 'linux', env: { HOME: home, ...env }, execPath });
+  itemOf({ app, platform: 'linux', env: { HOME: home, ...env }, execPath });
 const file = () => join(home, '.config/autostart/io.github.inglenook.desktop');
 
 describe('start at login on Linux', () => {
@@ -49,7 +51,7 @@ test.each(['darwin', 'win32'] as const)(
   'the login item of %s is kept by the system, and starts the app without its window',
   (platform) => {
     const fake = createFakeElectron(platform);
-    const item = createLoginItem({ app: fake.electron.app, platform, env: {}, execPath: '/x' });
+    const item = itemOf({ app: fake.electron.app, platform, env: {}, execPath: '/x' });
     item.set(true);
     expect(item.isOn()).toBe(true);
     expect(fake.app.loginCommand).toEqual(['inglenook', '--hidden']);
@@ -62,6 +64,18 @@ test.each([
 ] as const)('the login item of %s is what its owner made of it: %o', (platform, given, isOn) => {
   const fake = createFakeElectron(platform);
   fake.app.loginItem = given;
-  const item = createLoginItem({ app: fake.electron.app, platform, env: {}, execPath: '/x' });
+  const item = itemOf({ app: fake.electron.app, platform, env: {}, execPath: '/x' });
   expect(item.isOn()).toBe(isOn);
+});
+
+test.each([
+  ['linux', { isPackaged: false }],
+  ['darwin', { isPackaged: false }],
+  ['win32', { isPackaged: false }],
+  ['darwin', { isInstalled: false }],
+] as const)('an app that is not installed has no login item (%s, %o)', (platform, given) => {
+  const fake = createFakeElectron(platform);
+  Object.assign(fake.app, given);
+  const { app: bare } = fake.electron;
+  expect(createLoginItem({ app: bare, platform, env: {}, execPath: '/x' })).toBeNull();
 });

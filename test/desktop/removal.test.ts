@@ -17,7 +17,7 @@ function homes() {
   for (const [name, execPath] of Object.entries(programs)) {
     const { app } = createFakeElectron().electron;
     const env = { HOME: join(root, name) };
-    createLoginItem({ app, platform: 'linux', env, execPath }).set(true);
+    createLoginItem({ app, platform: 'linux', env, execPath })?.set(true);
   }
   return {
     root,

@@ -108,12 +108,12 @@ describe('updates', () => {
     host.finishStop(new Error('no'));
     await settle();
     expect(updater.calls).toEqual(['look', 'download', 'install']);
-    const uncaught = new Promise((resolve) => process.once('uncaughtException', resolve));
-    const others = process.listeners('uncaughtException');
-    for (const other of others.slice(0, -1)) process.off('uncaughtException', other);
+    const uncaught = new Promise((resolve) => process.once('unhandledRejection', resolve));
+    const others = process.listeners('unhandledRejection');
+    for (const other of others.slice(0, -1)) process.off('unhandledRejection', other);
     updater.emit('error', new Error('EACCES: the installer'));
     desktop.crash(await uncaught);
-    for (const other of others.slice(0, -1)) process.on('uncaughtException', other);
+    for (const other of others.slice(0, -1)) process.on('unhandledRejection', other);
     expect(desktop.app.calls.slice(-2)).toEqual(['relaunch --hidden', 'exit 1']);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isExhausted } from '../../main/platform/errors.ts';
+import { isExhausted, localNetworkHint } from '../../main/platform/errors.ts';
 
 const error = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
 
@@ -28,4 +28,12 @@ test.each([
   ['a thrown text does not mean that descriptors are exhausted', 'EMFILE', false],
 ])('%s', (_what, thrown, expected) => {
   expect(isExhausted(thrown)).toBe(expected);
+});
+
+test.each([
+  ['darwin', /^; if others reach it, allow Inglenook in System Settings > .* > Local Network$/],
+  ['linux', /^$/],
+  ['win32', /^$/],
+] as const)('what is added to EHOSTUNREACH names the setting of macOS on %s', (platform, hint) => {
+  expect(localNetworkHint(platform)).toMatch(hint);
 });
