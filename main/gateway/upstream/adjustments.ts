@@ -7,7 +7,7 @@ import {
   type Member,
   topLevelMembers,
 } from '../protocols/json-edit.ts';
-import { memberOf } from '../../platform/json.ts';
+import { isHeavyJson, memberOf } from '../../platform/json.ts';
 import { withoutThinking } from '../protocols/messages/history.ts';
 import {
   withAnswersToResults,
@@ -21,12 +21,13 @@ import {
 import {
   type RefusedField,
   refusedFields,
-  withoutField,
+  withoutFields,
   isTokenLimit,
   type TokenLimit,
   tokenLimitIn,
   withTokenLimit,
 } from './refused-fields.ts';
+
 /** What is rewritten instead of left out; the general rule is in refused-fields.ts. */
 interface Rewrite<Name extends string> {
   readonly adjustment: Name;
@@ -179,11 +180,14 @@ const ANSWERED_IN_WORDS = new Set(['/chat/completions', '/messages', '/responses
 const MAX_CHANGES = 16;
 /** What was refused stands at the start of a message. */
 const MAX_TEXT = 2000;
+/** A longer request is not looked through, as that blocks the event loop; a conversation is refused at its first turns. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changes that would answer a refusal; none if it names nothing that can be changed. */
 export function adjustmentsAfter(refused: Refused): readonly Adjustment[] {
   const { status, error, path, body, made } = refused;
   if (!ANSWERED_IN_WORDS.has(path) || made.size >= MAX_CHANGES) return [];
+  if (body.length > MAX_BYTES || isHeavyJson(body.toString('latin1'))) return [];
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message.slice(0, MAX_TEXT)}`;
   let members: readonly Member[] | null = null;
   const rewritten = REWRITES.find(({ adjustment, asks, change, isSaidAs500 }) => {
@@ -215,10 +219,13 @@ export const WITHOUT_USAGE = 'without stream_options';
 
 export function adjustedBody(bytes: Buffer, made: ReadonlySet<Adjustment>): Buffer {
   if (made.size === 0) return bytes;
-  let body = bytes;
-  const make = (change: BodyChange) => (body = change(body, topLevelMembers(body)) ?? body);
+  let [body, members] = [bytes, topLevelMembers(bytes)];
+  function make(change: BodyChange): void {
+    const next = change(body, members);
+    if (next !== null) [body, members] = [next, topLevelMembers(next)];
+  }
   for (const { adjustment, change } of REWRITES) if (made.has(adjustment)) make(change);
-  for (const each of made) if (isField(each)) make(withoutField(each));
+  for (const change of withoutFields([...made].filter(isField), body, members)) make(change);
   return withTokenLimit(body, made);
 }
 

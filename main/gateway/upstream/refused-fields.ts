@@ -1,4 +1,4 @@
-import { isObject, isTooDeep, memberOf } from '../../platform/json.ts';
+import { isObject, isTooDeep, listOf, memberOf, parseJson } from '../../platform/json.ts';
 import {
   type BodyChange,
   editedObjects,
@@ -78,7 +78,14 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
       .filter(isRefused)
       .flatMap(fieldsIn),
   ];
-  const has = (field: string) => droppedFrom(field)(body, members) !== null;
+  const inside = new Map<string, ReadonlySet<string>>();
+  function has(field: string): boolean {
+    const [holder = '', name] = field.split('.');
+    if (name === undefined) return dropped(holder, ALL)(body, members) !== null;
+    const names = inside.get(holder) ?? namesInside(body, members, holder);
+    inside.set(holder, names);
+    return names.has(name);
+  }
   const named = ways.map((fields) => [...new Set(fields)].filter(has));
   const fields = named.find(({ length }) => length > 0) ?? [];
   // What is refused in a stream alone may be taken without one.
@@ -140,22 +147,32 @@ function valueAt(field: string, body: Buffer, members: readonly Member[]): unkno
   return memberOf(smallValueOf(body, members, holder), ...inner);
 }
 
-/** The body without the field. */
-export const withoutField =
-  (refused: RefusedField): BodyChange =>
-  (bytes, members) => {
-    const [, field = '', value] = /^without ([^=]*)=?(.*)$/s.exec(refused) ?? [];
-    const isOther = value !== '' && JSON.stringify(valueAt(field, bytes, members)) !== value;
-    return isOther ? null : droppedFrom(field)(bytes, members);
-  };
+/** The changes that leave the fields out, one for each member of the body: each is a pass over it. */
+export function withoutFields(
+  refused: readonly RefusedField[],
+  bytes: Buffer,
+  members: readonly Member[],
+): readonly BodyChange[] {
+  const inside = new Map<string, Set<string>>();
+  for (const each of refused) {
+    const [, field = '', value] = /^without ([^=]*)=?(.*)$/s.exec(each) ?? [];
+    if (value !== '' && JSON.stringify(valueAt(field, bytes, members)) !== value) continue;
+    const [holder = '', name = ''] = field.split('.');
+    inside.set(holder, (inside.get(holder) ?? new Set()).add(name));
+  }
+  return [...inside].map(([holder, names]) => dropped(holder, names.has('') ? ALL : names));
+}
 
-const droppedFrom =
-  (field: string): BodyChange =>
+const ALL: ReadonlySet<string> = new Set();
+
+/** Without the names inside of it, or without all of it. */
+const dropped =
+  (holder: string, names: ReadonlySet<string>): BodyChange =>
   (bytes, members) => {
-    const [holder = '', name] = field.split('.');
-    if (name === undefined) return (REWRITTEN[holder] ?? without(holder))(bytes, members);
-    const edit = (value: Json) => withoutName(value, name) as Json;
-    const inList = editedObjects(holder, [`"${name}"`], edit)(bytes, members);
+    if (names === ALL) return (REWRITTEN[holder] ?? without(holder))(bytes, members);
+    const edit = (value: Json) => withoutNames(value, names) as Json;
+    const words = [...names].map((name) => `"${name}"`);
+    const inList = editedObjects(holder, words, edit)(bytes, members);
     const value = inList === null ? smallValueOf(bytes, members, holder) : null;
     if (!isObject(value) || isTooDeep(value)) return inList;
     const left = edit(value);
@@ -167,13 +184,36 @@ const droppedFrom =
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The value itself if the name is nowhere in it. */
-function withoutName(value: unknown, name: string): unknown {
+/** What could be left out of a member: one pass, however many names a refusal has. */
+function namesInside(
+  bytes: Buffer,
+  members: readonly Member[],
+  holder: string,
+): ReadonlySet<string> {
+  const names = new Set<string>();
+  const gather = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      names.add(key);
+      if (!OWN_DATA.has(key)) gather(inner);
+    }
+  };
+  const list = members.find(({ key, last }) => key === holder && last !== null);
+  const values =
+    list === undefined
+      ? [smallValueOf(bytes, members, holder)]
+      : listOf(parseJson(bytes.toString('utf8', list.start, list.end)));
+  for (const value of values) if (isObject(value) && !isTooDeep(value)) gather(value);
+  return names;
+}
+
+/** The value itself if none of the names is in it. */
+function withoutNames(value: unknown, names: ReadonlySet<string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const before = Object.entries(value);
   const left = before
-    .filter(([key]) => key !== name)
-    .map(([key, inner]) => [key, OWN_DATA.has(key) ? inner : withoutName(inner, name)] as const);
+    .filter(([key]) => Array.isArray(value) || !names.has(key))
+    .map(([key, inner]) => [key, OWN_DATA.has(key) ? inner : withoutNames(inner, names)] as const);
   const isSame =
     left.length === before.length && left.every(([, inner], at) => inner === before[at]?.[1]);
   if (isSame) return value;

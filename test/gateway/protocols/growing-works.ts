@@ -5,6 +5,8 @@ import {
   type EventRepair,
 } from '../../../main/gateway/protocols/typed-events.ts';
 import { UsageMeter } from '../../../main/gateway/protocols/usage.ts';
+import { adjustmentsAfter } from '../../../main/gateway/upstream/adjustments.ts';
+import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';
 import { createSseReader } from '../../../renderer/api/sse.ts';
 import type { Works } from '../../support/steps.ts';
 
@@ -39,6 +41,21 @@ export const WORKS: Works = {
       const frames = framesOf(Array.from({ length: size }, () => event));
       const watch = createTypedWatch({ done: ['message_stop'], failed: ['error'] }, UNREPAIRED);
       return () => void watch.take(frames);
+    },
+  },
+  'names in a refusal, each in every turn of the request': {
+    size: 4,
+    begin(size) {
+      const names = Array.from({ length: size }, (_, at) => `name_${at}`);
+      const turn = {
+        content: 'x'.repeat(100),
+        ...Object.fromEntries(names.map((name) => [name, 1])),
+      };
+      const body = Buffer.from(JSON.stringify({ messages: Array(1000).fill(turn) }));
+      const message = `Unknown fields: ${names.map((name) => `messages.0.${name}`).join(', ')}`;
+      const error = readErrorBody(Buffer.from(JSON.stringify({ error: { message } })));
+      const asked = { status: 400, path: '/chat/completions', headers: [], mayBeWhole: true };
+      return () => void adjustmentsAfter({ ...asked, error, body, made: new Set() });
     },
   },
   'usages within usages': {

@@ -236,3 +236,14 @@ test('an upstream that never reported usage is not asked for it for ten minutes 
   suspectUsage(known, 'm');
   expect(at('m')).toEqual([]);
 });
+
+const turns = (count: number) => messages(...Array<Json>(count).fill(calls('1', { index: 0 })));
+
+test.each([
+  ['a usual request', turns(100), 1],
+  ['a request of 5 MiB', { ...turns(1), user: 'x'.repeat(5 * 1024 * 1024) }, 0],
+  ['a request of a hundred thousand values', turns(10_000), 0],
+])('%s is looked through for what a refusal names, unless that takes long', (_, sent, changes) => {
+  const says = 'messages.0.tool_calls.0.index: Extra inputs are not permitted';
+  expect(askedBy(says, CHAT, { sent })).toHaveLength(changes);
+});
