@@ -7,10 +7,10 @@ import { createKeyStorage, type Keychain } from './keychain.ts';
 import { appMenu, trayView } from './menus.ts';
 import { createNotifier, lostKeys, noticesOf, PAGE_GONE } from './owner-notices.ts';
 import { type AppExit, followSleep } from './power.ts';
-import type { ShellDeps } from './system.ts';
+import type { ShellDeps, UpdateSource } from './system.ts';
 import type { TrayFacts } from './tray-state.ts';
 import { createTray, keepTray } from './tray.ts';
-import { createUpdates, type Updates, type UpdateSource } from './updates.ts';
+import { createUpdates, type Updates } from './updates.ts';
 import { createMainWindow } from './window.ts';
 
 /** The host of this process, and what was found while it was created. */

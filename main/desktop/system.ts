@@ -1,8 +1,14 @@
 import type * as Electron from 'electron';
+import type { AppUpdater } from 'electron-updater';
 import type { Clock } from '../platform/clock.ts';
 import type { LoginItem } from './login-item.ts';
 import type { JsonFile, Preferences } from './preferences.ts';
-import type { UpdateSource } from './updates.ts';
+
+export interface UpdateSource {
+  /** About a newer version: `install` if its signature is checked before, `tell` if nothing would. */
+  readonly means: 'install' | 'tell';
+  readonly load: () => Promise<AppUpdater>;
+}
 
 /** What the shell gets from its system; a test passes stand-ins. */
 export interface ShellDeps {

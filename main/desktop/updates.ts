@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import type { AppUpdater } from 'electron-updater';
 import { messageOf } from '../platform/errors.ts';
-import type { ShellDeps } from './system.ts';
+import type { ShellDeps, UpdateSource } from './system.ts';
 
 /** Null without an update address; `feed` is app-update.yml, which electron-builder writes for one; pure. */
 export function updateMeans(
@@ -11,12 +12,6 @@ export function updateMeans(
   // Squirrel accepts only updates with the running app's signature. On Windows electron-updater checks the publisher's
   // name, which only signed builds have. A package for Linux has none, and belongs to its package manager.
   return platform === 'darwin' || /^publisherName:/m.test(feed) ? 'install' : 'tell';
-}
-
-export interface UpdateSource {
-  /** About a newer version: `install` if its signature is checked before, `tell` if nothing would. */
-  readonly means: 'install' | 'tell';
-  readonly load: () => Promise<AppUpdater>;
 }
 
 interface UpdateDeps extends UpdateSource, Pick<ShellDeps, 'clock' | 'preferences'> {
@@ -58,16 +53,18 @@ export function createUpdates({ means, load, clock, preferences, ...shell }: Upd
     offer(`Download version ${version}`, () =>
       run(`Downloading version ${version}…`, async () => {
         await updater.downloadUpdate();
-        offer(`Restart into version ${version}`, () => run('Restarting…', () => install(updater)));
+        offer(`Restart into version ${version}`, () => void install(updater));
       }),
     );
   }
 
   async function install(updater: AppUpdater): Promise<void> {
+    offer('Restarting…');
     await shell.end();
-    // The gateway has stopped, so an installer that fails is a crash, after which the app starts again.
-    updater.once('error', (error) => void Promise.reject(error));
+    const failed = once(updater, 'error') as Promise<[Error]>;
     updater.quitAndInstall(false, true);
+    // The gateway has stopped, so this is a crash, after which the app starts again.
+    throw (await failed)[0];
   }
 
   function checkDaily(): void {

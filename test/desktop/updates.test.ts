@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { updateMeans, type UpdateSource } from '../../main/desktop/updates.ts';
+import type { UpdateSource } from '../../main/desktop/system.ts';
+import { updateMeans } from '../../main/desktop/updates.ts';
 import { createManualClock } from '../support/clock.ts';
 import { createFakeHost } from './fixtures.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';

@@ -48,10 +48,12 @@ export const WORKS: Works = {
     begin(size) {
       const names = Array.from({ length: size }, (_, at) => `name_${at}`);
       const turn = {
-        content: 'x'.repeat(100),
+        content: 'x'.repeat(500),
         ...Object.fromEntries(names.map((name) => [name, 1])),
       };
-      const body = Buffer.from(JSON.stringify({ messages: Array(1000).fill(turn) }));
+      const body = Buffer.from(
+        JSON.stringify({ messages: Array.from({ length: 1000 }, () => turn) }),
+      );
       const message = `Unknown fields: ${names.map((name) => `messages.0.${name}`).join(', ')}`;
       const error = readErrorBody(Buffer.from(JSON.stringify({ error: { message } })));
       const asked = { status: 400, path: '/chat/completions', headers: [], mayBeWhole: true };
