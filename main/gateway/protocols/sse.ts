@@ -222,25 +222,18 @@ export function hasData({ bytes, ends }: Frames): boolean {
   return false;
 }
 
-/** Whether the event's name is `error`. Most events do not contain the word, which needs no split into lines. */
-export function isNamedError(event: Buffer): boolean {
-  if (!event.includes(ERROR)) return false;
-  for (let start = 0; start < event.length;) {
-    const end = endOfLine(event, start);
-    const value = valueStart(event, start, end, NAME);
-    const isWhole = value !== -1 && end - value === ERROR.length;
-    if (isWhole && event.indexOf(ERROR, value) === value) return true;
-    start = end + 1;
-  }
-  return false;
-}
+/** Whether the event's name is `error`. */
+export const isNamedError = (event: Buffer): boolean => fieldOf(event, NAME) === 'error';
 
 /** The value of an event's `error` line, which the standard does not know; null without one. */
-export function errorFieldOf(event: Buffer): string | null {
+export const errorFieldOf = (event: Buffer): string | null => fieldOf(event, ERROR);
+
+/** The value of an event's first line of that name. Most events do not contain the word `error`, and are not split into lines. */
+function fieldOf(event: Buffer, name: Buffer): string | null {
   if (!event.includes(ERROR)) return null;
   for (let start = 0; start < event.length;) {
     const end = endOfLine(event, start);
-    const value = valueStart(event, start, end, ERROR);
+    const value = valueStart(event, start, end, name);
     if (value !== -1) return event.toString('utf8', value, end);
     start = end + 1;
   }

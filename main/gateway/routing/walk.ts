@@ -42,6 +42,26 @@ interface Ahead {
   readonly pool: HeldPermit | null;
 }
 
+/** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
+export interface Turn {
+  readonly call: UpstreamCall;
+  readonly upstream: UpstreamId;
+  /** In routing order; those of the local pool share theirs. */
+  readonly place: number;
+  readonly mode: AdmissionMode;
+  /** When it was admitted, in clock ticks. */
+  readonly at: number;
+  permits: Permits;
+  /** Before it is called. */
+  readonly waitMs: number;
+  /** Its last attempt; null until it was sent. */
+  attempt: Attempt | null;
+  /** False once it has failed, or its answer has broken off. */
+  isRunning: boolean;
+  /** Null while it is running, and if it answered. */
+  outcome: LostCall | null;
+}
+
 interface PassedOver {
   readonly upstream: UpstreamId;
   readonly place: number;
@@ -88,7 +108,7 @@ export class Walk {
       const entered = this.#enter(each, mode, mayCall);
       if (entered === null) continue;
       this.#ahead = this.#ahead.filter((other) => other !== each);
-      if (entered instanceof Turn) return entered;
+      if (isTurn(entered)) return entered;
       const { upstream } = entered;
       this.#reached = [...this.#reached, { upstream, place: each.place, outcome: entered }];
       if (upstream === 'local') this.#settleLocal();
@@ -109,7 +129,7 @@ export class Walk {
       const place = this.#reached.find((each) => each.upstream === upstream)?.place ?? 0;
       const turn = this.#enter({ candidate, place, pool: null }, 'forced', mayCall);
       // Not admitted while another request's probe is running there.
-      if (turn instanceof Turn) return turn;
+      if (turn !== null && isTurn(turn)) return turn;
     }
     return null;
   }
@@ -128,15 +148,15 @@ export class Walk {
 
   failed(turn: Turn, failure: Failure): void {
     const { upstream, provider } = turn.call;
-    turn.end({ kind: 'failed', upstream, provider, failure });
-    if (upstream === 'local') this.#settleLocal();
+    this.#lost(turn, { kind: 'failed', upstream, provider, failure });
   }
 
   /** Another call's content came first. The call that won decides what the pool's result is. */
   outrun(turn: Turn): void {
     const { upstream, provider } = turn.call;
     turn.attempt?.end({ kind: 'outrun' });
-    turn.end({ kind: 'hedge_lost', upstream, provider });
+    turn.isRunning = false;
+    turn.outcome = { kind: 'hedge_lost', upstream, provider };
   }
 
   /** Its attempt tells the pool's circuit how the answer ends. */
@@ -147,7 +167,12 @@ export class Walk {
 
   /** The call's answer broke off after its first content. */
   broken(turn: Turn): void {
-    turn.end(null);
+    this.#lost(turn, null);
+  }
+
+  #lost(turn: Turn, outcome: LostCall | null): void {
+    turn.isRunning = false;
+    turn.outcome = outcome;
     if (turn.upstream === 'local') this.#settleLocal();
   }
 
@@ -161,7 +186,7 @@ export class Walk {
     const called = turnsIn(this.#reached).map(({ upstream }) => upstream);
     // A call stands in place of an exclusion.
     const shown = this.#reached
-      .filter((each) => each instanceof Turn || !called.includes(each.upstream))
+      .filter((each) => isTurn(each) || !called.includes(each.upstream))
       .toSorted((a, b) => a.place - b.place);
     // What is forced comes last, whatever its place.
     const isLast = answering === null || answering.mode === 'forced';
@@ -183,8 +208,18 @@ export class Walk {
     if (admission.kind === 'excluded')
       return mode === 'hedge' ? null : skipped(upstream, admission);
     const { permit, at } = admission;
-    const turn = new Turn({ call, place, mode, at }, { own: { id, permit }, pool });
-    if (excluded?.reason === 'rate_limited') turn.waitMs = excluded.waitMs;
+    const turn: Turn = {
+      call,
+      upstream,
+      place,
+      mode,
+      at,
+      permits: { own: { id, permit }, pool },
+      waitMs: excluded?.reason === 'rate_limited' ? excluded.waitMs : 0,
+      attempt: null,
+      isRunning: true,
+      outcome: null,
+    };
     this.#reached = [...this.#reached, turn];
     return turn;
   }
@@ -202,7 +237,7 @@ export class Walk {
     const each = machines.map((candidate) => ({ ...ahead, candidate, pool: held }));
     for (const machine of each) {
       const turn = this.#enter(machine, mode, mayCall);
-      if (!(turn instanceof Turn)) continue;
+      if (turn === null || !isTurn(turn)) continue;
       // Only one excluded machine is forced.
       const others = mode === 'forced' ? [] : each.filter((other) => other !== machine);
       this.#ahead = this.#ahead.flatMap((other) => (other === ahead ? others : [other]));
@@ -258,7 +293,9 @@ export class Walk {
   }
 }
 
-const turnsIn = (reached: readonly Reached[]) => reached.filter((each) => each instanceof Turn);
+const isTurn = (each: Reached | Skipped): each is Turn => 'call' in each;
+
+const turnsIn = (reached: readonly Reached[]) => reached.filter(isTurn);
 
 const failuresIn = (reached: readonly Reached[]) =>
   reached.flatMap(({ outcome }) => outcome ?? []).filter(wasAttempted);
@@ -272,40 +309,4 @@ function isSettled(reached: readonly Reached[]): boolean {
   const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
   const refusedBy = new Set(refusals.map(({ upstream }) => upstream));
   return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
-}
-
-/** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
-export class Turn {
-  readonly call: UpstreamCall;
-  /** In routing order; those of the local pool share theirs. */
-  readonly place: number;
-  readonly mode: AdmissionMode;
-  /** When it was admitted, in clock ticks. */
-  readonly at: number;
-  permits: Permits;
-  /** Before it is called. */
-  waitMs = 0;
-  /** Its last attempt; null until it was sent. */
-  attempt: Attempt | null = null;
-  /** False once it has failed, or its answer has broken off. */
-  isRunning = true;
-  /** Null while it is running, and if it answered. */
-  outcome: LostCall | null = null;
-
-  constructor(admitted: Pick<Turn, 'call' | 'place' | 'mode' | 'at'>, permits: Permits) {
-    this.call = admitted.call;
-    this.place = admitted.place;
-    this.mode = admitted.mode;
-    this.at = admitted.at;
-    this.permits = permits;
-  }
-
-  get upstream(): UpstreamId {
-    return this.call.upstream;
-  }
-
-  end(outcome: LostCall | null): void {
-    this.isRunning = false;
-    this.outcome = outcome;
-  }
 }
