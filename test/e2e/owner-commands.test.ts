@@ -30,8 +30,12 @@ async function startMachine(settings: Readonly<Record<string, string>> = {}) {
 const done = (line: string) => [0, `${line}\n`, ''];
 const refused = (words: RegExp) => [1, '', expect.stringMatching(words)];
 
-test('the commands pause, drain and resume print the state that follows, and bring it about', async () => {
-  const { run, owner } = await startMachine();
+test('the commands pause, drain and resume print the state that follows, set, get and default what is set, never a secret, and the gateway’s objections in its own words', async () => {
+  const key = 'sk-very-secret-key-0123456789';
+  const { run, owner } = await startMachine({
+    HOSTED_A_API_KEY: key,
+    AGENT_YIELD_TO_OTHERS: 'true',
+  });
   expect(await run('pause')).toEqual(done('paused: Its owner has paused it.'));
   expect(await owner()).toMatchObject({ choice: 'paused', mode: 'paused' });
   expect(await run('drain')).toEqual(
@@ -40,43 +44,24 @@ test('the commands pause, drain and resume print the state that follows, and bri
   expect(await owner()).toMatchObject({ choice: 'drained' });
   expect(await run('resume')).toEqual(done('on: this machine takes requests.'));
   expect(await owner()).toMatchObject({ choice: 'on', mode: 'on' });
-});
 
-test('a state in which requests still run says how many', () => {
-  const owner = { choice: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
-  const view = { owner, inFlight: 2 } as unknown as AgentView;
-  expect(stateLine(view)).toBe('draining (2 still running): Its owner lets them finish.');
-});
-
-test('the commands set, get and default change a setting of the running program, print it, and take it back', async () => {
-  const { run, owner } = await startMachine();
   const path = 'agent.onlyWhenIdle';
   expect(await run('set', path, 'true')).toEqual(done(`${path} = true (set)`));
   expect((await owner()).rules['onlyWhenIdle']).toBe(true);
   expect(await run('get', path)).toEqual(done(`${path} = true (set)`));
   expect(await run('set', path, 'default')).toEqual(done(`${path} = false (default)`));
   expect((await owner()).rules['onlyWhenIdle']).toBe(false);
-  expect(await run('set', 'gateway.allowedHosts', 'a.test, b.test')).toEqual(
-    done('gateway.allowedHosts = a.test,b.test (set)'),
-  );
-  expect(await run('get', 'gateway.allowedHosts')).toEqual(
-    done('gateway.allowedHosts = a.test,b.test (set)'),
-  );
-});
+  const hosts = done('gateway.allowedHosts = a.test,b.test (set)');
+  expect(await run('set', 'gateway.allowedHosts', 'a.test, b.test')).toEqual(hosts);
+  expect(await run('get', 'gateway.allowedHosts')).toEqual(hosts);
 
-test('get prints a section or everything, and never a secret', async () => {
-  const key = 'sk-very-secret-key-0123456789';
-  const { run } = await startMachine({ HOSTED_A_API_KEY: key });
   const [, section] = await run('get', 'circuit');
   expect(section).toMatch(/^(circuit\.\w+ = \d+ \(default\)\n){4}$/);
   const [code, all] = await run('get');
   expect([code, all]).toEqual([0, expect.stringContaining('agent.maxGpuTemperatureC = none')]);
   expect(all).toContain('hosted_a.apiKey = sk-…6789 (set by the environment)');
   expect(all).not.toContain(key);
-});
 
-test('the gateway’s objection to a change is printed in its own words', async () => {
-  const { run } = await startMachine({ AGENT_YIELD_TO_OTHERS: 'true' });
   expect(await run('set', 'agent.maxGpuTemperatureC', '200')).toEqual([
     1,
     '',
@@ -89,6 +74,12 @@ test('the gateway’s objection to a change is printed in its own words', async 
     refused(/^There is no setting 'agent\.nonsense'\. "inglenook get" lists them all\.\n$/),
   );
   expect(await run('get', 'nonsense')).toEqual(refused(/"inglenook get" lists them all/));
+});
+
+test('a state in which requests still run says how many', () => {
+  const owner = { choice: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
+  const view = { owner, inFlight: 2 } as unknown as AgentView;
+  expect(stateLine(view)).toBe('draining (2 still running): Its owner lets them finish.');
 });
 
 test('an agent that is switched off takes no orders, and says how it comes back', async () => {

@@ -30,13 +30,6 @@ test('the dashboard keeps the agent’s view for the next visit', async () => {
   expect(asked).toEqual(['GET /api/v1/agent']);
 });
 
-test('an agent that is switched off is a state to the dashboard, not a failure', async () => {
-  const { agent } = setUp(() => refused(409, 'Set INGLENOOK_AGENT to true.'));
-  const value = { kind: 'off', message: 'Set INGLENOOK_AGENT to true.' };
-  expect(await agent.read()).toEqual({ ok: true, value });
-  expect(agent.last()).toEqual(value);
-});
-
 test('a failed reading keeps the agent’s last view and has the gateway’s message', async () => {
   let isSick = false;
   const { agent } = setUp(() => (isSick ? refused(503, 'Busy.') : Response.json(agentView())));
@@ -46,9 +39,11 @@ test('a failed reading keeps the agent’s last view and has the gateway’s mes
   expect(agent.last()?.kind).toBe('on');
 });
 
-test('another run of the gateway may have an agent where this one had none', async () => {
+test('an agent that is switched off is a state to the dashboard, which another run of the gateway may end', async () => {
   const { agent } = setUp(() => refused(409, 'Set INGLENOOK_AGENT to true.'));
-  await agent.read();
+  const value = { kind: 'off', message: 'Set INGLENOOK_AGENT to true.' };
+  expect(await agent.read()).toEqual({ ok: true, value });
+  expect(agent.last()).toEqual(value);
   agent.reconsider();
   expect(agent.last()).toBeNull();
   const { agent: other } = setUp(() => Response.json(agentView()));

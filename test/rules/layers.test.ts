@@ -111,14 +111,6 @@ test('imports run one way through the layers', () => {
   expect(FILES.flatMap((path) => breachesIn(path, read(path)))).toEqual([]);
 });
 
-test('the window imports no schema of shared, which would bring zod into it', () => {
-  const hasSchemas = (path: string) => path.startsWith('shared/') && /from 'zod'/.test(read(path));
-  const imported = FILES.filter((path) => path.startsWith('renderer/')).flatMap((path) =>
-    importsIn(path, read(path)).filter(({ isType }) => !isType),
-  );
-  expect(imported.filter(({ target }) => hasSchemas(target))).toEqual([]);
-});
-
 test.each([
   ['main/gateway/x.ts', "import { x } from '../registry/registry.ts';"],
   ['main/gateway/routing/x.ts', "export { x } from '../chat/handler.ts';"],
