@@ -75,6 +75,24 @@ test.each<[name: string, first: Script, before: string, code: string]>([
     'upstream_error',
   ],
   [
+    'an error without the key',
+    sse(A, 'data: {"object":"error","message":"no"}\n\n'),
+    A,
+    'upstream_error',
+  ],
+  [
+    'an event named error that is no JSON',
+    sse(A, 'event:error\ndata: oh\n\n'),
+    A,
+    'upstream_error',
+  ],
+  [
+    'an error in a field of its own',
+    sse(A, 'error: {"code":400,"message":"no"}\n\n', DONE),
+    A,
+    'upstream_error',
+  ],
+  [
     'an error next to choices',
     sse(
       A,
@@ -98,6 +116,8 @@ test.each<[name: string, first: Script, before: string, code: string]>([
 );
 
 const FINISHED_WITH_TEXT = chunk({ content: 'a' }, 'stop');
+const SPACED = 'data: {"choices":[{"delta":{},"finish_reason" : null}]}\n\n';
+const NO_ERROR = A.replace('{', '{"error":null,');
 const USAGE = 'data: {"choices":[],"usage":{"total_tokens":3}}\n\n';
 
 test.each<[name: string, first: Script, text: string]>([
@@ -106,6 +126,13 @@ test.each<[name: string, first: Script, text: string]>([
   ['a finish reason of length', sse(A, chunk({}, 'length')), A + chunk({}, 'length') + DONE],
   ['usage that the caller did not ask for', sse(A, STOP, USAGE), A + STOP + DONE],
   ['a finish reason on the content', sse(FINISHED_WITH_TEXT), FINISHED_WITH_TEXT + DONE],
+  [
+    'a finish reason with blanks about its colon',
+    sse(A, SPACED, SPACED.replace('null', '"stop"')),
+    `${A}${SPACED}${SPACED.replace('null', '"stop"')}${DONE}`,
+  ],
+  ['what follows [DONE]', sse(A, STOP, DONE, 'data: {"error":"no"}\n\n'), A + STOP + DONE],
+  ['an error of null', sse(NO_ERROR, STOP), NO_ERROR + STOP + DONE],
   ['a last event without its blank line', sse(A, STOP.trimEnd()), A + STOP + DONE],
   [
     'the only event without its blank line',
@@ -135,10 +162,13 @@ test('a silence after the finish reason completes the stream', async () => {
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('one finish reason does not complete a stream with two choices', async () => {
-  const { gateway } = await startPair(sse(A, STOP));
+test('a stream with two choices is complete once each of them has its finish reason', async () => {
+  const { a, gateway } = await startPair(sse(A, STOP, STOP));
   const answer = await chatStream(gateway.url, { n: 2 });
   expect(endedInError(answer.text).before).toBe(A + STOP);
+  const both = A + STOP + STOP.replace('"index":0', '"index":1');
+  a.script = sse(both);
+  expect((await chatStream(gateway.url, { n: 2 })).text).toBe(both + DONE);
 });
 
 test('[DONE] ends the answer at once, though the upstream keeps its connection open', async () => {

@@ -18,15 +18,13 @@ export interface ScriptedChat {
   /** Those of the requests after it. */
   next: readonly Said[];
   pieceChars: number;
-  /** Chunks after which it breaks off; null: it does not. */
-  cutAfter: number | null;
   /** Bodies that reached it. */
   readonly bodies: Record<string, unknown>[];
 }
 
 /** A server of both protocols whose answers all come from the script. */
 export async function startTranslator(said: Said) {
-  const chat: ScriptedChat = { said, next: [], pieceChars: 3, cutAfter: null, bodies: [] };
+  const chat: ScriptedChat = { said, next: [], pieceChars: 3, bodies: [] };
   const items = createItemMemory(1024 * 1024);
   const server = createServer((req, res) => void serve(req, res, chat, items));
   const port = await listening(server);
@@ -66,12 +64,11 @@ function stream(
   res: ServerResponse,
   protocol: ProtocolTranslation,
   exchange: TranslatedExchange,
-  { said, pieceChars, cutAfter }: ScriptedChat,
+  { said, pieceChars }: ScriptedChat,
 ): void {
   res.writeHead(200, { 'content-type': 'text/event-stream' });
   const translated = protocol.createStream(exchange);
-  const chunks = chunksOf(said, pieceChars).slice(0, cutAfter ?? undefined);
-  for (const chunk of chunks) res.write(translated.push(chunk));
+  for (const chunk of chunksOf(said, pieceChars)) res.write(translated.push(chunk));
   res.end(translated.end());
 }
 

@@ -7,7 +7,7 @@ import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner, System } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
-const TEXT = 'Press it: "no" 😀 [DONE]\n';
+const TEXT = 'Press it: "no" 😀 [DONE] {"error": "x"} "finish_reason":"stop"\n';
 const CALL = { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo","days":[1,{"a":"}"}]}' };
 const OTHER = { id: 'call_2', name: 'send_mail', arguments: '{"to":"bob"}' };
 const calls = (...all: Said['calls']) => ({ text: '', calls: all, finish: 'tool_calls' as const });

@@ -1,8 +1,8 @@
-import Anthropic, { APIError as AnthropicError } from '@anthropic-ai/sdk';
+import Anthropic from '@anthropic-ai/sdk';
 import * as fc from 'fast-check';
-import OpenAI, { APIError as OpenAIError } from 'openai';
+import OpenAI from 'openai';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { chunksOf, SAID, type Said, saidArbitrary } from '../../../support/chat-answers.ts';
+import { SAID, saidArbitrary } from '../../../support/chat-answers.ts';
 import { type ScriptedChat, startTranslator } from '../../../support/translator.ts';
 
 let chat: ScriptedChat;
@@ -69,24 +69,3 @@ function comparable(answer: object): unknown {
     ),
   ) as unknown;
 }
-
-describe('answers that are cut at any chunk', () => {
-  const said: Said = {
-    ...SAID,
-    reasoning: 'Hm',
-    calls: [{ id: 'call_1', name: 'look', arguments: '{"at":"it"}' }],
-    finish: 'tool_calls',
-  };
-  const finishAt = chunksOf(said, 3).length - 2;
-
-  test.each(Array.from({ length: finishAt + 1 }, (_, cut) => cut))(
-    'a translated answer that is cut after chunk %i never ends as a success',
-    async (cut) => {
-      Object.assign(chat, { said, cutAfter: cut });
-      await expect(openai.responses.stream(ASKED).finalResponse()).rejects.toThrow(OpenAIError);
-      await expect(anthropic.messages.stream(WRITTEN).finalMessage()).rejects.toThrow(
-        AnthropicError,
-      );
-    },
-  );
-});

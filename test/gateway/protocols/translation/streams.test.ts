@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
-import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
@@ -13,21 +12,7 @@ const piece = (index: number, fields: object) => chunk({ tool_calls: [{ index, .
 const begin = (index: number, name: string) =>
   piece(index, { id: `call_${name}`, function: { name, arguments: '' } });
 const more = (index: number, json: string) => piece(index, { function: { arguments: json } });
-const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 3 } };
-
 const DONE = chunk({}, 'stop');
-
-/** Reasoning, a text, and two calls. */
-const LOOKING = [
-  chunk({ role: 'assistant', content: '' }),
-  chunk({ reasoning_content: 'Hm' }),
-  chunk({ content: 'Loo' }),
-  chunk({ content: 'king' }),
-  begin(0, 'look'),
-  more(0, '{"at"'),
-  more(0, ':1}'),
-  begin(1, 'see'),
-];
 
 /** All events of a stream that ends. */
 function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
@@ -38,63 +23,6 @@ function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
 }
 
 const typesOf = (events: Record<string, unknown>[]) => events.map(({ type }) => type);
-
-describe('a stream of the Responses API', () => {
-  const events = told(
-    RESPONSES_TRANSLATION,
-    ...LOOKING,
-    more(1, '{}'),
-    chunk({}, 'tool_calls'),
-    usage,
-  );
-
-  test('a stream of the Responses API has the events of each item in order', () => {
-    expect(typesOf(events)).toEqual([
-      'response.created',
-      'response.in_progress',
-      'response.output_item.added',
-      'response.reasoning_summary_part.added',
-      'response.reasoning_summary_text.delta',
-      'response.reasoning_summary_text.done',
-      'response.reasoning_summary_part.done',
-      'response.output_item.done',
-      'response.output_item.added',
-      'response.content_part.added',
-      'response.output_text.delta',
-      'response.output_text.delta',
-      'response.output_text.done',
-      'response.content_part.done',
-      'response.output_item.done',
-      'response.output_item.added',
-      'response.function_call_arguments.delta',
-      'response.function_call_arguments.delta',
-      'response.function_call_arguments.done',
-      'response.output_item.done',
-      'response.output_item.added',
-      'response.function_call_arguments.delta',
-      'response.function_call_arguments.done',
-      'response.output_item.done',
-      'response.completed',
-    ]);
-  });
-
-  test('a stream of the Responses API numbers its events without a gap', () => {
-    expect(events.map((event) => event['sequence_number'])).toEqual(
-      events.map((_, index) => index),
-    );
-  });
-
-  test('a stream of the Responses API that fails ends with an error event and the failed answer', () => {
-    const stream = RESPONSES_TRANSLATION.createStream(EXCHANGE);
-    const begun = stream.push(chunk({ content: 'Hel' }));
-    const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
-    const failed = eventsIn(begun + stream.fail(error) + stream.push(DONE) + stream.end());
-    expect(failed.slice(-2)).toMatchObject([
-      { type: 'error', code: 'upstream_error', message: 'It broke.', param: null },
-      { type: 'response.failed', response: { status: 'failed', error: { code: 'server_error' } } },
-    ]);
-  });
-});
 
 describe('a stream of the Messages API', () => {
   test.each([
@@ -113,18 +41,6 @@ describe('a stream of the Messages API', () => {
     const cut = told(MESSAGES_TRANSLATION, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
     expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
   });
-});
-
-test.each([
-  ['Responses', RESPONSES_TRANSLATION],
-  ['Messages', MESSAGES_TRANSLATION],
-])('a translated stream of the %s API has no event after its end', (_name, protocol) => {
-  const stream = protocol.createStream(EXCHANGE);
-  stream.push(DONE);
-  stream.end();
-  const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
-  const after = [stream.push(chunk({ content: 'a' })), stream.end(), stream.fail(error)];
-  expect(after).toEqual(['', '', '']);
 });
 
 /** The events of a stream's text, each checked to be named by its type. */
