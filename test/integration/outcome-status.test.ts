@@ -104,13 +104,16 @@ const ROWS: readonly Row[] = [
 /** Reasons that say nothing about the health of an upstream: its circuit does not count them. */
 const NEUTRAL = ['rate_limited', 'quota', 'model_not_found', 'http_409', 'http_423', 'http_425'];
 
-/** One case for each upstream that a row holds for. */
+/** The upstreams that a row holds for take turns. */
 const each = <Case extends { readonly upstreams?: readonly UpstreamId[] }>(
   cases: readonly Case[],
+  upstreams = EVERYWHERE,
 ) =>
-  cases.flatMap((one) =>
-    (one.upstreams ?? EVERYWHERE).map((upstream) => ({ ...one, upstream, next: NEXT[upstream] })),
-  );
+  cases.map((one, turn) => {
+    const places = one.upstreams ?? upstreams;
+    const upstream = places[turn % places.length] ?? 'local';
+    return { ...one, upstream, next: NEXT[upstream] };
+  });
 
 const withNext = <Case extends { readonly next?: UpstreamId | undefined }>(
   cases: readonly Case[],
@@ -123,7 +126,7 @@ function marksOf({ host }: TestGateway, upstream: UpstreamId) {
 }
 
 describe('an error status that falls back', () => {
-  test.each(withNext(each(ROWS)))(
+  test.each(withNext(each(ROWS, NOT_ONDEMAND)))(
     'a $says from $upstream falls back to $next, and the caller gets the reason',
     async ({ upstream, next, script, reason, calls = 1 }) => {
       const first = await startUpstream(script);
@@ -194,7 +197,7 @@ const OWN_CREDENTIAL: readonly Passed[] = [
 ].map((passed) => ({ ...passed, upstreams: ['local'] }));
 
 describe('a refusal of the request', () => {
-  test.each(withNext(each([...UNEXPLAINED, TOO_LONG])))(
+  test.each(withNext(each([...UNEXPLAINED, TOO_LONG], NOT_ONDEMAND)))(
     'a $says from $upstream falls back to $next',
     async ({ upstream, next, status, body }) => {
       const first = await startUpstream(json(status, body));

@@ -34,6 +34,8 @@ function spoken({ place, settings }: ReturnType<typeof placed>, { native }: Oddi
   return { place, settings: { ...settings, ...own } };
 }
 
+const TRANSLATED = ['messages', 'responses'] as const;
+
 const CASES = SYSTEMS.flatMap((system) =>
   odditiesOf(system).flatMap((oddity) =>
     WAYS.filter((way) => way !== 'whole' || oddity.whole !== undefined).map((way) => ({
@@ -73,12 +75,13 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Streams are told in each protocol; the protocols of callers of whole answers take turns. */
-const ASKED = CASES.flatMap((each, n) =>
-  each.native === undefined && each.way === 'streamed'
-    ? inEach([each])
-    : [{ ...each, protocol: each.native ?? protocolOf(n) }],
-);
+/** Streams are told as they come and translated; the other protocols take turns. */
+const ASKED = CASES.flatMap((each, n) => {
+  if (each.native !== undefined) return [{ ...each, protocol: each.native }];
+  const protocols =
+    each.way === 'streamed' ? (['chat', TRANSLATED[n % 2]] as const) : [protocolOf(n)];
+  return protocols.map((protocol = 'chat') => ({ ...each, protocol }));
+});
 
 test.each(ASKED)(
   'a caller gets what an odd answer means, if it comes: $way from $name, which says $says, in $protocol',
