@@ -1,12 +1,4 @@
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
@@ -24,9 +16,6 @@ function directoryWith(text: string, name = 'settings.json'): string {
   return directory;
 }
 
-const read = (directory: string, name = 'settings.json') =>
-  JSON.parse(readFileSync(join(directory, name), 'utf8')) as unknown;
-
 /** Writes values by path, as the window does. */
 function write(directory: string, values: Readonly<Record<string, unknown>>): void {
   const changes = ENTRIES.filter(({ path }) => path in values);
@@ -37,9 +26,6 @@ function write(directory: string, values: Readonly<Record<string, unknown>>): vo
 }
 
 const hasModes = process.platform !== 'win32';
-
-/** Who may do what with it; Windows has no such bits, so there it is as it should be. */
-const modeOf = (path: string, wanted = 0o600) => (hasModes ? statSync(path).mode & 0o777 : wanted);
 
 test('nothing is set and no warning given without a settings file', () => {
   const directory = temporaryDirectory();
@@ -121,38 +107,6 @@ test('a setting of a newer version is no reason to set a file aside', () => {
   expect(readSettings(directoryWith(text), NOW).warnings).toEqual([]);
 });
 
-test('a write to the settings file changes one value and keeps everything else, unknown keys too', () => {
-  const directory = directoryWith(
-    '{"circuit":{"failThreshold":7,"newKey":[1]},"newSection":{"a":{"b":2}}}',
-  );
-  write(directory, { 'circuit.failThreshold': 9, 'ondemand.warmup': false });
-  expect(read(directory)).toEqual({
-    circuit: { failThreshold: 9, newKey: [1] },
-    newSection: { a: { b: 2 } },
-    ondemand: { warmup: false },
-  });
-  expect(readSettings(directory, NOW).warnings).toEqual([]);
-});
-
-test('a write makes the directory and the settings file for the owner alone, and leaves no draft behind', () => {
-  const directory = join(temporaryDirectory(), 'new');
-  write(directory, { 'ondemand.warmup': false });
-  expect(readdirSync(directory)).toEqual(['settings.json']);
-  expect(modeOf(join(directory, 'settings.json'))).toBe(0o600);
-  expect(modeOf(directory, 0o700)).toBe(0o700);
-});
-
-test.runIf(hasModes)(
-  'a settings file that others could read is for the owner alone once written',
-  () => {
-    const directory = directoryWith('{}');
-    mkdirSync(join(directory, 'x'));
-    writeFileSync(join(directory, 'settings.json.new'), 'left by a crash', { mode: 0o644 });
-    write(directory, { 'ondemand.warmup': false });
-    expect(modeOf(join(directory, 'settings.json'))).toBe(0o600);
-  },
-);
-
 test.runIf(hasModes)(
   'a write replaces the settings file as a whole, and whoever has it open reads the old one',
   () => {
@@ -170,18 +124,4 @@ test('a write over a settings file that was broken meanwhile is refused and lose
   const directory = directoryWith(broken);
   expect(() => write(directory, { 'ondemand.warmup': false })).toThrow(/settings\.json.*not valid/);
   expect(readFileSync(join(directory, 'settings.json'), 'utf8')).toBe(broken);
-});
-
-test('a setting that is removed has its default again, here and after a restart', () => {
-  const directory = directoryWith('{"circuit":{"failThreshold":7,"cooldownMs":8}}');
-  write(directory, { 'circuit.failThreshold': undefined });
-  expect(read(directory)).toEqual({ circuit: { cooldownMs: 8 } });
-});
-
-test('secrets are written to a file of their own, for the owner alone', () => {
-  const directory = temporaryDirectory();
-  write(directory, { 'hosted_a.apiKey': 'hunter2', 'hosted_a.model': 'm' });
-  expect(read(directory)).toEqual({ hosted_a: { model: 'm' } });
-  expect(read(directory, 'secrets.json')).toEqual({ hosted_a: { apiKey: 'hunter2' } });
-  expect(modeOf(join(directory, 'secrets.json'))).toBe(0o600);
 });

@@ -289,59 +289,6 @@ const KINDS: {
     allowed: /JSON object of header names and values/,
   },
   {
-    names: ['AFFINITY'],
-    good: [['off', 'off']],
-    bad: ['AUTO', 'on'],
-    allowed: /one of auto, off/,
-  },
-  {
-    names: ['HEDGE'],
-    good: [['all', 'all']],
-    bad: ['OWN', 'none', 'own,all'],
-    allowed: /one of own, all, off/,
-  },
-  {
-    names: ['MODEL_FALLBACK'],
-    good: [['same', 'same']],
-    bad: ['none', 'true'],
-    allowed: /one of any, same/,
-  },
-  {
-    names: ['RESUME'],
-    good: [
-      ['same-model', 'same-model'],
-      ['any', 'any'],
-      ['off', 'off'],
-    ],
-    bad: ['same_model', 'true'],
-    allowed: /one of same-model, any, off/,
-  },
-  {
-    names: ['RESCUE_TOOL_CALLS'],
-    good: [['off', 'off']],
-    bad: ['true', 'yes'],
-    allowed: /one of on, off/,
-  },
-  {
-    names: [...each('PROTOCOLS'), 'LOCAL_PROTOCOLS'],
-    good: [
-      ['auto', 'auto'],
-      ['native', 'native'],
-      ['chat', 'chat'],
-    ],
-    bad: ['on', 'Chat', 'chat,responses'],
-    allowed: /one of auto, native, chat$/,
-  },
-  {
-    names: [...each('PREFILL'), 'LOCAL_PREFILL'],
-    good: ['auto', 'none', 'last-message', 'continue_final_message', 'prefix'].map((kind) => [
-      kind,
-      kind,
-    ]),
-    bad: ['vllm', 'true', 'last_message'],
-    allowed: /one of auto, none, last-message, continue_final_message, prefix$/,
-  },
-  {
     names: ['AGENT_MAX_GPU_TEMPERATURE_C'],
     good: [
       ['30', 30],
@@ -360,25 +307,32 @@ const KINDS: {
     bad: ['0', '-1', '10081', '30m', 'never'],
     allowed: /number of minutes above 0, up to 10080 \(a week\)/,
   },
-  {
-    names: ['LOG_LEVEL'],
-    good: [['debug', 'debug']],
-    bad: ['verbose', 'INFO'],
-    allowed: /one of error, warn, info, debug/,
-  },
-  {
-    names: ['LOG_TO'],
-    good: [['stderr', 'stderr']],
-    bad: ['syslog', 'STDERR'],
-    allowed: /one of auto, file, stderr, stdout/,
-  },
-  {
-    names: ['LOG_FORMAT'],
-    good: [['json', 'json']],
-    bad: ['journal', 'JSON'],
-    allowed: /one of auto, text, json/,
-  },
 ];
+
+/** Variables that take one of a few words. */
+const WORDS: readonly (readonly [names: string[], words: string])[] = [
+  [['AFFINITY'], 'auto, off'],
+  [['HEDGE'], 'own, all, off'],
+  [['MODEL_FALLBACK'], 'any, same'],
+  [['RESUME'], 'same-model, any, off'],
+  [['RESCUE_TOOL_CALLS'], 'on, off'],
+  [['LOG_LEVEL'], 'error, warn, info, debug'],
+  [['LOG_TO'], 'auto, file, stderr, stdout'],
+  [['LOG_FORMAT'], 'auto, text, json'],
+  [[...each('PROTOCOLS'), 'LOCAL_PROTOCOLS'], 'auto, native, chat'],
+  [
+    [...each('PREFILL'), 'LOCAL_PREFILL'],
+    'auto, none, last-message, continue_final_message, prefix',
+  ],
+];
+
+for (const [names, words] of WORDS)
+  KINDS.push({
+    names,
+    good: words.split(', ').map((word) => [word, word]),
+    bad: [words, words.toUpperCase(), 'true', 'none_'],
+    allowed: new RegExp(`one of ${words}$`),
+  });
 
 const OTHER_SECRETS = ['ENGINE_API_KEY', 'ENROLL_TOKEN', 'API_KEYS', 'POOL_SECRET'];
 const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), ...OTHER_SECRETS]);
