@@ -185,19 +185,22 @@ describe('joins over HTTP', () => {
     expect(JSON.parse(left.text)).toMatchObject({ id, registry: { kind: 'own', url: null } });
   });
 
-  test.each([
-    (url: string, token: string) => `inglenook join ${url} ${token}`,
-    // Nobody listens at the first.
-    (url: string, token: string) => `inglenook join http://127.0.0.1:1,${url} ${token}`,
-    (url: string, token: string) => `curl -fsS ${url}/install | sh -s -- ${token}`,
-    (url: string, token: string) =>
-      ` & ([scriptblock]::Create((irm ${url}/install.ps1))) ${token}\n`,
-  ])('a join takes a pasted line as it is, %#', async (lineOf) => {
+  test('a join takes a pasted line as it is', async () => {
     const gateway = await started();
     const other = await startOther();
-    const line = lineOf(other.url, await newToken(other));
-    const joined = await gateway.post('join', { line });
-    expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(other.url)]);
+    const { url } = other;
+    for (const [before, between] of [
+      ['inglenook join ', ' '],
+      // Nobody listens at the first.
+      ['inglenook join http://127.0.0.1:1,', ' '],
+      ['curl -fsS ', '/install | sh -s -- '],
+      [' & ([scriptblock]::Create((irm ', '/install.ps1))) '],
+    ] as const) {
+      const line = `${before}${url}${between}${await newToken(other)}\n`;
+      const joined = await gateway.post('join', { line });
+      expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(url)]);
+      await gateway.post('leave', {});
+    }
   });
 
   test('a join with half a line is a 400 that names the line', async () => {

@@ -23,8 +23,11 @@ test.each(PATHS)(
   },
 );
 
-test('installers name the address they came from, and the digest of the package that is served', async () => {
-  const { url } = await startGateway(SHARED);
+test('installers and the lines of the dashboard name the address they came from and digests of what they run', async () => {
+  const { url, dataDirectory } = await startGateway({
+    ...SHARED,
+    ALLOWED_HOSTS: 'gateway.example',
+  });
   const { text: unix } = await send(`${url}/install`);
   const { text: windows } = await send(`${url}/install.ps1`);
   const tarball = await fetch(`${url}/install/package.tgz`);
@@ -33,30 +36,24 @@ test('installers name the address they came from, and the digest of the package 
     expect(text).toContain(url);
     expect(text).toContain(digest);
   }
-});
 
-test('the install lines of the dashboard are for control, and name the digest of what they run', async () => {
-  const { url, dataDirectory } = await startGateway(SHARED);
   expectError(await send(`${url}/api/v1/install`), 401, 'control_required');
-  const headers = bearer(readControlToken(dataDirectory) ?? '');
-  const lines = JSON.parse((await send(`${url}/api/v1/install`, { headers })).text) as InstallLines;
+  const control = bearer(readControlToken(dataDirectory) ?? '');
+  const linesFor = async (headers: Readonly<Record<string, string>>) =>
+    JSON.parse((await send(`${url}/api/v1/install`, { headers })).text) as InstallLines;
+  const lines = await linesFor(control);
   expect(lines.unix.line).toMatch(/^curl -fsS http:\S+\/install \| sh -s -- <token>$/);
   expect(lines.windows.line).toContain('/install.ps1');
   const outside = new URL(/http:\S+/.exec(lines.unix.line)?.[0] ?? '').origin;
   const { text } = await send(`${outside}/install`);
   expect(lines.unix.sha256).toBe(hash('sha256', text));
-});
 
-test('every line behind a proxy that ends TLS has the proxy’s name, and the installer its scheme', async () => {
-  const { url, dataDirectory } = await startGateway({
-    ALLOWED_HOSTS: 'gateway.example',
-  });
+  // Behind a proxy that ends TLS: its name and scheme.
   const proxied = { host: 'gateway.example', 'x-forwarded-proto': 'https' };
-  const headers = { ...proxied, ...bearer(readControlToken(dataDirectory) ?? '') };
+  const headers = { ...proxied, ...control };
   const script = await send(`${url}/install`, { headers: proxied });
   expect(script.text).toContain("gateway='https://gateway.example'");
-  const lines = JSON.parse((await send(`${url}/api/v1/install`, { headers })).text) as InstallLines;
-  expect(lines.unix).toEqual({
+  expect((await linesFor(headers)).unix).toEqual({
     line: 'curl -fsS https://gateway.example/install | sh -s -- <token>',
     sha256: hash('sha256', script.text),
   });

@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { expect, test } from 'vitest';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
+import { gatewayOfFile, startGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
@@ -64,16 +64,22 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'];
 
-async function started(settings: Record<string, string> = {}) {
-  const gateway = await startGateway(settings);
-  return { ...gateway, control: bearer(readControlToken(gateway.dataDirectory) ?? '') };
-}
+/** For requests that are refused before they do anything. */
+const refusing = gatewayOfFile({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9', MAX_BODY_BYTES: '1000' });
+
+const withControl = (gateway: TestGateway) => ({
+  ...gateway,
+  control: bearer(readControlToken(gateway.dataDirectory) ?? ''),
+});
+
+const started = async (settings: Record<string, string> = {}) =>
+  withControl(await startGateway(settings));
 
 test.each(ROUTES)(
   'the route %s refuses every other method with 405 and names its own',
   async (...route) => {
     const [path, ...allowed] = route;
-    const { url, control } = await started();
+    const { url, control } = withControl(refusing());
     for (const method of METHODS.filter((each) => !allowed.includes(each))) {
       const answer = await send(url + path, { method, headers: control });
       expectError(answer, 405, 'method_not_allowed');
@@ -146,33 +152,23 @@ const WRITES = ROUTES.filter(([path]) => hasJson(path)).flatMap(([path, ...metho
     .map((method) => ({ path, method })),
 );
 
-test.each(WRITES)('a $method of $path with a body that is no JSON is a 400', async (route) => {
-  const { url, control } = await started({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9' });
-  const headers = { 'content-type': 'application/json', ...control };
-  for (const body of ['{"a":', 'null', '"text"', '{"a":1} x']) {
-    const answer = await send(url + route.path, { method: route.method, headers, body });
-    expect(expectError(answer, 400, 'invalid_request')).not.toContain('text');
-  }
-});
-
-test.each(WRITES)('a $method of $path with too large a body is a 413', async ({ path, method }) => {
-  const { url, control } = await started({ MAX_BODY_BYTES: '1000' });
-  const headers = { 'content-type': 'application/json', ...control };
-  const body = JSON.stringify({ messages: ['x'.repeat(100_000)] });
-  const answer = await send(url + path, { method, headers, body });
-  expect(expectError(answer, 413, 'body_too_large')).toMatch(/over (1000|65536) bytes/);
-});
-
-test.each(WRITES)('a $method of $path with a coding it does not know is a 415', async (route) => {
-  const { url, control } = await started();
-  const json = { 'content-type': 'application/json', ...control };
-  const answer = await send(url + route.path, {
-    method: route.method,
-    headers: { ...json, 'content-encoding': 'sevenbit' },
-    body: '{"messages":[1]}',
-  });
-  expect(expectError(answer, 415, 'unsupported_media_type')).toContain('JSON');
-});
+test.each(WRITES)(
+  'a $method of $path refuses a body that is no JSON, is too large or is coded as nobody knows',
+  async ({ path, method }) => {
+    const { url, control } = withControl(refusing());
+    const json = { 'content-type': 'application/json', ...control };
+    const answered = (body: string, headers = json) => send(url + path, { method, headers, body });
+    for (const body of ['{"a":', 'null', '"text"', '{"a":1} x']) {
+      expect(expectError(await answered(body), 400, 'invalid_request')).not.toContain('text');
+    }
+    const large = JSON.stringify({ messages: ['x'.repeat(100_000)] });
+    const limit = /over (1000|65536) bytes/;
+    expect(expectError(await answered(large), 413, 'body_too_large')).toMatch(limit);
+    const coded = { ...json, 'content-encoding': 'sevenbit' };
+    const refused = await answered('{"messages":[1]}', coded);
+    expect(expectError(refused, 415, 'unsupported_media_type')).toContain('JSON');
+  },
+);
 
 const CODED = {
   gzip: gzipSync,

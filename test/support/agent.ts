@@ -162,7 +162,7 @@ export async function until(isSo: () => boolean): Promise<void> {
   const begun = performance.now();
   for (let turns = 0; !isSo(); turns += 1) {
     if (performance.now() - begun > PATIENCE_MS) throw new Error(`never so: ${String(isSo)}`);
-    await (turns < BUSY_TURNS ? turn() : setTimeout(1));
+    await (turns < BUSY_TURNS ? turn() : setTimeout(5));
   }
 }
 

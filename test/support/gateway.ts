@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { beforeAll, onTestFinished } from 'vitest';
 import type { Host, HostEdges } from '../../main/app/app.ts';
 import { type Clock, systemClock } from '../../main/platform/clock.ts';
 import { type Log, silentLog } from '../../main/platform/log.ts';
@@ -36,17 +36,45 @@ export async function startGateway(
   log: Log = silentLog,
   dataDirectory: string = temporaryDirectory(),
 ): Promise<TestGateway> {
+  const gateway = await startAt(dataDirectory, settings, clock, log);
+  onTestFinished(() => {
+    const stopped = gateway.host.stop();
+    // Time that stands still would wait for ever for a request that a failed test left running.
+    if ('advance' in clock) (clock as ManualClock).advance(STOP_GRACE_MS);
+    return stopped;
+  });
+  return gateway;
+}
+
+/** Starts one before the tests of a file that leave nothing behind in it. */
+export function gatewayOfFile(settings: Readonly<Record<string, string>>): () => TestGateway {
+  let gateway: TestGateway | null = null;
+  beforeAll(async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), 'inglenook-test-'));
+    const started = await startAt(dataDirectory, settings, systemClock, silentLog);
+    gateway = started;
+    return async () => {
+      await started.host.stop();
+      rmSync(dataDirectory, { recursive: true, force: true });
+    };
+  });
+  return () => {
+    if (gateway === null) throw new Error('it starts before the first test');
+    return gateway;
+  };
+}
+
+async function startAt(
+  dataDirectory: string,
+  settings: Readonly<Record<string, string>>,
+  clock: Clock,
+  log: Log,
+): Promise<TestGateway> {
   // The middle of the range: the jittered pause before a retry is 125 ms.
   const random = () => 0.5;
   const edges = { clock, log, random, startHelper: tellNothing, openDatabase: openDatabaseHere };
   const noWindow = join(dataDirectory, 'no-window');
   const { host, url } = await startHost(settings, dataDirectory, edges, noWindow);
-  onTestFinished(() => {
-    const stopped = host.stop();
-    // Time that stands still would wait for ever for a request that a failed test left running.
-    if ('advance' in clock) (clock as ManualClock).advance(STOP_GRACE_MS);
-    return stopped;
-  });
   return { url, host, dataDirectory };
 }
 

@@ -67,10 +67,14 @@ export const document = (name: string, json: string): StoreChange => ({
   json,
 });
 
-/** Opens the store of a data directory as the program does; it is closed with the test. */
-export async function openTestStore(directory: string, log = silentLog): Promise<OpenedStore> {
+/** Opens the store of a data directory as the program does, in a thread; it is closed with the test. */
+export async function openTestStore(
+  directory: string,
+  log = silentLog,
+  open = openDatabase,
+): Promise<OpenedStore> {
   const path = join(directory, DATABASE_FILE);
-  const database = await openDatabase(path, { log, clock: createManualClock() });
+  const database = await open(path, { log, clock: createManualClock() });
   const opened = await openSqliteStore(database.part('registry'), log);
   onTestFinished(() => database.close());
   return { ...opened, store: { ...opened.store, close: () => database.close() } };

@@ -15,6 +15,7 @@ import {
 import { mergedReading } from '../../../main/agent/telemetry/telemetry.ts';
 import { createIntelCollector, parseXpuSmi } from '../../../main/agent/telemetry/intel.ts';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
+import { until } from '../../support/agent.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
 import { fileTree, prints, stubTools, type StubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
@@ -36,9 +37,7 @@ function world(scripts: Record<string, string>, files: Record<string, string> = 
 async function afterRound(collector: GpuCollector) {
   collector.start();
   onTestFinished(() => collector.stop());
-  while (collector.read().state === 'starting') {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await until(() => collector.read().state !== 'starting');
   return collector.read();
 }
 

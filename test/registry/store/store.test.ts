@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Log } from '../../../main/platform/log.ts';
-import { openFileHere } from '../../support/database.ts';
+import { openDatabaseHere, openFileHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { openTestStore, put, storedProvider } from '../../support/store.ts';
 
@@ -14,7 +14,7 @@ async function openTampered(set: string) {
   const lines: string[] = [];
   const log: Log = (_level, event, fields) =>
     void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
-  const { state, notice } = await openTestStore(directory, log);
+  const { state, notice } = await openTestStore(directory, log, openDatabaseHere);
   expect(notice).toBeNull();
   return { providers: state.providers, lines };
 }
