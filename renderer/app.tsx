@@ -29,14 +29,8 @@ export function App({ inglenook }: { readonly inglenook: Inglenook }) {
         tabIndex={-1}
         data-stale={lostSince !== null || undefined}
       >
-        {notice !== null && (
-          <p className="notice" role="alert">
-            <strong>You are not signed in.</strong> {notice} Run <code>inglenook open</code> on the
-            gateway’s machine for a new sign-in link.
-          </p>
-        )}
         {data ? (
-          <Live {...{ inglenook, data, route, control, settings }} frozenAt={lostSince} />
+          <Live {...{ inglenook, data, route, control, notice, settings }} frozenAt={lostSince} />
         ) : (
           <p className="connecting">{lostSince === null ? 'Connecting…' : 'No connection yet.'}</p>
         )}

@@ -22,11 +22,13 @@ import { type WindowContent, WindowContext } from './window-context.ts';
 
 interface LiveProps extends Pick<WindowContent, 'data' | 'frozenAt' | 'control' | 'settings'> {
   readonly inglenook: Inglenook;
+  /** Why this page has no control; null if its owner has not tried to get it. */
+  readonly notice: string | null;
   readonly route: Route;
 }
 
 export function Live(props: LiveProps) {
-  const { inglenook, route: address, data, frozenAt, control, settings } = props;
+  const { inglenook, route: address, data, frozenAt, control, notice, settings } = props;
   const details = useOpenRequest(address);
   const { page: route, open } = details;
   usePageFocus(route.page === 'provider' ? hashOf(route) : route.page);
@@ -44,7 +46,7 @@ export function Live(props: LiveProps) {
   useTitle(headline);
   return (
     <WindowContext value={{ ...inglenook, data, now, frozenAt, control, settings }}>
-      {!control && <ReadOnlyNote />}
+      {!control && <ReadOnlyNote notice={notice} />}
       {route.page === 'overview' && (
         <Overview
           {...{ list, headline }}

@@ -32,12 +32,17 @@ export function connectInglenook(page: Window) {
   );
   const agent = createAgent(caller);
 
+  // The route of a page that came from the other name of loopback, where no tab was signed in.
+  const cameFor = takeMark(page, 'lend');
+  if (cameFor !== null) page.location.replace(`#${cameFor}`);
+
   const run = async (): Promise<void> => {
-    const code = takeCode(page);
+    const code = takeMark(page, 'code');
     const problem = code === null ? null : await client.redeem(code);
     // A used link is no problem for a browser that is signed in.
     const control = client.hasSession();
     store.dispatch({ kind: 'session', control, notice: control ? null : problem });
+    if (!control && cameFor !== null) void borrowSession();
     await followFeed(
       { client, wait: pause.wait, signal: new AbortController().signal },
       {
@@ -53,19 +58,26 @@ export function connectInglenook(page: Window) {
       },
     );
   };
-  void run();
-
   const lending = createLending(client);
+
+  /** Signs this tab in by another tab of this browser, at whichever name of loopback that one is; or says that none is. */
+  async function borrowSession(): Promise<void> {
+    const isLent = await lending.borrow();
+    if (isLent) void actions.readSettings();
+    const other = isLent || cameFor !== null ? null : atOtherName(page.location);
+    if (other !== null) return page.location.assign(other);
+    store.dispatch({
+      kind: 'session',
+      control: client.hasSession(),
+      notice: isLent ? null : ALONE,
+    });
+  }
+
+  void run();
 
   return {
     store,
-    /** Signs this tab in by another tab of this browser that is; resolves with whether there was one. */
-    async borrowSession(): Promise<boolean> {
-      const isLent = await lending.borrow();
-      noteSession();
-      if (isLent) void actions.readSettings();
-      return isLent;
-    },
+    borrowSession,
     retryNow: pause.skip,
     actions,
     ask: createAsk(client),
@@ -114,12 +126,23 @@ function createLending(client: Pick<Client, 'session' | 'takeSession'>) {
   };
 }
 
-/** Removes the single-use code from the address, so that history and bookmarks do not keep it. */
-function takeCode(page: Window): string | null {
-  const match = /^#code=(.+)$/.exec(page.location.hash);
-  if (!match?.[1]) return null;
-  page.history.replaceState(null, '', page.location.pathname + page.location.search);
-  return match[1];
+/** What a tab without a sign-in is told if no other can lend it one. */
+export const ALONE = 'No other tab is signed in.';
+
+/** This page at the other name of loopback, which is another origin, so tabs at one cannot reach tabs at the other. */
+function atOtherName({ protocol, hostname, port, hash }: Location): string | null {
+  const other = { localhost: '127.0.0.1', '127.0.0.1': 'localhost' }[hostname];
+  // The certificate of a proxy names one of them.
+  if (other === undefined || protocol !== 'http:') return null;
+  return `http://${other}:${port}/#lend=${hash.slice(1)}`;
+}
+
+/** Removes a single-use code, or the mark of a page that looks for a sign-in, so that history and bookmarks keep neither. */
+function takeMark(page: Window, name: 'code' | 'lend'): string | null {
+  const { hash, pathname, search } = page.location;
+  if (!hash.startsWith(`#${name}=`)) return null;
+  page.history.replaceState(null, '', pathname + search);
+  return hash.slice(name.length + 2);
 }
 
 /** A pause that ends early when the page gets the focus or the network returns. */

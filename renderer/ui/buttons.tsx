@@ -1,4 +1,5 @@
 import { type ComponentProps, useEffect, useState } from 'react';
+import { ALONE } from '../api/inglenook.ts';
 import * as t from '../text/t.ts';
 import { useWindow } from '../window-context.ts';
 
@@ -18,23 +19,17 @@ export function ControlButton(props: ComponentProps<'button'>) {
 export const READ_ONLY_NOTE = 'read-only-note';
 
 /** At the top of every page: one click signs in if another tab is, otherwise it says how. */
-export function ReadOnlyNote() {
+export function ReadOnlyNote({ notice }: { readonly notice: string | null }) {
   const { data, borrowSession } = useWindow();
   const { command, demo } = data.app;
-  const [isAlone, setAlone] = useState(false);
   const how =
     demo === undefined
       ? `Run “${command} open” on this gateway’s machine: it opens the dashboard, signed in.`
       : 'Open the link that the demo has printed; Enter there prints it again.';
-  const signIn = async () => setAlone(!(await borrowSession()));
   return (
-    <p className="notice" id={READ_ONLY_NOTE}>
-      <strong>This page is read-only.</strong>{' '}
-      {isAlone ? (
-        `No other tab is signed in. ${how}`
-      ) : (
-        <Button onClick={() => void signIn()}>Sign in</Button>
-      )}
+    <p className="notice" id={READ_ONLY_NOTE} aria-live="polite">
+      <strong>This page is read-only.</strong> {notice}{' '}
+      {notice === ALONE ? how : <Button onClick={() => void borrowSession()}>Sign in</Button>}
     </p>
   );
 }

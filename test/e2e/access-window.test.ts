@@ -22,7 +22,7 @@ async function settingsOf(page: Page): Promise<void> {
 
 const unlocked = (page: Page) => page.locator('fieldset.settings:enabled').first().waitFor();
 
-test('a signed-in tab signs others in by one click and outlasts a restart, as a remembered browser does until it is forgotten', async () => {
+test('a signed-in tab signs in others, at either name of loopback, by one click and outlasts a restart, as a remembered browser does until it is forgotten', async () => {
   const directory = temporaryDirectory();
   const first = await start(directory);
   const page = await openPage(first.host.controlLink());
@@ -37,7 +37,15 @@ test('a signed-in tab signs others in by one click and outlasts a restart, as a 
   await other.getByText('This page is read-only').first().waitFor();
   await other.getByRole('button', { name: 'Sign in' }).click();
   await unlocked(other);
+  await other.goto(`http://localhost:${new URL(first.url).port}/#/models`);
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByText('This page is read-only').waitFor({ state: 'detached' });
+  expect(other.url()).toBe(`${first.url}/#/models`);
   await other.close();
+  const stranger = await openPage(`${first.url}/#/models`);
+  await stranger.getByRole('button', { name: 'Sign in' }).click();
+  await stranger.getByText(/read-only. No other tab is signed in. Run “.+ open”/).waitFor();
+  expect(new URL(stranger.url()).hash).toBe('#/models');
 
   await page.getByRole('button', { name: 'Remember this browser' }).click();
   await page.getByRole('button', { name: 'Forget Chrome on Linux' }).waitFor();
