@@ -16,6 +16,8 @@ export default defineConfig({
     // The licences of the libraries inside it.
     license: { fileName: 'licenses.md' },
     reportCompressedSize: false,
+    // On a busy machine it warns that the build was slow.
+    rolldownOptions: { checks: { pluginTimings: false } },
     // In kB, as one file; test/e2e/window-bundle.test.ts holds what a browser loads.
     chunkSizeWarningLimit: 1000,
   },

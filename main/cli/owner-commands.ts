@@ -18,7 +18,7 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
     case 'on':
       return 'on: this machine takes requests.';
     case 'draining':
-      return `draining (${inFlight} still running): ${why}`;
+      return `finishing (${inFlight} still running): ${why}`;
     case 'paused':
     case 'leaving':
       return `${owner.mode}: ${why}`;
@@ -53,7 +53,7 @@ const left = (url: string) =>
     `Left ${url}. To remove this machine from its list, use "Remove" in its dashboard.`,
   );
 
-/** Closes the circuit of an upstream or a machine. */
+/** Ends the pause of an upstream or a machine. */
 export function reset({ dataDirectory, words: [id = ''] }: Input): Promise<CommandOutcome> {
   const path = `circuits/${encodeURIComponent(id)}/reset`;
   return askThen(dataDirectory, { method: 'POST', path }, () =>

@@ -90,12 +90,7 @@ export function createProgram(execute: Execute): Command {
   )
     .addArgument(choice(MACHINE_ACTIONS).argOptional())
     .argument('[id]');
-  add(
-    'reset <id>',
-    'Close the circuit of an upstream or a machine, so that it is called again.',
-    '',
-    reset,
-  );
+  add('reset <id>', 'Try a paused upstream or machine again now.', '', reset);
   add(
     'join <url> <token>',
     'Join another gateway, so that it can use this GPU. Copy the full command from “Add a machine” there.',

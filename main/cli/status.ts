@@ -36,9 +36,12 @@ function statusText(shown: Status, color: Paint): string {
   const { url, baseUrl, status: report, judgement, outcomes, agent } = shown;
   const { totalRequests } = report.stats;
   const { failed, 'fell-back': fellBack } = outcomes.ended;
-  const width = Math.max(...report.upstreams.map(({ label }) => label.length));
   const idWidth = Math.max(...UPSTREAM_IDS.map((id) => id.length));
-  const rows = report.upstreams.map((upstream) => {
+  // Without any, all are shown, with the ids that settings know them by.
+  const isSet = ({ id }: UpstreamReport) => judgement.conditions[id].kind !== 'missing';
+  const listed = report.upstreams.some(isSet) ? report.upstreams.filter(isSet) : report.upstreams;
+  const width = Math.max(...listed.map(({ label }) => label.length));
+  const rows = listed.map((upstream) => {
     const { style, text } = lineOf(upstream, shown);
     const name = upstream.label.padEnd(width);
     return `  ${name}  ${color('dim', upstream.id.padEnd(idWidth))}  ${color(style, text)}`;

@@ -200,7 +200,7 @@ export const SETTINGS = {
       'KEEP_ALIVE_MS',
       kinds.pause,
       30_000,
-      'How long an app gets no byte while Local or Ondemand reads its prompt; then the answer begins with signs of life. 0 switches them off.',
+      'How long an app gets no byte while your GPUs or the rented GPU read its prompt; then the answer begins with signs of life. 0 switches them off.',
     ),
     affinity: setting(
       'AFFINITY',

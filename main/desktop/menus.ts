@@ -74,7 +74,7 @@ function machineItems(mode: MachineMode, act: Actions): Item[] {
   if (mode !== 'on') return [entry('Resume this machine', () => act.setMachine('on')), free];
   return [
     entry('Pause this machine', () => act.setMachine('paused')),
-    entry('Drain this machine', () => act.setMachine('drained')),
+    entry('Finish, then pause this machine', () => act.setMachine('drained')),
     free,
   ];
 }

@@ -88,7 +88,7 @@ function unverified({ providers: { failed } }: TrayFacts): readonly Notice[] {
   return [
     {
       cause: 'unverified',
-      title: `${failed === 1 ? 'A machine' : `${failed} machines`} failed verification`,
+      title: failed === 1 ? 'A machine failed its test' : `${failed} machines failed their test`,
       body: 'The dashboard shows which check failed and what to do. Until then, no requests go there.',
       button: opens('Show machines', 'providers/failed'),
     },

@@ -73,7 +73,7 @@ function isRefusal(condition: Condition): boolean {
 
 const HALTED = {
   paused: 'this machine is paused',
-  draining: 'this machine is draining',
+  draining: 'this machine finishes its requests',
   leaving: 'this machine is leaving its gateway',
 } as const;
 

@@ -27,7 +27,7 @@ describe('what the owner is notified of', () => {
     [
       'of machines that failed verification',
       { failedMachines: 2 },
-      ['2 machines failed verification'],
+      ['2 machines failed their test'],
     ],
     [
       'when nothing can serve',

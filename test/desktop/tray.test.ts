@@ -22,7 +22,7 @@ describe('the tray says in words what its icon says by shape', () => {
       'Serving from Groq; this machine is paused',
       { open: ['local'], machine: 'paused' },
     ],
-    ['paused', 'Serving from Local; this machine is draining', { machine: 'draining' }],
+    ['paused', 'Serving from Local; this machine finishes its requests', { machine: 'draining' }],
     [
       'paused',
       'Not serving: this machine is paused',
@@ -123,7 +123,7 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
     'Join a gateway…',
     'separator',
     'Pause this machine',
-    'Drain this machine',
+    'Finish, then pause this machine',
     'Free the GPU',
     'Never spend money',
     'separator',
@@ -173,7 +173,7 @@ describe('actions of the tray’s menu', () => {
 
   test('the tray’s menu pauses, drains, frees and resumes this machine, and offers only what changes something', async () => {
     const { tray, host } = await startDesktop();
-    for (const label of ['Drain this', 'Resume this', 'Pause this', 'Free the GPU']) {
+    for (const label of ['Finish, then pause this', 'Resume this', 'Pause this', 'Free the GPU']) {
       tray().menu.click(label);
       await settle();
     }

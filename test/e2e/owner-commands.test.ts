@@ -79,7 +79,7 @@ test('the commands pause, drain and resume print the state that follows, set, ge
 test('a state in which requests still run says how many', () => {
   const owner = { choice: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
   const view = { owner, inFlight: 2 } as unknown as AgentView;
-  expect(stateLine(view)).toBe('draining (2 still running): Its owner lets them finish.');
+  expect(stateLine(view)).toBe('finishing (2 still running): Its owner lets them finish.');
 });
 
 test('an agent that is switched off takes no orders, and says how it comes back', async () => {

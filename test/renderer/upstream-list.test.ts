@@ -110,6 +110,10 @@ describe('the verdict', () => {
     ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
     ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
     [
+      'Serving from Groq. Local is skipped (too slow).',
+      [tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 }), upstream('hosted_a')],
+    ],
+    [
       'Serving from Groq. Local is skipped (rate limited).',
       [skipped('local', 'rate_limited', 9_000), upstream('hosted_a')],
     ],
@@ -216,7 +220,7 @@ describe('sightings of an upstream', () => {
   test.each<[NoProviderCause, string]>([
     ['silent', 'Local has no machine available: none reports to this gateway.'],
     ['engine', 'Local has no running engine.'],
-    ['no-gpu', 'Local has an engine, but no GPU was found beside it.'],
+    ['no-gpu', 'Local has an engine, but no GPU.'],
     ['failed', 'Local has no machine that passed its test.'],
     ['paused', 'Local is paused.'],
   ])('the advice for machines that do not serve names the cause: %s', (cause, what) => {

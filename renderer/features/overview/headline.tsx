@@ -130,9 +130,9 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
     .map((upstream) => slownessAt(upstream, list) ?? problemAt(upstream, isStuck))
     .filter((problem) => problem !== null);
   const broken = demo
-    ? found.map(({ what }) => ({
+    ? found.map(({ what }, index) => ({
         what,
-        todo: 'Set it back to healthy below and watch it recover.',
+        todo: index === 0 ? 'Choose “healthy” below and watch the recovery.' : '',
         remedy: null,
       }))
     : found;
@@ -227,10 +227,11 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
   return say(tone, { lead: 'Serving from ', subject: inSentence(label), rest }, ...details);
 }
 
-/** An upstream that is passed by, with why, if it is not down: it answered that it cannot serve, or its owner paused it. */
+/** An upstream that is passed by, with why, if it is not down: it answered that it cannot serve, is slow, or its owner paused it. */
 function absenceOf({ report, condition }: UpstreamView): Absence {
   const { label } = report;
   if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
+  if ('cause' in condition && condition.cause === 'slow') return { label, because: 'too slow' };
   const isPaused = condition.kind === 'no-provider' && condition.cause === 'paused';
   return { label, because: isPaused ? reasonText('paused') : null };
 }

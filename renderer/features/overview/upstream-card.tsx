@@ -4,7 +4,7 @@ import type { Condition } from '#shared/condition.ts';
 import type { UpstreamTally } from '#shared/live.ts';
 import type { UpstreamReport, WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
-import { FAILURES, TIMES } from '../../text/en/nouns.ts';
+import { FAILURES, RETRIES, TIMES } from '../../text/en/nouns.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import {
   counted,
@@ -53,7 +53,7 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
       </h3>
       <div>
         <p className="model one-line" title={report.model}>
-          {missing ? '' : report.model || 'the model that the app asks for'}
+          {missing ? '' : report.model || (isPool ? '' : 'the model that the app asks for')}
         </p>
         {isPool && !missing && (
           <p className="machines">
@@ -87,12 +87,11 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
   );
 }
 
-function Answered({ asked, answered, retries, polls }: UpstreamTally) {
-  const extra = words.extraCalls(retries, polls);
+function Answered({ asked, answered, retries }: UpstreamTally) {
   return (
     <>
       {`${formatCompact(answered)} of ${formatCompact(asked)}`}
-      {extra !== null && <span className="figure-note"> {extra}</span>}
+      {retries > 0 && <span className="figure-note"> + {counted(retries, RETRIES)}</span>}
     </>
   );
 }

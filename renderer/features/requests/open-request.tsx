@@ -14,10 +14,10 @@ import {
   answeredModel,
   isReplaced,
   causeText,
-  circuitText,
   type Labels,
   labelsWith,
   outcomeWords,
+  pauseText,
   resultText,
   skippedUpstreams,
   storyOf,
@@ -273,10 +273,8 @@ function AttemptTable({ row, labels, elapsedMs }: DetailsProps) {
 
 function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
   const { attempt, row, labels, elapsedMs } = props;
-  const { startMs, endMs, model, error, circuitBefore, cutAtTokens, polls } = attempt;
+  const { startMs, endMs, model, error, cutAtTokens, polls } = attempt;
   const firstTokenMs = firstTokenMsOf(attempt);
-  const circuit = circuitText(attempt);
-  const isCircuitTold = circuitBefore !== 'closed' || circuit !== 'closed';
   return (
     <tr>
       <th scope="row">
@@ -285,7 +283,7 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
       </th>
       <td>
         {causeText(attempt, row, labels)}
-        <Aside text={isCircuitTold ? `circuit ${circuit}` : null} />
+        <Aside text={pauseText(attempt)} />
       </td>
       <td>
         {resultText(attempt, row)}

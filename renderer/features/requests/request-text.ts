@@ -157,14 +157,13 @@ export function resultText(attempt: AttemptRow, row: RequestRow): string {
   return cause === 'resume' ? 'continued it' : 'answered';
 }
 
-/** The circuit's state, as in `closed`, or its change by the attempt, as in `closed → open`. */
-export function circuitText({ circuitBefore, circuitAfter }: AttemptRow): string {
-  const before = CIRCUITS[circuitBefore];
-  if (circuitAfter === null || circuitAfter === circuitBefore) return before;
-  return `${before} → ${CIRCUITS[circuitAfter]}`;
+/** What an attempt had to do with a pause of its upstream, as in `tried after a pause, and paused again`; null if nothing. */
+export function pauseText({ circuitBefore, circuitAfter }: AttemptRow): string | null {
+  const isPaused = circuitAfter === 'open' && circuitBefore !== 'open';
+  if (circuitBefore === 'closed') return isPaused ? 'paused after it' : null;
+  const before = circuitBefore === 'open' ? 'tried in a pause' : 'tried after a pause';
+  return isPaused ? `${before}, and paused again` : before;
 }
-
-const CIRCUITS = { closed: 'closed', open: 'open', probing: 'testing' } as const;
 
 /** Upstreams that were not called: named in the fallback reason, but without an attempt. */
 export function skippedUpstreams({

@@ -92,7 +92,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
   const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
   const [price, setPrice] = useState<Price>({ input: '', output: '' });
-  const { isReady, hint } = saveHint(id, preset, { isGiven, chosen, isSaved });
+  const { isReady, hint } = saveHint(id, preset, { typed, isGiven, chosen, isSaved });
 
   const tested = async (): Promise<void> => {
     if (await test.run()) onWorks?.();
@@ -111,6 +111,9 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
 
   return (
     <Form className="setup-form" aria-label={preset.name} onSend={save}>
+      {isRented && (
+        <p className="quiet">Its service starts it for a request and stops it when it is idle.</p>
+      )}
       {preset.baseUrl === null && (
         <TextField
           label={words.baseUrl}
@@ -166,13 +169,18 @@ const saveWord = (preset: Preset): string =>
 function saveHint(
   id: UpstreamId,
   { key }: Preset,
-  form: { readonly isGiven: boolean; readonly chosen: string; readonly isSaved: boolean },
+  form: {
+    readonly typed: string;
+    readonly isGiven: boolean;
+    readonly chosen: string;
+    readonly isSaved: boolean;
+  },
 ): { readonly isReady: boolean; readonly hint: string } {
   const missing = (hint: string) => ({ isReady: false, hint });
   const ready = (hint: string) => ({ isReady: true, hint });
   if (form.isSaved) return ready('Saved. It starts when the sources before it fail.');
-  if (!form.isGiven)
-    return missing(key === 'needed' ? 'Enter a key first.' : 'Enter its address first.');
+  if (form.typed === '') return missing('Enter its address first.');
+  if (!form.isGiven) return missing('Enter a key first.');
   if (form.chosen === '') return missing('Choose a model first.');
   return ready(key === 'needed' ? costHint(id) : '');
 }

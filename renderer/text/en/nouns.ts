@@ -6,7 +6,6 @@ export const MACHINES = { one: 'machine', other: 'machines' };
 export const MODELS = { one: 'model', other: 'models' };
 export const MORE_FAILURES = { one: 'more failure', other: 'more failures' };
 export const NOTES = { one: 'note', other: 'notes' };
-export const POLLS = { one: 'poll', other: 'polls' };
 export const REQUESTS = { one: 'request', other: 'requests' };
 export const RETRIES = { one: 'retry', other: 'retries' };
 export const TIMES = { one: 'time', other: 'times' };

@@ -1,7 +1,7 @@
 import type { DemoFault, LoadRange, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount, formatList } from '../format.ts';
 import { clause } from '#shared/services.ts';
-import { MACHINES, MODELS, POLLS, RETRIES } from './nouns.ts';
+import { MACHINES, MODELS } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 
@@ -26,13 +26,6 @@ export const overview = {
         ...(serving === 0 ? [] : [counted(models, MODELS)]),
         ...(load === null ? [] : [`GPU load ${rangeText(load)}`]),
       ].join(' · '),
-    extraCalls: (retries: number, polls: number) => {
-      const parts = [
-        ...(retries > 0 ? [counted(retries, RETRIES)] : []),
-        ...(polls > 0 ? [counted(polls, POLLS)] : []),
-      ];
-      return parts.length === 0 ? null : `+ ${parts.join(', ')}`;
-    },
   },
   demo: {
     steps: {
@@ -95,7 +88,7 @@ export const overview = {
         todo: 'Start the engine.',
       },
       'no-gpu': {
-        what: (label: string) => clause(label, 'has an engine, but no GPU was found beside it.'),
+        what: (label: string) => clause(label, 'has an engine, but no GPU.'),
         todo: 'Use the engine directly, or see Machines for what was tried.',
       },
       failed: {

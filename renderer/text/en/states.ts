@@ -96,7 +96,7 @@ export const machineStates = {
     means: 'It did not pass its test: requests skip it.',
   },
   loading: { word: 'loading', means: 'Its engine is loading a model.' },
-  draining: { word: 'draining', means: 'It finishes running requests and takes no new ones.' },
+  draining: { word: 'finishing', means: 'It finishes running requests and takes no new ones.' },
   verifying: {
     word: 'testing',
     means: 'The gateway is testing it. It serves once it passes.',
