@@ -187,6 +187,18 @@ test.each<[name: string, headers: Record<string, string>]>([
   ['a look-alike', { origin: 'http://localhost:47900.evil.example' }],
   ['another site without an Origin', { 'sec-fetch-site': 'cross-site' }],
   ['another port without an Origin', { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'image' }],
+  [
+    'another site that opens a document',
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' },
+  ],
+  [
+    'another port that opens a document at another name',
+    {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-dest': 'document',
+      referer: 'http://localhost:1/',
+    },
+  ],
   ['another port in a frame', { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' }],
 ])('no route serves a page of %s', async (_title, headers) => {
   const { upstream, urls } = await started();
@@ -194,13 +206,20 @@ test.each<[name: string, headers: Record<string, string>]>([
   expect(upstream.calls).toHaveLength(0);
 });
 
-test('the gateway’s own page is served, by every name that the gateway goes by', async () => {
+test('the gateway’s own page is served, by every name that the gateway goes by, and by a link from one of loopback’s to another', async () => {
   const { urls, port } = await started();
   for (const url of urls) {
     for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
       const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
       expect((await send(`${url}/api/v1/status`, { headers })).status).toBe(200);
       expect((await postJson(url + CHAT, HELLO, headers)).status).toBe(200);
+      const link = {
+        host,
+        referer: `http://localhost:${port}/`,
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-dest': 'document',
+      };
+      expect((await send(`${url}/api/v1/status`, { headers: link })).status).toBe(200);
     }
   }
 });

@@ -38,10 +38,16 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
 
 /** A page of another port is of the same site; its links to the window work, its images and frames do not. */
 function isFetchedByOtherPage(headers: IncomingHttpHeaders): boolean {
-  const site = headers['sec-fetch-site'];
-  return (
-    site === 'cross-site' || (site === 'same-site' && headers['sec-fetch-dest'] !== 'document')
-  );
+  const { 'sec-fetch-site': site, 'sec-fetch-dest': dest } = headers;
+  if (site !== 'cross-site' && site !== 'same-site') return false;
+  return dest !== 'document' || (site === 'cross-site' && !isFromOtherName(headers));
+}
+
+/** True for a link of the window at another name of loopback: tabs at one name cannot sign in those at the other. */
+function isFromOtherName({ referer = '', host = '' }: IncomingHttpHeaders): boolean {
+  const [from, to] = [URL.parse(referer), URL.parse(`http://${host}`)];
+  const isLoopback = [from, to].every((url) => LOOPBACK_NAME.test(url?.hostname ?? ''));
+  return isLoopback && from?.port === to?.port;
 }
 
 function originMessage(origin: string | undefined): string {
