@@ -62,8 +62,8 @@ export async function lookAt(
 }
 
 /**
- * What a fixed address tells beside its `list` of models: it is asked as the engine that it `was`, or, where that is
- * unknown, as each that it may be. Null of one that is no known engine, or did not answer.
+ * What a fixed address tells apart from its `list` of models: it is asked as the engine that it `was`, or, if that is
+ * unknown, as each that it may be. Null if it is no known engine, or did not answer.
  */
 export async function readEngine(
   address: EngineAddress,

@@ -124,6 +124,11 @@ describe('the four causes', () => {
 
   test('a machine whose engine is down is shown with whether that answers at all', () => {
     expect(words(down).what).toBe('Its engine does not answer.');
+    const bare = provider(
+      {},
+      { status: 'degraded', engine_health: { status: 'no engine found', code: 0 } },
+    );
+    expect(words(bare).what).toBe('No engine was found.');
     const sick = provider(
       {},
       { status: 'degraded', engine_health: { status: 'error', code: 500 } },

@@ -53,7 +53,7 @@ export interface HeldPermit {
 
 /**
  * `in_turn`: in routing order; `again`: a retry, or after a wait that the upstream asked for, when exclusions by the first
- * try do not count; `forced`: during the cool-down, as no other upstream is left; `hedge`: beside a slow call, only
+ * try do not count; `forced`: during the cool-down, as no other upstream is left; `hedge`: during a slow call, only
  * while the breaker is closed.
  */
 export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';

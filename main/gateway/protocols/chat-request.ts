@@ -304,7 +304,7 @@ function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {
 /** Fields stand before or behind the file; the file itself, which may be large, is not searched. */
 const SEARCHED_BYTES = 64 * 1024;
 const MAX_VALUE_BYTES = 200;
-/** Of one part, beside its disposition; without a limit, the search would pass over the rest from each part. */
+/** The headers of one part after its disposition; without a limit, the search would pass over the rest from each part. */
 const MAX_PART_HEADERS = 8;
 
 /** The value of a short field in a form (RFC 7578); null if it is not found near either end. */

@@ -111,7 +111,7 @@ export const ONE_WHOLE: Asked = {
   followsToolResult: () => false,
 };
 
-/** Common to the endpoints beside chat that have no streams. */
+/** Common to the endpoints other than chat that have no streams. */
 export const WITHOUT_STREAMS = {
   asks: () => ONE_WHOLE,
   isResumable: false,

@@ -151,7 +151,7 @@ function asEvents(answer: Buffer): string {
 
 type Json = Record<string, unknown>;
 
-/** Builds a text completion with one choice; of every field beside its text the last value counts. */
+/** Builds a text completion with one choice; of every field but its text the last value counts. */
 function createTextAssembly(): Assembly {
   const top: Json = {};
   const choice: Json = { index: 0, logprobs: null };

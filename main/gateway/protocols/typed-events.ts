@@ -13,7 +13,7 @@ export interface TypedEnds {
 
 /** Puts right what clients stumble over in the events of one answer. */
 export interface EventRepair {
-  /** What is in each event that it reads, beside the types of the ends. */
+  /** What is in each event that it reads, apart from the types of the ends. */
   readonly words: readonly string[];
   /** The event itself where nothing is wrong with it; null where nothing is left of it. */
   take(event: Buffer, type: string): Buffer | null;

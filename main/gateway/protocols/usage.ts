@@ -165,7 +165,7 @@ function readUsage(bytes: Buffer): TokenCounts | null {
 }
 
 /**
- * What llama.cpp had in its cache, beside a usage that does not tell: it came half a year before the usage's own figure
+ * What llama.cpp had in its cache, if its usage does not tell: it came half a year before the usage's own figure
  * (ggml-org/llama.cpp#15827, #19361).
  */
 function timedCache(bytes: Buffer): Pick<TokenCounts, 'cached'> | null {

@@ -210,7 +210,7 @@ export interface PoolMember {
 
 /** A small GPU. */
 const DEFAULT_TOKENS_PER_SECOND = 1000;
-/** What an answer takes beside reading. More precise times are noise, and a cost of 0 would stay 0 under any load. */
+/** What an answer takes apart from prefill. More precise times are noise, and a cost of 0 would stay 0 under any load. */
 const BASE_MS = 100;
 /** Costs are estimates: what is nearer to the best is as good. */
 const NEAR = 1.1;
@@ -228,7 +228,7 @@ export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
       : known.reduce((total, each) => total + each, 0) / known.length;
 
   function costOf({ tokensPerSecond, ewmaTtft, newTokens, inFlight }: PoolMember): number {
-    // Short prompts tell nothing of its reading, but all of them tell how slow it is beside that.
+    // Short prompts tell nothing of its prefill, but all of them tell how slow it is apart from that.
     const baseMs = tokensPerSecond === null ? Math.max(BASE_MS, ewmaTtft ?? 0) : BASE_MS;
     const readingMs = (1000 * newTokens) / (tokensPerSecond ?? usual);
     return (baseMs + readingMs) * (inFlight + 1);

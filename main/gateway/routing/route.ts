@@ -79,7 +79,7 @@ function noteAnswer({ call }: AnsweredCall, { warmup, localUsed }: RouterDeps): 
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
 }
 
-/** Which form of the request is best, and what it asks for beside, depends on what engine it is. */
+/** The engine decides the best form of the request and the extra parameters. */
 function localIdentified(
   { call: { request }, config }: RoutedRequest,
   { circuits, identifyLocal }: RouterDeps,

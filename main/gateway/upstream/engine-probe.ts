@@ -191,7 +191,7 @@ const STRANGER_MS = 600_000;
 /** Longer than an engine needs that is well, and short enough for callers that wait for the list. */
 const FACTS_MS = 900;
 
-/** Reads what the engine says of its models beside their list. */
+/** Reads what the engine says of its models apart from their list. */
 function createReader(
   { origin, basePath, basicAuth }: BaseAddress,
   edges: Pick<FixedEngineEdges, 'http' | 'clock'>,

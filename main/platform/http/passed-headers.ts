@@ -16,7 +16,7 @@ const MAX_VALUE_LENGTH = 1024;
 /** In characters, of all names and values: Node's clients break off at a head of 16 KiB. */
 const MAX_HEAD_LENGTH = 8 * 1024;
 
-/** The headers of a caller that are passed on, beside its own key or another: names and values in turn. */
+/** The headers of a caller that are passed on with its own key or another: names and values in turn. */
 export function fromCaller(caller: IncomingHttpHeaders, key: 'own' | 'other'): string[] {
   const headers: string[] = [];
   for (const name of Object.keys(caller)) {

@@ -103,7 +103,7 @@ export interface Store {
   readonly shared?: SharedStore;
 }
 
-/** What a store that several gateways write does beside. */
+/** What a store that several gateways write does in addition. */
 export interface SharedStore {
   /** Why the database cannot be used now, for people; null if it can. */
   problem(): string | null;

@@ -238,6 +238,7 @@ function whatOf(standing: Standing, serverNow: number): Told {
 }
 
 function engineText({ status, code }: Extract<Standing, { readonly kind: 'engine-down' }>): string {
+  if (status === 'no engine found') return 'No engine was found.';
   if (status === 'unresponsive') return 'Its engine accepts connections but does not answer.';
   const told = code === 0 ? 'does not answer' : `answers HTTP ${code}`;
   return `Its engine ${told}${NO_NEWS.has(status) ? '' : ` (${status})`}.`;

@@ -183,8 +183,12 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
       </dl>
       <h3>Attempts</h3>
       <AttemptTable row={row} labels={labels} elapsedMs={elapsedMs} />
-      <h3>Fallback reason</h3>
-      <CodeLine text={row.fallbackReason} what="fallback reason" />
+      {row.fallbackReason !== 'none' && (
+        <>
+          <h3>Fallback reason</h3>
+          <CodeLine text={row.fallbackReason} what="fallback reason" />
+        </>
+      )}
     </>
   );
 }
