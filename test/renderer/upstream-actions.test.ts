@@ -3,14 +3,25 @@ import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline.tsx';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
 import { upstreamList } from '../../renderer/features/overview/upstream-list.ts';
-import { isWarmable } from '../../renderer/features/overview/upstream-track.tsx';
-import { live, NOW, status, tripped, upstream } from './builders.ts';
+import { isPaused, isWarmable } from '../../renderer/features/overview/upstream-track.tsx';
+import { live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
 
 function lineWith(given: readonly UpstreamReport[], over: StatusOver = {}, afterMs = 0) {
   return upstreamList(live({ status: status(given, over) }), NOW + afterMs);
 }
+
+test('“Try again now” is offered at a source that requests skip, unless its budget is spent', () => {
+  const given = [
+    tripped('local', 9_000),
+    skipped('hosted_a', 'rate_limited', 9_000),
+    skipped('hosted_b', 'budget', 9_000),
+    tripped('hosted_c', 0),
+  ];
+  const offered = lineWith(given).upstreams.filter(isPaused);
+  expect(offered.map(({ report }) => report.id)).toEqual(['local', 'hosted_a']);
+});
 
 describe('a start of the rented GPU', () => {
   test('a start is offered at ondemand alone, while that neither runs nor starts', () => {

@@ -1,7 +1,7 @@
 import { type CSSProperties, useId, useState } from 'react';
 import type { UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
-import type { StatusReport, UpstreamReport } from '#shared/status.ts';
+import type { StatusReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
@@ -93,7 +93,7 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
   };
   return (
     <div className="upstream-actions">
-      {isPaused(report) && button(RETRY, () => actions.resetCircuit(id))}
+      {isPaused(upstream) && button(RETRY, () => actions.resetCircuit(id))}
       {isWarmable(upstream, data.status) && button(START, actions.warmUp)}
       {condition.kind !== 'missing' && (
         <TestButton id={id}>
@@ -107,8 +107,8 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
 }
 
 /** Requests skip it for a while; no try ends a budget that is spent. */
-export const isPaused = ({ circuit, skips }: UpstreamReport): boolean =>
-  circuit.open || skips.some(({ reason }) => reason !== 'budget');
+export const isPaused = ({ condition }: UpstreamView): boolean =>
+  condition.kind === 'cooling' || (condition.kind === 'skipped' && condition.reason !== 'budget');
 
 /** True if it can be started; that costs money, so not while none may be spent. */
 export function isWarmable({ report, condition }: UpstreamView, status: StatusReport): boolean {
