@@ -35,14 +35,14 @@ test('a rented GPU starts at once, and a source that is paused counts down until
   expect(await ask(demo)).toBe('hosted_a: local=circuit_open');
   const local = station(page, 'Your GPUs');
   await local.getByText(/tried again in (1 min 00|\d+) s/).waitFor();
-  await demo.heal('local');
   const retry = local.getByRole('button', { name: 'Try again now Your GPUs' });
   await retry.click();
-  await local.getByText('serving').waitFor();
   await retry.waitFor({ state: 'detached' });
   const heading = local.getByRole('heading');
   expect(await heading.evaluate((it) => it === document.activeElement)).toBe(true);
+  await demo.heal('local');
   expect(await ask(demo)).toBe('local: none');
+  await local.getByText('serving').waitFor();
 });
 
 test('a setting outlasts a visit to another tab, is in force once saved, and if refused is explained at its field', async () => {
