@@ -7,6 +7,7 @@ import { faultsOf } from '../support/sights.ts';
 import {
   answers,
   chunk,
+  cut,
   error,
   REFUSED_URL,
   stall,
@@ -188,4 +189,23 @@ test('a tried prompt shows who answered and why, is stored nowhere, and is stopp
   await check.click();
   await card.getByText(/Not tested\..*cost money/).waitFor();
   expect(service.calls).toHaveLength(asked);
+});
+
+test('an answer that broke off says why it was not continued, and one click asks the other source', async () => {
+  const own = await startModelServer(cut(chunk({ content: 'It begins' })));
+  const service = await startService(answers('Whole'));
+  const host = await startWindow({
+    INGLENOOK_LOCAL_ENGINE_URL: own.url,
+    INGLENOOK_HOSTED_A_BASE_URL: service.url,
+    INGLENOOK_HOSTED_A_MODEL: 'large',
+    INGLENOOK_HOSTED_A_LABEL: 'Groq',
+  });
+  const page = await openPage(host.controlLink());
+  await page.getByRole('textbox', { name: 'Prompt' }).fill('Hello');
+  await page.keyboard.press('Enter');
+  await page.getByText('It was not continued, because Groq has another model.').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Ask Groq now' }).click();
+  await page.getByText('Whole', { exact: true }).waitFor();
+  await page.getByText(/^Answered by Groq with large/).waitFor();
 });

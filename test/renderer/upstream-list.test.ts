@@ -72,6 +72,22 @@ describe('the upstreams in order', () => {
   });
 });
 
+test('your GPU, while it is paused for slowness, offers to wait as long as it took', () => {
+  const given = [tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 })];
+  const local = { ...status().local, slow: { ttftMs: 7_000, enoughMs: 14_000 } };
+  expect(headlineOf(line(given, { local }), false).problems).toEqual([
+    {
+      what: 'Local is paused for slowness: the first token took 7.0 s.',
+      todo: '',
+      remedy: {
+        saves: { circuit: { ttftThresholdMs: 14_000 } },
+        word: 'Wait longer for my GPU',
+        variable: 'INGLENOOK_TTFT_THRESHOLD_MS=14000',
+      },
+    },
+  ]);
+});
+
 describe('money budgets', () => {
   const problemsOf = (report: ReturnType<typeof upstream>) =>
     headlineOf(line([report]), false).problems.map(({ what }) => what);
