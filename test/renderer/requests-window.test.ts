@@ -96,6 +96,8 @@ test('the details tell the story of a request: its endpoint, its key by name, wh
   const facts = await dialog.locator('.facts').innerText();
   expect(facts).toMatch(/Endpoint\s+messages\s/);
   expect(facts).toMatch(/Key\s+laptop \(sw-…f00d\)\s/);
-  expect(await dialog.getByText('tried after a pause, and paused again').count()).toBe(attempts.length);
+  expect(await dialog.getByText('tried after a pause, and paused again').count()).toBe(
+    attempts.length,
+  );
   expect(await axeViolations(page)).toEqual([]);
 });
