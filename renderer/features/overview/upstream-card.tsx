@@ -53,7 +53,7 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
       </h3>
       <div>
         <p className="model one-line" title={report.model}>
-          {missing ? '' : report.model || (isPool ? '' : 'the model that the app asks for')}
+          {missing ? '' : modelText(report, isPool)}
         </p>
         {isPool && !missing && (
           <p className="machines">
@@ -86,6 +86,10 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
     </li>
   );
 }
+
+/** What it is set to answer with; machines have models of their own. */
+const modelText = ({ model }: UpstreamReport, isPool: boolean): string =>
+  model || (isPool ? '' : 'the model that the app asks for');
 
 function Answered({ asked, answered, retries }: UpstreamTally) {
   return (

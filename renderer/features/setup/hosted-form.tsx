@@ -51,6 +51,9 @@ export function HostedForm({ hosted, hasRented = false, onWorks }: HostedFormPro
           onChoose={(chosen) => setPreset(offered.find(({ name }) => name === chosen) ?? null)}
         />
       </label>
+      {preset === RENTED && (
+        <p className="quiet">Its service starts it for a request and stops it when it is idle.</p>
+      )}
       {/* A new one for each service: the key of one is not sent to another. */}
       {preset !== null && (
         <ServiceForm
@@ -111,9 +114,6 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
 
   return (
     <Form className="setup-form" aria-label={preset.name} onSend={save}>
-      {isRented && (
-        <p className="quiet">Its service starts it for a request and stops it when it is idle.</p>
-      )}
       {preset.baseUrl === null && (
         <TextField
           label={words.baseUrl}
