@@ -67,9 +67,6 @@ interface RelayPlan extends FlowPlan {
   readonly splice: Splice | null;
 }
 
-/** A caller that reads nothing for this long is asleep or gone; its upstream call occupies a slot there. */
-const MAX_CALLER_SLOW_MS = 600_000;
-
 /** Between two reports of the events that were sent. */
 const REPORT_MS = 250;
 
@@ -87,8 +84,8 @@ class Flow {
   readonly #resolve: (end: RelayEnd) => void;
   #cancelTimer: () => void = () => {};
   #idleTimeoutMs: number;
-  /** Since when the caller has taken nothing, in clock ticks; null while it keeps up. */
-  #slowSince: number | null = null;
+  /** The caller is to take what was written first; its connection is closed if it takes nothing for long. */
+  #isHeldUp = false;
 
   constructor(
     exchange: Exchange,
@@ -133,7 +130,7 @@ class Flow {
   }
 
   pause(): void {
-    this.#slowSince ??= this.#plan.clock.ticks();
+    this.#isHeldUp = true;
     this.#exchange.pause();
   }
 
@@ -154,8 +151,8 @@ class Flow {
   }
 
   readonly #onDrain = (): void => {
-    if (this.#slowSince === null) return;
-    this.#slowSince = null;
+    if (!this.#isHeldUp) return;
+    this.#isHeldUp = false;
     this.came();
     this.#exchange.resume();
   };
@@ -164,20 +161,13 @@ class Flow {
   readonly #onTime = (): void => {
     const { clock } = this.#plan;
     const idleTimeoutMs = this.#idleTimeoutMs;
-    const limitMs = this.#slowSince === null ? idleTimeoutMs : MAX_CALLER_SLOW_MS;
-    const remainingMs = limitMs - (clock.ticks() - (this.#slowSince ?? this.lastDataAt));
-    if (remainingMs > 0) {
-      this.#cancelTimer = clock.after(Math.min(remainingMs, idleTimeoutMs), this.#onTime);
+    const silentMs = this.#isHeldUp ? 0 : clock.ticks() - this.lastDataAt;
+    if (silentMs < idleTimeoutMs) {
+      this.#cancelTimer = clock.after(idleTimeoutMs - silentMs, this.#onTime);
       return;
     }
-    const isCallerGone = this.#slowSince !== null;
     this.#exchange.abort();
-    if (!isCallerGone) {
-      this.#onSilence(`silent for ${idleTimeoutMs} ms`);
-      return;
-    }
-    this.finish({ kind: 'cancelled' });
-    this.#res.destroy();
+    this.#onSilence(`silent for ${idleTimeoutMs} ms`);
   };
 }
 
