@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { MAX_KEY_LIMIT } from '#shared/keys.ts';
 import { readTextFile, replaceFile } from '../platform/files.ts';
+import { parseJson } from '../platform/json.ts';
 
 const limit = z.int().min(1).max(MAX_KEY_LIMIT);
 
@@ -45,7 +46,7 @@ export function readKeyFile(directory: string): KeyFile {
   const path = join(directory, FILE);
   const text = readTextFile(path);
   if (text === null) return NO_KEYS;
-  const parsed = schema.safeParse(jsonOf(text));
+  const parsed = schema.safeParse(parseJson(text));
   if (parsed.success) return { kind: 'keys', keys: parsed.data.keys };
   const problem = `${path} is not a list of keys: restore it from a backup, or delete it, which revokes all named keys`;
   return { kind: 'unreadable', problem };
@@ -55,12 +56,4 @@ export function readKeyFile(directory: string): KeyFile {
 export function writeKeyFile(directory: string, keys: readonly StoredKey[]): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   replaceFile(join(directory, FILE), `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SettingChoice, SettingKind } from '#shared/settings.ts';
 import { decoded, registryOrigin, userinfoOf } from '../platform/addresses.ts';
+import { parseJson } from '../platform/json.ts';
 
 export interface Setting<T> {
   /** Environment variable without the `INGLENOOK_` prefix. */
@@ -264,19 +265,11 @@ export const headerMap: Kind<Readonly<Record<string, string>>> = {
       .refine((name) => !FRAMING.test(name)),
     z.string().regex(HEADER_VALUE),
   ),
-  fromText: parseJson,
+  fromText: (json) => parseJson(json) ?? json,
   allowed:
     'a JSON object of header names and values, such as {"X-Team":"blue"}, except framing headers',
   shown: () => '…',
 };
-
-function parseJson(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
-}
 
 /** Each word comes with the sentence that explains it. */
 export function oneOf<const T extends string>(meanings: Readonly<Record<T, string>>): Kind<T> {

@@ -1,19 +1,22 @@
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import { isObject } from './json.ts';
+import { z } from 'zod';
+import { parseJson } from './json.ts';
 import { isoTime } from './dates.ts';
 import { codeOf } from './errors.ts';
-import { replaceFile } from './files.ts';
+import { readTextFile, replaceFile } from './files.ts';
 import { isAlive, VERSION } from './process.ts';
 
-interface Owner {
-  readonly pid: number;
-  readonly startedAt: string;
-  readonly version?: string;
+const ownerSchema = z.object({
+  pid: z.int(),
+  startedAt: z.string(),
+  version: z.string().exactOptional(),
   /** Null until it listens. */
-  readonly url: string | null;
-}
+  url: z.url().nullable(),
+});
+
+type Owner = Readonly<z.infer<typeof ownerSchema>>;
 
 /** Held until `release`, or until the process ends, however it ends. */
 export interface DataLock {
@@ -131,18 +134,11 @@ function writeOwner(directory: string, owner: Owner): void {
 
 function readOwner(directory: string): Owner | null {
   try {
-    const owner: unknown = JSON.parse(readFileSync(join(directory, OWNER_FILE), 'utf8'));
-    return isOwner(owner) ? owner : null;
+    const text = readTextFile(join(directory, OWNER_FILE)) ?? '';
+    return ownerSchema.safeParse(parseJson(text)).data ?? null;
   } catch {
     return null;
   }
-}
-
-function isOwner(value: unknown): value is Owner {
-  if (!isObject(value)) return false;
-  const { pid, startedAt, url } = value;
-  const hasUrl = url === null || (typeof url === 'string' && URL.canParse(url));
-  return Number.isInteger(pid) && typeof startedAt === 'string' && hasUrl;
 }
 
 /** Tells the user which process has the directory, and what to do. */
