@@ -358,3 +358,12 @@ test.each(['', 'ab', 'AB'.repeat(32), 'ab'.repeat(33), `${'ab'.repeat(31)}zz`, '
     }
   },
 );
+
+test('two gateways have two control tokens', async () => {
+  const one = await startGateway({});
+  const two = await startGateway({});
+  expect(tokenOf(one)).not.toBe(tokenOf(two));
+  const headers = bearer(tokenOf(one));
+  const answer = await send(`${two.url}/api/v1/settings`, { headers });
+  expectError(answer, 401, 'control_required');
+});

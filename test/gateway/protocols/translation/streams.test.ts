@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
@@ -41,6 +42,18 @@ describe('a stream of the Messages API', () => {
     const cut = told(MESSAGES_TRANSLATION, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
     expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
   });
+});
+
+test.each([
+  ['Responses', RESPONSES_TRANSLATION],
+  ['Messages', MESSAGES_TRANSLATION],
+])('a translated stream of the %s API has no event after its end', (_name, protocol) => {
+  const stream = protocol.createStream(EXCHANGE);
+  stream.push(DONE);
+  stream.end();
+  const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
+  const after = [stream.push(chunk({ content: 'a' })), stream.end(), stream.fail(error)];
+  expect(after).toEqual(['', '', '']);
 });
 
 /** The events of a stream's text, each checked to be named by its type. */
