@@ -5,6 +5,9 @@ import type { UpstreamId } from './ids.ts';
 const MODEL_USES = ['chat', 'embedding', 'rerank', 'other'] as const;
 export type ModelUse = (typeof MODEL_USES)[number];
 
+/** Coding agents need that much (docs.ollama.com/context-length). */
+export const LARGE_WINDOW = 65_536;
+
 const tokens = z.int().positive().max(1e9);
 
 /** One model of an engine. Null is what the engine does not say. */
@@ -22,6 +25,10 @@ export const modelFactsSchema = z.object({
    * it. Never what it was trained with, which is mostly more.
    */
   context_length: tokens.nullable(),
+  /** The most tokens that it could be loaded with; only Ollama says so. */
+  max_context_length: tokens.optional(),
+  /** GPU memory that a token of its context takes, as far as its layers tell. */
+  context_token_bytes: z.number().nonnegative().optional(),
   size_bytes: z.int().nonnegative().nullable(),
   /** GPU memory that it takes as it is loaded; only Ollama says so. */
   vram_bytes: z.int().nonnegative().optional(),

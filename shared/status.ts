@@ -104,6 +104,21 @@ const poolSchema = z.strictObject({
   problem: z.string().nullable(),
 });
 
+/** A model of one's own whose window was too small for a prompt, or that has a copy with a larger one. */
+const windowSchema = z.strictObject({
+  model: z.string(),
+  /** Tokens of its window now. */
+  tokens: z.int(),
+  /** `copy`: one can be made. `setting`: what its owner can do. `made`: requests for it go to the copy. */
+  remedy: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('copy'), tokens: z.int(), isMost: z.boolean() }),
+    z.strictObject({ kind: z.literal('setting'), text: z.string() }),
+    z.strictObject({ kind: z.literal('made'), copy: z.string() }),
+  ]),
+});
+
+export type WindowReport = z.infer<typeof windowSchema>;
+
 /** The status report (docs/reference/http-api.md#status-report), strict: no field may be missing or added. */
 export const statusReportSchema = z
   .strictObject({
@@ -126,6 +141,7 @@ export const statusReportSchema = z
           enoughMs: z.int(),
         })
         .nullable(),
+      windows: z.array(windowSchema),
     }),
     upstreams: z.array(upstreamSchema),
     circuits: circuitsSchema,

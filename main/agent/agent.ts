@@ -363,6 +363,12 @@ export function createAgent(deps: AgentDeps) {
       telemetry.look();
       return result;
     },
+    /** The engine in use, if the machine of that id is this one. */
+    engineOf(id: string) {
+      const [served] = id === parts.identity.id ? engines.reachable() : [];
+      return served === undefined ? null : { kind: served.view.kind, address: served.address };
+    },
+    readEngines: () => engines.readNow(),
     /** Whether an engine at that origin is to get no requests, because its memory is freed or its models change. */
     holdsBack: (origin: string) =>
       memory.state().kind !== 'kept' &&

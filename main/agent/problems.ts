@@ -1,5 +1,6 @@
 import type { AgentListener, AgentMembership, AgentProblem } from '#shared/agent.ts';
 import type { EngineKind, EngineView } from '../engines/adapters/engine-view.ts';
+import { largerWindowOf } from '../engines/detect.ts';
 import { isForChat } from '../engines/models.ts';
 import { isLoopbackHost } from '../platform/http/addresses.ts';
 import type { FileWarning } from './storage.ts';
@@ -90,12 +91,10 @@ export interface WindowCut {
 /** Claude Code and its like begin with 15,000 to 20,000 tokens of prompt and tools (docs.ollama.com/context-length asks for 64,000). */
 const ENOUGH_TOKENS = 32_000;
 
-/** How the owner of an engine gives it a larger window. */
-const LARGER_WINDOW: Partial<Record<EngineKind, readonly [name: string, remedy: string]>> = {
-  ollama: ['Ollama', 'Set OLLAMA_CONTEXT_LENGTH.'],
-  'llama.cpp': ['llama.cpp', 'Start it with a larger --ctx-size, or fewer --parallel.'],
-  lmstudio: ['LM Studio', 'Load the model with a longer context length.'],
-  vllm: ['vLLM', 'Start it with a larger --max-model-len.'],
+const NAMES: Partial<Record<EngineKind, string>> = {
+  ollama: 'Ollama',
+  lmstudio: 'LM Studio',
+  vllm: 'vLLM',
 };
 
 const NUMBER = new Intl.NumberFormat('en');
@@ -106,7 +105,8 @@ export function engineAdvice(
   cuts: readonly WindowCut[],
 ): readonly AgentProblem[] {
   const loaded = facts.filter((model) => model.loaded === true);
-  const [name = kind, larger] = LARGER_WINDOW[kind] ?? [];
+  const name = NAMES[kind] ?? kind;
+  const larger = largerWindowOf(kind);
   const advice: AgentProblem[] = cuts.map(({ model, tokens }) => ({
     tool: name,
     tried: `prompts for ${model}`,
@@ -115,7 +115,7 @@ export function engineAdvice(
   }));
   const windows = loaded.filter(isForChat).flatMap((model) => model.context_length ?? []);
   const smallest = Math.min(...windows);
-  if (larger !== undefined && smallest < ENOUGH_TOKENS) {
+  if (larger !== null && smallest < ENOUGH_TOKENS) {
     const happened = `it serves ${NUMBER.format(smallest)} tokens; coding agents need ${NUMBER.format(ENOUGH_TOKENS)} or more`;
     advice.push({ tool: name, tried: baseUrl, happened, remedy: larger });
   }

@@ -245,8 +245,19 @@ function localOf(
   engine: FixedEngine,
   pick: () => LocalChoice,
   { agent }: ThisMachine,
-): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed'> {
+): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed' | 'engineAt' | 'enginesChanged'> {
   return {
+    engineAt(provider) {
+      const found = provider === null ? engine.at() : (agent?.engineOf(provider) ?? null);
+      if (found === null) return null;
+      const memoryBytes = isOnThisMachine(found.address.origin)
+        ? gpuMemory(agent?.gpus() ?? [])
+        : null;
+      return { ...found, memoryBytes };
+    },
+    async enginesChanged() {
+      await Promise.all([engine.refresh(), agent?.readEngines()]);
+    },
     pickLocal() {
       const target = engine.target();
       if (target === null) return pick();

@@ -103,6 +103,10 @@ function likely({ origin }: EngineAddress, isAny: boolean): readonly Engine[] {
   return isAny ? [...ofPort, ...ENGINES.filter((engine) => !ofPort.includes(engine))] : ofPort;
 }
 
+/** How its owner gives an engine a larger window; null of one that is not known. */
+export const largerWindowOf = (kind: EngineKind): string | null =>
+  ENGINES.find((engine) => engine.kind === kind)?.largerWindow ?? null;
+
 async function engineAt(ask: Ask, engines: readonly Engine[]): Promise<Engine | null> {
   for (const engine of engines) if (await engine.isAt(ask)) return engine;
   return null;

@@ -26,6 +26,12 @@ export function modelFacts(id: string, said: Partial<Omit<ModelFacts, 'id'>> = {
     tools: said.tools ?? null,
     context_length: lengthOf(said.context_length),
     size_bytes: said.size_bytes ?? null,
+    ...(said.max_context_length === undefined
+      ? {}
+      : { max_context_length: said.max_context_length }),
+    ...(said.context_token_bytes === undefined
+      ? {}
+      : { context_token_bytes: said.context_token_bytes }),
     ...(said.vram_bytes === undefined ? {} : { vram_bytes: said.vram_bytes }),
   };
 }

@@ -45,22 +45,28 @@ import {
   type MonitorDeps,
 } from './monitoring/monitor.ts';
 import type { Checker } from './routing/checker.ts';
+import { preferringCopies } from './routing/larger-windows.ts';
 import { createHedgeBudget } from './routing/route.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appRoutes } from './api/app-routes.ts';
 import { openApiRoute } from './api/openapi.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
+import { windowRoutes } from './api/window-routes.ts';
 import type { VerificationProof } from './monitoring/sightings.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
-type Shared = 'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'keep' | 'usage';
+
+type Shared =
+  'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'engineAt' | 'keep' | 'usage';
 
 export interface GatewayDeps
   extends Pick<MonitorDeps, Shared>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
+  /** Reads the models of the own engines now. */
+  readonly enginesChanged: () => Promise<void>;
   readonly keys: NamedKeys;
   readonly providers: GatewayProviders;
   readonly gpus: () => readonly GpuFigures[];
@@ -99,8 +105,10 @@ export type Gateway = ReturnType<typeof createGateway>;
 const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
-export function createGateway(deps: GatewayDeps) {
-  const { config, http, clock, random, log, pickLocal, keys, providers, app } = deps;
+export function createGateway(given: GatewayDeps) {
+  const pickLocal = () => preferringCopies(given.pickLocal(), given.config().routing.modelAliases);
+  const deps: GatewayDeps = { ...given, pickLocal };
+  const { config, http, clock, random, log, engineAt, keys, providers, app } = deps;
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
@@ -117,6 +125,7 @@ export function createGateway(deps: GatewayDeps) {
     log,
     random,
     pickLocal,
+    engineAt,
     keys,
     keep: deps.keep,
     usage: deps.usage,
@@ -289,6 +298,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     ...keyRoutes({ keys, keyLimits, config, feed }),
     ...sharingRoutes({ config, settings, lifecycle }),
     ...upstreamRoutes({ http, feed, ...upstreams }),
+    ...windowRoutes({ ...upstreams, ...deps }),
     ...installRoutes({ ownPackage: deps.ownPackage, isShared, gatewayUrl }),
     ...deps.moreRoutes,
   ];

@@ -29,6 +29,23 @@ export function createControl(
     return null;
   }
 
+  /** Does nothing without a session. */
+  async function readSettings(): Promise<void> {
+    if (!hasSession()) return;
+    const savesBefore = saves;
+    const answer = await call<SettingsView>('/api/v1/settings', { method: 'GET' });
+    // The answer to a save in the meantime is newer.
+    if (saves !== savesBefore) return;
+    if (answer.ok) show(answer.value);
+    else onSettings({ kind: 'unreadable', message: answer.refusal.message });
+  }
+  /** These change aliases as well. */
+  async function changeWindow(path: string, body: object): Promise<Refusal | null> {
+    const refusal = await act(path, jsonBody('POST', body));
+    await readSettings();
+    return refusal;
+  }
+
   return {
     keys: createKeys({ call, act }),
     sharing: createSharing({ call, part }),
@@ -54,16 +71,10 @@ export function createControl(
         await part<readonly { readonly id: string }[]>('data', '/v1/models'),
         (models): readonly string[] => models.map(({ id }) => id),
       ),
-    /** Does nothing without a session. */
-    readSettings: async (): Promise<void> => {
-      if (!hasSession()) return;
-      const savesBefore = saves;
-      const answer = await call<SettingsView>('/api/v1/settings', { method: 'GET' });
-      // The answer to a save in the meantime is newer.
-      if (saves !== savesBefore) return;
-      if (answer.ok) show(answer.value);
-      else onSettings({ kind: 'unreadable', message: answer.refusal.message });
-    },
+    readSettings,
+    /** Makes a copy of a model with a larger window. */
+    makeCopy: (model: string) => changeWindow('/api/v1/windows', { model }),
+    removeCopy: (copy: string) => changeWindow('/api/v1/windows/undo', { copy }),
     /** Makes all changes of the tree or none. */
     saveSettings: async (tree: object): Promise<Refusal | null> =>
       saved(await call<SettingsView>('/api/v1/settings', jsonBody('PATCH', tree))),

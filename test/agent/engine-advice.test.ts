@@ -20,7 +20,7 @@ function adviceFor(model: Partial<ModelFacts>, cuts: readonly WindowCut[] = []) 
 
 test('a context window too small for coding agents is a problem, with the setting to change', () => {
   expect(adviceFor({ context_length: 4096 })).toEqual([
-    'Ollama: it serves 4,096 tokens; coding agents need 32,000 or more. Set OLLAMA_CONTEXT_LENGTH.',
+    'Ollama: it serves 4,096 tokens; coding agents need 32,000 or more. Set OLLAMA_CONTEXT_LENGTH=65536 and restart it.',
   ]);
   const others = [{}, { loaded: false }, { use: 'embedding' as const }, { context_length: null }];
   for (const other of others) expect(adviceFor({ context_length: 32_000, ...other })).toEqual([]);

@@ -70,6 +70,7 @@ describe('machines in the status report', () => {
       },
       health: 'ok',
       slow: null,
+      windows: [],
     });
     expect(report.upstreams[0]).toMatchObject({
       id: 'local',

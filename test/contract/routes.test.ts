@@ -40,6 +40,8 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/keys/name', 'PATCH', 'DELETE'],
   ['/api/v1/sharing', 'GET', 'HEAD', 'PUT'],
   ['/api/v1/warmup', 'POST'],
+  ['/api/v1/windows', 'POST'],
+  ['/api/v1/windows/undo', 'POST'],
   ['/api/v1/upstreams/local/test', 'POST'],
   ['/api/v1/upstreams/local/models', 'POST'],
   ['/api/v1/upstreams/hosted_a/swap', 'POST'],

@@ -80,6 +80,7 @@ function statusOf(scene: Scene): StatusReport {
         provider: null,
         health: scene.localHealth ?? (local ? 'ok' : 'unavailable'),
         slow: null,
+        windows: [],
       },
     },
   );

@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { RequestedModel } from '../../main/gateway/usage/requested-models.ts';
+import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
+import { startOllama } from '../support/ollama.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
@@ -60,4 +62,31 @@ test('the page of models shows what apps asked for and where it went, and maps a
       return engine.calls.at(-1)?.json['model'];
     })
     .toBe('qwen3:30b');
+});
+
+test('a model whose window is too small gets a copy with a larger one by a click, and loses it by another', async () => {
+  const model = 'qwen3:8b';
+  const ollama = await startOllama({ [model]: { contextLength: 262_144 } });
+  const host = await startWindowHost({ ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: ollama.url });
+  const url = new URL(host.controlLink()).origin;
+  const window = async () =>
+    ((await (await fetch(`${url}/v1/models/${model}`)).json()) as { context_length?: number })
+      .context_length;
+  await expect.poll(async () => (await fetch(`${url}/v1/models/${model}`)).status).toBe(200);
+  await chat(url, HELLO);
+  await expect.poll(window).toBe(4096);
+  const long = { messages: [{ role: 'user', content: 'bakery '.repeat(9000) }] };
+  expect((await chat(url, long)).status).toBe(400);
+
+  const page = await openPage(host.controlLink());
+  await page.getByText('qwen3:8b reads only 4,096 tokens').waitFor();
+  await page.getByRole('button', { name: 'Make a 64k copy' }).click();
+  await page.getByText('qwen3:8b reads only').waitFor({ state: 'detached' });
+  expect(await chat(url, long)).toMatchObject({ status: 200, upstream: 'local' });
+  await page.getByRole('navigation', { name: 'Pages' }).getByText('Models').click();
+  await page.getByText('Requests for qwen3:8b go to qwen3:8b-64k').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Remove the copy' }).click();
+  await page.getByText('Requests for qwen3:8b go to').waitFor({ state: 'detached' });
+  expect([...ollama.models.keys()]).toEqual([model]);
 });

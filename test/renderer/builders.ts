@@ -104,6 +104,7 @@ export function status(
       provider: null,
       health: 'unavailable',
       slow: null,
+      windows: [],
     },
     upstreams: UPSTREAM_IDS.map((id) => byId.get(id) ?? missing(id)),
     circuits: {},

@@ -19,6 +19,8 @@ export interface Engine {
   readonly ports: readonly number[];
   /** Path before its `/v1`. */
   readonly apiPath: '' | '/engines';
+  /** What gives it a window of `LARGE_WINDOW` tokens, as a sentence. */
+  readonly largerWindow: string;
   /** Recognises the engine by its answers, never by its port. */
   isAt(ask: Ask): Promise<boolean>;
   read(ask: Ask): Promise<EngineDetail>;

@@ -1,3 +1,4 @@
+import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { idsOf, modelList } from './probe.ts';
@@ -7,6 +8,7 @@ export const jan: Engine = {
   kind: 'jan',
   ports: [1337],
   apiPath: '',
+  largerWindow: `Set Context Size to ${LARGE_WINDOW} in the settings of the model.`,
   async isAt(ask) {
     // The description needs no key; the list does if one is set.
     const title = textOf(memberOf((await ask('/openapi.json')).json, 'info', 'title'));

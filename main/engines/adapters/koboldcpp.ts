@@ -1,3 +1,4 @@
+import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { tpsReport } from './metrics.ts';
@@ -8,6 +9,7 @@ export const koboldCpp: Engine = {
   kind: 'koboldcpp',
   ports: [5001],
   apiPath: '',
+  largerWindow: `Start it with --contextsize ${LARGE_WINDOW}.`,
   async isAt(ask) {
     const { json } = await ask('/api/extra/version');
     return memberOf(json, 'result') === 'KoboldCpp';

@@ -1,4 +1,4 @@
-import type { ModelFacts, ModelUse } from '#shared/models.ts';
+import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
 import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
 import { type Ask, type EngineModel, healthOf, idsOf, modelList } from './probe.ts';
@@ -8,6 +8,7 @@ export const llamaCpp: Engine = {
   kind: 'llama.cpp',
   ports: [8080],
   apiPath: '',
+  largerWindow: `Start it with -c ${LARGE_WINDOW}, times its --parallel.`,
   async isAt(ask) {
     const { server } = await ask(MODELS_PATH);
     return server === 'llama.cpp' || (await isOwnedBy(ask, 'llamacpp'));

@@ -1,3 +1,4 @@
+import { LARGE_WINDOW } from '#shared/models.ts';
 import { listOf, memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
 import { isOk, modelList } from './probe.ts';
@@ -7,6 +8,7 @@ export const llamaSwap: Engine = {
   kind: 'llama-swap',
   ports: [8080],
   apiPath: '',
+  largerWindow: `Set -c ${LARGE_WINDOW} in the cmd of the model.`,
   isAt: (ask) => isOwnedBy(ask, 'llama-swap'),
   async read(ask) {
     const list = await ask(MODELS_PATH);

@@ -1,4 +1,4 @@
-import type { ModelFacts, ModelUse } from '#shared/models.ts';
+import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
 import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { type Ask, isOk, modelList } from './probe.ts';
@@ -8,6 +8,7 @@ export const lmStudio: Engine = {
   kind: 'lmstudio',
   ports: [1234],
   apiPath: '',
+  largerWindow: `Load the model with lms load --context-length ${LARGE_WINDOW}.`,
   async isAt(ask) {
     const greeting = await ask('/lmstudio-greeting');
     if (isOk(greeting) && memberOf(greeting.json, 'lmstudio') === true) return true;

@@ -1,4 +1,4 @@
-import type { ModelFacts, ModelUse } from '#shared/models.ts';
+import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
 import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, type ModelFactsById } from './adapter.ts';
 import { type Ask, idsIn } from './probe.ts';
@@ -8,6 +8,7 @@ export const ollama: Engine = {
   kind: 'ollama',
   ports: [11434],
   apiPath: '',
+  largerWindow: `Set OLLAMA_CONTEXT_LENGTH=${LARGE_WINDOW} and restart it.`,
   async isAt(ask) {
     if (!(await ask('/')).text.startsWith('Ollama is running')) return false;
     return textOf(memberOf((await ask('/api/version')).json, 'version')) !== null;
@@ -37,12 +38,13 @@ async function saidOf(
     const name = textOf(memberOf(model, 'name')) ?? '';
     // Since ollama/ollama#10174 the list has them; before, each model must be asked about.
     const told = memberOf(model, 'capabilities');
-    const mayAsk = !Array.isArray(told) && (shown += 1) <= MAX_SHOWN;
-    const capabilities = mayAsk ? await shownCapabilities(name, model, ask) : told;
+    const isNeeded = !Array.isArray(told) || asLoaded.has(name);
+    const about = isNeeded && (shown += 1) <= MAX_SHOWN ? await show(name, model, ask) : null;
     return [
       name,
       {
-        ...abilities(capabilities),
+        ...abilities(Array.isArray(told) ? told : memberOf(about, 'capabilities')),
+        ...largest(memberOf(about, 'model_info')),
         ...(isElsewhere(model) ? { use: 'other' as const } : {}),
         context_length: numberOf(memberOf(asLoaded.get(name), 'context_length')),
         size_bytes: numberOf(memberOf(model, 'size')),
@@ -64,10 +66,30 @@ function vramOf(running: unknown): Pick<ModelFacts, 'vram_bytes'> {
 }
 
 /** `/api/show` reads the model's file and loads nothing (docs.ollama.com/api-reference/show-model-details). */
-async function shownCapabilities(name: string, model: unknown, ask: Ask): Promise<unknown> {
+async function show(name: string, model: unknown, ask: Ask): Promise<unknown> {
   const digest = textOf(memberOf(model, 'digest'));
-  if (digest === null) return undefined;
-  return memberOf((await ask.once('/api/show', { model: name }, digest)).json, 'capabilities');
+  return digest === null ? null : (await ask.once('/api/show', { model: name }, digest)).json;
+}
+
+/** Of two bytes for each value (docs.ollama.com/faq, OLLAMA_KV_CACHE_TYPE). */
+const VALUE_BYTES = 2;
+
+/** What its GGUF file says; layers that share or limit their context take less than this, and say so by a list. */
+function largest(
+  info: unknown,
+): Pick<Partial<ModelFacts>, 'max_context_length' | 'context_token_bytes'> {
+  const architecture = textOf(memberOf(info, 'general.architecture')) ?? '';
+  const said = (name: string) => numberOf(memberOf(info, `${architecture}.${name}`));
+  const max = said('context_length');
+  if (max === null || !Number.isSafeInteger(max) || max < 1) return {};
+  const [layers, heads, all] = [
+    'block_count',
+    'attention.head_count_kv',
+    'attention.head_count',
+  ].map(said);
+  const width = said('attention.key_length') ?? (said('embedding_length') ?? 0) / (all ?? Infinity);
+  const bytes = 2 * VALUE_BYTES * (layers ?? 0) * (heads ?? 0) * width;
+  return { max_context_length: max, ...(bytes > 0 && { context_token_bytes: bytes }) };
 }
 
 /** Of `completion`, `tools`, `insert`, `vision`, `embedding`, `thinking`, `image` and `audio` (ollama/ollama#16665). */

@@ -1,3 +1,4 @@
+import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
 import { idsOf, modelList } from './probe.ts';
@@ -9,6 +10,7 @@ export const sglang: Engine = {
   kind: 'sglang',
   ports: [30000],
   apiPath: '',
+  largerWindow: `Start it with --context-length ${LARGE_WINDOW}.`,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'sglang')) return true;
     const { json } = await ask(INFO_PATH);

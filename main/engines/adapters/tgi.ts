@@ -1,3 +1,4 @@
+import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, metricsOf } from './adapter.ts';
 
@@ -6,6 +7,7 @@ export const tgi: Engine = {
   kind: 'tgi',
   ports: [3000, 8080],
   apiPath: '',
+  largerWindow: `Start it with --max-total-tokens ${LARGE_WINDOW} and a --max-input-tokens below it.`,
   async isAt(ask) {
     const { json } = await ask('/info');
     if (textOf(memberOf(json, 'model_id')) === null) return false;

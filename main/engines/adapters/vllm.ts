@@ -1,3 +1,4 @@
+import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
 import { type Ask, idsOf, isOk, modelList } from './probe.ts';
@@ -7,6 +8,7 @@ export const vllm: Engine = {
   kind: 'vllm',
   ports: [8000],
   apiPath: '',
+  largerWindow: `Start it with --max-model-len ${LARGE_WINDOW}.`,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'vllm')) return true;
     const version = await ask('/version');

@@ -176,7 +176,9 @@ function noCircuit(id: string): GatewayError {
   return { status: 404, code: 'not_found', message };
 }
 
-function unpatchedError(unpatched: Exclude<Patched, { readonly kind: 'patched' }>): GatewayError {
+export function unpatchedError(
+  unpatched: Exclude<Patched, { readonly kind: 'patched' }>,
+): GatewayError {
   const { message } = unpatched;
   if (unpatched.kind === 'unwritten') return { status: 500, code: 'settings_unwritten', message };
   const { code, param } = unpatched;

@@ -94,6 +94,8 @@ export interface Values {
   readonly cut: { readonly tokens: number; readonly promptBytes: number };
   /** Where it cuts prompts, and what it said of its window then; by model. */
   readonly window: { readonly tokens: number; readonly declared: number | null };
+  /** A prompt was not sent because it has more tokens than its window; by model. */
+  readonly too_long: true;
   /** Why it is left alone for a time although its circuit admits; by reason, and for a missing model by that. */
   readonly left_alone: { readonly reason: ExclusionReason; readonly model: string | null };
   /** Its circuit, and the epoch that began with the last reset. */
@@ -137,6 +139,7 @@ export const TOPICS: { readonly [T in Topic]: Rule } = {
   cut: { ms: HOUR_MS, max: 64 },
   // The owner may have set a larger one meanwhile.
   window: { ms: HOUR_MS, max: 64 },
+  too_long: { ms: HOUR_MS, max: 64 },
   // Sixty for each conversation, as a long one has.
   prefixes: { ms: HOUR_MS, max: 8192 },
   turns: { ms: HOUR_MS, max: 1024 },

@@ -18,6 +18,7 @@ import {
 } from '../circuits/circuits.ts';
 import { createChecker, createHungEngines } from '../routing/checker.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
+import type { EngineAt } from '../routing/larger-windows.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
@@ -52,6 +53,7 @@ export interface MonitorDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly pickLocal: () => LocalChoice;
+  readonly engineAt: EngineAt;
   readonly providers: () => ProvidersKnown;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
@@ -144,6 +146,7 @@ export function createMonitor(deps: MonitorDeps) {
       providers,
       providerIds: providerIds(scope, providers),
       memory,
+      engineAt: deps.engineAt,
       circuitAt: (id) => circuits.at(id),
       now: dualTimeOf(clock),
       forceZeroHeader,

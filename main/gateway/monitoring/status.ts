@@ -17,6 +17,7 @@ import type { Circuit } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
 import { exclusionsIn } from '../circuits/exclusions.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
+import { type EngineAt, windowReports } from '../routing/larger-windows.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
@@ -50,6 +51,7 @@ interface StatusParts {
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
   readonly memory: Memory;
+  readonly engineAt: EngineAt;
   readonly now: DualTime;
   /** Value of `X-Gateway-Force-Zero`; `"0"` if it is absent. */
   readonly forceZeroHeader: string;
@@ -81,6 +83,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       provider: providers.excerpt(localPick(parts)?.provider ?? null),
       health: localHealth(parts),
       slow: slowLocal(parts),
+      windows: [...windowReports(local, { ...parts, pairs: config.routing.modelAliases })],
     },
     upstreams: UPSTREAM_IDS.map((id) => upstreamReport(id, parts, upstreamCircuits[id])),
     circuits,

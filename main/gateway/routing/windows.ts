@@ -40,7 +40,7 @@ export function windowAt(known: Knowledge, target: LocalTarget, model: string): 
   return Math.min(caught.tokens, declared ?? caught.tokens);
 }
 
-/** Whether the prompt surely does not fit the window of the model that the target would be sent. */
+/** Whether the prompt surely does not fit the window of the model that the target would be sent; notes that it does not. */
 export function exceedsWindow(
   known: Knowledge,
   target: LocalTarget,
@@ -54,7 +54,9 @@ export function exceedsWindow(
   if (model === null) return false;
   const window = windowAt(known, target, model);
   if (window === null || bytes.length <= window || !isMeasurable(request)) return false;
-  return leastTokens(known, model, request) > window;
+  const isTooLong = leastTokens(known, model, request) > window;
+  if (isTooLong) known.set('too_long', model, true);
+  return isTooLong;
 }
 
 /**

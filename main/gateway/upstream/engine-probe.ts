@@ -117,6 +117,10 @@ function createLocalEngine(
       isOutdated = true;
       void refresh();
     },
+    refresh,
+    /** Null while it is not known to be an engine. */
+    kind: reader.kind,
+    address: reader.address,
     start: () => void refresh(),
     stop() {
       stopped = true;
@@ -152,6 +156,13 @@ export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngine
      */
     identified: (failedAt: number | null): Promise<void> | null =>
       engine?.identified(failedAt) ?? null,
+    /** What it is and where; null while that is unknown. */
+    at() {
+      const kind = engine?.kind() ?? null;
+      return engine === null || kind === null ? null : { kind, address: engine.address };
+    },
+    /** Reads its models now. */
+    refresh: (): Promise<void> => engine?.refresh() ?? Promise.resolve(),
     set(baseUrl: string | null) {
       engine?.stop();
       engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);
@@ -212,6 +223,8 @@ function createReader(
   }
 
   return {
+    kind: () => kind,
+    address,
     async facts(list: FetchResult): Promise<readonly ModelFacts[]> {
       const end = await withTimeout(read(list), { clock: edges.clock, ms: FACTS_MS });
       return end.kind === 'settled' ? end.value : [];

@@ -10,8 +10,9 @@ export interface BodyRequest {
   readonly path: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  /** JSON to POST, with its `content-type` added; without it the request is a GET. */
+  /** JSON to POST, or to DELETE by, with its `content-type` added; without it the request is a GET. */
   readonly json?: Buffer;
+  readonly method?: 'DELETE';
   /** For the whole exchange, a second try on a fresh connection included. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
@@ -56,7 +57,7 @@ const ABORTED: FetchResult = { kind: 'aborted', detail: 'it was stopped' };
 
 function start(request: BodyRequest, http: HttpClient) {
   const { origin, path, maxBytes, json = null, proxied = false } = request;
-  const method = json === null ? 'GET' : 'POST';
+  const method = request.method ?? (json === null ? 'GET' : 'POST');
   const ownHeaders = json === null ? [] : ['content-type', 'application/json'];
   const headers = [...ownHeaders, ...request.headers];
   const { promise: result, resolve } = Promise.withResolvers<FetchResult>();

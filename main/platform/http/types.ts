@@ -31,7 +31,7 @@ export interface Exchange {
 }
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** As in `https://api.example.com:443`. */
   readonly origin: string;
   /** Path and query. */

@@ -10,6 +10,7 @@ import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
 import type { SettingView } from '#shared/settings.ts';
+import { LargeCopies, SmallWindows } from './windows.tsx';
 import { type Labels, placeName } from '../requests/request-text.ts';
 
 const words = t.models;
@@ -29,6 +30,7 @@ export function Models() {
           )}
         </div>
       </div>
+      <SmallWindows />
       {asked !== null && <Asked {...{ asked, again, message }} />}
       {asked === null && message !== null && frozenAt === null && (
         <Unreadable what="The models" message={message} onRetry={again} />
@@ -65,6 +67,7 @@ function Asked(props: {
       {isHeld && (
         <p className="panel-text">{`${setting.env} is set in the environment, so aliases can be changed only there.`}</p>
       )}
+      <LargeCopies />
       <ErrorText text={error ?? message} />
       {names.length === 0 && problem === null && (
         <p className="panel-text">No app has named a model yet.</p>

@@ -11,6 +11,7 @@ import { FirstRun, hasAnsweredApp } from '../setup/first-run.tsx';
 import { Headline, type HeadlineText } from './headline.tsx';
 import { isUnconfigured, type UpstreamList } from './upstream-list.ts';
 import { Moves } from './moves.tsx';
+import { SmallWindows } from '../models/windows.tsx';
 import { TryIt } from './try-it.tsx';
 import { freeSeats } from '../setup/setup-dialog.tsx';
 import { UpstreamTrack } from './upstream-track.tsx';
@@ -48,6 +49,7 @@ export function Overview({ list, headline, isTrying, isHeld, onSelect }: Overvie
         </p>
       )}
       <Moves />
+      <SmallWindows />
       {leads && <FirstRun seats={freeSeats(data.judgement)} />}
       {!bare && <UpstreamTrack list={list} />}
       {!bare && <TryIt isAimedAt={isTrying} />}

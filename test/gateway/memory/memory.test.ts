@@ -20,6 +20,7 @@ const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   prefixes: { model: 'm', readAt: 0 },
   turns: { model: 'm', keys: [1], tools: 0, input: 9000, isUnloaded: false, readAt: 0 },
   tells_reuse: true,
+  too_long: true,
   text_rate: { samples: 5, mean: 1, variance: 0 },
   longest: { tokens: 9000 },
   cut: { tokens: 4096, promptBytes: 70_000 },
