@@ -77,7 +77,7 @@ describe('the words for a request', () => {
     expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
     const skipped = request('b', { fallbackReason: 'local=circuit_open; hosted_a=circuit_open' });
     expect(whyOf(skipped, labels)).toBe(
-      'Local was paused after failures; Groq was paused after failures',
+      'Local was paused (failing or slow); Groq was paused (failing or slow)',
     );
     expect(whyOf(request('a'), labels)).toBeNull();
   });

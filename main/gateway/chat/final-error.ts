@@ -170,7 +170,7 @@ function exclusionMs(failure: Failed['failure']): number | null {
 const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>> = {
   not_configured: 'not configured',
   no_provider: 'no machine is available',
-  circuit_open: 'skipped after repeated failures',
+  circuit_open: 'skipped after repeated failures or slow answers',
   zero_spend: 'skipped because “Never spend money” is on',
   budget: 'skipped because its budget is spent',
   paused: 'paused by its owner',

@@ -5,7 +5,7 @@ type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 export const reasons = {
   not_configured: 'not set up',
   no_provider: 'no machine available',
-  circuit_open: 'paused after failures',
+  circuit_open: 'paused (failing or slow)',
   zero_spend: 'costs money',
   budget: 'budget spent',
   paused: 'paused',
@@ -40,7 +40,7 @@ export const reasons = {
 export const predicates = {
   not_configured: 'is not set up',
   no_provider: 'had no machine available',
-  circuit_open: 'was paused after failures',
+  circuit_open: 'was paused (failing or slow)',
   zero_spend: 'was skipped because it costs money',
   budget: 'had spent its budget',
   paused: 'was paused',
