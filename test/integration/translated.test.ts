@@ -4,6 +4,7 @@ import { chat, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { begun, goesOn, startHandover, told, WORDS } from '../support/handover.ts';
 import { comparable, endedInError, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
+import { bearer } from '../support/http.ts';
 import { counted } from '../support/report.ts';
 import { chatOnly } from '../support/speakers.ts';
 import { startMachine, startTier } from '../support/tier.ts';
@@ -24,6 +25,7 @@ import {
 import { at } from '../support/words.ts';
 
 const TEN_MINUTES_MS = 600_000;
+const [ANN, BEN] = ['ann-key-0123456789', 'ben-key-0123456789'];
 
 /** A gateway whose `hosted_a` speaks only chat completions, and is known to. */
 async function startTranslating(script: Script) {
@@ -182,7 +184,7 @@ test.each([
   ['whole', false],
   ['streamed', true],
 ])(
-  'an item of a %s answer by an upstream with the protocol is found at one without it',
+  'an item of a %s answer by an upstream with the protocol is found at one without it, for its caller alone',
   async (_name, stream) => {
     const id = 'msg_67ccd2bf17f0819081ff3bb2cf6508e60bb6a6b452d3795b';
     const content = [{ type: 'output_text', text: 'Hello.', annotations: [] }];
@@ -201,15 +203,18 @@ test.each([
       ...at({ hosted_a: a.url, hosted_b: b.url }),
       HOSTED_A_PROTOCOLS: 'native',
       HOSTED_B_PROTOCOLS: 'chat',
+      API_KEYS: `${ANN},${BEN}`,
     });
-    const ask = (input: unknown) =>
-      startCall(`${gateway.url}/v1/responses`, { input, stream }).answer;
+    const ask = (input: unknown, key = ANN) =>
+      startCall(`${gateway.url}/v1/responses`, { input, stream }, bearer(key)).answer;
     expect((await ask('hi')).upstream).toBe('hosted_a');
     a.script = error(503);
-    const next = await ask([
+    const more = [
       { type: 'item_reference', id },
       { role: 'user', content: 'more' },
-    ]);
+    ];
+    expect([(await ask(more, BEN)).status, b.calls.length]).toEqual([503, 0]);
+    const next = await ask(more);
     expect([next.status, next.upstream]).toEqual([200, 'hosted_b']);
     expect(b.calls[0]?.json['messages']).toEqual([
       { role: 'assistant', content: 'Hello.' },

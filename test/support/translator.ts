@@ -25,7 +25,7 @@ export interface ScriptedChat {
 /** A server of both protocols whose answers all come from the script. */
 export async function startTranslator(said: Said) {
   const chat: ScriptedChat = { said, next: [], pieceChars: 3, bodies: [] };
-  const items = createItemMemory(1024 * 1024);
+  const items = createItemMemory(1024 * 1024).of(null);
   const server = createServer((req, res) => void serve(req, res, chat, items));
   const port = await listening(server);
   return { chat, url: `http://127.0.0.1:${port}` };

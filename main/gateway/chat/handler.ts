@@ -22,10 +22,10 @@ import {
 import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
-import type { ItemMemory } from '../protocols/responses/history.ts';
+import type { ItemMemories, ItemMemory } from '../protocols/responses/history.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
-import { chatFormInTurns, chatFormOf } from '../protocols/chat-form.ts';
+import { chatFormInTurns, chatFormOf, type ExchangeFacts } from '../protocols/chat-form.ts';
 import {
   type ChatRequest,
   formRequest,
@@ -46,7 +46,7 @@ import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
 export interface ChatDeps extends RouterDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
-  readonly items: ItemMemory;
+  readonly items: ItemMemories;
   readonly bodies: BodyBudget;
   readonly noteDropped: NoteDropped;
   readonly admission: Admission;
@@ -134,7 +134,9 @@ async function answer(
   const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
   const reserveCopy = () => share.takeCopy(request.bytes.length);
-  const chatForm = await formOf(request, reserveCopy, deps);
+  const items = deps.items.of(key);
+  const facts = { items, nowMs: deps.clock.now() };
+  const chatForm = await formOf(request, reserveCopy, facts);
   if (chatForm === 'no_room') {
     sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
     return;
@@ -156,7 +158,7 @@ async function answer(
     upstreamPath: request.endpoint.upstreamPath,
   });
   const asked = { request, picked, headers, authorization, chatForm, volatileParts };
-  const call = callOf(asked, config, deps);
+  const call = callOf(asked, config, items);
   const { keepAliveMs } = config.routing;
   const plan = { id, request, base, keepAliveMs, clock: deps.clock };
   const early = new EarlyAnswer(res, plan, observer);
@@ -170,18 +172,17 @@ async function answer(
   };
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
-  return answerChat(routed, res, { base, context, early, deps });
+  return answerChat(routed, res, { base, context, early, deps: { ...deps, items } });
 }
 
 /** The chat form of a large body is one more copy, kept as long as the body itself. */
 async function formOf(
   request: ChatRequest,
   reserveCopy: () => boolean,
-  { items, clock }: ChatDeps,
+  facts: ExchangeFacts,
 ): Promise<ChatCall['chatForm'] | 'no_room'> {
   const { bytes, endpoint } = request;
   if (endpoint.translation === undefined) return null;
-  const facts = { items, nowMs: clock.now() };
   if (bytes.length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, facts);
   return reserveCopy() ? chatFormInTurns(request, facts) : 'no_room';
 }
@@ -192,7 +193,7 @@ function callOf(
     'request' | 'picked' | 'headers' | 'authorization' | 'chatForm' | 'volatileParts'
   >,
   { routing }: Config,
-  { items }: ChatDeps,
+  items: ItemMemory,
 ): ChatCall {
   const { request, headers, volatileParts } = asked;
   let chain: PromptChain | null = null;

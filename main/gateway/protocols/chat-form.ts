@@ -19,7 +19,7 @@ export interface Untranslatable {
   readonly param: string | null;
 }
 
-interface ExchangeFacts {
+export interface ExchangeFacts {
   readonly items: ItemMemory;
   readonly nowMs: number;
 }

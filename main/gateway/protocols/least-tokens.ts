@@ -28,18 +28,24 @@ const TEXTS: readonly Buffer[] = ['content', 'text', 'output'].map((name) => Buf
 /** A margin for texts and templates that were not foreseen. */
 const SHARE = 0.9;
 
+/** Of one body; what stands behind them does not count, because a pass over it would block the event loop. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
 /** The body stays the same, and is asked about for each machine. */
 const known = new WeakMap<Buffer, PromptLength>();
 
 export function lengthOf(bytes: Buffer, members: readonly Member[]): PromptLength {
   const before = known.get(bytes);
   if (before !== undefined) return before;
-  let [words, sixths] = [0, 0];
+  let [words, sixths, left] = [0, 0, MAX_BYTES];
   for (const member of members) {
     // A list of prompts is several of them.
     const isList = member.key === 'prompt' && member.last !== null;
     if (!PROMPTS.has(member.key) || isList) continue;
-    const found = textsIn(bytes, member);
+    const { start } = member;
+    const end = Math.min(member.end, start + left);
+    left -= end - start;
+    const found = textsIn(bytes, { start, end });
     words += found.words;
     sixths += found.sixths;
   }

@@ -70,6 +70,13 @@ describe('the fewest tokens of a prompt', () => {
     expect(least({ system: words(100) })).toBe(90);
   });
 
+  test('the fewest tokens of a prompt are counted in its first 4 MiB, which is more than windows hold', () => {
+    const most = (0.9 * 4 * 1024 * 1024) / 2;
+    const content = 'a '.repeat(3 * 1024 * 1024);
+    expect(least({ messages: [{ role: 'user', content }] })).toBeLessThanOrEqual(most);
+    expect(least({ messages: [{ role: 'user', content }] })).toBeGreaterThan(most - 100);
+  });
+
   test('the fewest tokens of a prompt leave out what a template may: names, reasoning, calls and schemas', () => {
     const message = { role: 'assistant', reasoning_content: words(500), content: words(10) };
     const call = { id: 'x', function: { name: 'f', arguments: words(500) } };

@@ -13,6 +13,12 @@ export interface ItemMemory extends ItemSource {
   keep(items: readonly KeptItem[]): void;
 }
 
+/** Of all callers; each finds only its own. */
+export interface ItemMemories {
+  /** By the name of a caller's key; callers without one are one. */
+  of(caller: string | null): ItemMemory;
+}
+
 export interface KeptItem {
   readonly id: string;
 }
@@ -21,8 +27,8 @@ export interface KeptItem {
 const OVERHEAD_BYTES = 400;
 
 /** The oldest items are dropped once all items together take more than `maxBytes`. */
-export function createItemMemory(maxBytes: number): ItemMemory {
-  /** As JSON: a string takes a fraction of the memory of the objects. */
+export function createItemMemory(maxBytes: number): ItemMemories {
+  /** As JSON, by caller and id: a string takes a fraction of the memory of the objects. */
   const kept = new Map<string, string>();
   let bytes = 0;
 
@@ -33,32 +39,36 @@ export function createItemMemory(maxBytes: number): ItemMemory {
     bytes -= sizeOf(json);
   }
 
-  function keepOne(item: KeptItem): void {
+  function keepOne(key: string, item: KeptItem): void {
     const json = JSON.stringify(item);
     const size = sizeOf(json);
     if (size > maxBytes) return;
-    const before = kept.get(item.id);
-    if (before !== undefined) forget(item.id, before);
+    const before = kept.get(key);
+    if (before !== undefined) forget(key, before);
     for (const [id, oldest] of kept) {
       if (bytes + size <= maxBytes) break;
       forget(id, oldest);
     }
-    kept.set(item.id, json);
+    kept.set(key, json);
     bytes += size;
   }
 
-  return {
-    keep(items) {
-      for (const item of items) keepOne(item);
-    },
-    find(id) {
-      const json = kept.get(id);
-      return json === undefined ? undefined : (JSON.parse(json) as unknown);
-    },
-  };
+  function of(caller: string | null): ItemMemory {
+    const keyOf = (id: string) => JSON.stringify([caller, id]);
+    return {
+      keep(items) {
+        for (const item of items) keepOne(keyOf(item.id), item);
+      },
+      find(id) {
+        const json = kept.get(keyOf(id));
+        return json === undefined ? undefined : (JSON.parse(json) as unknown);
+      },
+    };
+  }
+  return { of };
 }
 
-/** Any caller that knows an id can refer to its item. Ids of hosts are random; some engines count. */
+/** Callers without a key can refer to each other's items. Ids of hosts are random; some engines count. */
 const RANDOM_ID = /^[a-z]{2,}_[\w-]{24,}$/;
 
 /** The items of an upstream's own answer, or of the last event of its stream, that clients may refer to. */
