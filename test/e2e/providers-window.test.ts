@@ -44,23 +44,23 @@ test('a machine is looked up, tested again and removed', async () => {
   expect(answer.status).toBe(404);
 });
 
-test('thousands of machines scroll by wheel, keys and sorting with few rows drawn, and are found by their owner’s names and notes', async () => {
-  const host = await startWith(machines(3000));
+test('a thousand machines scroll by wheel, keys and sorting with few rows drawn, and are found by their owner’s names and notes', async () => {
+  const host = await startWith(machines(1000));
   const page = await openPage(host.controlLink());
   await page.getByText('2 models · GPU load 3%').waitFor();
-  await page.getByRole('link', { name: '3,000 of 3,000 machines serving' }).click();
-  await page.getByText(/^3,000 machines/).waitFor();
+  await page.getByRole('link', { name: '1,000 of 1,000 machines serving' }).click();
+  await page.getByText(/^1,000 machines/).waitFor();
   expect(new URL(page.url()).hash).toBe('#/providers');
   const rows = page.locator('.provider');
   expect(await rows.count()).toBeLessThan(60);
   await page.getByRole('link', { name: 'gpu-0', exact: true }).focus();
   await page.keyboard.press('End');
   const focused = () => page.evaluate(() => document.activeElement?.textContent);
-  await expect.poll(focused).toBe('gpu-2999');
+  await expect.poll(focused).toBe('gpu-999');
   expect(await rows.count()).toBeLessThan(60);
-  await page.mouse.wheel(0, -60_000);
+  await page.mouse.wheel(0, -20_000);
   await page
-    .getByRole('link', { name: /^gpu-[12]\d{3}$/ })
+    .getByRole('link', { name: /^gpu-[1-8]\d{2}$/ })
     .first()
     .waitFor();
   await page.getByLabel('Sort by').selectOption('temperature');
