@@ -16,6 +16,8 @@ import { chance } from '../support/chance.ts';
 export interface ModelText {
   /** The tokens of its text in their order, blanks included; after the last comes the first. */
   readonly cycle: readonly string[];
+  /** Its text ends behind the last, as one does whose reader runs until the end of the answer. */
+  readonly ends?: true;
   /** Its chat template trims what is said, as Llama 3's does. */
   readonly trims: boolean;
   /** What it thinks before it says anything, in tokens as well; a model without it does not reason. */
@@ -123,7 +125,7 @@ function factsOf({ tokens, kinds, scores }: Vocabulary, text: ModelText): readon
   const number = (key: string, value: number): Fact => [key, UINT32, uint32(value)];
   return [
     ['general.architecture', STRING, string('llama')],
-    number('llama.context_length', 8192),
+    number('llama.context_length', 65_536),
     number('llama.embedding_length', WIDTH),
     number('llama.block_count', LAYERS),
     number('llama.feed_forward_length', HIDDEN),
@@ -176,7 +178,8 @@ function tensorsOf({ tokens }: Vocabulary, text: ModelText): readonly Tensor[] {
   const closing = closingOf(text);
   const said = [...text.cycle, ...closing].map(idOf);
   const [first = 0] = said;
-  const afterLast = closing.length === 0 ? first : idOf(END_OF_TEXT);
+  const goesOn = closing.length === 0 && text.ends === undefined;
+  const afterLast = goesOn ? first : idOf(END_OF_TEXT);
   const follow = (before: number, next: number) => {
     for (let at = 0; at < WIDTH; at += 1) {
       const place = next * WIDTH + at;
