@@ -265,3 +265,19 @@ test('no secret is in any answer of the registry that is not for its owner', asy
   expect(seen.join('')).not.toContain(target?.gatewayToken);
   expect(seen.join('')).not.toContain(wire.store.state().providers[0]?.tokenSalt);
 });
+
+test('the list of providers is not sent again to a reader that has it', async () => {
+  const wire = await startWire();
+  const agent = await joined(wire);
+  const { headers } = await send(wire.url + LIST);
+  const etag = headers.etag ?? '';
+  for (const known of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
+    const answer = await send(wire.url + LIST, { headers: { 'if-none-match': known } });
+    expect([answer.status, answer.text, answer.headers.etag]).toEqual([304, '', etag]);
+  }
+  const other = await send(wire.url + LIST, { headers: { 'if-none-match': '"other"' } });
+  expect(other.status).toBe(200);
+  await wire.post(agent.heartbeat(recordOf()));
+  const changed = await send(wire.url + LIST, { headers: { 'if-none-match': etag } });
+  expect([changed.status, changed.headers.etag === etag]).toEqual([200, false]);
+});

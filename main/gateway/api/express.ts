@@ -40,7 +40,6 @@ export function createExpressListener(
 ): RequestListener {
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag');
   const handlerOf = createHandlers(deps);
   const places = routes.flatMap((each) => each.paths.map((path) => ({ ...each, path })));
   for (const [path, all] of Map.groupBy(places, (each) => each.path)) {
@@ -170,10 +169,14 @@ function createHandlers({ clock, gatewayUrl }: ExpressDeps) {
         },
       });
       if (given.kind === 'refused') sendError(res, given, given.headers);
+      // Express adds an entity tag, and answers 304 to a reader that names it.
+      else if (isRead) res.set(READ_HEADERS).status(given.status).json(given.body);
       else sendJson(res, given.status, given.body);
     };
   };
 }
+
+const READ_HEADERS = { 'cache-control': 'no-store', ...NOSNIFF };
 
 /** Undefined if none was sent as JSON; null for what is neither an object nor a list. */
 function jsonIn({ 'content-type': type = '' }: IncomingHttpHeaders, body: Buffer): unknown {
