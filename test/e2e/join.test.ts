@@ -15,7 +15,7 @@ async function startJoinable(settings: Readonly<Record<string, string>> = {}) {
   const control = bearer(readControlToken(dataDirectory) ?? '');
   return {
     url,
-    async newToken() {
+    newToken: async () => {
       const answer = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
       expect(answer.status).toBe(201);
       return (JSON.parse(answer.text) as { token: string }).token;

@@ -47,7 +47,7 @@ export async function startNpmRegistry() {
   return {
     url,
     /** Adds the package in this folder as the latest version of its name. */
-    publish(folder: string): void {
+    publish: (folder: string): void => {
       const text = readFileSync(join(folder, 'package.json'), 'utf8');
       const manifest = JSON.parse(text) as Manifest;
       const { name, version } = manifest;

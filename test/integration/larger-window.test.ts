@@ -42,8 +42,9 @@ const small = (tokens: number, isMost: boolean) => [
 ];
 
 test('a prompt that is too long for an Ollama model offers a copy, which then reads it, until the copy is removed', async () => {
-  const { url, ollama, post, windows, aliases, set } = await started(262_144);
-  await set({ routing: { modelAliases: ['fast=qwen3:8b', 'other=mini'] } });
+  const gateway = await started(262_144);
+  const { url, ollama, post, windows, aliases } = gateway;
+  await gateway.set({ routing: { modelAliases: ['fast=qwen3:8b', 'other=mini'] } });
   expect(await windows()).toEqual(small(65_536, false));
   expect(await post('windows', { model: MODEL })).toEqual({
     status: 200,
@@ -92,8 +93,9 @@ test('a copy is not made if nobody needs it, it cannot be named, or Ollama refus
 });
 
 test('removing a copy removes nothing that is no copy', async () => {
-  const { ollama, post, set } = await started(262_144);
-  await set({ routing: { modelAliases: [`mine=${MODEL}`] } });
+  const gateway = await started(262_144);
+  const { ollama, post } = gateway;
+  await gateway.set({ routing: { modelAliases: [`mine=${MODEL}`] } });
   expect((await post('windows/undo', { copy: MODEL })).status).toBe(404);
   expect([...ollama.models.keys()]).toEqual([MODEL]);
 });
