@@ -19,17 +19,16 @@ import {
 } from './sysfs.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
-/** ROCm installs its tools outside the search path. */
+/** ROCm installs it outside the search path. */
 const AMD_SMI = ['amd-smi', '/opt/rocm/bin/amd-smi'];
-const ROCM_SMI = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
 const REMEDY =
   'Run `amd-smi metric` by hand; if it hangs as well, look for "amdgpu" in `dmesg` and restart this machine.';
 /** Names do not change; a tool that could not report them is run again after this many rounds. */
 const NAME_ROUNDS = 60;
 
 /**
- * Reads AMD cards from the driver's files if there are any, otherwise through AMD's tools: systeminformation has no
- * live values for them, and mistakes lspci's memory region for their memory.
+ * Reads AMD cards from the driver's files if there are any, otherwise through amd-smi: systeminformation has no
+ * live values for them, and mistakes lspci's memory region for their memory. rocm-smi, its predecessor, reads the same files.
  */
 export function createAmdCollector(
   edges: ToolEdges,
@@ -49,28 +48,19 @@ export function createAmdCollector(
 
   async function poll(signal: AbortSignal): Promise<Poll> {
     const cards = await readAmdSysfs(files);
-    if (cards.length === 0) return pollTools(signal);
+    if (cards.length === 0) return pollTool(signal);
     if (cards.some(({ name }) => name === null)) await learnNames(signal);
     return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
   }
 
-  async function pollTools(signal: AbortSignal): Promise<Poll> {
+  async function pollTool(signal: AbortSignal): Promise<Poll> {
     const args = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
     const metric = await runFirst(AMD_SMI, args, edges, signal);
+    if (metric.kind === 'missing') return { kind: 'absent' };
     const cards = 'text' in metric ? parseAmdSmiMetric(metric.text) : null;
-    if (cards !== null) {
-      await learnNames(signal);
-      return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
-    }
-    if (metric.kind === 'hung') return toolProblem(['amd-smi', ...args], metric, REMEDY);
-    const rocm = await runFirst(ROCM_SMI, ROCM_SMI_ARGS, edges, signal);
-    // It fails, too, where a card lacks one of the values.
-    const devices = 'text' in rocm ? parseRocmSmi(rocm.text) : null;
-    if (devices !== null) return { kind: 'devices', devices, problems: [] };
-    if (rocm.kind !== 'missing') return toolProblem(['rocm-smi', ...ROCM_SMI_ARGS], rocm, REMEDY);
-    return metric.kind === 'missing'
-      ? { kind: 'absent' }
-      : toolProblem(['amd-smi', ...args], metric, REMEDY);
+    if (cards === null) return toolProblem(['amd-smi', ...args], metric, REMEDY);
+    await learnNames(signal);
+    return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
   }
 
   return createPollCollector(poll, { clock: edges.clock, intervalMs, source: SYSFS });
@@ -194,7 +184,7 @@ function pciAddressOf(domain: number, locationId: number): string {
 const MAX_STARTS = 4;
 
 /**
- * Both tools may print warnings around their JSON, which have brackets, too: `ERROR: GPU[0] : fclk clock is unsupported`
+ * It may print warnings around its JSON, which have brackets, too: `ERROR: GPU[0] : fclk clock is unsupported`
  * (ROCm/legacy-rocm-build#1453).
  */
 function jsonIn(text: string): unknown {
@@ -261,53 +251,6 @@ function parseAmdSmiStatic(text: string): readonly AmdName[] {
   });
 }
 
-/** The options for everything that `parseRocmSmi` reads. */
-const ROCM_SMI_ARGS = [
-  '--showuse',
-  '--showmemuse',
-  '--showmeminfo',
-  'vram',
-  '--showtemp',
-  '--showpower',
-  '--showproductname',
-  '--showbus',
-  '--json',
-] as const;
-
-/**
- * Reads `rocm-smi … --json`, whose field names differ in case between versions; null if the output is something else.
- */
-export function parseRocmSmi(text: string): readonly GpuDevice[] | null {
-  const json = jsonIn(text);
-  if (!isObject(json)) return null;
-  const cards = Object.entries(json).filter(([name]) => /^card\d+$/.test(name));
-  if (cards.length === 0) return null;
-  return cards.map(([id, card]) => {
-    const field = (...names: readonly string[]) => fieldOf(card, names);
-    const total = mebibytes(numberOf(field('vram total memory (b)')));
-    const used = mebibytes(numberOf(field('vram total used memory (b)')));
-    const address = parsePciAddress(textOf(field('pci bus')));
-    return deviceOf({
-      key: address ?? id.replace('card', 'amd-'),
-      vendor: 'amd',
-      pciAddress: address,
-      name: marketedName(field('card series')) ?? marketedName(field('card model')),
-      memoryTotalMb: total,
-      memoryUsedMb: used,
-      memoryFreeMb: difference(total, used),
-      utilGpu: numberOf(field('gpu use (%)')),
-      // The second name is used up to ROCm 6.0.
-      utilMemory: numberOf(field('gpu memory read/write activity (%)', 'gpu memory use (%)')),
-      temperatureC: numberOf(
-        field('temperature (sensor edge) (c)', 'temperature (sensor junction) (c)'),
-      ),
-      powerW: numberOf(
-        field('average graphics package power (w)', 'current socket graphics package power (w)'),
-      ),
-    });
-  });
-}
-
 /**
  * The marketing name. A tool prints a PCI id if its database does not know the card, and a code name in front if only
  * that database does: `Arcturus GL-XL [Instinct MI100]`. Several names in brackets are kept as they are.
@@ -316,14 +259,4 @@ export function marketedName(value: unknown): string | null {
   const text = textOf(value);
   if (text === null || /^((0x|Device )[\da-f]+|N\/A)$/i.test(text)) return null;
   return /\[([^\]/]+)\]$/.exec(text)?.[1] ?? text;
-}
-
-function fieldOf(card: unknown, names: readonly string[]): unknown {
-  if (!isObject(card)) return undefined;
-  const fields = Object.entries(card);
-  for (const wanted of names) {
-    const found = fields.find(([name]) => name.toLowerCase() === wanted);
-    if (found !== undefined) return found[1];
-  }
-  return undefined;
 }

@@ -212,7 +212,7 @@ const DISPLAY_ONLY_MB = 2048;
 /** Shown if no GPU was found. */
 const NO_GPU: AgentProblem = {
   tool: 'GPU',
-  tried: 'systeminformation, nvidia-smi, amd-smi, rocm-smi, xpu-smi, ioreg and /sys/class/drm',
+  tried: 'systeminformation, nvidia-smi, amd-smi, xpu-smi, ioreg and /sys/class/drm',
   happened: 'no GPU was found',
   remedy:
     'If this machine has one, install its driver and its tool; in a container, pass the GPU through.',

@@ -205,7 +205,7 @@ function exitWords(code: number | null, said: string): string {
   return words === '' ? how : `${how}: ${words}`;
 }
 
-/** rocm-smi and amd-smi are Python programs that take seconds on a busy machine. */
+/** amd-smi is a Python program that takes seconds on a busy machine. */
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
 

@@ -1,9 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  createAmdCollector,
-  parseAmdSmiMetric,
-  parseRocmSmi,
-} from '../../../main/agent/telemetry/amd.ts';
+import { createAmdCollector, parseAmdSmiMetric } from '../../../main/agent/telemetry/amd.ts';
 import {
   type GpuCollector,
   type GpuDevice,
@@ -106,31 +102,19 @@ describe('cards of AMD', () => {
     ]);
   });
 
-  test.each([
-    ['rocm-smi.json', 'Navi 22 [Radeon RX 6700/6700 XT / 6800M]', [12_272, 0, 45]],
-    ['rocm-smi-mi100.json', 'Instinct MI100', [32_752, 0, 53]],
-    ['rocm-smi-7900xt.json', 'Radeon RX 7900 XT', [20_464, null, null]],
-    ['rocm-smi-unnamed.json', null, [12_272, 0, 45]],
-  ])(
-    'the output %s of rocm-smi describes the card %s',
-    (file, name, [memoryTotalMb, utilMemory, temperatureC]) => {
-      const [card] = parseRocmSmi(fixture(file)) ?? [];
-      expect(card).toMatchObject({ name, memoryTotalMb, utilGpu: 0, utilMemory, temperatureC });
-    },
-  );
-
   test('an AMD tool that prints nonsense is reported in plain words', async () => {
-    const there = world({ 'rocm-smi': "printf 'no \\033[31mJSON\\033[0m'" });
+    const there = world({ 'amd-smi': "printf 'no \\033[31mJSON\\033[0m'" });
     const { state, problems } = await afterRound(amd(there));
     expect(state).toBe('failing');
-    expect(problems[0]).toMatchObject({ tool: 'rocm-smi' });
+    expect(problems[0]).toMatchObject({ tool: 'amd-smi' });
     expect(problems[0]?.happened).toBe(
       'it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
     );
   });
 
   const WARNED = 'ERROR: GPU[0] \t\t: fclk clock is unsupported';
-  const CARD = '{"card0": {"GPU use (%)": "3", "VRAM Total Memory (B)": "17163091968"}}';
+  const CARD =
+    '{"gpu_data": [{"gpu": 0, "usage": {"gfx_activity": 3}, "mem_usage": {"total_vram": 16368}}]}';
   test.each([
     // ROCm/legacy-rocm-build#1453.
     ['in front', `${WARNED}\n${CARD}`],
@@ -138,7 +122,7 @@ describe('cards of AMD', () => {
     ['that begins with a bracket', `[WARNING] low power\n${CARD}`],
     ['at both ends', `${WARNED}\r\n${CARD}\r\n${WARNED}`],
   ])('a card of AMD is read next to a warning %s, whatever the exit code', async (_where, text) => {
-    const there = world({ 'rocm-smi': prints(text, 'exit 2') });
+    const there = world({ 'amd-smi': prints(text, 'exit 2') });
     expect((await afterRound(amd(there))).devices).toMatchObject([
       { memoryTotalMb: 16_368, utilGpu: 3 },
     ]);

@@ -87,28 +87,6 @@ export const MACHINES: readonly Machine[] = [
     chip: { memory_gb: 100, gpu_cores: 2560, memory_bandwidth_gbs: 256 },
   },
   {
-    // telegraf, mi100_rocm602.json; lspci as in pci.ids.
-    name: 'Instinct cards through rocm-smi alone',
-    platform: 'linux',
-    tools: {
-      lspci: lspci(
-        [
-          '83:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Arcturus GL-XL [Instinct MI100] (rev 01)',
-          '32G',
-        ],
-        [
-          'a3:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Arcturus GL-XL [Instinct MI100] (rev 01)',
-          '32G',
-        ],
-      ),
-      'rocm-smi': prints(fixture('rocm-smi-mi100.json')),
-    },
-    devices: [
-      { name: 'Instinct MI100', memory_total_mb: 32752, memory_used_mb: 6, util_gpu: 0 },
-      { name: 'Instinct MI100', memory_total_mb: 32752, util_memory: 0, temperature_c: 55 },
-    ],
-  },
-  {
     // ProjectPhysX/OpenCL-Benchmark#19 and xCuri0/ReBarUEFI#11 (lspci); the numbers are those of xpu-smi.csv.
     name: 'Arc cards: the region that lspci has is not their memory',
     platform: 'linux',
