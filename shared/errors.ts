@@ -1,19 +1,13 @@
-import { z } from 'zod';
-
 /** The OpenAI error shape; `src` says that the gateway itself, not an upstream, failed. */
-export const errorBodySchema = z
-  .strictObject({
-    error: z.strictObject({
-      message: z.string(),
-      type: z.string(),
-      code: z.string().nullable(),
-      param: z.string().nullable(),
-    }),
-    src: z.literal('gateway').exactOptional(),
-  })
-  .meta({ id: 'Error' });
-
-export type ErrorBody = Readonly<z.infer<typeof errorBodySchema>>;
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: string | null;
+    readonly param: string | null;
+  };
+  readonly src?: 'gateway';
+}
 
 /** Error codes that the gateway's and the agent's servers share. */
 export type ServerErrorCode =

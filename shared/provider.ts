@@ -74,80 +74,74 @@ const energySchema = z.object({
 });
 
 /** What an agent reports (docs/contributing/agent-protocol.md#heartbeat). Other fields are dropped. */
-export const agentRecordSchema = z
-  .object({
-    chip: known(text),
-    chip_family: known(text),
-    chip_tier: known(text),
-    cpu_cores: z.object({ total: count, performance: count, efficiency: count }),
-    gpu_cores: known(count),
-    memory_gb: known(z.number().nonnegative()),
-    memory_bandwidth_gbs: known(z.number().nonnegative()),
-    current_model: known(text),
-    models: z.array(text),
-    /** What is known of them, in the order in which a name that it does not have goes to them; older agents send none. */
-    model_facts: z.array(modelFactsSchema).optional(),
-    status: z.enum(AGENT_STATUSES),
-    requests_served: count,
-    tokens_generated: count,
-    machine_model: known(text),
-    decode_tps: known(z.number().nonnegative()),
-    gpu: gpuSchema,
-    host: z.object({
-      hostname: text,
-      platform: text,
-      cpu_total: count,
-      memory_gb: z.number().nonnegative(),
-      tailnet_hostname: known(text),
-    }),
-    engine_health: engineHealthSchema,
-    engine_model: known(text),
-    region: known(text),
-    agent_version: text,
-    /** Empty if there is none. */
-    tailnet_ip: text,
-    agent_url: text,
-    uptime_s: count,
-    /** What answers have taken in electricity; absent while nothing was measured. */
-    energy: energySchema.optional(),
-  })
-  .meta({ id: 'AgentRecord' });
+export const agentRecordSchema = z.object({
+  chip: known(text),
+  chip_family: known(text),
+  chip_tier: known(text),
+  cpu_cores: z.object({ total: count, performance: count, efficiency: count }),
+  gpu_cores: known(count),
+  memory_gb: known(z.number().nonnegative()),
+  memory_bandwidth_gbs: known(z.number().nonnegative()),
+  current_model: known(text),
+  models: z.array(text),
+  /** What is known of them, in the order in which a name that it does not have goes to them; older agents send none. */
+  model_facts: z.array(modelFactsSchema).optional(),
+  status: z.enum(AGENT_STATUSES),
+  requests_served: count,
+  tokens_generated: count,
+  machine_model: known(text),
+  decode_tps: known(z.number().nonnegative()),
+  gpu: gpuSchema,
+  host: z.object({
+    hostname: text,
+    platform: text,
+    cpu_total: count,
+    memory_gb: z.number().nonnegative(),
+    tailnet_hostname: known(text),
+  }),
+  engine_health: engineHealthSchema,
+  engine_model: known(text),
+  region: known(text),
+  agent_version: text,
+  /** Empty if there is none. */
+  tailnet_ip: text,
+  agent_url: text,
+  uptime_s: count,
+  /** What answers have taken in electricity; absent while nothing was measured. */
+  energy: energySchema.optional(),
+});
 
 /** A provider as the registry lists it (docs/reference/http-api.md#machines). */
-export const providerSchema = z
-  .strictObject({
-    ...agentRecordSchema.omit({ uptime_s: true }).shape,
-    id: z.string(),
-    status: z.enum(PROVIDER_STATUSES),
-    trust_level: z.enum(['none', 'software']),
-    attested: z.boolean(),
-    verification: verificationSchema,
-    last_heartbeat: timestamp,
-    last_heartbeat_ip: z.string(),
-    tailnet_ip: z.string().nullable(),
-    heartbeat_count: count,
-    /** As last reported; the agent signs it under its id. */
-    raw: agentRecordSchema.extend({ id: z.string() }).strict(),
-    ewmaTtft: z.number().nullable(),
-    ewmaLatency: z.number().nullable(),
-    concurrentRequests: count,
-    totalRequests: count,
-    successCount: count,
-  })
-  .meta({ id: 'Machine' });
+export const providerSchema = z.strictObject({
+  ...agentRecordSchema.omit({ uptime_s: true }).shape,
+  id: z.string(),
+  status: z.enum(PROVIDER_STATUSES),
+  trust_level: z.enum(['none', 'software']),
+  attested: z.boolean(),
+  verification: verificationSchema,
+  last_heartbeat: timestamp,
+  last_heartbeat_ip: z.string(),
+  tailnet_ip: z.string().nullable(),
+  heartbeat_count: count,
+  /** As last reported; the agent signs it under its id. */
+  raw: agentRecordSchema.extend({ id: z.string() }).strict(),
+  ewmaTtft: z.number().nullable(),
+  ewmaLatency: z.number().nullable(),
+  concurrentRequests: count,
+  totalRequests: count,
+  successCount: count,
+});
 
 /** The provider list; the counts cover everything that the filter matches, not the page. */
-export const providerListSchema = z
-  .strictObject({
-    object: z.literal('list'),
-    data: z.array(providerSchema),
-    count,
-    verified: count,
-    pending: count,
-    verifying: count,
-    failed: count,
-  })
-  .meta({ id: 'MachineList' });
+export const providerListSchema = z.strictObject({
+  object: z.literal('list'),
+  data: z.array(providerSchema),
+  count,
+  verified: count,
+  pending: count,
+  verifying: count,
+  failed: count,
+});
 
 /** The excerpt of a provider record in the status report (`local.provider`). */
 export const localProviderSchema = providerSchema.pick({

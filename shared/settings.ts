@@ -2,8 +2,7 @@
  * Values from the environment cannot be changed while the program runs; `keychain`: in the file, sealed with a key of
  * the system's keychain.
  */
-export const SETTING_SOURCES = ['env', 'file', 'keychain', 'default'] as const;
-export type SettingSource = (typeof SETTING_SOURCES)[number];
+export type SettingSource = 'env' | 'file' | 'keychain' | 'default';
 
 /** `list` and `ports` are arrays, `headers` an object, `choice` is one of several words. */
 export type SettingKind =

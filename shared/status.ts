@@ -120,58 +120,56 @@ const windowSchema = z.strictObject({
 export type WindowReport = z.infer<typeof windowSchema>;
 
 /** The status report (docs/reference/http-api.md#status-report), strict: no field may be missing or added. */
-export const statusReportSchema = z
-  .strictObject({
-    ok: z.boolean(),
-    timestamp,
-    forceZero: z.boolean(),
-    zero: z.boolean(),
-    gateway_forceZero_header: z.string(),
-    local: z.strictObject({
-      verified_count: count,
-      pending_count: count,
-      failed_count: count,
-      provider: localProviderSchema.nullable(),
-      health: z.enum(LOCAL_HEALTH),
-      /** It is skipped because first tokens came late; null if it is not. */
-      slow: z
-        .strictObject({
-          ttftMs: milliseconds,
-          /** For `circuit.ttftThresholdMs`, to wait long enough for it. */
-          enoughMs: z.int(),
-        })
-        .nullable(),
-      windows: z.array(windowSchema),
-    }),
-    upstreams: z.array(upstreamSchema),
-    circuits: circuitsSchema,
-    stats: statsSchema,
-    /** Chat requests in progress, and those that wait because the limit is reached. */
-    admission: z.strictObject({ running: count, limit: count, refused: count }),
-    ondemand_warmup: warmupStateSchema,
-    ondemand_warmup_detail: z.strictObject({
-      state: warmupStateSchema,
-      lastWarmupAt: timestamp.nullable(),
-      lastResult: z.string().nullable(),
-      durationMs: milliseconds.nullable(),
-      /** Of the cold start in progress; null if there is none. */
-      elapsedMs: milliseconds.nullable(),
-      /** How long cold starts usually take; null if none is in progress, or before the first has ended. */
-      usualMs: milliseconds.nullable(),
-    }),
-    config: z.strictObject({
-      order: z.array(upstreamId),
-      description: z.string(),
-      timeouts: perUpstreamId(z.int()),
-      models: perUpstreamId(z.string().nullable()),
-      env_hint: z.record(z.string(), z.string()),
-    }),
-    hint: z.string(),
-    /** The hosted upstream that requests try before the others until then; left out if there is none. */
-    /** Left out if the gateway is not in a pool. */
-    pool: poolSchema.optional(),
-  })
-  .meta({ id: 'StatusReport' });
+export const statusReportSchema = z.strictObject({
+  ok: z.boolean(),
+  timestamp,
+  forceZero: z.boolean(),
+  zero: z.boolean(),
+  gateway_forceZero_header: z.string(),
+  local: z.strictObject({
+    verified_count: count,
+    pending_count: count,
+    failed_count: count,
+    provider: localProviderSchema.nullable(),
+    health: z.enum(LOCAL_HEALTH),
+    /** It is skipped because first tokens came late; null if it is not. */
+    slow: z
+      .strictObject({
+        ttftMs: milliseconds,
+        /** For `circuit.ttftThresholdMs`, to wait long enough for it. */
+        enoughMs: z.int(),
+      })
+      .nullable(),
+    windows: z.array(windowSchema),
+  }),
+  upstreams: z.array(upstreamSchema),
+  circuits: circuitsSchema,
+  stats: statsSchema,
+  /** Chat requests in progress, and those that wait because the limit is reached. */
+  admission: z.strictObject({ running: count, limit: count, refused: count }),
+  ondemand_warmup: warmupStateSchema,
+  ondemand_warmup_detail: z.strictObject({
+    state: warmupStateSchema,
+    lastWarmupAt: timestamp.nullable(),
+    lastResult: z.string().nullable(),
+    durationMs: milliseconds.nullable(),
+    /** Of the cold start in progress; null if there is none. */
+    elapsedMs: milliseconds.nullable(),
+    /** How long cold starts usually take; null if none is in progress, or before the first has ended. */
+    usualMs: milliseconds.nullable(),
+  }),
+  config: z.strictObject({
+    order: z.array(upstreamId),
+    description: z.string(),
+    timeouts: perUpstreamId(z.int()),
+    models: perUpstreamId(z.string().nullable()),
+    env_hint: z.record(z.string(), z.string()),
+  }),
+  hint: z.string(),
+  /** The hosted upstream that requests try before the others until then; left out if there is none. */
+  /** Left out if the gateway is not in a pool. */
+  pool: poolSchema.optional(),
+});
 
 export type StatusReport = z.infer<typeof statusReportSchema>;
 export type PoolReport = z.infer<typeof poolSchema>;

@@ -50,7 +50,6 @@ import { createHedgeBudget } from './routing/route.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appRoutes } from './api/app-routes.ts';
-import { openApiRoute } from './api/openapi.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
 import { windowRoutes } from './api/window-routes.ts';
 import type { VerificationProof } from './monitoring/sightings.ts';
@@ -283,7 +282,6 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const access = { sessions, identify, isDemo: deps.isDemo, controlLink, endAtStop };
   const routes: readonly Route[] = [
     ...appRoutes({ ...upstreams, ...counted, ...shown, ...access }),
-    openApiRoute({ routes: () => routes, version: () => app().version }),
     ...accessRoutes({ browsers, about: deps.about, controlToken: deps.controlToken, app }),
     ...controlRoutes({
       settings,

@@ -19,9 +19,7 @@ const line = (max: number) =>
     .transform((text) => text.trim())
     .refine((text) => text.length <= max && !/\p{Cc}/u.test(text.replaceAll('\n', ' ')));
 
-export const noteBodySchema = z
-  .object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) })
-  .meta({ id: 'MachineNote' });
+const noteBodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
 
 export type OwnerNotes = ReturnType<typeof createOwnerNotes>;
 

@@ -1,12 +1,4 @@
-import { agentRecordSchema, providerListSchema, providerSchema } from '#shared/provider.ts';
-import {
-  type Access,
-  answered,
-  type Route,
-  type RouteRequest,
-  type RouteSchemas,
-} from '../platform/http/routes.ts';
-import { noteBodySchema } from './owner-notes.ts';
+import { type Access, answered, type Route, type RouteRequest } from '../platform/http/routes.ts';
 import { providerNotFound } from './responses.ts';
 import type { Registry } from './registry.ts';
 
@@ -16,40 +8,24 @@ export function registryRoutes(registry: Registry): readonly Route[] {
     route('POST', '/api/v1/providers/enroll', 'agents', (message) =>
       registry.handleEnroll(message),
     ),
-    route(
-      'POST',
-      '/api/v1/providers/heartbeat',
-      'agents',
-      (message) => registry.handleHeartbeat(message),
-      { body: agentRecordSchema },
+    route('POST', '/api/v1/providers/heartbeat', 'agents', (message) =>
+      registry.handleHeartbeat(message),
     ),
     route('POST', '/api/v1/providers/enrollments', 'control', ({ gatewayUrl }) =>
       registry.newEnrollment(gatewayUrl),
     ),
-    route('GET', '/api/v1/providers', 'callers', ({ query }) => registry.list(query), {
-      answer: providerListSchema,
-    }),
+    route('GET', '/api/v1/providers', 'callers', ({ query }) => registry.list(query)),
     route('GET', '/api/v1/providers/notes', 'callers', () => answered(registry.notes())),
-    route(
-      'GET',
-      '/api/v1/providers/:id',
-      'callers',
-      (request) => {
-        const id = idOf(request);
-        const provider = registry.get(id);
-        return provider === null ? providerNotFound(id) : answered(provider);
-      },
-      { answer: providerSchema },
-    ),
+    route('GET', '/api/v1/providers/:id', 'callers', (request) => {
+      const id = idOf(request);
+      const provider = registry.get(id);
+      return provider === null ? providerNotFound(id) : answered(provider);
+    }),
     route('DELETE', '/api/v1/providers/:id', 'control', (request) =>
       registry.remove(idOf(request)),
     ),
-    route(
-      'PUT',
-      '/api/v1/providers/:id/note',
-      'control',
-      (request) => registry.setNote(idOf(request), request.json),
-      { body: noteBodySchema },
+    route('PUT', '/api/v1/providers/:id/note', 'control', (request) =>
+      registry.setNote(idOf(request), request.json),
     ),
     route('POST', '/api/v1/providers/:id/verify', 'control', (request) =>
       registry.requestVerification(idOf(request)),
@@ -65,9 +41,8 @@ function route(
   path: string,
   access: Access,
   answer: Extract<Route, { readonly answer: unknown }>['answer'],
-  schemas: RouteSchemas = {},
 ): Route {
-  return { method, paths: [path], access, answer, schemas };
+  return { method, paths: [path], access, answer };
 }
 
 const idOf = ({ params }: RouteRequest): string => params['id'] ?? '';

@@ -27,7 +27,6 @@ const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
   ['/api/v1/requests/req_unknown', 'GET', 'HEAD'],
   ['/api/v1/events', 'GET', 'HEAD'],
   ['/api/v1/snapshot', 'GET', 'HEAD'],
-  ['/api/v1/openapi.json', 'GET', 'HEAD'],
   [`/api/v1/proof?nonce=${'a'.repeat(64)}`, 'GET', 'HEAD'],
   ['/api/v1/sessions', 'POST'],
   ['/api/v1/sessions/codes', 'POST'],

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   HOSTED_IDS,
   type HostedId,
@@ -9,11 +8,10 @@ import {
 } from '#shared/ids.ts';
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import { isObject, memberOf } from '../../platform/json.ts';
-import { SETTING_SOURCES, type SettingKind, type SettingsView } from '#shared/settings.ts';
 import type { Sharing, SharingChanged } from '#shared/sharing.ts';
 import type { WarmupState } from '#shared/status.ts';
 import type { LiveConfig, Patched } from '../../config/live-config.ts';
-import { type Config, ENTRIES, type Entry } from '../../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { sendJson } from '../../platform/http/responses.ts';
@@ -70,22 +68,13 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
   };
   const patchedAnswer = (patched: Patched) =>
     patched.kind === 'patched' ? answered(settings.view()) : refused(unpatchedError(patched));
-  const schemas = { body: settingsChangeSchema, answer: settingsViewSchema };
   return [
-    route('GET', ['/api/v1/settings'], 'control', () => answered(settings.view()), {
-      answer: settingsViewSchema,
+    route('GET', ['/api/v1/settings'], 'control', () => answered(settings.view())),
+    route('PATCH', ['/api/v1/settings'], 'control', ({ json }) => {
+      const patched = settings.patch(json);
+      if (patched.kind === 'patched') savedUpstreams(json).forEach(retry);
+      return patchedAnswer(patched);
     }),
-    route(
-      'PATCH',
-      ['/api/v1/settings'],
-      'control',
-      ({ json }) => {
-        const patched = settings.patch(json);
-        if (patched.kind === 'patched') savedUpstreams(json).forEach(retry);
-        return patchedAnswer(patched);
-      },
-      schemas,
-    ),
     route('POST', ['/api/v1/upstreams/:id/swap'], 'control', ({ params: { id = '' }, json }) => {
       const other = memberOf(json, 'with');
       if (!isHostedId(id)) return refused(notHosted(id));
@@ -105,42 +94,6 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
       return answered({ id });
     }),
   ];
-}
-
-/* The settings as the API shows and takes them, from their table. */
-
-const kinds = [...new Set(ENTRIES.map(({ setting }) => setting.kind.name))];
-
-const settingViewSchema = z.strictObject({
-  value: z.unknown(),
-  source: z.enum(SETTING_SOURCES),
-  env: z.string(),
-  kind: z.enum(kinds as [SettingKind, ...SettingKind[]]),
-  default: z.unknown(),
-  allowed: z.string(),
-  meaning: z.string(),
-  choices: z.array(z.strictObject({ value: z.string(), meaning: z.string() })).exactOptional(),
-  secret: z.literal(true).exactOptional(),
-  restart: z.literal(true).exactOptional(),
-});
-
-const settingsViewSchema: z.ZodType<SettingsView> = z
-  .record(z.string(), z.record(z.string(), settingViewSchema))
-  .meta({ id: 'Settings' });
-
-const sections = Map.groupBy(ENTRIES, ({ section }) => section);
-
-/** Any number of settings; null puts the default back. */
-const settingsChangeSchema = z
-  .strictObject(Object.fromEntries([...sections].map(([name, its]) => [name, changeOf(its)])))
-  .partial()
-  .meta({ id: 'SettingsChange' });
-
-function changeOf(section: readonly Entry[]) {
-  const changes = section.map(({ key, setting }) => {
-    return [key, setting.kind.schema.nullable().optional().describe(setting.meaning)] as const;
-  });
-  return z.strictObject(Object.fromEntries(changes));
 }
 
 /** An owner who saves an upstream expects it to be tried, even if the fault was not in its settings. */

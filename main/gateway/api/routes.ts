@@ -1,4 +1,4 @@
-import type { Access, Route, RouteSchemas } from '../../platform/http/routes.ts';
+import type { Access, Route } from '../../platform/http/routes.ts';
 import { handleChat } from '../chat/handler.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
@@ -16,9 +16,8 @@ export function route(
   paths: Route['paths'],
   access: Access,
   answer: Extract<Route, { readonly answer: unknown }>['answer'],
-  schemas: RouteSchemas = {},
 ): Route {
-  return { method, paths, access, answer, schemas };
+  return { method, paths, access, answer };
 }
 
 /** A route that writes its answer itself. */

@@ -1,27 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
-import type { z } from 'zod';
 import type { ProviderErrorCode, ServerErrorCode } from '#shared/errors.ts';
 import type { HttpError } from './responses.ts';
 
 /** Who may use a route (docs/reference/http-api.md#authentication). */
 export type Access = 'anyone' | 'callers' | 'control' | 'agents';
 
-/**
- * The JSON that a route takes and gives, for the OpenAPI document: the schemas that check or type it, each with a name
- * in its `meta`. What no schema describes is left out.
- */
-export interface RouteSchemas {
-  readonly body?: z.ZodType;
-  readonly answer?: z.ZodType;
-}
-
 /** A route writes its answer itself, or returns it, so that the server sends errors in the shape that the caller reads. */
 export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly paths: readonly string[];
   readonly access: Access;
-  readonly schemas?: RouteSchemas;
 } & (
   | { readonly handle: (req: Request, res: Response) => void | Promise<void> }
   | { readonly answer: (request: RouteRequest) => Answer | Promise<Answer> }
