@@ -15,7 +15,7 @@ export const copyName = (model: string, tokens: number): string =>
 export function copiedFrom(
   copy: string,
 ): { readonly model: string; readonly tokens: number } | null {
-  const [, model, k] = /^(.+:.+)-(\d+)k$/.exec(copy) ?? [];
+  const [, model, k] = /^([^:]+:.+)-(\d+)k$/.exec(copy) ?? [];
   return model === undefined ? null : { model, tokens: 1024 * Number(k) };
 }
 
