@@ -88,5 +88,5 @@ function fieldName(path: readonly PropertyKey[]): string {
 
 /** The address without IPv6 mapping and zone. */
 export function plainIp(ip: string): string {
-  return ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*/s, '');
 }

@@ -37,7 +37,9 @@ const OF_OWN_ACCOUNT = {
 const KEPT = {
   'chatgpt-account-id': 'acct-3',
   'x-goog-user-project': 'proj-2',
-
+  'helicone-user-id': 'u-1',
+  'cf-aig-authorization': 'Bearer acct-4',
+  'api-key': 'acct-5',
   cookie: 'session=1',
   'x-gateway-force-zero': '0',
   'x-gateway-key': 'nobody-asked',
@@ -137,6 +139,9 @@ describe('the headers of an upstream', () => {
   };
   const NOT_BACK = {
     'set-cookie': 'session=1',
+    'openai-organization': 'org-of-the-owner',
+    'openai-project': 'proj-of-the-owner',
+    'anthropic-organization-id': 'org-of-the-owner',
     'access-control-allow-origin': '*',
     'access-control-allow-credentials': 'true',
     server: 'uvicorn',

@@ -54,7 +54,7 @@ function wordsOf(source: string): readonly string[] {
   return words.map((word) => word.replaceAll('\\', ''));
 }
 
-const UNITS = [' ', '\t', '\n', '\r\n', 'a', 'a ', '0', '.', ',', ':', '/', '-', '"', '{', '['];
+const UNITS = ['\r\n', 'a ', ':0', ...' \t\na0.,:/-"{['];
 
 function slowTexts(source: string, flags: string): readonly string[] {
   const expression = compiled(source, flags);
@@ -64,8 +64,9 @@ function slowTexts(source: string, flags: string): readonly string[] {
   const units = new Set([...UNITS, ...words, ...words.map((word) => `\n${word}`)]);
   const heads = ['', words.join(''), words[0] ?? ''];
   const texts = [...units].flatMap((unit) => heads.map((head) => [head, unit] as const));
+  const textOf = (head: string, unit: string) => (n: number) => `${head}${repeated(unit)(n)}\0\n\0`;
   return texts
-    .filter(([head, unit]) => ratioOf(search, (n) => `${head}${repeated(unit)(n)}\0`) > MAX_RATIO)
+    .filter(([head, unit]) => ratioOf(search, textOf(head, unit)) > MAX_RATIO)
     .map(([head, unit]) => JSON.stringify([head, unit]));
 }
 

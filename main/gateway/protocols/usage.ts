@@ -72,11 +72,10 @@ interface WholeAnswer {
 
 /** Null: it is not where most APIs have it. */
 function countsIn(answer: unknown): TokenCounts | null {
-  if (!isObject(answer)) return null;
-  const told = tokenCounts(answer['usage']);
+  const told = tokenCounts(memberOf(answer, 'usage'));
   return told === null || told.cached !== undefined
     ? told
-    : { ...told, ...timedCounts(answer['timings']) };
+    : { ...told, ...timedCounts(memberOf(answer, 'timings')) };
 }
 
 function guessed({ endpoint, promptBytes }: Metered, output: number): Tokens | null {
@@ -207,8 +206,7 @@ function endOfObject(bytes: Buffer, start: number): number {
 }
 
 function asTokens({ input, output, cached = 0 }: TokenCounts): Tokens | null {
-  if (input === undefined && output === undefined) return null;
-  return { input: input ?? 0, output: output ?? 0, cached, estimated: false };
+  return input === undefined ? null : { input, output: output ?? 0, cached, estimated: false };
 }
 
 /** What an upstream reports of an exchange's tokens; absent is what it does not. */
@@ -227,7 +225,7 @@ interface TokenCounts {
  * that name.
  */
 export function tokenCounts(usage: unknown): TokenCounts | null {
-  if (!isObject(usage)) return null;
+  if (!isObject(usage) || !FIGURES.every((name) => isCount(usage[name] ?? 0))) return null;
   const output = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
   const cached = cachedOf(usage);
   const told = inputOf(usage);
@@ -270,22 +268,22 @@ function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined 
 
 /** The counts of llama.cpp's `timings`; its usage counts the whole prompt as input. */
 function timedCounts(timings: unknown): Pick<TokenCounts, 'cached'> | null {
-  const cached = isObject(timings) ? countOf(timings['cache_n']) : undefined;
+  const cached = countOf(memberOf(timings, 'cache_n'));
   return cached === undefined ? null : { cached };
 }
 
 /** With some models xAI, too, leaves cached tokens out of its input (vercel/ai#12485). */
 const withCached = (input: number, cached = 0) => (cached > input ? input + cached : input);
 
-function detailOf(usage: Readonly<Record<string, unknown>>, part: string, name: string) {
-  const details = usage[part];
-  return details === undefined ? undefined : countOf(memberOf(details, name));
-}
+const detailOf = (usage: Readonly<Record<string, unknown>>, part: string, name: string) =>
+  countOf(memberOf(usage, part, name));
 
 /** More than any exchange has; sums of such numbers stay exact. */
 const MAX_TOKENS = 1_000_000_000;
 
-function countOf(value: unknown): number | undefined {
-  const isCount = Number.isSafeInteger(value) && (value as number) >= 0;
-  return isCount ? Math.min(value as number, MAX_TOKENS) : undefined;
-}
+/** If one of them is no count, none is believed: what is missing would cost nothing. */
+const FIGURES = ['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens'];
+
+const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0;
+
+const countOf = (value: unknown) => (isCount(value) ? Math.min(value, MAX_TOKENS) : undefined);

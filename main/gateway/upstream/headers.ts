@@ -3,9 +3,9 @@ import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 
-/** Headers returned to the caller; the content type is set where the answer is written. */
+/** Headers returned to the caller, but for the owner's account; the content type is set where the answer is written. */
 const TO_CALLER =
-  /^(x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-/;
+  /^(x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-(?!organi|project|workspace)/;
 
 /** Anthropic and LMDeploy refuse a message without one (InternLM/lmdeploy, serve/anthropic). */
 export const ANTHROPIC_VERSION: readonly [name: string, value: string] = [

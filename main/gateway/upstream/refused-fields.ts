@@ -18,7 +18,7 @@ export type RefusedField = `without ${string}`;
 
 /** How hosts and engines say that they do not take a field; a value that is too large is another matter. */
 const REFUSED =
-  /unsupported|n[o']t support|unknown|unrecognized|unexpected|extra (inputs?|fields?)|extra_forbidden|not (permitted|allowed|available)|forbidden|deprecated|string too long|invalid (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
+  /unsupported|n[o']t (support|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|extra (inputs?|fields?)|extra_forbidden|additional propert|no field|forbidden|deprecated|string too long|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
 /** … that they do not take its value: then another value may be taken. */
 const OF_VALUE =
   /supported (string )?values|must be one of|input should be ['"`]|think value .{1,20} is not supported/i;
@@ -52,11 +52,11 @@ const OTHER_WORDS: readonly (readonly [words: RegExp, fields: readonly string[]]
   [/effort parameter/i, ['reasoning_effort', 'reasoning.effort', 'output_config.effort']],
 ];
 
-/** A name, or a path as hosts write them: `reasoningEffort`, `input[0].status`, `body.messages.1.assistant.refusal`. */
-const NAME = /[a-z_]\w*(?:[.[\]]{1,2}\w+)*/gi;
-/** What stands before a name that no other sign sets off from the words around it. */
-const BEFORE_NAME =
-  /(parameters?|arguments?|fields?|property|invalid|unknown|supplied|support|permitted)\W{0,3}$/i;
+/** A name, or a path as hosts write them: `reasoningEffort`, `input[0].status`, `body.messages.1.refusal`, `#/messages/1`. */
+const NAME = /[a-z_]\w*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi;
+/** What sets a name (`<>`) off from the words around it. */
+const SET_OFF =
+  /["'`:=[]<>|<>["'`:=[]|<> is (no|un)|(parameters?|arguments?|fields?|propert(y|ies)|invalid|unknown|supplied|support(ed)?|permitted)\W{0,3}<>/i;
 /** Of a refusal; each is looked for in the whole body. */
 const MAX_NAMES = 32;
 /** What was refused stands at the start of a message. */
@@ -74,7 +74,7 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
     OTHER_WORDS.flatMap(([words, fields]) => (words.test(text) ? fields : [])),
     isRefused(`${codes} ${text}`) ? fieldsOf([error.param ?? ''], body, members) : [],
     text
-      .split(/\. |\n/)
+      .split(/[.;] |\n|,? expected | known /)
       .filter(isRefused)
       .flatMap(fieldsIn),
   ];
@@ -88,8 +88,9 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
   }
   const named = ways.map((fields) => [...new Set(fields)].filter(has));
   const fields = named.find(({ length }) => length > 0) ?? [];
-  // What is refused in a stream alone may be taken without one.
-  const left = fields.includes('stream') ? ['stream'] : fields;
+  // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
+  const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
+  const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
   return left.map((field) => {
     const value = isOfValue ? valueAt(field, body, members) : undefined;
     const isScalar = typeof value === 'string' || typeof value === 'number';
@@ -103,9 +104,9 @@ function namesIn(sentence: string): readonly string[] {
 }
 
 function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
-  const around = `${input[index - 1] ?? ''}${input[index + name.length] ?? ''}`;
-  const before = input.slice(Math.max(0, index - 16), index);
-  return /[_.[]|[a-z][A-Z]/.test(name) || /["'`:=]/.test(around) || BEFORE_NAME.test(before);
+  const after = input.slice(index + name.length);
+  const around = `${input.slice(Math.max(0, index - 16), index)}<>${after.slice(0, 6)}`;
+  return /[_.[/]|[a-z][A-Z]/.test(name) || SET_OFF.test(around);
 }
 
 const OPEN_BRACE = 0x7b;
@@ -120,17 +121,19 @@ function fieldsOf(
   members: readonly Member[],
 ): readonly string[] {
   const paths = names.map(partsOf);
-  const isHolder = ({ key, start }: Member) =>
-    body[start] === OPEN_BRACE || paths.some((parts) => parts.includes(key));
+  const allNamed = new Set(paths.flat());
   return paths.flatMap((parts) => {
     const last = parts.at(-1) ?? '';
     const first = parts.find((part) => members.some(({ key }) => key === part));
     if (first === last) return KEPT.test(last) ? [] : [last];
     const isSaid = parts.includes('content') && !BESIDE_CONTENT.test(last);
-    if (last === '' || isSaid || KEPT_INSIDE.test(last) || !body.includes(`"${last}"`)) return [];
-    const holders = members.filter((member) =>
-      first === undefined ? isHolder(member) : member.key === first,
-    );
+    if (last === '' || isSaid || KEPT_INSIDE.test(last)) return [];
+    const word = `"${last}"`;
+    const having = members.filter(({ start, end }) => body.subarray(start, end).includes(word));
+    const isFirst = ({ key }: Member) => (first === undefined ? allNamed.has(key) : key === first);
+    const named = having.filter(isFirst);
+    const objects = having.filter(({ start }) => body[start] === OPEN_BRACE);
+    const holders = named.length > 0 || first !== undefined ? named : objects;
     return holders.map(({ key }) => `${key}.${last}`);
   });
 }
@@ -139,7 +142,7 @@ function fieldsOf(
 const partsOf = (path: string): readonly string[] =>
   path
     .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    .split(/[.[\]]+/)
+    .split(/[.[\]/]+/)
     .filter((part) => !/^\d*$/.test(part));
 
 function valueAt(field: string, body: Buffer, members: readonly Member[]): unknown {

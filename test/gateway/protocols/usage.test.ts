@@ -41,7 +41,9 @@ test.for([
   ],
   ['with a total only', { total_tokens: 9 }, counted(9, 0)],
   ['of no count', { prompt_tokens: -1, completion_tokens: 1.5 }, null],
-  ['beyond any number', { prompt_tokens: 2e15, completion_tokens: 1 }, counted(1e9, 1)],
+  ['with one that is no count', { prompt_tokens: 7, completion_tokens: '2' }, null],
+  ['without its input', { prompt_tokens: null, completion_tokens: 2 }, null],
+  ['beyond any number', { prompt_tokens: 2e15, completion_tokens: 1e308 }, counted(1e9, 1e9)],
   ['that is a parameter of a tool', { type: 'string' }, null],
 ] as const)('a usage %s is read as it is meant', ([_which, usage, read]) => {
   expect(tokens({ choices: [], usage })).toEqual(read);

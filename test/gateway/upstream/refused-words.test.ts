@@ -28,7 +28,11 @@ const HOSTS: Readonly<Record<string, (field: string) => unknown>> = {
     `Unsupported parameter: '${field}' is not supported with this model.`,
   OpenAI: (field) => withParam(field, `Unknown parameter: '${field}'.`, 'unknown_parameter'),
   Vertex: (field) => `${field}: Extra inputs are not permitted`,
-  'mistral.rs': (field) => `unknown field \`${field}\`, expected one of \`model\``,
+  'mistral.rs': (field) =>
+    `unknown field \`${field}\`, expected one of \`model\`, \`stop\`, \`stream\``,
+  Bedrock: (field) => `Malformed input request: #: extraneous key [${field}] is not permitted`,
+  Cohere: (field) => ({ message: `${field} is not a valid parameter for this model` }),
+  Cloudflare: (field) => `request body must NOT have additional properties: ${field}`,
   Cerebras: (field) => ({ message: `${field} is not supported by this model.`, param: field }),
 };
 
@@ -53,7 +57,11 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     'without reasoning_effort, without reasoning': ['"m" does not support thinking'],
     'without user': ["Invalid 'user': string too long."],
     'without temperature': ['invalid temperature: only 1 is allowed for this model'],
-    'without messages.reasoning_content': [forbidden('messages.2.assistant.reasoning_content')],
+    'without messages.reasoning_content': [
+      forbidden('messages.2.assistant.reasoning_content'),
+      '/messages/2/reasoning_content: additional property is not allowed',
+      '#/messages/2: extraneous key [reasoning_content] is not permitted',
+    ],
     'without messages.index': [forbidden('messages.2.assistant.tool_calls.0.index')],
     'without messages.annotations': [
       "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'annotations' is unsupported)]",
@@ -153,6 +161,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     'without reasoning_effort, without reasoning.effort, without output_config.effort': [
       'This model does not support the effort parameter.',
     ],
+    'without output_config.effort': [`Unknown name "effort" at 'output_config'`],
     'without tools.scope': ['tools.0.custom.cache_control.scope: Extra inputs are not permitted'],
     'without tools.eager_input_streaming': [
       'tools.0.custom.eager_input_streaming: Extra inputs are not permitted',

@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto';
 import { isObject, listOf } from '../../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
 
-/** Of a function's name, at OpenAI and Azure; that of an MCP tool, and of one in a namespace of Codex, may be longer. */
-const MAX_NAME_CHARS = 64;
-const HASH_CHARS = 8;
+/** Of a function, at OpenAI and Azure; an MCP tool may have dots, slashes and letters of any script, or a longer name. */
+const NAME = /^[\w-]{1,64}$/;
 
 /** The names that callers know, by those that upstreams are told. */
 export type LongNames = ReadonlyMap<string, string>;
 
-/** The same for the same name, whether it is offered or was called before. */
+/** 64 characters at most, and the same for the same name, whether it is offered or was called before. */
 function shortName(name: string): string {
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
-  return `${name.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 55)}_${hash}`;
 }
 
 /** A tool, a choice or a call with another name; the same object if it keeps its own. */
@@ -32,7 +31,7 @@ export function withShortNames(body: ChatBody): {
   const longNames = new Map<string, string>();
   const short = (holder: unknown) =>
     renamed(holder, (name) => {
-      if (name.length <= MAX_NAME_CHARS) return undefined;
+      if (NAME.test(name)) return undefined;
       longNames.set(shortName(name), name);
       return shortName(name);
     });
