@@ -54,7 +54,7 @@ function wordsOf(source: string): readonly string[] {
   return words.map((word) => word.replaceAll('\\', ''));
 }
 
-const UNITS = ['\r\n', 'a ', ':0', ...' \t\na0.,:/-"{['];
+const UNITS = ['\r\n', 'a ', ':0', ...Array.from(' \t\na0.,:/-"{[')];
 
 function slowTexts(source: string, flags: string): readonly string[] {
   const expression = compiled(source, flags);
