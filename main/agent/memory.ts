@@ -226,6 +226,8 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
     if (!isQuiet) deps.endRunning();
     await engines.readNow();
     problems = await unloadAll();
+    // If the engine answers late when its models are wanted back, its last word must not be that it has them.
+    await engines.readNow();
     become({ kind: 'freed' });
   }
 
