@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { stateLine } from '../../main/cli/owner-commands.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
+import { agentView, owner as ownerOf } from '../renderer/agent-builders.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { bearer, send } from '../support/http.ts';
 import { sayHere, startOwned } from '../support/owned-gateway.ts';
@@ -77,8 +78,8 @@ test('the commands pause, drain and resume print the state that follows, set, ge
 });
 
 test('a state in which requests still run says how many', () => {
-  const owner = { choice: 'drained', mode: 'draining', reasons: ['Its owner lets them finish.'] };
-  const view = { owner, inFlight: 2 } as unknown as AgentView;
+  const drained = ownerOf('drained', 'draining', ['Its owner lets them finish.']);
+  const view = agentView({ owner: drained, inFlight: 2 });
   expect(stateLine(view)).toBe('finishing (2 still running): Its owner lets them finish.');
 });
 

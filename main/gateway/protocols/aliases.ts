@@ -11,16 +11,18 @@ interface Aliases {
   readonly patterns: readonly Alias[];
 }
 
+export function aliasOf(pair: string): Alias {
+  const at = pair.indexOf('=');
+  return { name: pair.slice(0, at), model: pair.slice(at + 1) };
+}
+
 /** Read once for each list, which is the same while the settings are. */
 const read = new WeakMap<readonly string[], Aliases>();
 
 function aliasesIn(pairs: readonly string[]): Aliases {
   const known = read.get(pairs);
   if (known !== undefined) return known;
-  const all = pairs.map((pair): Alias => {
-    const at = pair.indexOf('=');
-    return { name: pair.slice(0, at), model: pair.slice(at + 1) };
-  });
+  const all = pairs.map(aliasOf);
   const isPattern = ({ name }: Alias) => name.includes('*');
   const aliases = {
     exact: new Map(all.filter((each) => !isPattern(each)).map(({ name, model }) => [name, model])),

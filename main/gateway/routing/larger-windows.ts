@@ -5,7 +5,7 @@ import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { largerWindowOf } from '../../engines/detect.ts';
 import { copiedFrom, copyName } from '../../engines/window-copy.ts';
 import type { Memory } from '../memory/memory.ts';
-import { namedAliases } from '../protocols/aliases.ts';
+import { aliasOf, namedAliases } from '../protocols/aliases.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { askedNames, circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
 import { windowAt } from './windows.ts';
@@ -41,24 +41,20 @@ export function copiesIn(pairs: readonly string[]): readonly Copy[] {
 /** The aliases with a copy in place of its model. */
 export function withCopy(pairs: readonly string[], { model, copy }: Copy): readonly string[] {
   const names = askedNames(model);
-  const others = [...pairsOf(pairs)].filter(([name]) => !names.includes(name));
-  const moved = others.map(([name, to]) => `${name}=${names.includes(to) ? copy : to}`);
+  const others = pairs.map(aliasOf).filter(({ name }) => !names.includes(name));
+  const moved = others.map(
+    (each) => `${each.name}=${names.includes(each.model) ? copy : each.model}`,
+  );
   return [...moved, ...names.map((name) => `${name}=${copy}`)];
 }
 
 /** The aliases with a model in place of its copy. */
 export function withoutCopy(pairs: readonly string[], { model, copy }: Copy): readonly string[] {
   const names = askedNames(model);
-  return [...pairsOf(pairs)]
-    .filter(([name, to]) => !(to === copy && names.includes(name)))
-    .map(([name, to]) => `${name}=${to === copy ? model : to}`);
-}
-
-function* pairsOf(pairs: readonly string[]): Generator<readonly [name: string, to: string]> {
-  for (const pair of pairs) {
-    const at = pair.indexOf('=');
-    yield [pair.slice(0, at), pair.slice(at + 1)];
-  }
+  return pairs
+    .map(aliasOf)
+    .filter((each) => !(each.model === copy && names.includes(each.name)))
+    .map((each) => `${each.name}=${each.model === copy ? model : each.model}`);
 }
 
 /** With each copy before its model, so that names that an engine does not have go to it as well. */

@@ -62,13 +62,13 @@ export function noteTurn(
   // A text has no messages to name, and what nobody counted says nothing.
   if (anchors.length === 0 || tokens.estimated || tokens.input === 0) return null;
   const { model, isLoading } = call;
-  const earlier = earlierTurn(memory, chain);
+  const isTold = known.get('tells_reuse') !== null;
+  // Searched for before this turn is noted, which would be found.
+  const earlier = isTold ? earlierTurn(memory, chain) : null;
   const names = [keys.at(-1) ?? 0, ...anchors, ...(session === null ? [] : [session])];
   const { input } = tokens;
   known.setAll('turns', names, { model, keys, tools, input, isUnloaded: false, readAt });
-  return known.get('tells_reuse') === null
-    ? null
-    : whyRead(earlier, chain, { id, model, isLoading, tokens });
+  return isTold ? whyRead(earlier, chain, { id, model, isLoading, tokens }) : null;
 }
 
 interface Turn {
