@@ -12,6 +12,12 @@ export const VERSION: string = packageJson.version;
 /** The largest size of the garbage collector's nursery (V8's new space). */
 const NURSERY_MB = 16;
 
+/** The same while the program starts: loading makes much that dies at once, and no request waits yet. */
+const NURSERY_AT_START_MB = 2;
+
+/** How long starting takes at most, in seconds. */
+const START_S = 10;
+
 /**
  * Makes the pauses of the garbage collector short and more frequent, and keeps its nursery small. By default V8 lets
  * the nursery grow to twice 64 MB, all of which is resident sooner or later, and copying the live objects takes 15 to
@@ -39,7 +45,8 @@ function limitNursery(): void {
   const nursery = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
   // The space has two halves, between which the live objects are copied.
   const mb = Math.max(1, (nursery?.space_size ?? 0) / 2 ** 21);
-  const factor = Math.max(1, Math.floor(NURSERY_MB / mb));
+  const limitMb = process.uptime() < START_S ? NURSERY_AT_START_MB : NURSERY_MB;
+  const factor = Math.max(1, Math.floor(limitMb / mb));
   if (factor !== growthFactor) setFlagsFromString(`--semi-space-growth-factor=${factor}`);
   growthFactor = factor;
 }
