@@ -1,6 +1,6 @@
 import { median, quantile } from './kit/numbers.ts';
 
-/** One promise about speed, held against what was measured (docs/understand/performance.md). */
+/** One promise about speed, held against what was measured (docs/contributing/benchmarks.md). */
 export interface Bound {
   readonly what: string;
   readonly unit: '×' | ' ms' | ' MB' | ' KB' | ' %';
@@ -72,7 +72,7 @@ export function reportText({ intro, tables, notes, bounds }: Report): string {
   return all.filter((text) => text !== '').join('\n\n');
 }
 
-/** A table of Markdown, for docs/understand/performance.md. */
+/** A table of Markdown, for docs/contributing/benchmarks.md. */
 function tableText([head = [], ...rows]: Rows): string {
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [head, head.map(() => '---'), ...rows].map(row).join('\n');

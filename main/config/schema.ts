@@ -231,7 +231,7 @@ export const SETTINGS = {
         off: 'Inglenook waits for a slow upstream until its timeout.',
       }),
       'own',
-      'Which upstreams may get a second call if the first has no token at the slow threshold. At most one request in 20 is hedged, and your machines never read a long prompt twice.',
+      'Which upstreams may get a second call if the first has no token at the slow threshold. About one request in 20 is hedged, and your machines never read a long prompt twice.',
     ),
     resume: setting(
       'RESUME',
