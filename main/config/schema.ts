@@ -14,12 +14,12 @@ const PREFILL = oneOf({
 /** Which protocols an upstream speaks in addition to chat completions; docs/reference/http-api.md#endpoints. */
 const PROTOCOLS = oneOf({
   auto: 'Inglenook tries it. If the endpoint is missing, it uses chat completions for the next ten minutes.',
-  native: 'The upstream serves both itself.',
-  chat: 'The upstream serves neither. Inglenook translates both to chat completions and back.',
+  native: 'It has both itself.',
+  chat: 'It has neither. Inglenook translates both to chat completions and back.',
 });
 
 const MODELS_MEANING =
-  'Other models that this upstream serves, such as gpt-4o,o3. Requests for one of them come here first.';
+  'Other models that this service has, such as gpt-4o,o3. Requests for one of them come here first.';
 
 /** What an upstream charges, and how much may be spent there; `prefix` as in `HOSTED_A`. */
 function priceSettings(prefix: string) {
@@ -42,7 +42,7 @@ function priceSettings(prefix: string) {
     budgetDay: optional(
       `${prefix}_BUDGET_DAY`,
       kinds.amount,
-      'Daily spending limit, such as 2. Once it is reached, this upstream is skipped until the next day. Leave empty for no limit.',
+      'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. Leave empty for no limit.',
     ),
     budgetMonth: optional(
       `${prefix}_BUDGET_MONTH`,
@@ -52,11 +52,11 @@ function priceSettings(prefix: string) {
   };
 }
 
-const PROTOCOLS_MEANING = 'Whether this upstream serves /v1/responses and /v1/messages.';
+const PROTOCOLS_MEANING = 'Whether this source has /v1/responses and /v1/messages.';
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
 const LOCAL_TIMEOUT =
   'How long to wait for the first token before the request falls back, plus the time that reading the prompt takes.';
-const PREFILL_MEANING = 'How this upstream can be asked to continue a partial answer.';
+const PREFILL_MEANING = 'How this source can be asked to continue a partial answer.';
 
 /** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
 function remote(prefix: string, address: string, timeoutMs: number, timeout = TIMEOUT) {
@@ -70,7 +70,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
     model: optional(
       `${prefix}_MODEL`,
       kinds.text,
-      'Model to ask this upstream for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
+      'Model to ask this service for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
     ),
     models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
     label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the dashboard, such as Groq.'),
@@ -85,7 +85,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
       `${prefix}_ASSEMBLE`,
       kinds.flag,
       true,
-      'Always stream from this upstream, even if the app didn’t ask for it, so that failures are caught early.',
+      'Always stream from this service, even if the app didn’t ask for it, so that failures are caught early.',
     ),
     prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
     ...priceSettings(prefix),
@@ -138,8 +138,8 @@ export const ENV_PREFIX = 'INGLENOOK_';
 
 /** docs/reference/routing-rules.md#models. */
 const MODEL_FALLBACK = oneOf({
-  any: 'Yes: another upstream may answer with the model that it has.',
-  same: 'No: only upstreams that have the model are called. If none has it, the app gets a 404.',
+  any: 'Yes: another source may answer with the model that it has.',
+  same: 'No: only sources that have the model are called. If none has it, the app gets a 404.',
 });
 
 /** Every setting, once: types, errors, `--help`, docs/reference/configuration.md and the window come from here. */
@@ -150,13 +150,13 @@ export const SETTINGS = {
       'FAIL_THRESHOLD',
       kinds.count,
       5,
-      'How many times in a row an upstream may fail before it is skipped.',
+      'How many times in a row a source may fail before it is skipped.',
     ),
     cooldownMs: setting(
       'COOLDOWN_MS',
       kinds.milliseconds,
       60_000,
-      'How long a failing upstream is skipped before one request tries it again.',
+      'How long a failing source is skipped before one request tries it again.',
     ),
     ttftThresholdMs: setting(
       'TTFT_THRESHOLD_MS',
@@ -168,7 +168,7 @@ export const SETTINGS = {
       'TTFT_SLOW_THRESHOLD',
       kinds.count,
       3,
-      'How many slow answers in a row an upstream may give before it is skipped.',
+      'How many slow answers in a row a source may give before it is skipped.',
     ),
   },
   routing: {
@@ -176,13 +176,13 @@ export const SETTINGS = {
       'FORCE_ZERO',
       kinds.flag,
       false,
-      'Only your GPUs may answer. Paid upstreams are never called.',
+      'Only your GPUs may answer. Paid sources are never called.',
     ),
     modelAliases: setting(
       'MODEL_ALIASES',
       kinds.aliases,
       [],
-      'Names for models, as in fast=llama-3.1-8b or gpt-*=qwen3-30b. Upstreams that have the model are asked first.',
+      'Names for models, as in fast=llama-3.1-8b or gpt-*=qwen3-30b. Sources that have the model are asked first.',
     ),
     modelFallback: setting(
       'MODEL_FALLBACK',
@@ -215,34 +215,33 @@ export const SETTINGS = {
       'HEALTH_CHECKS',
       kinds.flag,
       true,
-      'Check upstreams that get no requests, through routes that cost nothing. A skipped upstream that passes is tried again before its cooldown ends.',
+      'Check sources that get no requests, through routes that cost nothing. A skipped source that passes is tried again before its cooldown ends.',
     ),
     retryAfterMaxMs: setting(
       'RETRY_AFTER_MAX_MS',
       kinds.milliseconds,
       2000,
-      'Longest Retry-After to wait for. If an upstream asks for more, the request falls back.',
+      'Longest Retry-After to wait for. If a source asks for more, the request falls back.',
     ),
     hedge: setting(
       'HEDGE',
       kinds.oneOf({
-        own: 'Your machines can back up any upstream. A paid upstream is backed up by another paid one, and both charge you.',
-        all: 'Paid upstreams back up your machines too: prompts may leave your network, and those calls are paid.',
-        off: 'Inglenook waits for a slow upstream until its timeout.',
+        own: 'Your machines can back up any source. A paid source is backed up by another paid one, and both charge you.',
+        all: 'Paid sources back up your machines too: prompts may leave your network, and those calls are paid.',
+        off: 'Inglenook waits for a slow source until its timeout.',
       }),
       'own',
-      'Which upstreams may get a second call if the first has no token at the slow threshold. About one request in 20 is hedged, and your machines never read a long prompt twice.',
+      'Which sources may get a second call if the first has no token at the slow threshold. About one request in 20 is hedged, and your machines never read a long prompt twice.',
     ),
     resume: setting(
       'RESUME',
       kinds.oneOf({
-        'same-model':
-          'Upstreams with the same model may continue it. You pay for the prompt again.',
-        any: 'Any upstream may continue it, so the style may change. You pay for the prompt again.',
+        'same-model': 'Sources with the same model may continue it. You pay for the prompt again.',
+        any: 'Any source may continue it, so the style may change. You pay for the prompt again.',
         off: 'None: the answer ends with an error, and the app has to ask again.',
       }),
       'same-model',
-      'Which upstreams may continue a dropped stream.',
+      'Which sources may continue a dropped stream.',
     ),
   },
   agent: {
