@@ -128,7 +128,7 @@ describe('the four causes', () => {
       {},
       { status: 'degraded', engine_health: { status: 'no engine found', code: 0 } },
     );
-    expect(words(bare).what).toBe('No engine was found.');
+    expect(words(bare)).toMatchObject({ word: 'no engine', what: 'No engine was found.' });
     const sick = provider(
       {},
       { status: 'degraded', engine_health: { status: 'error', code: 500 } },

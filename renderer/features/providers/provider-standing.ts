@@ -192,7 +192,8 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
   return { tone: PLACES[kind][1], ...states[kind], ...whatOf(standing, serverNow) };
 }
 
-type Told = Pick<ProviderWords, 'what' | 'todo'>;
+/** What is known of this one, with another word than its kind's if that would mislead. */
+type Told = Pick<ProviderWords, 'what' | 'todo'> & Partial<StateText>;
 
 function whatOf(standing: Standing, serverNow: number): Told {
   switch (standing.kind) {
@@ -214,6 +215,11 @@ function whatOf(standing: Standing, serverNow: number): Told {
       );
     }
     case 'engine-down':
+      if (standing.status === 'no engine found')
+        return {
+          ...t.agentStates.noEngine,
+          ...say('No engine was found.', checkTodo(CHECKS.engineHealth)),
+        };
       return say(engineText(standing), checkTodo(CHECKS.engineHealth));
     case 'check-failed':
       return checkWords(standing.failed);
@@ -238,7 +244,6 @@ function whatOf(standing: Standing, serverNow: number): Told {
 }
 
 function engineText({ status, code }: Extract<Standing, { readonly kind: 'engine-down' }>): string {
-  if (status === 'no engine found') return 'No engine was found.';
   if (status === 'unresponsive') return 'Its engine accepts connections but does not answer.';
   const told = code === 0 ? 'does not answer' : `answers HTTP ${code}`;
   return `Its engine ${told}${NO_NEWS.has(status) ? '' : ` (${status})`}.`;

@@ -98,36 +98,40 @@ function Machines(props: MachinesProps) {
     () => named.filter((entry) => matchesGroup(entry, filter)),
     [named, filter],
   );
+  // A link may have set a filter; then the way back is needed.
+  const needsSearch = entries.length > 5 || filter !== 'all' || text !== '';
   return (
     <>
-      <search className="provider-filters">
-        <Filters
-          label="Which machines"
-          choices={PROVIDER_FILTERS}
-          chosen={filter}
-          words={t.providers.groups}
-          counts={countsOf(named)}
-          hash={(choice) => hashOf({ page: 'providers', filter: choice })}
-        />
-        <input
-          type="search"
-          className="search"
-          aria-label="Filter by name, note, chip, model or address"
-          placeholder="Name, chip or model"
-          autoComplete="off"
-          spellCheck={false}
-          value={text}
-          onChange={({ target }) => onView({ ...view, text: target.value })}
-        />
-        <label className="provider-sort">
-          {'Sort by '}
-          <Select
-            value={sort}
-            options={COLUMN_IDS.map((id) => [id, t.providers.columns[id].sort])}
-            onChoose={(by) => onView({ ...view, sort: by })}
+      {needsSearch && (
+        <search className="provider-filters">
+          <Filters
+            label="Which machines"
+            choices={PROVIDER_FILTERS}
+            chosen={filter}
+            words={t.providers.groups}
+            counts={countsOf(named)}
+            hash={(choice) => hashOf({ page: 'providers', filter: choice })}
           />
-        </label>
-      </search>
+          <input
+            type="search"
+            className="search"
+            aria-label="Filter by name, note, chip, model or address"
+            placeholder="Name, chip or model"
+            autoComplete="off"
+            spellCheck={false}
+            value={text}
+            onChange={({ target }) => onView({ ...view, text: target.value })}
+          />
+          <label className="provider-sort">
+            {'Sort by '}
+            <Select
+              value={sort}
+              options={COLUMN_IDS.map((id) => [id, t.providers.columns[id].sort])}
+              onChoose={(by) => onView({ ...view, sort: by })}
+            />
+          </label>
+        </search>
+      )}
       <section className="panel" aria-label="Machines">
         {shown.length > 0 ? (
           <ProviderList key={`${filter}/${sort}`} entries={shown} {...{ sort, opened }} />
@@ -162,19 +166,7 @@ function NoProviders() {
         Add a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM
         Studio. Requests for your GPUs go to the machines listed here.
       </p>
-      <dl className="ways">
-        <div>
-          <dt>This machine</dt>
-          <dd>
-            With an engine and a GPU it appears within seconds of the gateway’s start; there is
-            nothing to enter.
-          </dd>
-        </div>
-        <div>
-          <dt>Another machine</dt>
-          <dd>“Add a machine” gives you one command to run there. It works once, for an hour.</dd>
-        </div>
-      </dl>
+      <p>“Add a machine” gives you one command to run there. It works once, for an hour.</p>
     </section>
   );
 }

@@ -122,7 +122,7 @@ export const agentStates = {
   freed: { word: 'memory freed', means: 'Its models are unloaded for other programs.' },
   changing: { word: 'changing models', means: 'A model is being loaded or unloaded.' },
   starting: { word: 'starting', means: 'Its agent has just started.' },
-  noEngine: { word: 'no engine', means: 'There is no engine here that could answer.' },
+  noEngine: { word: 'no engine', means: 'It has no engine that could answer.' },
   locked: {
     word: 'engine locked',
     means: 'Its engine requires a key that the agent does not have.',
