@@ -26,7 +26,7 @@ export function Header({ route, baseUrl }: HeaderProps) {
         <div className="base-url">
           <span className="quiet base-url-label">Base URL</span>
           <code className="one-line">{baseUrl}</code>
-          <CopyButton text={baseUrl} what={t.shell.theBaseUrl} />
+          <CopyButton text={baseUrl} what="base URL" />
         </div>
       )}
     </header>

@@ -44,7 +44,7 @@ test('a hosted upstream moves up and down by keys with its settings, and is remo
   await adding.getByLabel('Name').fill('Other');
   await adding.getByRole('button', { name: 'Save and test' }).click();
   await adding.getByText(/Works\./).waitFor();
-  await page.keyboard.press('Escape');
+  await adding.locator('[data-primary]:text("Done")').click();
   await openSettings(page, '/hosted_a');
   const mine = section(page, 'Mine');
   expect(await section(page, 'Fallback 3').count()).toBe(0);

@@ -13,14 +13,13 @@ import {
   REQUEST_FILTERS,
   type RequestFilter,
 } from '#shared/request-filter.ts';
-import { hashOf } from '../../route.ts';
+import { hashOf, TRY_IT } from '../../route.ts';
 import { COLLATOR, counted, formatCount } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { Filters, Select } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
 import { filterWords, type Labels, labelsOf, machineName } from './request-text.ts';
-import { FirstRequest } from './first-request.tsx';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
 import { RequestList } from './request-list.tsx';
@@ -79,7 +78,15 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
             <Legend />
           </header>
         )}
-        {feed.length === 0 && <FirstRequest />}
+        {feed.length === 0 && (
+          <div className="empty">
+            <h2>No requests yet</h2>
+            <p>
+              Point an app at the base URL above, or <a href={TRY_IT}>try a prompt</a> on the
+              Overview.
+            </p>
+          </div>
+        )}
         {feed.length > 0 && rows.length === 0 && (
           <div className="empty">
             <h2>No matching requests</h2>

@@ -1,6 +1,5 @@
 import { useCallback, useState } from 'react';
 import { hashOf } from '../../route.ts';
-import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
@@ -19,29 +18,24 @@ export function ConnectApp() {
   const app = APPS.find((each) => each.name === name) ?? APPS[0];
   const hasKeys = value !== null && value.keys.length + value.unnamed > 0;
   return (
-    <div className="ways">
-      <div>
-        <CodeLine text={baseUrl} what={t.shell.theBaseUrl} />
-        <p className="quiet">
-          {hasKeys
-            ? 'It needs one of your keys: '
-            : 'It needs no key; if an app insists, type anything. '}
-          <a href={hashOf({ page: 'settings', section: 'keys' })}>Keys for apps</a>
-        </p>
-      </div>
-      <div>
-        <ol className="row" aria-label="Apps">
-          {APPS.map((each) => (
-            <li key={each.name}>
-              <Button aria-pressed={each === app} onClick={() => choose(each.name)}>
-                {each.name}
-              </Button>
-            </li>
-          ))}
-        </ol>
-        <p className="quiet">{app.where}</p>
-        <CodeLine text={app.text(baseUrl)} what={`settings of ${app.name}`} />
-      </div>
+    <div className="setup-form">
+      <ol className="row" aria-label="Apps">
+        {APPS.map((each) => (
+          <li key={each.name}>
+            <Button aria-pressed={each === app} onClick={() => choose(each.name)}>
+              {each.name}
+            </Button>
+          </li>
+        ))}
+      </ol>
+      <p className="quiet">{app.where}</p>
+      <CodeLine text={app.text(baseUrl)} what={`settings of ${app.name}`} />
+      <p className="quiet">
+        {hasKeys
+          ? 'It needs one of your keys: '
+          : 'It needs no key; if an app insists, type anything. '}
+        <a href={hashOf({ page: 'settings', section: 'keys' })}>Keys for apps</a>
+      </p>
     </div>
   );
 }

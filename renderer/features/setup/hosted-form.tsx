@@ -1,5 +1,5 @@
 import { formatCount } from '../../text/format.ts';
-import { useEffect, useId, useState } from 'react';
+import { type MouseEvent, useEffect, useId, useState } from 'react';
 import type { HostedId, UpstreamId } from '#shared/ids.ts';
 import { SERVICES } from '#shared/services.ts';
 import type { Control } from '../../api/control.ts';
@@ -73,13 +73,14 @@ interface ServiceFormProps {
 }
 
 function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
-  const { control, actions } = useWindow();
+  const { actions } = useWindow();
   const [address, setAddress] = useState('');
   const [apiKey, setApiKey] = useState('');
   const [model, setModel] = useState('');
   const [givenName, setGivenName] = useState('');
   const [error, setError] = useState<string | null>(null);
-  const [isSaved, setIsSaved] = useState(false);
+  /** Saved, and tested if a test costs little. */
+  const [isDone, setDone] = useState(false);
   const note = useId();
   const test = useTest(id);
   const typed = preset.baseUrl ?? completeBaseUrl(address);
@@ -90,25 +91,28 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
   const [asked, setAsked] = useState(0);
   const source = isGiven && !isRented ? { baseUrl: typed, apiKey, asked } : null;
   const found = useModels(id, source, actions);
-  const list = isRented ? unlisted(typed) : found;
+  const list = isRented ? ({ kind: 'listed', models: [], baseUrl: typed } as const) : found;
   // The address to which the key is sent; empty while unknown.
   const baseUrl = list?.baseUrl ?? typed;
   const chosen = model || onlyIn(list);
   const [price, setPrice] = useState<Price>({ input: '', output: '' });
-  const { isReady, hint } = saveHint(id, preset, { typed, isGiven, chosen, isSaved });
+  const missing = lacks(typed, isGiven, chosen);
 
   const tested = async (): Promise<void> => {
-    if (await test.run()) onWorks?.();
+    if (!(await test.run())) return;
+    setDone(true);
+    onWorks?.();
   };
   const save = async (): Promise<void> => {
     test.clear();
+    setDone(false);
     const label = givenName.trim() || labelFor(preset, baseUrl);
     const key = apiKey || null;
     const settings = { baseUrl, apiKey: key, model: chosen, label, ...priceSettings(price) };
     const refusal = await actions.saveSettings({ [id]: settings });
     setError(refusal && refusalText(refusal, FIELD_LABELS));
     if (refusal !== null) return;
-    if (isRented) setIsSaved(true);
+    if (isRented) setDone(true);
     else await tested();
   };
 
@@ -148,41 +152,56 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
         onChange={setGivenName}
       />
       {isPaid(preset) && <PriceFields price={price} onType={setPrice} />}
-      <div className="row">
-        <ControlButton type="submit" data-primary disabled={!control || !isReady}>
-          {saveWord(preset)}
-        </ControlButton>
-        <span className="quiet">{hint}</span>
-      </div>
+      <SaveRow {...{ id, preset, missing, isDone }} isInDialog={onWorks === undefined} />
       <TestResult state={test.state} onAgain={tested} />
       <ErrorText text={error} />
     </Form>
   );
 }
 
-const unlisted = (baseUrl: string): ModelList => ({ kind: 'listed', models: [], baseUrl });
+interface SaveRowProps extends Pick<ServiceFormProps, 'id' | 'preset'> {
+  /** What it lacks before it can be saved; null if nothing. */
+  readonly missing: string | null;
+  readonly isDone: boolean;
+  readonly isInDialog: boolean;
+}
 
-const saveWord = (preset: Preset): string =>
-  preset === RENTED ? t.settings.save.save : 'Save and test';
+/** The first run goes on by itself; in a dialog the way out becomes the main button. */
+function SaveRow({ id, preset, missing, isDone, isInDialog }: SaveRowProps) {
+  const { control } = useWindow();
+  const isWayOut = isDone && isInDialog;
+  return (
+    <div className="row">
+      {isWayOut && (
+        <Button data-primary onClick={closeDialog}>
+          Done
+        </Button>
+      )}
+      <ControlButton
+        type="submit"
+        data-primary={!isWayOut || undefined}
+        disabled={!control || missing !== null}
+      >
+        {preset === RENTED ? t.settings.save.save : 'Save and test'}
+      </ControlButton>
+      <span className="quiet">{missing ?? saveHint(id, preset, isDone)}</span>
+    </div>
+  );
+}
 
-/** Why it cannot be saved yet, or what the test costs. */
-function saveHint(
-  id: UpstreamId,
-  { key }: Preset,
-  form: {
-    readonly typed: string;
-    readonly isGiven: boolean;
-    readonly chosen: string;
-    readonly isSaved: boolean;
-  },
-): { readonly isReady: boolean; readonly hint: string } {
-  const missing = (hint: string) => ({ isReady: false, hint });
-  const ready = (hint: string) => ({ isReady: true, hint });
-  if (form.isSaved) return ready('Saved. It starts when the sources before it fail.');
-  if (form.typed === '') return missing('Enter its address first.');
-  if (!form.isGiven) return missing('Enter a key first.');
-  if (form.chosen === '') return missing('Choose a model first.');
-  return ready(key === 'needed' ? costHint(id) : '');
+const closeDialog = ({ currentTarget }: MouseEvent<HTMLElement>): void =>
+  currentTarget.closest('dialog')?.close();
+
+function lacks(typed: string, isGiven: boolean, chosen: string): string | null {
+  if (typed === '') return 'Enter its address first.';
+  if (!isGiven) return 'Enter a key first.';
+  return chosen === '' ? 'Choose a model first.' : null;
+}
+
+/** What the test costs; once it is saved, what follows. */
+function saveHint(id: UpstreamId, preset: Preset, isDone: boolean): string {
+  if (isDone) return preset === RENTED ? 'Saved. It starts when the sources before it fail.' : '';
+  return preset.key === 'needed' ? costHint(id) : '';
 }
 
 /** The only model of a list; empty if there are none or several. */

@@ -8,7 +8,6 @@ export const shell = {
     history: 'History',
     settings: 'Settings',
   },
-  theBaseUrl: 'base URL',
   tryAgain: 'Try again',
   copy: {
     idle: 'Copy',
