@@ -28,11 +28,17 @@ test('a key that an upstream repeats in an error behind a 200 is masked', async 
   expect(text).not.toContain(KEY);
 });
 
-test('a key that a refusal repeats with the escapes of PHP and .NET is masked', async () => {
-  const message = `${KEY.replace('/', '\\/').replace('+', '\\u002B')} has expired`;
-  const refusal = `{"error":{"message":"${message}"}}`;
-  const gateway = await startHosted(({ res }) => void res.writeHead(400, JSON_TYPE).end(refusal));
-  expect((await chat(gateway.url)).text).toContain('[secret] has expired');
+const escaped = KEY.replace('/', '\\/').replace('+', '\\u002B');
+
+test.each([
+  ['a refusal repeats with the escapes of PHP and .NET', 400, escaped],
+  ['a failure repeats as it is', 500, KEY],
+])('a key that %s is masked', async (_how, status, key) => {
+  const body = `{"error":{"message":"${key} has expired"}}`;
+  const gateway = await startHosted(({ res }) => void res.writeHead(status, JSON_TYPE).end(body));
+  const { text } = await chat(gateway.url);
+  expect(text).toContain('[secret] has expired');
+  expect(text).not.toContain(KEY);
 });
 
 test('an answer that succeeds is passed on unchanged, whatever it says', async () => {

@@ -250,7 +250,18 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, readonly Body[]>>
   },
   // Moonshot (simstudioai/sim#5716).
   http_400: {
-    'hosted_a 400': [openAi("tool_choice 'specified' is incompatible with thinking enabled")],
+    'hosted_a 400': [
+      openAi("tool_choice 'specified' is incompatible with thinking enabled"),
+      // Anthropic (anthropics/claude-code#12009), OpenAI (BerriAI/litellm#18921): another source may take both.
+      anthropic(
+        'invalid_request_error',
+        'messages.0.content.0.image.source.base64: Image does not match the provided media type image/png',
+      ),
+      openAi(
+        "Invalid 'stop': array too long. Expected maximum length 4, but got length 12.",
+        'array_above_max_length',
+      ),
+    ],
   },
   // The page of a firewall says nothing of a key, nor a page of a queue: Cloudflare.
   http_403: { 'hosted_a 403': [html('Sorry, you have been blocked: invalid API key')] },

@@ -1,4 +1,4 @@
-import { part } from '../speech.ts';
+import { answer, DONE, part } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** llama.cpp, and what is built on it. */
@@ -51,6 +51,13 @@ export const LLAMA: readonly System[] = [
         says: 'an empty chunk in place of the rest',
         stream: [part({ content: 'Pre' }), part({ content: '' })],
         fate: { broken: 'Pre' },
+      },
+      {
+        // github.com/cloudflare/ai/issues/561.
+        says: 'nothing at all, and that it calls a tool',
+        stream: [part({}, 'tool_calls'), DONE],
+        whole: answer({ content: '' }, 'tool_calls'),
+        fate: { next: 'bad_response' },
       },
     ],
   },
