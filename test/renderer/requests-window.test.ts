@@ -101,3 +101,19 @@ test('the details tell the story of a request: its endpoint, its key by name, wh
   );
   expect(await axeViolations(page)).toEqual([]);
 });
+
+test('Overview and History say what always moves on, why, for which app and at what cost', async () => {
+  const caller = { key: null, address: '127.0.0.1', userAgent: 'codex/1.2' };
+  const words = 'HTTP 400: The harbour is closed.';
+  const cost = { spentNano: 1_500_000_000, currency: 'EUR' };
+  const moves = [{ upstream: 'local', words, caller, key: null, count: 3, ...cost } as const];
+  const report = status(UPSTREAM_IDS.map((id) => upstream(id)));
+  for (const hash of ['#/overview', '#/history']) {
+    const page = await openWindow(snapshot({ moves, status: report }), hash);
+    const notice = page.locator('.notice', { hasText: 'always move on' });
+    expect(await notice.innerText()).toBe(
+      'These requests always move on from Local: HTTP 400: The harbour is closed. ' +
+        'From codex, 3 times in the last hour, for 1.50 EUR. Show them',
+    );
+  }
+});
