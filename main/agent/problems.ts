@@ -40,7 +40,7 @@ export function problemsOf(seen: Circumstances): readonly AgentProblem[] {
       tried: `listening on ${seen.host}`,
       happened: `the gateway at ${registry.url ?? ''} cannot reach this machine's agent`,
       remedy:
-        "Set INGLENOOK_AGENT_HOST to this machine's address in that network, or to 0.0.0.0, and start again.",
+        "Set agent.host (INGLENOOK_AGENT_HOST) to this machine's address in that network, or to 0.0.0.0, and start again.",
     });
   }
   if (registry.problem !== null) {

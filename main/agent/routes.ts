@@ -22,7 +22,8 @@ const SWITCHED_OFF: Refusal = {
   kind: 'refused',
   status: 409,
   code: 'agent_off',
-  message: 'The agent of this machine is switched off; set INGLENOOK_AGENT to true and restart.',
+  message:
+    'The agent of this machine is switched off. Set agent.enabled (INGLENOOK_AGENT) to true and restart.',
 };
 
 /** @param agent null while it is switched off: every route then answers 409 */

@@ -60,7 +60,7 @@ function engineProblems({ engine, useEngineDirectly }: AgentView): readonly Agen
   const said = (tried: string, happened: string, remedy: string) =>
     problems.push({ tool: 'engine', tried, happened, remedy });
   if (engine === null)
-    said('the usual ports', 'No engine was found.', 'Start one, or set INGLENOOK_ENGINE_URL.');
+    said('the usual ports', 'No engine was found.', 'Start one, or set agent.engineUrl.');
   else if (engine.health.status !== 'ok')
     said(engine.baseUrl, `It is ${engine.health.status}.`, REMEDIES[engine.health.status]);
   if (useEngineDirectly !== null) {
@@ -72,9 +72,9 @@ function engineProblems({ engine, useEngineDirectly }: AgentView): readonly Agen
 
 const REMEDIES = {
   loading: 'Wait until it has loaded its model.',
-  unauthorized: 'Set INGLENOOK_ENGINE_URL to its address and INGLENOOK_ENGINE_API_KEY to its key.',
+  unauthorized: 'Set agent.engineUrl to its address and agent.engineApiKey to its key.',
   error: 'Check its log.',
-  unreachable: 'Start it, or correct INGLENOOK_ENGINE_URL.',
+  unreachable: 'Start it, or correct agent.engineUrl.',
   unresponsive: 'It accepts connections but does not answer: restart it.',
 } as const;
 

@@ -117,11 +117,13 @@ const isChecked = (port: number) => AGENT_PORTS.includes(port);
 function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readonly string[] {
   const warnings: string[] = [];
   if (!config.agent.enabled) {
-    warnings.push('The agent is switched off here: set INGLENOOK_AGENT to true.');
+    warnings.push(
+      'The agent is switched off here. Set agent.enabled (INGLENOOK_AGENT) to true and restart.',
+    );
   }
   if (!config.agent.ports.some(isChecked)) {
     warnings.push(
-      `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${config.agent.ports.join(', ')}: add one of the former to INGLENOOK_AGENT_PORTS.`,
+      `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${config.agent.ports.join(', ')}: add one of the former to agent.ports (INGLENOOK_AGENT_PORTS).`,
     );
   }
   const isHidden = isLoopbackHost(config.agent.host) && !isLoopbackHost(reached.localAddress);

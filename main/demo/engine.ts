@@ -104,7 +104,7 @@ function sendJson(res: ServerResponse, status: number, value: unknown, more = {}
 const ANSWER =
   'This is canned text from a demo upstream: no model ran. ' +
   'It came through the same router, breaker counts and relay that a real engine would. ' +
-  'Break this upstream in the dashboard, and ask again to watch another one take over.';
+  'Break this source in the dashboard, and ask again to watch another one take over.';
 
 /** What follows the partial answer that a request ends with, as with vLLM's `continue_final_message`. */
 function answerTo(request: unknown): string {

@@ -186,7 +186,7 @@ const OWN_PROVIDER: Refusal = {
   status: 409,
   code: 'own_provider',
   message:
-    'This is the machine that the gateway runs on. Switch its agent off instead: INGLENOOK_AGENT=false.',
+    'This is the machine that the gateway runs on. Switch its agent off instead: set agent.enabled (INGLENOOK_AGENT) to false.',
 };
 
 /** The owner's actions on providers; `gone` is called for one that was removed. */

@@ -212,7 +212,7 @@ test('doctor prints how the gateway here has verified this machine, and what its
     .toMatch(/^The gateway here says about this machine: \w+\.\n/);
   const { code, stdout } = await run('doctor');
   expect([code, stdout]).toEqual([1, expect.stringContaining('engine (http://127.0.0.1:1)')]);
-  expect(stdout).toContain('It is unreachable.\n  Start it, or correct INGLENOOK_ENGINE_URL.');
+  expect(stdout).toContain('It is unreachable.\n  Start it, or correct agent.engineUrl.');
   const json = JSON.parse((await run('doctor', '--json')).stdout) as object;
   const problems = expect.arrayContaining([expect.objectContaining({ tool: 'engine' })]) as unknown;
   expect(json).toMatchObject({ ok: false, gateway: null, problems });

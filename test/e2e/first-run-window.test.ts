@@ -171,7 +171,7 @@ test('a tried prompt shows who answered and why, is stored nowhere, and is stopp
   service.script = error(500, 'broken');
   await send();
   await page
-    .getByText(/No upstream answered\..*HTTP 500/)
+    .getByText(/No source answered\..*HTTP 500/)
     .first()
     .waitFor();
 

@@ -85,7 +85,7 @@ test('a state in which requests still run says how many', () => {
 
 test('an agent that is switched off takes no orders, and says how it comes back', async () => {
   const { run } = await startMachine({ AGENT: 'false' });
-  expect(await run('drain')).toEqual(refused(/INGLENOOK_AGENT to true/));
+  expect(await run('drain')).toEqual(refused(/Set agent\.enabled \(INGLENOOK_AGENT\) to true/));
 });
 
 test('free, load and unload change the memory of an engine, and resume brings it back', async () => {

@@ -27,7 +27,7 @@ describe('requests without any upstream', () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: {
         message:
-          "No upstream is configured. Set INGLENOOK_LOCAL_ENGINE_URL to an engine on this machine, or INGLENOOK_HOSTED_A_BASE_URL with its key and model, and restart; or use the dashboard's Settings.",
+          "No source is set up. Open the dashboard's Settings, or set local.baseUrl (INGLENOOK_LOCAL_ENGINE_URL) to an engine on this machine.",
         type: 'server_error',
         code: 'no_upstream',
         param: null,
@@ -47,7 +47,7 @@ describe('requests without any upstream', () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: {
         message:
-          'No upstream can be tried now. hosted_a: skipped because “Never spend money” is on. ondemand: skipped because “Never spend money” is on.',
+          'No source can be tried now. hosted_a: skipped because “Never spend money” is on. ondemand: skipped because “Never spend money” is on.',
         type: 'server_error',
         code: 'no_upstream',
         param: null,

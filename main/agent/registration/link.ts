@@ -359,6 +359,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
     'Ask the owner of the gateway for a new join command: each works once, for an hour.',
   invalid_signature: 'Delete the file agent-key.pem in the data directory and join again.',
   host_not_allowed:
-    'Add the name in the address to INGLENOOK_ALLOWED_HOSTS on the gateway, or join it by its IP address.',
+    'Add the name in the address to gateway.allowedHosts (INGLENOOK_ALLOWED_HOSTS) on the gateway, or join it by its IP address.',
   body_too_large: 'The record of this machine is too large; please report this.',
 };

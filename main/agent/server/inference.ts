@@ -49,7 +49,7 @@ const NO_ENGINE: AgentError = {
   status: 503,
   code: 'no_engine',
   message:
-    'No inference engine was found on this machine. Start one, or set INGLENOOK_ENGINE_URL to its address.',
+    'No inference engine was found on this machine. Start one, or set agent.engineUrl (INGLENOOK_ENGINE_URL) to its address.',
   retryAfterMs: 30_000,
 };
 

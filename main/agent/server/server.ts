@@ -240,7 +240,7 @@ function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | n
   const refused = { status: 403, headers: REFUSED_BY_AGENT } as const;
   const localAddress = canonicalIp(req.socket.localAddress ?? '') ?? '';
   if (!isHostAllowed(host, localAddress, { ...rules, hasToken: token !== undefined })) {
-    const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to INGLENOOK_ALLOWED_HOSTS here.`;
+    const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to gateway.allowedHosts (INGLENOOK_ALLOWED_HOSTS) here.`;
     return { ...refused, code: 'host_not_allowed', message };
   }
   if (req.headers.origin !== undefined || BY_OTHER_PAGE.test(`${req.headers['sec-fetch-site']}`)) {

@@ -54,7 +54,7 @@ const NO_WARMUP = {
   not_configured: {
     status: 409,
     code: 'not_configured',
-    message: 'There is no on-demand GPU; set INGLENOOK_ONDEMAND_BASE_URL first.',
+    message: 'There is no rented GPU. Set ondemand.baseUrl (INGLENOOK_ONDEMAND_BASE_URL) first.',
   },
   zero_spend: NO_MONEY,
 } as const satisfies Record<string, GatewayError>;

@@ -22,7 +22,7 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
     return {
       status: 403,
       code: 'host_not_allowed',
-      message: `The Host "${host.slice(0, 100)}" is not served here. Add it to INGLENOOK_ALLOWED_HOSTS if it is yours.`,
+      message: `The Host "${host.slice(0, 100)}" is not served here. Add it to gateway.allowedHosts (INGLENOOK_ALLOWED_HOSTS) if it is yours.`,
     };
   }
   const { origin } = headers;
@@ -52,7 +52,7 @@ function isFromOtherName({ referer = '', host = '' }: IncomingHttpHeaders): bool
 
 function originMessage(origin: string | undefined): string {
   if (origin === undefined) {
-    return 'Other web pages may not call this gateway. Add the origin of the page to INGLENOOK_ALLOWED_ORIGINS if it is yours.';
+    return 'Other web pages may not call this gateway. Add the origin of the page to gateway.allowedOrigins (INGLENOOK_ALLOWED_ORIGINS) if it is yours.';
   }
   const shown = origin.slice(0, 100);
   return `Pages of "${shown}" may not call this gateway. If it is yours, add it: INGLENOOK_ALLOWED_ORIGINS=${shown}, or "Allowed web pages" in the dashboard's Settings.`;
