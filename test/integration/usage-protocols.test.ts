@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
+import { chatStream } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { typed } from '../support/protocols.ts';
@@ -137,6 +138,15 @@ test.for(WAYS)('the usage of $title is counted once', async (way) => {
   const [row] = gateway.host.snapshot().requests;
   expect(row?.tokens).toEqual(TOLD);
   expect(row?.attempts.map(({ tokens }) => tokens)).toEqual([TOLD]);
+});
+
+test('a stream whose upstream tells of its prompt alone counts its events as output', async () => {
+  const usage = data({ choices: [], usage: { prompt_tokens: 11 } });
+  const upstream = await startUpstream(sse(ROLE, chunk({ content: 'hi' }), STOP, usage, DONE));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  await chatStream(gateway.url);
+  const [row] = gateway.host.snapshot().requests;
+  expect(row?.tokens).toEqual({ input: 11, output: 4, cached: 0, estimated: true });
 });
 
 const VECTORS = { model: 'm', data: [{ index: 0, embedding: [0.25] }] };

@@ -106,7 +106,7 @@ function relayStream(
   const used = ({ kind }: RelayEnd) => {
     const spent = { told: meter.tokens(), output: meter.relayed };
     const told = kind === 'complete' ? credible(spent.told, promptBytes) : null;
-    return told ?? tokensOfPart(spent, { endpoint, promptBytes });
+    return told?.estimated === false ? told : tokensOfPart(spent, { endpoint, promptBytes });
   };
   return recorded(relayed, attempt, { used, call, context, deps });
 }

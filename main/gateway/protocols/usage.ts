@@ -58,10 +58,10 @@ interface Metered {
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
 export function tokensOf({ body, value }: WholeAnswer, call: Metered): Tokens | null {
   const counts = countsIn(value);
-  const told = counts === null ? reportedTokens(body) : asTokens(counts);
-  return (
-    credible(told, call.promptBytes) ?? guessed(call, Math.ceil(body.length / BYTES_PER_TOKEN))
-  );
+  const all = counts === null ? reportedTokens(body) : asTokens(counts);
+  const [told, { output }] = [credible(all, call.promptBytes), spentIn(body.length)];
+  if (told?.estimated !== true) return told ?? guessed(call, output);
+  return hasNoOutput(call) ? { ...told, estimated: false } : { ...told, output };
 }
 
 interface WholeAnswer {
@@ -78,12 +78,15 @@ function countsIn(answer: unknown): TokenCounts | null {
     : { ...told, ...timedCounts(memberOf(answer, 'timings')) };
 }
 
-function guessed({ endpoint, promptBytes }: Metered, output: number): Tokens | null {
+function guessed(call: Metered, output: number): Tokens | null {
+  const { endpoint, promptBytes } = call;
   // The size of a recording says nothing of its tokens, and counting tokens uses none.
   if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
-  // What has no stream has no tokens in its answer, such as vectors.
-  return estimatedTokens(promptBytes, endpoint.answer.stream === null ? 0 : output);
+  return estimatedTokens(promptBytes, hasNoOutput(call) ? 0 : output);
 }
+
+/** What has no stream has no tokens in its answer, such as vectors. */
+const hasNoOutput = ({ endpoint }: Metered): boolean => endpoint.answer.stream === null;
 
 /** What came of an answer. */
 export interface Spent {
@@ -152,7 +155,7 @@ function readUsage(bytes: Buffer): TokenCounts | null {
   let known: TokenCounts = {};
   for (let at = bytes.indexOf(KEY); at !== -1;) {
     const { value, end } = valueAt(bytes, at + KEY.length);
-    const counts = tokenCounts(value);
+    const counts = areCounts(value) ? tokenCounts(value) : NOT_BELIEVED;
     if (counts !== null) known = { ...known, ...counts };
     // Behind what was read, so that no byte is read twice.
     at = bytes.indexOf(KEY, end);
@@ -205,17 +208,19 @@ function endOfObject(bytes: Buffer, start: number): number {
   return -1;
 }
 
+/** Estimated: of the prompt alone, to which its output is to be added. */
 function asTokens({ input, output, cached = 0 }: TokenCounts): Tokens | null {
-  return input === undefined ? null : { input, output: output ?? 0, cached, estimated: false };
+  const estimated = output === undefined;
+  return input === undefined ? null : { input, output: output ?? 0, cached, estimated };
 }
 
 /** What an upstream reports of an exchange's tokens; absent is what it does not. */
 interface TokenCounts {
   /** Includes what was read from a cache. */
-  readonly input?: number;
+  readonly input?: number | undefined;
   /** Never more than the input. */
-  readonly cached?: number;
-  readonly output?: number;
+  readonly cached?: number | undefined;
+  readonly output?: number | undefined;
   /** Never more than the output. */
   readonly reasoning?: number;
 }
@@ -225,7 +230,7 @@ interface TokenCounts {
  * that name.
  */
 export function tokenCounts(usage: unknown): TokenCounts | null {
-  if (!isObject(usage) || !FIGURES.every((name) => isCount(usage[name] ?? 0))) return null;
+  if (!isObject(usage) || !areCounts(usage)) return null;
   const output = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
   const cached = cachedOf(usage);
   const told = inputOf(usage);
@@ -283,6 +288,9 @@ const MAX_TOKENS = 1_000_000_000;
 
 /** If one of them is no count, none is believed: what is missing would cost nothing. */
 const FIGURES = ['prompt_tokens', 'completion_tokens', 'input_tokens', 'output_tokens'];
+const NOT_BELIEVED: TokenCounts = { input: undefined, output: undefined };
+
+const areCounts = (usage: unknown) => FIGURES.every((name) => isCount(memberOf(usage, name) ?? 0));
 
 const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0;
 

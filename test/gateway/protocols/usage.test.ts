@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { reportedTokens, tokensOf } from '../../../main/gateway/protocols/usage.ts';
+import { reportedTokens, tokensOf, UsageMeter } from '../../../main/gateway/protocols/usage.ts';
 
 const tokens = (body: object | string) =>
   reportedTokens(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
@@ -39,7 +39,7 @@ test.for([
     { prompt_tokens: 7, completion_tokens: 2, prompt_cache_hit_tokens: 3 },
     counted(7, 2, 3),
   ],
-  ['with a total only', { total_tokens: 9 }, counted(9, 0)],
+  ['with a total only', { total_tokens: 9 }, { ...counted(9, 0), estimated: true }],
   ['of no count', { prompt_tokens: -1, completion_tokens: 1.5 }, null],
   ['with one that is no count', { prompt_tokens: 7, completion_tokens: '2' }, null],
   ['without its input', { prompt_tokens: null, completion_tokens: 2 }, null],
@@ -69,16 +69,24 @@ test('a usage at the beginning or at the end of a long answer is found', () => {
   expect(tokens({ filler, usage })).toEqual(counted(7, 2));
 });
 
+test('of a last count that is none, the first one is not believed either', () => {
+  const meter = new UsageMeter(false);
+  for (const usage of [{ input_tokens: 7, output_tokens: 1 }, { output_tokens: -5 }])
+    meter.take({ bytes: Buffer.from(`data: ${JSON.stringify({ usage })}\n\n`), ends: [] });
+  expect(meter.tokens()).toBeNull();
+});
+
 test.each([
-  ['a billion tokens', { prompt_tokens: 1e9, completion_tokens: 1e9 }],
-  ['more input than its prompt and what can be added', { prompt_tokens: 1_000_401 }],
-  ['more output than any model writes', { prompt_tokens: 1, completion_tokens: 1_000_001 }],
-])('an answer that reports %s is estimated by its length', (_what, usage) => {
+  ['its prompt alone', { prompt_tokens: 7 }, 7],
+  ['a billion tokens', { prompt_tokens: 1e9, completion_tokens: 1e9 }, 100],
+  ['more input than its prompt and what can be added', { prompt_tokens: 1_000_401 }, 100],
+  ['more output than any model writes', { prompt_tokens: 1, completion_tokens: 1_000_001 }, 100],
+])('an answer that reports %s is estimated by its length', (_what, usage, input) => {
   const body = Buffer.from(JSON.stringify({ choices: [], usage }));
   const answer = { body, value: JSON.parse(body.toString()) as unknown };
   const used = tokensOf(answer, { endpoint: CHAT_COMPLETIONS, promptBytes: 400 });
   expect(used).toEqual({
-    input: 100,
+    input,
     output: Math.ceil(body.length / 4),
     cached: 0,
     estimated: true,
