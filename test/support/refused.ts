@@ -104,7 +104,7 @@ export const ASKED: Readonly<Record<Path, Json>> = {
         name: 'a',
         cache_control: { type: 'ephemeral', scope: 'global' },
         eager_input_streaming: true,
-        input_schema: { type: 'object', eager_input_streaming: 1 },
+        input_schema: { type: 'object', properties: { eager_input_streaming: {} } },
       },
     ],
     messages: [user('a'), said(), said(thinking, text), use('a:0'), useResult('a:0'), note('b')],

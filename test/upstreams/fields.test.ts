@@ -7,7 +7,7 @@ import { google, openAi } from './refused.ts';
 import { saying } from './speech.ts';
 import type { Json, System } from './system.ts';
 
-const schema = { type: 'object', properties: {} };
+const schema = { type: 'object', properties: {}, additionalProperties: false };
 const chatTool = { type: 'function', function: { name: 'weather', parameters: schema } };
 const called = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
 
@@ -142,9 +142,13 @@ const HOSTS: Readonly<Record<string, Host>> = {
     says: (paths) => ({ object: 'error', message: pydantic(paths) }),
   },
   Gemini: {
-    refuses: [...NEW, 'top_k'],
-    says: ([path = '']) =>
-      google(400, `Invalid JSON payload received. Unknown name "${path}"`, 'INVALID_ARGUMENT'),
+    refuses: [...NEW, 'top_k', 'tools.function.parameters.additionalProperties'],
+    says([path = '']) {
+      const [name, ...around] = path.split('.').toReversed();
+      const place = around.length === 0 ? '' : ` at 'tools[0].function_declarations[0].parameters'`;
+      const words = `Invalid JSON payload received. Unknown name "${name}"${place}: Cannot find field.`;
+      return google(400, words, 'INVALID_ARGUMENT');
+    },
   },
   Groq: {
     refuses: [...NEW, ...IN_TURNS],

@@ -28,11 +28,13 @@ const KEPT =
   /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$/;
 /** The same of what stands further inside. */
 const KEPT_INSIDE =
-  /^(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/;
+  /^(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/;
 /** What may be left out of a part of a message: anything else may be what it says. */
 const BESIDE_CONTENT = /^(cache_control|scope|ttl|annotations|citations|logprobs)$/;
 /** What is in them is the caller's own. */
-const OWN_DATA = new Set(['parameters', 'input_schema', 'schema', 'input', 'arguments', 'output']);
+const OWN_DATA = new Set(['schema', 'input', 'arguments', 'output']);
+/** In a tool's schema these hold the caller's own names. */
+const OWN_NAMES = 'properties';
 
 /** Fields that hosts call by other words. */
 const OTHER_WORDS: readonly (readonly [words: RegExp, fields: readonly string[]])[] = [
@@ -53,7 +55,7 @@ const OTHER_WORDS: readonly (readonly [words: RegExp, fields: readonly string[]]
 ];
 
 /** A name, or a path as hosts write them: `reasoningEffort`, `input[0].status`, `body.messages.1.refusal`, `#/messages/1`. */
-const NAME = /[a-z_]\w*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi;
+const NAME = /\$?[a-z_]\w*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi;
 /** What sets a name (`<>`) off from the words around it. */
 const SET_OFF =
   /["'`:=[]<>|<>["'`:=[]|<> is (no|un)|(parameters?|arguments?|fields?|propert(y|ies)|invalid|unknown|supplied|support(ed)?|permitted)\W{0,3}<>/i;
@@ -99,7 +101,8 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
 }
 
 function namesIn(sentence: string): readonly string[] {
-  const names = new Set([...sentence.matchAll(NAME)].filter(isSetOff).map(([name]) => name));
+  const found = [...sentence.matchAll(NAME)].filter(isSetOff);
+  const names = new Set(found.flatMap(([name]) => [name, snakeCase(name)]));
   return [...names].slice(/cannot both/i.test(sentence) ? 1 : 0, MAX_NAMES);
 }
 
@@ -132,18 +135,20 @@ function fieldsOf(
     const having = members.filter(({ start, end }) => body.subarray(start, end).includes(word));
     const isFirst = ({ key }: Member) => (first === undefined ? allNamed.has(key) : key === first);
     const named = having.filter(isFirst);
-    const objects = having.filter(({ start }) => body[start] === OPEN_BRACE);
+    const objects = having.filter(
+      ({ key, start }) => key === 'tools' || body[start] === OPEN_BRACE,
+    );
     const holders = named.length > 0 || first !== undefined ? named : objects;
     return holders.map(({ key }) => `${key}.${last}`);
   });
 }
 
-/** In snake case and without places in lists. */
+const snakeCase = (name: string) =>
+  name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Without places in lists. */
 const partsOf = (path: string): readonly string[] =>
-  path
-    .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    .split(/[.[\]/]+/)
-    .filter((part) => !/^\d*$/.test(part));
+  path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part));
 
 function valueAt(field: string, body: Buffer, members: readonly Member[]): unknown {
   const [holder = '', ...inner] = field.split('.');
@@ -194,11 +199,11 @@ function namesInside(
   holder: string,
 ): ReadonlySet<string> {
   const names = new Set<string>();
-  const gather = (value: unknown): void => {
+  const gather = (value: unknown, areOwn = false): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const [key, inner] of Object.entries(value)) {
-      names.add(key);
-      if (!OWN_DATA.has(key)) gather(inner);
+      if (!areOwn) names.add(key);
+      if (areOwn || !OWN_DATA.has(key)) gather(inner, !areOwn && key === OWN_NAMES);
     }
   };
   const list = members.find(({ key, last }) => key === holder && last !== null);
@@ -211,12 +216,14 @@ function namesInside(
 }
 
 /** The value itself if none of the names is in it. */
-function withoutNames(value: unknown, names: ReadonlySet<string>): unknown {
+function withoutNames(value: unknown, names: ReadonlySet<string>, areOwn = false): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const before = Object.entries(value);
+  const within = (key: string, inner: unknown) =>
+    areOwn || !OWN_DATA.has(key) ? withoutNames(inner, names, !areOwn && key === OWN_NAMES) : inner;
   const left = before
-    .filter(([key]) => Array.isArray(value) || !names.has(key))
-    .map(([key, inner]) => [key, OWN_DATA.has(key) ? inner : withoutNames(inner, names)] as const);
+    .filter(([key]) => areOwn || Array.isArray(value) || !names.has(key))
+    .map(([key, inner]) => [key, within(key, inner)] as const);
   const isSame =
     left.length === before.length && left.every(([, inner], at) => inner === before[at]?.[1]);
   if (isSame) return value;

@@ -41,8 +41,13 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ['without reasoning_effort="none"', { reasoning_effort: 'low' }, { reasoning_effort: 'low' }],
   [
     'without tools.strict',
-    { tools: [{ strict: true, parameters: { strict: 1 } }] },
-    { tools: [{ parameters: { strict: 1 } }] },
+    { tools: [{ strict: true, parameters: { properties: { strict: {} } } }] },
+    { tools: [{ parameters: { properties: { strict: {} } } }] },
+  ],
+  [
+    'without tools.minLength',
+    { tools: [tool({ properties: { minLength: { minLength: 1 }, input: { minLength: 1 } } })] },
+    { tools: [tool({ properties: { minLength: {}, input: {} } })] },
   ],
   [
     'without thinking',
@@ -180,6 +185,40 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
 test.each(CHANGES)('a request is changed by %s: %j', (adjustment, sent, taken) => {
   expect(adjusted(sent, adjustment)).toEqual(taken);
 });
+
+/** As many tools of MCP servers have it. */
+const STRICT = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  additionalProperties: false,
+  type: 'object',
+  properties: { a: { type: 'string', minLength: 1 }, minLength: { type: 'number' } },
+};
+
+// github.com/felinics/Memoh/issues/620; github.com/openswarm-ai/openswarm/issues/24
+test.each([
+  ...['parameters', 'parameters.properties[0].value.items'].map((at) => [
+    `Unknown name "additionalProperties" at 'tools[0].function_declarations[0].${at}': Cannot find field.`,
+    ['without tools.additionalProperties'],
+  ]),
+  [
+    `Unknown name "$schema" at 'tools[0].function_declarations[0].parameters': Cannot find field.`,
+    ['without tools.$schema'],
+  ],
+  [
+    "Invalid schema for function 'a': In context=('properties', 'a'), 'minLength' is not permitted.",
+    ['without tools.minLength'],
+  ],
+  [`Unknown name "enum" at 'tools[0].function_declarations[0].parameters': Cannot find field.`, []],
+])(
+  'of the schema of a tool is left out what a host refuses and a call can do without: %s',
+  (says, made) => {
+    for (const sent of [
+      { tools: [tool(STRICT)] },
+      { tools: [{ name: 'a', input_schema: STRICT }] },
+    ])
+      expect(askedBy(says, CHAT, { sent })).toEqual(made);
+  },
+);
 
 test('a host that refuses a stream is asked for a whole answer only if one will do', () => {
   const says = 'Your organization must be verified to stream this model.';
