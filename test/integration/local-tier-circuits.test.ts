@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chat } from '../support/client.ts';
+import { chat, HELLO } from '../support/client.ts';
 import { startMachine, startTier, type Machine } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
@@ -63,6 +63,23 @@ describe('the circuit of the local pool', () => {
     const tier = await startTier(dead, at({ hosted_a: hosted.url }));
     for (let n = 0; n < 5; n += 1) await chat(tier.url);
     expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
+  });
+
+  test('the circuit of the local pool admits the next request once a probe is refused for its key', async () => {
+    const machines = [await startMachine(error(503)), await startMachine(error(503))];
+    const hosted = await startUpstream(answers('paid for'));
+    const tier = await startTier(machines, {
+      FAIL_THRESHOLD: '1',
+      COOLDOWN_MS: '10000',
+      ...at({ hosted_a: hosted.url }),
+    });
+    await chat(tier.url);
+    tier.clock.advance(10_000);
+    for (const machine of machines) machine.script = error(401);
+    const refused = await chat(tier.url, HELLO, { authorization: 'Bearer of-the-caller' });
+    expect(refused.status).toBe(401);
+    for (const machine of machines) machine.script = answers('well again');
+    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 });
 

@@ -2,7 +2,7 @@ import type { FallbackReason } from '#shared/reasons.ts';
 import { exclusionFor } from '../circuits/exclusions.ts';
 import type { GatewayError } from '../http/errors.ts';
 import {
-  type Failed,
+  type FailedCall,
   isUnconfigured,
   nameOf,
   type UpstreamOutcome,
@@ -22,7 +22,7 @@ type Asked = Pick<ChatCall, 'request' | 'chatForm'>;
 /** The response of the upstream with this outcome. */
 export interface PassedOn {
   readonly kind: 'passed';
-  readonly outcome: Failed;
+  readonly outcome: FailedCall;
   readonly response: ErrorResponse;
 }
 
@@ -117,7 +117,7 @@ function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null 
   };
 }
 
-function finalErrorOf({ failure }: Failed, outcomes: readonly UpstreamOutcome[]): GatewayError {
+function finalErrorOf({ failure }: FailedCall, outcomes: readonly UpstreamOutcome[]): GatewayError {
   const { surfaced } = failure;
   if (surfaced === 'as_is') throw new Error('an upstream response is passed on, not reworded');
   const message = `No source answered.${sentencesFor(outcomes)}`;
@@ -163,7 +163,7 @@ function waitMsOf(outcome: UpstreamOutcome): number | null {
 }
 
 /** How long a failure excludes its upstream; null if it does not. */
-function exclusionMs(failure: Failed['failure']): number | null {
+function exclusionMs(failure: FailedCall['failure']): number | null {
   return exclusionFor(failure)?.ms ?? null;
 }
 

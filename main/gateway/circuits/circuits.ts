@@ -46,7 +46,7 @@ export interface Excluded {
   readonly backAtTicks: number;
 }
 
-export interface HeldPermit {
+export interface CircuitPermit {
   readonly id: string;
   readonly permit: Permit;
 }
@@ -127,14 +127,6 @@ export interface CircuitsDeps {
 export interface Watchers {
   readonly isWatched: boolean;
   changed(): void;
-}
-
-/**
- * True when the provider was removed during a call: recording the call's result would bring its circuit
- * back. Whatever was called has been counted as sent.
- */
-export function isRemoved(id: string, circuits: Circuits): boolean {
-  return circuits.at(id).breaker.health.requests === 0;
 }
 
 function conditionsOf({ config, random }: CircuitsDeps, now: DualTime, excusedMs = 0): Conditions {

@@ -18,7 +18,7 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
 import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
-import { Attempt } from './attempt.ts';
+import { Attempt, type Permits } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungEngines } from './checker.ts';
 import type { Turn } from './walk.ts';
@@ -73,87 +73,81 @@ export async function callUpstream(
   deps: CallDeps,
   options: CallOptions = {},
 ): Promise<CallOutcome> {
-  const { clock, circuits } = deps;
-  const signal = options.signal ?? request.signal;
+  const { clock, circuits, memory } = deps;
+  const { signal = request.signal, call = turn.call } = options;
+  const { permits } = turn;
+  const { own } = permits;
   if (turn.waitMs > 0 && !(await sleep(clock, turn.waitMs, signal))) {
-    circuits.record(turn.permits.own.id, turn.permits.own.permit, NEUTRAL);
+    circuits.record(own.id, own.permit, NEUTRAL);
     return CANCELLED;
   }
-  let next: Try | null = firstTry(turn, options, deps);
+  const deadline = turn.at + turn.call.timeoutMs;
+  const plan = { ...options, turn, request, deps, signal, deadline, known: memory.of(own.id) };
+  let next: Try | null = { ...FIRST, call, permits };
   for (;;) {
-    const { pending, attempt } = send(turn, next, options, request, deps);
+    const { pending, attempt } = send(next, plan);
     const seen = await pending.seen;
     const changes = changesAfter(seen, pending, clock.ticks());
     if (changes !== null) {
       next = { ...next, isPoll: false, changes };
       continue;
     }
-    const outcome = conclude(seen, pending, attempt, turn, deps);
+    const outcome = conclude(seen, pending, attempt, plan);
     if (outcome.kind !== 'failed') return outcome;
-    next = nextTry(outcome.failure, next, attempt, request, deps);
+    const { failure } = outcome;
+    next = nextTry(failure, next, attempt, plan);
     if (next !== null && next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
       attempt.end(CANCELLED);
       return CANCELLED;
     }
-    if (next === null || !isAdmitted(next, turn, request, deps))
-      return givenUp(outcome.failure, attempt, turn, request, deps);
+    next = next === null ? null : admitted(next, plan);
+    if (next === null) return givenUp(failure, attempt, plan);
   }
 }
 
 const CANCELLED = { kind: 'cancelled' } as const;
+
+/** What all tries of a turn share. */
+interface CallPlan extends Omit<CallOptions, 'call'> {
+  readonly turn: Turn;
+  readonly request: RoutedRequest;
+  readonly deps: CallDeps;
+  readonly signal: CancelSignal;
+  /** Of the upstream or machine. */
+  readonly known: Knowledge;
+  /** Of all tries together, in clock ticks. */
+  readonly deadline: number;
+}
 
 /** A call as it is sent next, and what was tried before it in this turn. */
 interface Try {
   /** Whether it only asks a starting upstream again. */
   readonly isPoll: boolean;
   readonly call: UpstreamCall;
-  readonly known: Knowledge;
-  readonly changes: ReadonlySet<Adjustment>;
+  readonly permits: Permits;
+  /** Null: those that are known to be needed. */
+  readonly changes: ReadonlySet<Adjustment> | null;
   /** Null: at once. */
   readonly waitMs: number | null;
-  /** Of all tries together, in clock ticks. */
-  readonly deadline: number;
   readonly mayRetry: boolean;
-  readonly waitsForRoom: boolean;
   /** Calls after which a cold start went on. */
   readonly polls: number;
 }
 
-function firstTry(
-  turn: Turn,
-  { call = turn.call, waitsForRoom = turn.upstream !== 'local' }: CallOptions,
-  { memory }: CallDeps,
-): Try {
-  const known = memory.of(turn.permits.own.id);
-  return {
-    isPoll: false,
-    call,
-    known,
-    changes: knownRefusals(known, call.model),
-    waitMs: null,
-    deadline: turn.at + turn.call.timeoutMs,
-    mayRetry: true,
-    waitsForRoom,
-    polls: 0,
-  };
-}
+const FIRST = { isPoll: false, changes: null, waitMs: null, mayRetry: true, polls: 0 } as const;
 
 /** Null: it is given up. */
-function nextTry(
-  failure: Failure,
-  before: Try,
-  attempt: Attempt,
-  { config, epoch }: RoutedRequest,
-  { clock, random, warmup }: CallDeps,
-): Try | null {
-  const { call, known } = before;
-  const changes = knownRefusals(known, call.model);
-  const again = { ...before, isPoll: false, changes, waitMs: null };
+function nextTry(failure: Failure, before: Try, attempt: Attempt, plan: CallPlan): Try | null {
+  const { call } = before;
+  const { known, deps, request, waitsForRoom = call.upstream !== 'local' } = plan;
+  const { clock, random, warmup } = deps;
+  const { config, epoch } = request;
+  const again = { ...before, isPoll: false, changes: null, waitMs: null };
   if (failure.reason === 'unsupported') known.set('lacks', call.endpoint.upstreamPath, true);
   const other = inOtherForm(failure, call);
   if (other !== null) return { ...again, call: other };
-  const leftMs = before.deadline - clock.ticks();
-  const roomMs = before.waitsForRoom ? roomInMs(failure, call, config.routing) : null;
+  const leftMs = plan.deadline - clock.ticks();
+  const roomMs = waitsForRoom ? roomInMs(failure, call, config.routing) : null;
   const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + random() * 150 : null);
   if (before.mayRetry && waitMs !== null && waitMs < leftMs) {
     // Meanwhile requests that can go elsewhere do.
@@ -174,35 +168,29 @@ function inOtherForm({ reason, response }: Failure, call: UpstreamCall): Upstrea
   return REFUSAL_STATUSES.has(response?.status ?? 0) ? (call.repeated ?? null) : null;
 }
 
-/** Asks the circuit for one more try. It counted the polls of a cold start as one call. */
-function isAdmitted(
-  { isPoll, call }: Try,
-  turn: Turn,
-  { epoch }: RoutedRequest,
-  { circuits }: CallDeps,
-): boolean {
-  const { id } = turn.permits.own;
-  const admission = isPoll ? null : circuits.admit(id, call, epoch, 'again');
-  if (admission?.kind === 'admitted')
-    turn.permits = { ...turn.permits, own: { id, permit: admission.permit } };
-  return admission?.kind !== 'excluded';
+/** Asks the circuit for one more try; null if it refuses. It counted the polls of a cold start as one call. */
+function admitted(next: Try, { deps, request }: CallPlan): Try | null {
+  const { isPoll, call, permits } = next;
+  if (isPoll) return next;
+  const { id } = permits.own;
+  const admission = deps.circuits.admit(id, call, request.epoch, 'again');
+  if (admission.kind === 'excluded') return null;
+  return { ...next, permits: { ...permits, own: { id, permit: admission.permit } } };
 }
 
 /** The upstream is excluded if its failure calls for that. An attempt without an end was still starting. */
 function givenUp(
   failure: Failure,
   attempt: Attempt,
-  turn: Turn,
-  { epoch }: RoutedRequest,
-  { clock }: CallDeps,
+  { turn, request, deps }: CallPlan,
 ): CallOutcome {
   let last = failure;
   if (!attempt.hasEnded) {
-    const endedAt = dualTimeOf(clock);
+    const endedAt = dualTimeOf(deps.clock);
     last = classify({ kind: 'timeout', wasSilent: false }, turn.call, endedAt.wallMs);
     attempt.end({ kind: 'failed', failure: last, error: last.detail, wasSilent: false, endedAt });
   }
-  attempt.exclude(last, epoch);
+  attempt.exclude(last, request.epoch);
   return { kind: 'failed', turn, failure: last };
 }
 
@@ -233,27 +221,22 @@ function isColdStart(
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
 function send(
-  turn: Turn,
-  { isPoll, call, known, changes, deadline }: Try,
-  { signal, cause = 'turn', onContent }: CallOptions,
-  request: RoutedRequest,
-  deps: CallDeps,
+  { isPoll, call, permits, changes }: Try,
+  { turn, request, deps, known, deadline, signal, cause = 'turn', onContent }: CallPlan,
 ): { readonly pending: PendingCall; readonly attempt: Attempt } {
-  const { permits } = turn;
-  const { observer, config } = request;
   // An engine that has hung would keep a long prompt for as long as reading it may take.
   const unwatch = deps.hung.watch(permits.own.id, call, () => pending.giveUp());
   const plan = {
     call,
     known,
-    changes,
+    changes: changes ?? knownRefusals(known, call.model),
     deadline,
-    idleTimeoutMs: config.routing.idleTimeoutMs,
+    idleTimeoutMs: request.config.routing.idleTimeoutMs,
     onContent() {
       unwatch();
       onContent?.();
     },
-    signal: signal ?? request.signal,
+    signal,
   };
   const pending = new PendingCall(plan, deps);
   pending.send();
@@ -262,7 +245,8 @@ function send(
   const open = turn.attempt?.hasEnded === false ? turn.attempt : null;
   open?.sentAgain(pending);
   if (isPoll) open?.observer.polled();
-  const attempt = open ?? new Attempt({ target: call, permits, cause, pending }, observer, deps);
+  const start = { target: call, permits, cause, sending: pending };
+  const attempt = open ?? new Attempt(start, request.observer, deps);
   turn.attempt = attempt;
   return { pending, attempt };
 }
@@ -272,12 +256,11 @@ function conclude(
   answer: Seen,
   pending: PendingCall,
   attempt: Attempt,
-  turn: Turn,
-  deps: CallDeps,
+  { turn, deps }: CallPlan,
 ): CallOutcome {
   const { call, changes } = pending.plan;
-  attempt.used(usedBy(answer, pending));
-  const whole = attempt.cut === 'again' ? withoutCut(answer, call) : answer;
+  const cut = attempt.used(usedBy(answer, pending));
+  const whole = cut === 'again' ? withoutCut(answer, call) : answer;
   const seen = inCallersProtocol(withoutSecrets(whole, call.secrets), call);
   switch (seen.kind) {
     case 'stream':

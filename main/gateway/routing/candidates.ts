@@ -11,9 +11,9 @@ import {
   targetsOf,
   type UpstreamCall,
 } from '../upstream/call.ts';
+import { type EndpointFacts, lacksEndpoint } from '../upstream/missing-endpoints.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
-import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import type { PromptChain } from '../protocols/prompt-chain.ts';
 import { rescueFor } from '../protocols/rescue/rescue.ts';
 import {
@@ -22,15 +22,15 @@ import {
   hasModel,
   type LocalTarget,
   listsModel,
-  type Protocols,
   type RemoteUpstream,
   servesModel,
 } from '../upstream/upstreams.ts';
 import { type BalancingDeps, type LocalPool, localPool, type SingleCall } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
-import { type Skipped, skipped } from './outcomes.ts';
+import { type Skip, skipped } from './outcomes.ts';
 import { cachedPrefix, readingRate } from './prefixes.ts';
 import { exceedsWindow } from './windows.ts';
+
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
 export interface RoutedRequest {
   readonly call: ChatCall;
@@ -54,67 +54,51 @@ export interface CandidateDeps extends BalancingDeps {
 
 /** An upstream that a request may go to, or why it may not. */
 export type Candidate =
-  | Skipped
+  | Skip
   | SingleCall
   | { readonly kind: 'pool'; readonly upstream: 'local'; readonly pool: LocalPool };
 
 /** In routing order. */
-export function candidatesFor(asked: RequestFacts, deps: CandidateDeps): readonly Candidate[] {
-  return orderFor(asked, deps.pickLocal).map((id) =>
-    id === 'local' ? localCandidate(asked, deps) : remoteCandidate(id, asked, deps),
+export function candidatesFor(request: RequestFacts, deps: CandidateDeps): readonly Candidate[] {
+  return orderFor(request, deps.pickLocal).map((id) =>
+    id === 'local' ? localCandidate(request, deps) : remoteCandidate(id, request, deps),
   );
 }
 
-export function remoteCandidate(
+function remoteCandidate(
   id: Exclude<UpstreamId, 'local'>,
-  asked: RequestFacts,
+  request: RequestFacts,
   deps: CandidateDeps,
 ): Candidate {
-  const upstream = asked.remotes.find((remote) => remote.id === id);
-  if (upstream === undefined) return without(id, 'not_configured');
-  if (asked.call.zeroSpend) return without(id, 'zero_spend');
-  if (deps.budgets.isSpent(id, asked.config)) return without(id, 'budget');
-  const form = formForRemote(asked, upstream, deps);
-  if (typeof form === 'string') return without(id, form);
-  return { kind: 'single', upstream: id, id, call: once(() => remoteCall(form, upstream)) };
+  const upstream = request.remotes.find((remote) => remote.id === id);
+  if (upstream === undefined) return skipped(id, { reason: 'not_configured' });
+  if (request.call.zeroSpend) return skipped(id, { reason: 'zero_spend' });
+  if (deps.budgets.isSpent(id, request.config)) return skipped(id, { reason: 'budget' });
+  const form = formForRemote(request, upstream, deps);
+  if (typeof form === 'string') return skipped(id, { reason: form });
+  return single(id, () => remoteCall(form, upstream));
 }
 
-/** `isEligible`: which machines of `local` may be called. */
-export function localCandidate(
-  asked: RequestFacts,
-  deps: CandidateDeps,
-  isEligible: (target: LocalTarget) => boolean = () => true,
-): Candidate {
+function localCandidate(facts: RequestFacts, deps: CandidateDeps): Candidate {
   const choice = deps.pickLocal();
-  if (choice.kind === 'none') return without('local', choice.reason, choice.causes);
+  if (choice.kind === 'none') return skipped('local', choice);
   const targets = targetsOf(choice);
-  const forms = new Map(targets.map((target) => [target, formForLocal(asked, target, deps)]));
+  const forms = new Map(targets.map((target) => [target, formForLocal(facts, target, deps)]));
   const suitable = targets.filter((target) => typeof forms.get(target) === 'object');
-  if (targets.length > 0 && suitable.length === 0)
-    return without('local', closestOf([...forms.values()]));
-  const { config } = asked;
-  const { request } = asked.call;
+  if (suitable.length === 0) return skipped('local', { reason: closestOf([...forms.values()]) });
+  const { call, config } = facts;
   function callTo(target: LocalTarget, isAlone: boolean): UpstreamCall {
-    const form = { ...asked.call, ...(forms.get(target) as ChatCall) };
-    const chain = chainFor(asked);
+    const form = { ...call, ...(forms.get(target) as ChatCall) };
+    const chain = chainFor(facts);
     const learnt = deps.memory.of(circuitIdOf(target));
     const prefix = chain === null ? null : cachedPrefix(learnt, chain);
     const tokensPerSecond = readingRate(learnt, modelAt(target, form.request) ?? '');
     return localCall({ ...form, prefix }, target, config, { isAlone, tokensPerSecond });
   }
-  if (choice.kind === 'target')
-    return {
-      kind: 'single',
-      upstream: 'local',
-      id: 'local',
-      call: once(() => callTo(choice.target, true)),
-    };
-  const pool = { request, config, chain: chainFor(asked), callTo };
-  return {
-    kind: 'pool',
-    upstream: 'local',
-    pool: localPool(suitable.filter(isEligible), pool, deps),
-  };
+  if (choice.kind === 'target') return single('local', () => callTo(choice.target, true));
+  const { request } = call;
+  const pool = localPool(suitable, { request, config, chain: chainFor(facts), callTo }, deps);
+  return { kind: 'pool', upstream: 'local', pool };
 }
 
 /** Null where nothing is to be reused. One machine alone needs it as well, to learn how fast it reads what is new. */
@@ -125,19 +109,9 @@ function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): Prom
   return isReused && config.routing.affinity === 'auto' ? call.chain() : null;
 }
 
-function once<T>(make: () => T): () => T {
-  let made: T | null = null;
-  return () => (made ??= make());
-}
-
-/** An upstream that is passed over without asking its circuit. */
-function without(
-  upstream: UpstreamId,
-  reason: Skipped['reason'],
-  causes?: Skipped['causes'],
-): Skipped {
-  const outcome = skipped(upstream, { reason, waitMs: null, backAtTicks: null });
-  return causes === undefined ? outcome : { ...outcome, causes };
+function single(upstream: UpstreamId, make: () => UpstreamCall): SingleCall {
+  let made: UpstreamCall | null = null;
+  return { kind: 'single', upstream, id: upstream, call: () => (made ??= make()) };
 }
 
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
@@ -146,7 +120,7 @@ export function keepsModel({ call, config }: Pick<RequestFacts, 'call' | 'config
 }
 
 /**
- * The upstreams in the order in which they are asked. A name that the owner gave a meaning, as the model of an alias
+ * The upstreams in the order in which they are request. A name that the owner gave a meaning, as the model of an alias
  * or in an upstream's list of models, chooses: those that have it come first. Any other name is what an app was
  * made with, and must not lead past `local` to an upstream that is paid.
  */
@@ -154,17 +128,16 @@ export function orderFor(
   { call, config, remotes }: RequestFacts,
   pickLocal: () => LocalChoice,
 ): readonly UpstreamId[] {
-  const { model } = call.request;
-  const { picked } = call;
-  if (picked !== null)
-    return [picked.upstream, ...UPSTREAM_IDS.filter((id) => id !== picked.upstream)];
-  if (model === null || !isChosen(model, config, remotes)) return UPSTREAM_IDS;
-  const local = pickLocal();
-  const has = (id: UpstreamId) => {
-    if (id === 'local') return hasLocally(local, model);
-    const upstream = remotes.find((remote) => remote.id === id);
-    return upstream !== undefined && servesModel(upstream, model);
-  };
+  const { picked, request } = call;
+  const { model } = request;
+  let has = (id: UpstreamId) => id === picked?.upstream;
+  if (picked === null && model !== null && isChosen(model, config, remotes)) {
+    const local = pickLocal();
+    has = (id) =>
+      id === 'local'
+        ? targetsOf(local).some((target) => hasModel(target, model))
+        : remotes.some((remote) => remote.id === id && servesModel(remote, model));
+  }
   const first = UPSTREAM_IDS.filter(has);
   return [...first, ...UPSTREAM_IDS.filter((id) => !first.includes(id))];
 }
@@ -188,43 +161,38 @@ function isChosen(model: string, config: Config, remotes: readonly RemoteUpstrea
   );
 }
 
-function hasLocally(local: LocalChoice, model: string): boolean {
-  return targetsOf(local).some((target) => hasModel(target, model));
-}
-
 /** Why an upstream cannot serve a request, however well it is. */
 type Unsuitable = 'model_mismatch' | 'unsupported' | 'context_length';
 
 /** The request as the upstream takes it: as it is, or as a chat completion. */
 function formForRemote(
-  asked: RequestFacts,
+  request: RequestFacts,
   upstream: RemoteUpstream,
   { memory }: CandidateDeps,
 ): ChatCall | Unsuitable {
-  const { call } = asked;
-  const { endpoint, model } = call.request;
-  const isPicked = call.picked?.upstream === upstream.id;
-  if (keepsModel(asked) && !isPicked && !servesModel(upstream, model)) return 'model_mismatch';
+  const { call } = request;
   const { id, protocols, prefill } = upstream;
-  return formFor(call, spokenBy(memory.of(id), endpoint, { protocols, ...prefill }));
+  const isPicked = call.picked?.upstream === id;
+  if (keepsModel(request) && !isPicked && !servesModel(upstream, call.request.model))
+    return 'model_mismatch';
+  return formFor(call, memory.of(id), { protocols, ...prefill });
 }
 
 /** As for a remote upstream; the window must be large enough. */
 function formForLocal(
-  asked: RequestFacts,
+  request: RequestFacts,
   target: LocalTarget,
   { memory }: CandidateDeps,
 ): ChatCall | Unsuitable {
-  const { call, config } = asked;
+  const { call, config } = request;
   const { endpoint, model } = call.request;
   const isServed = endpoint.keepsModel || canChat(target, model);
-  if (!isServed || (keepsModel(asked) && !hasModel(target, model))) return 'model_mismatch';
-  const learnt = memory.of(circuitIdOf(target));
-  const known = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
-  const form =
-    formInChat(call, target, config.local) ?? formFor(call, spokenBy(learnt, endpoint, known));
+  if (!isServed || (keepsModel(request) && !hasModel(target, model))) return 'model_mismatch';
+  const known = memory.of(circuitIdOf(target));
+  const facts = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
+  const form = formInChat(call, target, config.local) ?? formFor(call, known, facts);
   if (typeof form === 'string') return form;
-  return exceedsWindow(learnt, target, form.request) ? 'context_length' : form;
+  return exceedsWindow(known, target, form.request) ? 'context_length' : form;
 }
 
 /**
@@ -242,65 +210,14 @@ function formInChat(
   return chat !== null && (tells || rescueFor(chat.request) !== null) ? chat : null;
 }
 
-function formFor(call: ChatCall, speaks: Speaks): ChatCall | Unsuitable {
-  return speaks === 'translated' ? (inChat(call) ?? 'unsupported') : call;
+function formFor(call: ChatCall, known: Knowledge, facts: EndpointFacts): ChatCall | Unsuitable {
+  return lacksEndpoint(known, call.request.endpoint, facts)
+    ? (inChat(call) ?? 'unsupported')
+    : call;
 }
 
 /** Of machines of which none can serve: why not the one that comes closest. */
 function closestOf(forms: readonly (ChatCall | Unsuitable)[]): Unsuitable {
   if (forms.includes('context_length')) return 'context_length';
   return forms.includes('unsupported') ? 'unsupported' : 'model_mismatch';
-}
-
-/**
- * `native`: the owner says so. `translated`: it has no such endpoint, so that only chat completions could stand in.
- * `unknown`: it is asked.
- */
-type Speaks = 'native' | 'translated' | 'unknown';
-
-/** What is known of an upstream before it is asked. */
-interface UpstreamFacts {
-  readonly protocols: Protocols;
-  /** Host and path of the base address, with a slash at the end; empty for `local`. */
-  readonly address: string;
-  /** The `owned_by` of its models, which identifies some engines; null while unknown. */
-  readonly ownedBy: string | null;
-}
-
-/** By its documentation, by the owner's word, or as it answered (`lacks`). */
-function spokenBy(
-  known: Knowledge,
-  { upstreamPath, support }: Pick<ApiEndpoint, 'upstreamPath' | 'support'>,
-  facts: UpstreamFacts,
-): Speaks {
-  const { protocols } = facts;
-  if (support === 'required') return 'native';
-  if (support === 'translatable' && protocols !== 'auto') {
-    return protocols === 'native' ? 'native' : 'translated';
-  }
-  if (protocols === 'auto' && isKnownToLack(upstreamPath, facts)) return 'translated';
-  return known.get('lacks', upstreamPath) === null ? 'unknown' : 'translated';
-}
-
-const MESSAGES = ['/messages', '/messages/count_tokens'];
-const RESPONSES = ['/responses'];
-
-/** Services whose documentation has no such endpoint. For one that adds it later, the owner sets `_PROTOCOLS=native`. */
-const LACKING: readonly (readonly [address: RegExp, paths: readonly string[]])[] = [
-  [/^api\.openai\.com\//, MESSAGES],
-  [/^[^/]+\.openai\.azure\.com\//, MESSAGES],
-  [/^api\.groq\.com\//, MESSAGES],
-  [/^api\.anthropic\.com\//, RESPONSES],
-  [/^api\.deepseek\.com\/anthropic\//, RESPONSES],
-  [/^api\.deepseek\.com\/(?!anthropic\/)/, [...RESPONSES, ...MESSAGES]],
-  [/^api\.mistral\.ai\//, [...RESPONSES, ...MESSAGES]],
-];
-
-/**
- * Whether an upstream is better asked for a chat completion. The streamed responses of llama.cpp (b11669) have no
- * `output_index`, without which OpenAI's clients throw, and call an answer that was cut off `completed`.
- */
-function isKnownToLack(path: string, { address, ownedBy }: UpstreamFacts): boolean {
-  if (ownedBy === 'llamacpp' && RESPONSES.includes(path)) return true;
-  return LACKING.some(([at, paths]) => at.test(address) && paths.includes(path));
 }

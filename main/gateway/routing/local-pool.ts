@@ -8,7 +8,7 @@ import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
 import { askedNames, circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
-import { type LostCall, forcedRank, type Skipped, skipped, wasAttempted } from './outcomes.ts';
+import { forcedRank, type Skip, skipped, type UpstreamOutcome, wasAttempted } from './outcomes.ts';
 import { cachedPrefix, readingRate } from './prefixes.ts';
 import type { Memory } from '../memory/memory.ts';
 /** A call of an upstream, or of one machine of the local pool. */
@@ -40,17 +40,25 @@ interface PoolRequest {
   readonly callTo: (target: LocalTarget, isAlone: boolean) => UpstreamCall;
 }
 
-export type LocalPool = ReturnType<typeof localPool>;
-
 /** The machines of the local pool, at most three of them in turn. */
-export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps) {
+export interface LocalPool {
+  readonly timeoutMs: number;
+  /** In the order of preference; to be asked for once, when the pool's turn has come. */
+  readonly machines: (mode: AdmissionMode) => readonly SingleCall[];
+  /** Why the pool is excluded when none of its machines is called. */
+  readonly exclusion: () => Skip;
+  /** What the calls say of the pool as a whole. */
+  readonly result: (outcomes: readonly UpstreamOutcome[]) => Result;
+  readonly without: (providers: readonly string[]) => LocalPool;
+}
+
+export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingDeps): LocalPool {
   const { request, config, callTo } = asked;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
     loadingUnderRequest(target, request, deps);
   return {
-    /** In the order of preference; to be asked for once, when the pool's turn has come. */
-    machines(mode: AdmissionMode): readonly SingleCall[] {
+    machines(mode) {
       const isForced = mode === 'forced';
       const ordered = isForced
         ? forcibleFirst(targets, exclusionOf, config.routing.retryAfterMaxMs)
@@ -62,10 +70,12 @@ export function localPool(targets: Targets, asked: PoolRequest, deps: BalancingD
       });
     },
     timeoutMs: config.local.timeoutMs,
-    /** Why the pool is excluded when none of its machines is called. */
     exclusion: () => poolExclusion(targets, exclusionOf),
-    /** What the calls say of the pool as a whole. */
-    result: (outcomes: readonly LostCall[]) => poolResult(outcomes, targets, exclusionOf),
+    result: (outcomes) => poolResult(outcomes, targets, exclusionOf),
+    without(providers) {
+      const others = targets.filter(({ provider }) => !providers.includes(provider ?? ''));
+      return localPool(others, asked, deps);
+    },
   };
 }
 
@@ -165,32 +175,31 @@ type ExclusionOf = (target: LocalTarget) => Excluded | null;
 
 /** The pool has failed when no machine in it is well; one that was not called, or is only busy, may be. */
 function poolResult(
-  outcomes: readonly LostCall[],
+  outcomes: readonly UpstreamOutcome[],
   targets: Targets,
   exclusionOf: ExclusionOf,
 ): Result {
-  const failed = outcomes.filter(wasAttempted);
-  const called = new Map(outcomes.map((each) => [each.provider, each]));
+  const calls = outcomes.filter((each) => each.kind !== 'skipped');
   const isWell = (target: LocalTarget) => {
-    const outcome = called.get(target.provider);
+    const outcome = calls.find(({ provider }) => provider === target.provider);
     if (outcome !== undefined)
       return outcome.kind !== 'failed' || outcome.failure.mark !== 'failure';
     const reason = exclusionOf(target)?.reason;
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   };
-  const last = failed.at(-1);
+  const last = calls.findLast(wasAttempted);
   // Without times: those count in each machine's own circuit.
   return last === undefined || targets.some(isWell) ? NEUTRAL : circuitResultOf(last.failure);
 }
 
 /** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */
-export function poolExclusion(targets: Targets, exclusionOf: ExclusionOf): Skipped {
+export function poolExclusion(targets: Targets, exclusionOf: ExclusionOf): Skip {
   const exclusions = targets.map(exclusionOf).filter((excluded) => excluded !== null);
   const isForcible = (excluded: Excluded) => forcedRank(excluded, -1) === 0;
   const [first] = exclusions.toSorted(
     (a, b) => Number(isForcible(b)) - Number(isForcible(a)) || a.waitMs - b.waitMs,
   );
-  return skipped('local', first ?? { reason: 'no_provider', waitMs: null, backAtTicks: null });
+  return skipped('local', first ?? { reason: 'no_provider' });
 }
 
 export interface PoolMember {

@@ -1,8 +1,9 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import { type FallbackReason, OUTRUN } from '#shared/reasons.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 
-export interface Skipped {
+export interface Skip {
   readonly kind: 'skipped';
   readonly upstream: UpstreamId;
   readonly reason: FallbackReason;
@@ -14,32 +15,24 @@ export interface Skipped {
   readonly causes?: () => string;
 }
 
-export interface Failed {
+type Source = Pick<UpstreamCall, 'upstream' | 'provider'>;
+
+export interface FailedCall extends Source {
   readonly kind: 'failed';
-  readonly upstream: UpstreamId;
-  /** The machine of the local pool; null elsewhere. */
-  readonly provider: string | null;
   readonly failure: Failure;
 }
 
-/** Ended because the content of the other of two hedged calls came first. */
-export interface HedgeLost {
-  readonly kind: 'hedge_lost';
-  readonly upstream: UpstreamId;
-  readonly provider: string | null;
-}
-
-/** What came of a call that gave no answer. */
-export type LostCall = Failed | HedgeLost;
+/** What came of a call that gave no answer. `hedge_lost`: the content of the other of two hedged calls came first. */
+export type LostCall = FailedCall | (Source & { readonly kind: 'hedge_lost' });
 
 /** Why one upstream did not give the answer. */
-export type UpstreamOutcome = Skipped | LostCall;
+export type UpstreamOutcome = Skip | LostCall;
 
-export function skipped(
-  upstream: UpstreamId,
-  { reason, waitMs, backAtTicks }: Omit<Skipped, 'kind' | 'upstream' | 'causes'>,
-): Skipped {
-  return { kind: 'skipped', upstream, reason, waitMs, backAtTicks };
+/** Waiting does not help where nothing else is said. */
+type Why = Pick<Skip, 'reason' | 'causes'> & Partial<Pick<Skip, 'waitMs' | 'backAtTicks'>>;
+
+export function skipped(upstream: UpstreamId, why: Why): Skip {
+  return { waitMs: null, backAtTicks: null, ...why, kind: 'skipped', upstream };
 }
 
 /**
@@ -48,7 +41,7 @@ export function skipped(
  * there is to say.
  */
 export function forcedRank(
-  { reason, waitMs }: Pick<Skipped, 'reason' | 'waitMs'>,
+  { reason, waitMs }: Pick<Skip, 'reason' | 'waitMs'>,
   maxWaitMs: number,
 ): 0 | 1 | null {
   if (reason === 'circuit_open' || reason === 'busy') return 0;
@@ -60,14 +53,27 @@ export function forcedRank(
 export function forcibleSoonestFirst(
   outcomes: readonly UpstreamOutcome[],
   localMaxWaitMs: number,
-): readonly Skipped[] {
+): readonly Skip[] {
   const last = outcomes.some(wasAttempted) ? 0 : 1;
-  const rankOf = (outcome: Skipped) =>
+  const rankOf = (outcome: Skip) =>
     forcedRank(outcome, outcome.upstream === 'local' ? localMaxWaitMs : -1) ?? Infinity;
   return outcomes
     .filter((outcome) => outcome.kind === 'skipped')
     .filter((outcome) => rankOf(outcome) <= last)
     .toSorted((a, b) => rankOf(a) - rankOf(b) || (a.backAtTicks ?? 0) - (b.backAtTicks ?? 0));
+}
+
+/** A refusal is an answer: for a second opinion no excluded upstream is called. */
+export function hasRefusal(outcomes: readonly UpstreamOutcome[]): boolean {
+  return outcomes.filter(wasAttempted).some(({ failure }) => failure.fallBack !== 'always');
+}
+
+/** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
+export function isSettled(outcomes: readonly UpstreamOutcome[]): boolean {
+  const failures = outcomes.filter(wasAttempted);
+  const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
+  const refusedBy = new Set(refusals.map(({ upstream }) => upstream));
+  return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
 }
 
 /** What the caller receives. */
@@ -76,7 +82,7 @@ export type AnsweredBy =
   /** An upstream's answer; that upstream is not among the outcomes. */
   | { readonly kind: 'answer' }
   /** The error response of an upstream, passed on. */
-  | { readonly kind: 'passed'; readonly outcome: Failed };
+  | { readonly kind: 'passed'; readonly outcome: FailedCall };
 
 /**
  * The `X-Gateway-Fallback-Reason` value: one entry per upstream, one per machine of the local pool, in
@@ -103,16 +109,14 @@ function reportedOutcomes(
 
 /** As in `X-Gateway-Fallback-Reason`. */
 export function nameOf(outcome: UpstreamOutcome): string {
-  const provider = outcome.kind === 'skipped' ? null : outcome.provider;
-  return sourceName({ upstream: outcome.upstream, provider });
+  return outcome.kind === 'skipped' ? outcome.upstream : sourceName(outcome);
 }
 
-interface Source {
+export function sourceName(source: {
   readonly upstream: string;
   readonly provider: string | null;
-}
-
-export function sourceName({ upstream, provider }: Source): string {
+}): string {
+  const { upstream, provider } = source;
   return provider === null ? upstream : `${upstream}/${provider}`;
 }
 
@@ -127,7 +131,7 @@ export function reasonOf(outcome: UpstreamOutcome): FallbackReason {
   }
 }
 
-export function wasAttempted(outcome: UpstreamOutcome): outcome is Failed {
+export function wasAttempted(outcome: UpstreamOutcome): outcome is FailedCall {
   return outcome.kind === 'failed';
 }
 

@@ -1,10 +1,45 @@
 import type { Tokens, TurnReading } from '#shared/usage.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { ReadTurn } from '../memory/topics.ts';
-import type { PromptChain } from '../protocols/prompt-chain.ts';
+import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
+import { estimatedTokens } from '../protocols/usage.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
+import { learnRate, noteReuse } from './prefixes.ts';
 
 /* Why an engine read tokens again that had been read for an earlier turn of the conversation. */
+
+/**
+ * Learns from a call that ended how fast the machine read, and what it had in its cache. Says why it read the prompt; null
+ * if nothing is to be explained.
+ */
+export function learnReading(
+  memory: Memory,
+  known: Knowledge,
+  {
+    id,
+    call,
+    tokens: reported,
+    ttftMs,
+    readAt,
+  }: {
+    readonly id: string;
+    readonly call: UpstreamCall;
+    readonly tokens: Tokens | null;
+    readonly ttftMs: number | null;
+    readonly readAt: number;
+  },
+): TurnReading | null {
+  const { upstream, model, promptBytes, prefix, mode } = call;
+  const estimated = estimatedTokens(promptBytes, 0);
+  const tokens = reported ?? estimated;
+  const share = prefix === null ? null : noteReuse(known, prefix, tokens);
+  const newShare = share === null ? newBytesOf(call) / promptBytes : 1 - share;
+  // The next prompt's length is estimated too, but a picture has far fewer tokens than its bytes tell.
+  const read = Math.min(estimated.input, tokens.input) * newShare;
+  if (upstream === 'local' && ttftMs !== null) learnRate(known, model, read, ttftMs);
+  if (prefix === null || mode === 'rest') return null;
+  return noteTurn(memory, known, { id, chain: prefix.chain, tokens, call, readAt });
+}
 
 /** The latest turn before this one, and the upstream or machine that read it. */
 interface EarlierTurn {

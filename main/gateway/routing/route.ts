@@ -5,16 +5,16 @@ import {
   callUpstream,
   type CallDeps,
 } from './call-upstream.ts';
-import { keepsModel, type RoutedRequest } from './candidates.ts';
+import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
-import { type Turn, Walk, type WalkDeps } from './walk.ts';
+import { type Turn, Walk } from './walk.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 
-export interface RouterDeps extends CallDeps, WalkDeps {
+export interface RouterDeps extends CallDeps, CandidateDeps {
   readonly budget: ReturnType<typeof createHedgeBudget>;
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
@@ -138,7 +138,7 @@ function canHedge(call: UpstreamCall, ahead: readonly UpstreamId[], hedge: Hedge
 
 /** Whether a short wait that it asks for is waited out: for `local` if no other machine is left, before money is spent. */
 function mayWait(
-  { upstream }: Turn,
+  { call: { upstream } }: Turn,
   ahead: readonly UpstreamId[],
   { config }: RoutedRequest,
 ): boolean {

@@ -1,74 +1,59 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { NEUTRAL, type Result } from '../circuits/breaker.ts';
-import type { AdmissionMode, HeldPermit } from '../circuits/circuits.ts';
+import type { AdmissionMode, CircuitPermit } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
-import type { LocalTarget } from '../upstream/upstreams.ts';
 import type { Attempt, Permits } from './attempt.ts';
 import {
   type Candidate,
   type CandidateDeps,
   candidatesFor,
-  localCandidate,
-  remoteCandidate,
   type RoutedRequest,
 } from './candidates.ts';
 import type { LocalPool } from './local-pool.ts';
 import {
-  type LostCall,
   forcibleSoonestFirst,
-  type Skipped,
+  hasRefusal,
+  isSettled,
+  type LostCall,
+  type Skip,
   skipped,
   type UpstreamOutcome,
-  wasAttempted,
 } from './outcomes.ts';
-
-export interface WalkDeps extends CandidateDeps {
-  readonly clock: Clock;
-}
 
 /** Which calls are acceptable; those that are not keep their turn. */
 export type CallFilter = (call: UpstreamCall) => boolean;
 
 const ANY: CallFilter = () => true;
 
-/** A candidate whose turn has not come. */
-interface Ahead {
-  readonly candidate: Candidate;
-  /** In routing order; the machines of the local pool share theirs. */
-  readonly place: number;
-  /** The pool's, of a machine of the local pool. */
-  readonly pool: HeldPermit | null;
-}
-
 /** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
 export interface Turn {
   readonly call: UpstreamCall;
-  readonly upstream: UpstreamId;
-  /** In routing order; those of the local pool share theirs. */
-  readonly place: number;
   readonly mode: AdmissionMode;
   /** When it was admitted, in clock ticks. */
   readonly at: number;
-  permits: Permits;
+  readonly permits: Permits;
   /** Before it is called. */
   readonly waitMs: number;
   /** Its last attempt; null until it was sent. */
   attempt: Attempt | null;
-  /** False once it has failed, or its answer has broken off. */
-  isRunning: boolean;
-  /** Null while it is running, and if it answered. */
-  outcome: LostCall | null;
 }
 
-interface PassedOver {
-  readonly upstream: UpstreamId;
+interface Step {
+  readonly candidate: Candidate;
+  /** In routing order; the machines of the local pool share theirs. */
   readonly place: number;
-  readonly outcome: Skipped;
+  /** The permit of the local pool, for a machine of it. */
+  readonly pool: CircuitPermit | null;
+  /** `over`: it was passed over, its call has failed, or its answer has broken off. */
+  readonly state: 'ahead' | 'running' | 'over';
+  /** Null if it was passed over, and while it is ahead. */
+  readonly turn: Turn | null;
+  /** Null before its end, and if it answered. */
+  readonly outcome: UpstreamOutcome | null;
 }
 
-type Reached = Turn | PassedOver;
+const AHEAD = { pool: null, state: 'ahead', turn: null, outcome: null } as const;
 
 /**
  * A request's way from upstream to upstream: who is called next, and what came of those before. A hosted upstream or a
@@ -76,26 +61,25 @@ type Reached = Turn | PassedOver;
  */
 export class Walk {
   readonly #request: RoutedRequest;
-  readonly #deps: WalkDeps;
+  readonly #deps: CandidateDeps;
   /** Called each time that the last possible call to `local` has failed, or was not admitted. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
-  /** In routing order. */
-  #ahead: readonly Ahead[];
-  /** In the order in which their turn came. */
-  #reached: readonly Reached[] = [];
+  readonly #candidates: readonly Candidate[];
+  /** Those ahead in routing order, the others in the order in which their turn came. */
+  #steps: readonly Step[];
   /** The local pool that was entered, while its circuit waits for the result. */
-  #pool: { readonly pool: LocalPool; readonly held: HeldPermit } | null = null;
+  #pool: { readonly pool: LocalPool; readonly permit: CircuitPermit } | null = null;
 
   constructor(
     request: RoutedRequest,
-    deps: WalkDeps,
+    deps: CandidateDeps,
     localLost: (outcomes: readonly UpstreamOutcome[]) => void,
   ) {
     this.#request = request;
     this.#deps = deps;
     this.#localLost = localLost;
-    const candidates = candidatesFor(request, deps);
-    this.#ahead = candidates.map((candidate, place) => ({ candidate, place, pool: null }));
+    this.#candidates = candidatesFor(request, deps);
+    this.#steps = this.#candidates.map((candidate, place) => ({ ...AHEAD, candidate, place }));
   }
 
   /**
@@ -103,17 +87,7 @@ export class Walk {
    * circuit is not closed is passed over without losing its turn.
    */
   next(mayCall: CallFilter = ANY, mode: 'in_turn' | 'hedge' = 'in_turn'): Turn | null {
-    if (isSettled(this.#reached)) return null;
-    for (const each of this.#ahead) {
-      const entered = this.#enter(each, mode, mayCall);
-      if (entered === null) continue;
-      this.#ahead = this.#ahead.filter((other) => other !== each);
-      if (isTurn(entered)) return entered;
-      const { upstream } = entered;
-      this.#reached = [...this.#reached, { upstream, place: each.place, outcome: entered }];
-      if (upstream === 'local') this.#settleLocal();
-    }
-    return null;
+    return this.#first(this.#ahead(), mode, mayCall);
   }
 
   /**
@@ -121,24 +95,23 @@ export class Walk {
    * soonest. One per request, as a lost answer is worth one more wait and not several.
    */
   force(mayCall: CallFilter = ANY): Turn | null {
-    for (const { upstream } of this.#forcible()) {
-      const candidate =
-        upstream === 'local'
-          ? this.#uncalledLocal()
-          : remoteCandidate(upstream, this.#request, this.#deps);
-      const place = this.#reached.find((each) => each.upstream === upstream)?.place ?? 0;
-      const turn = this.#enter({ candidate, place, pool: null }, 'forced', mayCall);
-      // Not admitted while another request's probe is running there.
-      if (turn !== null && isTurn(turn)) return turn;
-    }
-    return null;
+    const places = this.#forcible().map(({ upstream }) =>
+      this.#candidates.findIndex((each) => each.upstream === upstream),
+    );
+    const steps = places.flatMap((place) => {
+      const candidate = this.#candidates[place];
+      return candidate ? { ...AHEAD, candidate: this.#uncalled(candidate), place } : [];
+    });
+    // One is not admitted while another request's probe is running there.
+    const turn = this.#first(steps, 'forced', mayCall);
+    if (turn === null) this.close();
+    return turn;
   }
 
   /** Upstreams whose turn may still come. */
   ahead(): readonly UpstreamId[] {
-    if (isSettled(this.#reached)) return [];
-    const callable = this.#ahead.filter(({ candidate }) => candidate.kind !== 'skipped');
-    return callable.map(({ candidate }) => candidate.upstream);
+    const candidates = this.#ahead().map(({ candidate }) => candidate);
+    return candidates.flatMap(({ kind, upstream }) => (kind === 'skipped' ? [] : upstream));
   }
 
   /** Whether any call is left, in routing order or forced. */
@@ -148,57 +121,68 @@ export class Walk {
 
   failed(turn: Turn, failure: Failure): void {
     const { upstream, provider } = turn.call;
-    this.#lost(turn, { kind: 'failed', upstream, provider, failure });
+    this.#end(turn, { kind: 'failed', upstream, provider, failure });
+    this.#settle(upstream);
   }
 
   /** Another call's content came first. The call that won decides what the pool's result is. */
   outrun(turn: Turn): void {
     const { upstream, provider } = turn.call;
     turn.attempt?.end({ kind: 'outrun' });
-    turn.isRunning = false;
-    turn.outcome = { kind: 'hedge_lost', upstream, provider };
+    this.#end(turn, { kind: 'hedge_lost', upstream, provider });
   }
 
   /** Its attempt tells the pool's circuit how the answer ends. */
   answered(turn: Turn): void {
-    if (this.#pool?.held === turn.permits.pool) this.#pool = null;
+    if (this.#pool?.permit === turn.permits.pool) this.#pool = null;
     this.close();
   }
 
   /** The call's answer broke off after its first content. */
   broken(turn: Turn): void {
-    this.#lost(turn, null);
-  }
-
-  #lost(turn: Turn, outcome: LostCall | null): void {
-    turn.isRunning = false;
-    turn.outcome = outcome;
-    if (turn.upstream === 'local') this.#settleLocal();
+    this.#end(turn, null);
+    this.#settle(turn.call.upstream);
   }
 
   /** No further machine of the pool will be called. */
-  close(): void {
-    this.#closePool(NEUTRAL);
+  close(result: Result = NEUTRAL): void {
+    const permit = this.#pool?.permit;
+    this.#pool = null;
+    if (permit !== undefined) this.#deps.circuits.record(permit.id, permit.permit, result);
   }
 
-  /** In routing order, of those before the call that answers; null: of all that were reached. */
+  /** In routing order, of those before the call that answers; null: of all whose turn came. */
   outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
-    const called = turnsIn(this.#reached).map(({ upstream }) => upstream);
+    const called = this.#steps.flatMap(({ turn }) => turn?.call.upstream ?? []);
     // A call stands in place of an exclusion.
-    const shown = this.#reached
-      .filter((each) => isTurn(each) || !called.includes(each.upstream))
+    const shown = this.#steps
+      .filter(({ turn, candidate }) => turn !== null || !called.includes(candidate.upstream))
       .toSorted((a, b) => a.place - b.place);
     // What is forced comes last, whatever its place.
     const isLast = answering === null || answering.mode === 'forced';
-    const before = isLast ? shown : shown.slice(0, shown.indexOf(answering));
-    return before.flatMap(({ outcome }) => outcome ?? []);
+    const end = isLast ? shown.length : shown.findIndex(({ turn }) => turn === answering);
+    return outcomesOf(shown.slice(0, end));
   }
 
-  /** Asks a candidate's circuits for a call; null if it keeps its turn. */
-  #enter(ahead: Ahead, mode: AdmissionMode, mayCall: CallFilter): Turn | Skipped | null {
-    const { candidate, place, pool } = ahead;
-    if (candidate.kind === 'skipped') return candidate;
-    if (candidate.kind === 'pool') return this.#enterPool(candidate.pool, ahead, mode, mayCall);
+  #ahead(): readonly Step[] {
+    return isSettled(outcomesOf(this.#steps))
+      ? []
+      : this.#steps.filter(({ state }) => state === 'ahead');
+  }
+
+  #first(steps: readonly Step[], mode: AdmissionMode, mayCall: CallFilter): Turn | null {
+    for (const step of steps) {
+      const turn = this.#enter(step, mode, mayCall);
+      if (turn !== null) return turn;
+    }
+    return null;
+  }
+
+  /** Asks a candidate's circuits for a call; null if they admit none, or if it keeps its turn. */
+  #enter(step: Step, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
+    const { candidate, pool } = step;
+    if (candidate.kind === 'skipped') return this.#passOver(step, candidate);
+    if (candidate.kind === 'pool') return this.#enterPool(candidate.pool, step, mode, mayCall);
     const call = candidate.call();
     if (!mayCall(call)) return null;
     const { id, upstream } = candidate;
@@ -206,107 +190,79 @@ export class Walk {
     const excluded = mode === 'forced' ? circuits.exclusionOf(id, call.model) : null;
     const admission = circuits.admit(id, call, this.#request.epoch, mode);
     if (admission.kind === 'excluded')
-      return mode === 'hedge' ? null : skipped(upstream, admission);
+      return mode === 'hedge' ? null : this.#passOver(step, skipped(upstream, admission));
     const { permit, at } = admission;
-    const turn: Turn = {
-      call,
-      upstream,
-      place,
-      mode,
-      at,
-      permits: { own: { id, permit }, pool },
-      waitMs: excluded?.reason === 'rate_limited' ? excluded.waitMs : 0,
-      attempt: null,
-      isRunning: true,
-      outcome: null,
-    };
-    this.#reached = [...this.#reached, turn];
+    const permits = { own: { id, permit }, pool };
+    const waitMs = excluded?.reason === 'rate_limited' ? excluded.waitMs : 0;
+    const turn: Turn = { call, mode, at, permits, waitMs, attempt: null };
+    this.#leave(step, { ...step, state: 'running', turn });
     return turn;
   }
 
-  #enterPool(pool: LocalPool, ahead: Ahead, mode: AdmissionMode, mayCall: CallFilter) {
+  #enterPool(pool: LocalPool, step: Step, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
     if (mode === 'hedge') return null;
     const machines = pool.machines(mode);
-    if (machines.length === 0) return pool.exclusion();
-    const { circuits } = this.#deps;
-    const asked = { model: '', timeoutMs: pool.timeoutMs };
-    const admission = circuits.admit('local', asked, this.#request.epoch, mode);
-    if (admission.kind === 'excluded') return skipped('local', admission);
-    const held = { id: 'local', permit: admission.permit };
-    this.#pool = { pool, held };
-    const each = machines.map((candidate) => ({ ...ahead, candidate, pool: held }));
-    for (const machine of each) {
-      const turn = this.#enter(machine, mode, mayCall);
-      if (turn === null || !isTurn(turn)) continue;
-      // Only one excluded machine is forced.
-      const others = mode === 'forced' ? [] : each.filter((other) => other !== machine);
-      this.#ahead = this.#ahead.flatMap((other) => (other === ahead ? others : [other]));
-      return turn;
-    }
-    this.close();
-    return pool.exclusion();
+    if (machines.length === 0) return this.#passOver(step, pool.exclusion());
+    const request = { model: '', timeoutMs: pool.timeoutMs };
+    const admission = this.#deps.circuits.admit('local', request, this.#request.epoch, mode);
+    if (admission.kind === 'excluded') return this.#passOver(step, skipped('local', admission));
+    const permit = { id: 'local', permit: admission.permit };
+    this.#pool = { pool, permit };
+    const steps = machines.map((candidate) => ({ ...step, candidate, pool: permit }));
+    this.#steps = this.#steps.flatMap((each) => (each === step ? steps : each));
+    const turn = this.#first(steps, mode, mayCall);
+    if (turn === null) this.close();
+    return turn;
   }
 
-  /** After each call to `local` that ended, and each that was not admitted. */
-  #settleLocal(): void {
-    const isAhead = this.#ahead.some(({ candidate }) => candidate.upstream === 'local');
-    const calls = turnsIn(this.#reached).filter(({ upstream }) => upstream === 'local');
-    if (isAhead || calls.some((turn) => turn.isRunning)) return;
+  /** What is forced was passed over before. */
+  #passOver(step: Step, outcome: Skip): null {
+    if (!this.#steps.includes(step)) return null;
+    this.#leave(step, { ...step, state: 'over', outcome });
+    this.#settle(outcome.upstream);
+    return null;
+  }
+
+  #leave(step: Step, next: Step): void {
+    this.#steps = [...this.#steps.filter((each) => each !== step), next];
+  }
+
+  #end(turn: Turn, outcome: LostCall | null): void {
+    this.#steps = this.#steps.map((step) =>
+      step.turn === turn ? { ...step, state: 'over', outcome } : step,
+    );
+  }
+
+  /** After each call that ended, and each that was not admitted: `local` may be lost. */
+  #settle(upstream: UpstreamId): void {
+    const steps = this.#steps.filter(({ candidate }) => candidate.upstream === 'local');
+    if (upstream !== 'local' || steps.some(({ state }) => state !== 'over')) return;
     if (this.#pool !== null) {
-      const { pool, held } = this.#pool;
-      const ofPool = calls.filter(({ permits }) => permits.pool === held);
-      this.#closePool(pool.result(ofPool.flatMap(({ outcome }) => outcome ?? [])));
+      const { pool, permit } = this.#pool;
+      const calls = steps.filter(({ turn }) => turn?.permits.pool === permit);
+      this.close(pool.result(outcomesOf(calls)));
     }
-    if (isSettled(this.#reached)) return;
-    this.#localLost(this.outcomes(null).filter(({ upstream }) => upstream === 'local'));
-  }
-
-  #closePool(result: Result): void {
-    if (this.#pool === null) return;
-    const { id, permit } = this.#pool.held;
-    this.#pool = null;
-    this.#deps.circuits.record(id, permit, result);
+    if (isSettled(outcomesOf(this.#steps))) return;
+    this.#localLost(this.outcomes(null).filter((each) => each.upstream === 'local'));
   }
 
   /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
-  #forcible(): readonly Skipped[] {
-    const refusals = failuresIn(this.#reached).filter(
-      ({ failure }) => failure.fallBack !== 'always',
-    );
-    // A refusal is an answer: for a second opinion no excluded upstream is called.
-    if (refusals.length > 0 || hasForced(this.#reached)) return [];
-    const hasCalled = turnsIn(this.#reached).some(({ call }) => call.provider !== null);
-    const local = hasCalled ? this.#uncalledLocal() : null;
-    const left = local?.kind === 'pool' ? [local.pool.exclusion()] : [];
+  #forcible(): readonly Skip[] {
+    const hasForced = this.#steps.some(({ turn }) => turn?.mode === 'forced');
+    if (hasForced || hasRefusal(outcomesOf(this.#steps))) return [];
+    const hasCalled = this.#steps.some(({ pool, turn }) => pool !== null && turn !== null);
+    const left = hasCalled ? this.#candidates.map(this.#uncalled) : [];
+    const exclusions = left.flatMap((each) => (each.kind === 'pool' ? each.pool.exclusion() : []));
     const { retryAfterMaxMs } = this.#request.config.routing;
-    return forcibleSoonestFirst([...this.outcomes(null), ...left], retryAfterMaxMs);
+    return forcibleSoonestFirst([...this.outcomes(null), ...exclusions], retryAfterMaxMs);
   }
 
   /** Without the machines that were called. */
-  #uncalledLocal(): Candidate {
-    const called = turnsIn(this.#reached).map(({ call }) => call.provider);
-    return localCandidate(
-      this.#request,
-      this.#deps,
-      ({ provider }: LocalTarget) => provider === null || !called.includes(provider),
-    );
-  }
+  readonly #uncalled = (candidate: Candidate): Candidate => {
+    if (candidate.kind !== 'pool') return candidate;
+    const called = this.#steps.flatMap(({ turn }) => turn?.call.provider ?? []);
+    return { ...candidate, pool: candidate.pool.without(called) };
+  };
 }
 
-const isTurn = (each: Reached | Skipped): each is Turn => 'call' in each;
-
-const turnsIn = (reached: readonly Reached[]) => reached.filter(isTurn);
-
-const failuresIn = (reached: readonly Reached[]) =>
-  reached.flatMap(({ outcome }) => outcome ?? []).filter(wasAttempted);
-
-const hasForced = (reached: readonly Reached[]) =>
-  turnsIn(reached).some(({ mode }) => mode === 'forced');
-
-/** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
-function isSettled(reached: readonly Reached[]): boolean {
-  const failures = failuresIn(reached);
-  const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
-  const refusedBy = new Set(refusals.map(({ upstream }) => upstream));
-  return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
-}
+const outcomesOf = (steps: readonly Step[]) => steps.flatMap(({ outcome }) => outcome ?? []);
