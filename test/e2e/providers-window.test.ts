@@ -25,7 +25,11 @@ test('a machine is looked up, tested again and removed', async () => {
   const host = await startWith(enrolled([fresh]));
   const page = await openPage(host.controlLink());
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
-  await page.getByRole('link', { name: /tower/ }).click();
+  const tower = page.getByRole('link', { name: /tower/ });
+  await tower.waitFor();
+  // Few machines need no search.
+  expect(await page.getByRole('searchbox').count()).toBe(0);
+  await tower.click();
   await page.getByRole('heading', { level: 1, name: 'tower' }).waitFor();
   await page.getByText(fresh.id).first().waitFor();
 

@@ -30,6 +30,16 @@ function open(requests: readonly RequestRow[], hash = '#/requests'): Promise<Pag
   return openWindow(snapshot({ requests, status: report, inFlight }), hash);
 }
 
+test('the Requests page shows its filters only if there are requests, even at the address of a filter', async () => {
+  const shown: number[] = [];
+  for (const requests of [[], ALL]) {
+    const page = await open(requests, '#/requests/failed');
+    await page.getByRole('region', { name: /^Requests, / }).waitFor();
+    shown.push(await page.getByRole('navigation', { name: 'Which requests' }).count());
+  }
+  expect(shown).toEqual([0, 1]);
+});
+
 test('a second call changes the height of no row, no words leave their row, and the details fit each window', async () => {
   const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
   const page = await open([...ALL, plain]);

@@ -52,24 +52,26 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
     <>
       <div className="row page-head">
         <h1>Requests</h1>
-        <Filters
-          label="Which requests"
-          choices={REQUEST_FILTERS}
-          chosen={filter}
-          words={words}
-          counts={allCounts(countsOf(feed, by), kept)}
-          hash={(choice) => hashOf({ page: 'requests', filter: choice, by })}
-        />
-        {OUTCOMES.some((each) => ended[each] > KEPT_PER_OUTCOME) && (
-          <span className="quiet">{`of the last ${KEPT} each`}</span>
-        )}
         {feed.length > 0 && (
-          <RequestNarrowing
-            facets={allFacets(facetsOf(feed, filter, by), kept)}
-            labels={labels}
-            by={by}
-            onChange={(next) => location.replace(hashOf({ page: 'requests', filter, by: next }))}
-          />
+          <>
+            <Filters
+              label="Which requests"
+              choices={REQUEST_FILTERS}
+              chosen={filter}
+              words={words}
+              counts={allCounts(countsOf(feed, by), kept)}
+              hash={(choice) => hashOf({ page: 'requests', filter: choice, by })}
+            />
+            {OUTCOMES.some((each) => ended[each] > KEPT_PER_OUTCOME) && (
+              <span className="quiet">{`of the last ${KEPT} each`}</span>
+            )}
+            <RequestNarrowing
+              facets={allFacets(facetsOf(feed, filter, by), kept)}
+              labels={labels}
+              by={by}
+              onChange={(next) => location.replace(hashOf({ page: 'requests', filter, by: next }))}
+            />
+          </>
         )}
       </div>
       <section className="panel" aria-label={`Requests, ${words[filter].toLowerCase()}`}>
