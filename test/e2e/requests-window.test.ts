@@ -69,9 +69,9 @@ test('requests of an earlier run are all in the list and its filters, with their
   await page.evaluate(`location.hash = '#/requests/req_by_twin'`);
   await dialog.locator('.facts').getByText('Your GPUs · den (cccc1111)').waitFor();
   await page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'detached' });
+  await expect.poll(() => page.url()).toBe(`${origin}/#/requests`);
+  await expect.poll(() => dialog.count()).toBe(0);
 
-  await page.evaluate(`location.hash = '#/requests'`);
   const end = page.getByText('Inglenook keeps the last 1,000');
   await expect
     .poll(async () => {
@@ -93,6 +93,32 @@ test('requests of an earlier run are all in the list and its filters, with their
   await dialog.getByText('No source', { exact: false }).first().waitFor();
   await dialog.getByRole('button', { name: 'Older' }).click();
   await expect.poll(() => page.url()).toContain('#/requests/req_0');
+});
+
+test('a page of older requests that is read twice, after a change of the filter, is not taken for the end of the list', async () => {
+  const rows = Array.from({ length: 700 }, (_, n) => request(`req_${n}`, { startedAt: NOW + n }));
+  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
+  const page = await openPage(host.controlLink());
+  const held: (() => void)[] = [];
+  const isSecond = ({ searchParams }: URL) =>
+    searchParams.get('before') === String(NOW + 500) && !searchParams.has('text');
+  await page.route(isSecond, async (route) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    await route.continue();
+  });
+  await page.getByRole('link', { name: 'Requests', exact: true }).click();
+  const atEnd = async <T>(seen: () => T) => {
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    return seen();
+  };
+  const last = () => page.locator('[data-id="req_0"]').count();
+  await expect.poll(() => atEnd(() => held.length)).toBe(1);
+  await page.getByRole('searchbox').fill('req_');
+  await expect.poll(() => atEnd(last)).toBe(1);
+  await page.getByRole('searchbox').fill('');
+  await expect.poll(() => atEnd(() => held.length)).toBe(2);
+  for (const release of held) release();
+  await expect.poll(() => atEnd(last)).toBe(1);
 });
 
 test('what an engine read again is in the list and the details, and its sum in the history', async () => {

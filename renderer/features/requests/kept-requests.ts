@@ -39,17 +39,19 @@ export function useKeptRequests(api: Requests, { filter, by, feed, revision }: K
     setState({ ...value, kept: withNewest(state.kept, value.page, feed, by) });
   }
 
-  const reading = useRef<string | null>(null);
+  /** The row after which an older page is being read. */
+  const end = useRef<RequestRow | null>(null);
   const { kept } = state;
   const readOlder = useCallback(async () => {
     const oldest = kept.rows.at(-1);
-    if (reading.current === query || kept.isComplete || oldest === undefined) return;
-    reading.current = query;
+    if (end.current === oldest || kept.isComplete || oldest === undefined) return;
+    end.current = oldest;
     const answer = await api.readPage(query, oldest.startedAt);
-    if (reading.current === query) reading.current = null;
+    if (end.current === oldest) end.current = null;
     if (!answer.ok) return;
+    // Elsewhere the answer would leave a gap, and one that was read twice would look like the last.
     setState((now) =>
-      now.query === query ? { ...now, kept: withOlder(now.kept, answer.value) } : now,
+      now.kept.rows.at(-1) === oldest ? { ...now, kept: withOlder(now.kept, answer.value) } : now,
     );
   }, [api, query, kept]);
 

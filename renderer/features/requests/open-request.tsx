@@ -205,7 +205,8 @@ export function useOpenRequest(route: Route) {
   const isOpen = id !== undefined;
   const [behind, setBehind] = useState<Route>(isOpen ? list : route);
   if (!isOpen && behind !== route && hashOf(behind) !== hashOf(route)) setBehind(route);
-  const wasOpenedHere = useRef(false);
+  /** The request whose details lie over the entry of the history that lists it. */
+  const overList = useRef<string | null>(null);
 
   const listHash = hashOf(list);
   const latest = useRef(list);
@@ -214,7 +215,7 @@ export function useOpenRequest(route: Route) {
   });
   // Stable, because rows are rendered once and keep it.
   const open = useCallback((next: string) => {
-    wasOpenedHere.current = true;
+    overList.current = next;
     location.hash = hashOf({ ...latest.current, request: next });
   }, []);
   return {
@@ -222,12 +223,14 @@ export function useOpenRequest(route: Route) {
     page: isOpen ? behind : route,
     id: id ?? null,
     open,
-    go: (next: string) => location.replace(hashOf({ ...list, request: next })),
+    go: (next: string) => {
+      if (overList.current === id) overList.current = next;
+      location.replace(hashOf({ ...list, request: next }));
+    },
     close: () => {
       if (!isOpen) return;
-      if (wasOpenedHere.current) history.back();
+      if (overList.current === id) history.back();
       else location.replace(listHash);
-      wasOpenedHere.current = false;
     },
   };
 }
