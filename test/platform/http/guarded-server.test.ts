@@ -86,7 +86,7 @@ test.each([
   ['nothing comes', '', '', /^$/],
   ['a head never ends', GET_BEGUN, 'x: y\r\n', /^HTTP\/1\.1 408 /],
   ['a body never ends', CHUNKED, '1\r\na\r\n', /^HTTP\/1\.1 408 /],
-  ['a head is huge', `${GET_BEGUN}x: ${'y'.repeat(1_000_000)}`, '', /^HTTP\/1\.1 431 /],
+  ['a head is huge', `${GET_BEGUN}x: ${'y'.repeat(40_000)}`, '', /^HTTP\/1\.1 431 /],
 ])(
   'a connection on which %s is closed, however busily it goes on',
   async (_what, sent, more, answer) => {
