@@ -46,7 +46,7 @@ import {
 } from './monitoring/monitor.ts';
 import type { Checker } from './routing/checker.ts';
 import { preferringCopies } from './routing/larger-windows.ts';
-import { createHedgeBudget } from './routing/route.ts';
+import { createHedgeBudget } from './routing/hedge.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { appRoutes } from './api/app-routes.ts';

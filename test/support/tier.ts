@@ -1,6 +1,6 @@
 import { type AgentRecord, type Provider, providerSchema } from '#shared/provider.ts';
 import { type StatusReport, statusReportSchema } from '#shared/status.ts';
-import { shuffled } from '../../main/gateway/routing/local-pool.ts';
+import { shuffled } from '../../main/gateway/routing/machine-choice.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import type { StoredProvider, StoredVerification } from '../../main/registry/store/store.ts';
 import { recordOf } from '../registry/world.ts';

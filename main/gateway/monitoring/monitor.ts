@@ -290,10 +290,9 @@ function localStanding(
       return { kind: 'present', hindrance: null };
     case 'tier': {
       const { targets } = choice;
-      const exclusionOf = (target: LocalTarget) => machineExclusion(target, circuits);
-      if (targets.some((target) => exclusionOf(target) === null))
-        return { kind: 'present', hindrance: null };
-      const { reason, waitMs } = poolExclusion(targets, exclusionOf);
+      const exclusions = targets.map((target) => machineExclusion(target, circuits));
+      if (exclusions.includes(null)) return { kind: 'present', hindrance: null };
+      const { reason, waitMs } = poolExclusion(exclusions);
       return { kind: 'present', hindrance: { reason, waitMs: waitMs ?? 0 } };
     }
   }

@@ -222,7 +222,16 @@ function isColdStart(
 /** Sends first and records while the call is in flight, which costs the caller no time. */
 function send(
   { isPoll, call, permits, changes }: Try,
-  { turn, request, deps, known, deadline, signal, cause = 'turn', onContent }: CallPlan,
+  {
+    turn,
+    request,
+    deps,
+    known,
+    deadline,
+    signal,
+    cause = turn.mode === 'hedge' ? 'hedge' : 'turn',
+    onContent,
+  }: CallPlan,
 ): { readonly pending: PendingCall; readonly attempt: Attempt } {
   // An engine that has hung would keep a long prompt for as long as reading it may take.
   const unwatch = deps.hung.watch(permits.own.id, call, () => pending.giveUp());

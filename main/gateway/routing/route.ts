@@ -1,21 +1,11 @@
 import { servesModel } from '../upstream/upstreams.ts';
-import {
-  type AnsweredCall,
-  type CallOutcome,
-  callUpstream,
-  type CallDeps,
-} from './call-upstream.ts';
+import type { AnsweredCall } from './call-upstream.ts';
 import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
+import { callOrHedge, type HedgeDeps } from './hedge.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
-import { type Turn, Walk } from './walk.ts';
-import type { UpstreamId } from '#shared/ids.ts';
-import type { AttemptCause } from '#shared/live.ts';
-import type { Config } from '../../config/schema.ts';
-import { Cancellation } from '../../platform/clock.ts';
-import type { UpstreamCall } from '../upstream/call.ts';
+import { Walk } from './walk.ts';
 
-export interface RouterDeps extends CallDeps, CandidateDeps {
-  readonly budget: ReturnType<typeof createHedgeBudget>;
+export interface RouterDeps extends HedgeDeps, CandidateDeps {
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   /** A model of the fixed engine has answered. */
@@ -46,7 +36,7 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
     // With nobody left, the excluded upstream that is back soonest is called all the same.
     const turn = walk.next() ?? walk.force();
     if (turn === null) return { kind: 'unanswered', outcomes: walk.outcomes(null) };
-    const outcome = await callOrRace(turn, walk, request, deps);
+    const outcome = await callOrHedge(turn, walk, request, deps);
     if (outcome.kind === 'cancelled') break;
     if (outcome.kind === 'answered') {
       walk.answered(outcome.turn);
@@ -57,20 +47,6 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   }
   walk.close();
   return { kind: 'cancelled' };
-}
-
-function callOrRace(
-  turn: Turn,
-  walk: Walk,
-  request: RoutedRequest,
-  deps: RouterDeps,
-): Promise<CallOutcome> {
-  const ahead = walk.ahead();
-  return canHedge(turn.call, ahead, request.config.routing.hedge)
-    ? race(turn, walk, request, deps)
-    : callUpstream(turn, request, deps, {
-        waitsForRoom: mayWait(turn, ahead, request),
-      });
 }
 
 function noteAnswer({ call }: AnsweredCall, { warmup, localUsed }: RouterDeps): void {
@@ -108,156 +84,4 @@ function warmUpAfter(
   if (upstream === undefined || !isSetUp || !config.ondemand.warmup || !mayCost) return;
   if (keepsModel(request) && !servesModel(upstream, call.request.model)) return;
   warmup.startFromRouting(upstream);
-}
-
-type Hedge = Config['routing']['hedge'];
-
-/** Own machines must not read a longer prompt twice, as it takes long because it is long. */
-const MAX_OWN_BYTES = 8 * 1024;
-
-/**
- * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
- * cost money, because `local` was slow; where `local` comes after a hosted one, it may always help.
- */
-function mayHedge(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
-  if (hedge === 'off') return false;
-  const isOwn = from.upstream === 'local' || to === 'local';
-  if (isOwn && from.promptBytes > MAX_OWN_BYTES) return false;
-  return hedge === 'all' || from.upstream !== 'local' || to === 'local';
-}
-
-/** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */
-function showsContent({ mode }: UpstreamCall): boolean {
-  return mode !== 'whole';
-}
-
-/** Whether one of the upstreams `ahead` might be called while this call is slow. */
-function canHedge(call: UpstreamCall, ahead: readonly UpstreamId[], hedge: Hedge): boolean {
-  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call, to));
-}
-
-/** Whether a short wait that it asks for is waited out: for `local` if no other machine is left, before money is spent. */
-function mayWait(
-  { call: { upstream } }: Turn,
-  ahead: readonly UpstreamId[],
-  { config }: RoutedRequest,
-): boolean {
-  if (upstream !== 'local') return true;
-  return !ahead.includes('local') && (config.routing.hedge !== 'all' || ahead.length === 0);
-}
-
-interface Contender {
-  readonly turn: Turn;
-  readonly startedAt: number;
-  readonly cancellation: Cancellation;
-}
-
-/**
- * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
- * beside it. The first content wins and the other call is aborted at once; never more than two run. Failures but the
- * last are told to the walk here.
- */
-function race(
-  first: Turn,
-  walk: Walk,
-  request: RoutedRequest,
-  deps: RouterDeps,
-): Promise<CallOutcome> {
-  const { clock, budget } = deps;
-  const { config, signal } = request;
-  const { promise, resolve } = Promise.withResolvers<CallOutcome>();
-  /** At most two; none once the result is out. */
-  let running: readonly Contender[] = [];
-  let cancelTimer = () => {};
-
-  function start(turn: Turn, cause: AttemptCause): void {
-    const contender = { turn, startedAt: turn.at, cancellation: new Cancellation() };
-    running = [...running, contender];
-    armHedgeTimer();
-    if (signal.aborted) contender.cancellation.abort();
-    const onContent = () => {
-      if (running.includes(contender)) keepOnly(contender);
-    };
-    const waitsForRoom = mayWait(turn, walk.ahead(), request);
-    const options = {
-      waitsForRoom,
-      cause,
-      signal: contender.cancellation,
-      onContent,
-    };
-    void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
-  }
-
-  /** Runs only while there is one call: two are the limit. */
-  function armHedgeTimer(): void {
-    cancelTimer();
-    const [only, second] = running;
-    if (only === undefined || second !== undefined || !showsContent(only.turn.call)) return;
-    const dueMs = only.startedAt + config.circuit.ttftThresholdMs - clock.ticks();
-    cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(only.turn.call));
-  }
-
-  function startHedge(slow: UpstreamCall): void {
-    if (!budget.allows()) return;
-    const turn = walk.next((call) => mayHedge(config.routing.hedge, slow, call.upstream), 'hedge');
-    if (turn === null) return;
-    budget.spend();
-    start(turn, 'hedge');
-  }
-
-  function ended(contender: Contender, outcome: CallOutcome): void {
-    if (!running.includes(contender)) {
-      // Its content came in the same turn as the winner's: the stream has no reader.
-      if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer')
-        outcome.seen.exchange.abort();
-      return;
-    }
-    if (outcome.kind === 'answered') keepOnly(contender);
-    if (outcome.kind === 'failed') {
-      // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
-      if (outcome.failure.fallBack === 'never' && running[0] === contender) keepOnly(contender);
-      running = running.filter((each) => each !== contender);
-      if (running.length > 0) {
-        walk.failed(contender.turn, outcome.failure);
-        armHedgeTimer();
-        return;
-      }
-    }
-    running = [];
-    cancelTimer();
-    signal.removeEventListener('abort', abortAll);
-    resolve(outcome);
-  }
-
-  /** From here on no further call is started, even if the answer of this one fails. */
-  function keepOnly(winner: Contender): void {
-    const others = running.filter((each) => each !== winner);
-    running = [winner];
-    cancelTimer();
-    for (const { turn, cancellation } of others) {
-      walk.outrun(turn);
-      cancellation.abort();
-    }
-  }
-
-  function abortAll(): void {
-    for (const { cancellation } of running) cancellation.abort();
-  }
-
-  signal.addEventListener('abort', abortAll);
-  start(first, 'turn');
-  return promise;
-}
-
-/** Hedges per request in the long run; at first as many as it takes for the circuit of an upstream that hangs to open. */
-const [SHARE, FIRST, MOST] = [0.05, 3, 10];
-
-/** Keeps hedges from doubling the load of upstreams that are all slow; saves up to `MOST`. */
-export function createHedgeBudget() {
-  let left = FIRST;
-  return {
-    requested: () => void (left = Math.min(left + SHARE, MOST)),
-    allows: () => left >= 1,
-    spend: () => void (left -= 1),
-  };
 }

@@ -45,15 +45,13 @@ interface Step {
   readonly place: number;
   /** The permit of the local pool, for a machine of it. */
   readonly pool: CircuitPermit | null;
-  /** `over`: it was passed over, its call has failed, or its answer has broken off. */
+  /** `over`: it was passed over or entered, its call has failed, or its answer has broken off. */
   readonly state: 'ahead' | 'running' | 'over';
   /** Null if it was passed over, and while it is ahead. */
   readonly turn: Turn | null;
   /** Null before its end, and if it answered. */
   readonly outcome: UpstreamOutcome | null;
 }
-
-const AHEAD = { pool: null, state: 'ahead', turn: null, outcome: null } as const;
 
 /**
  * A request's way from upstream to upstream: who is called next, and what came of those before. A hosted upstream or a
@@ -64,7 +62,6 @@ export class Walk {
   readonly #deps: CandidateDeps;
   /** Called each time that the last possible call to `local` has failed, or was not admitted. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
-  readonly #candidates: readonly Candidate[];
   /** Those ahead in routing order, the others in the order in which their turn came. */
   #steps: readonly Step[];
   /** The local pool that was entered, while its circuit waits for the result. */
@@ -78,8 +75,9 @@ export class Walk {
     this.#request = request;
     this.#deps = deps;
     this.#localLost = localLost;
-    this.#candidates = candidatesFor(request, deps);
-    this.#steps = this.#candidates.map((candidate, place) => ({ ...AHEAD, candidate, place }));
+    this.#steps = candidatesFor(request, deps).map((candidate, place) => {
+      return { candidate, place, pool: null, state: 'ahead', turn: null, outcome: null };
+    });
   }
 
   /**
@@ -95,15 +93,8 @@ export class Walk {
    * soonest. One per request, as a lost answer is worth one more wait and not several.
    */
   force(mayCall: CallFilter = ANY): Turn | null {
-    const places = this.#forcible().map(({ upstream }) =>
-      this.#candidates.findIndex((each) => each.upstream === upstream),
-    );
-    const steps = places.flatMap((place) => {
-      const candidate = this.#candidates[place];
-      return candidate ? { ...AHEAD, candidate: this.#uncalled(candidate), place } : [];
-    });
     // One is not admitted while another request's probe is running there.
-    const turn = this.#first(steps, 'forced', mayCall);
+    const turn = this.#first(this.#forcible(), 'forced', mayCall);
     if (turn === null) this.close();
     return turn;
   }
@@ -195,7 +186,7 @@ export class Walk {
     const permits = { own: { id, permit }, pool };
     const waitMs = excluded?.reason === 'rate_limited' ? excluded.waitMs : 0;
     const turn: Turn = { call, mode, at, permits, waitMs, attempt: null };
-    this.#leave(step, { ...step, state: 'running', turn });
+    this.#leave(step, { ...step, state: 'running', turn, outcome: null });
     return turn;
   }
 
@@ -208,8 +199,9 @@ export class Walk {
     if (admission.kind === 'excluded') return this.#passOver(step, skipped('local', admission));
     const permit = { id: 'local', permit: admission.permit };
     this.#pool = { pool, permit };
-    const steps = machines.map((candidate) => ({ ...step, candidate, pool: permit }));
-    this.#steps = this.#steps.flatMap((each) => (each === step ? steps : each));
+    const steps = machines.map((candidate): Step => ({ ...step, candidate, pool: permit }));
+    const entered = { ...step, state: 'over' } as const;
+    this.#steps = this.#steps.flatMap((each) => (each === step ? [entered, ...steps] : each));
     const turn = this.#first(steps, mode, mayCall);
     if (turn === null) this.close();
     return turn;
@@ -217,7 +209,7 @@ export class Walk {
 
   /** What is forced was passed over before. */
   #passOver(step: Step, outcome: Skip): null {
-    if (!this.#steps.includes(step)) return null;
+    if (step.state !== 'ahead') return null;
     this.#leave(step, { ...step, state: 'over', outcome });
     this.#settle(outcome.upstream);
     return null;
@@ -239,30 +231,32 @@ export class Walk {
     if (upstream !== 'local' || steps.some(({ state }) => state !== 'over')) return;
     if (this.#pool !== null) {
       const { pool, permit } = this.#pool;
-      const calls = steps.filter(({ turn }) => turn?.permits.pool === permit);
-      this.close(pool.result(outcomesOf(calls)));
+      this.close(pool.result(outcomesOf(steps.filter((each) => each.pool === permit))));
     }
     if (isSettled(outcomesOf(this.#steps))) return;
     this.#localLost(this.outcomes(null).filter((each) => each.upstream === 'local'));
   }
 
   /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
-  #forcible(): readonly Skip[] {
-    const hasForced = this.#steps.some(({ turn }) => turn?.mode === 'forced');
-    if (hasForced || hasRefusal(outcomesOf(this.#steps))) return [];
-    const hasCalled = this.#steps.some(({ pool, turn }) => pool !== null && turn !== null);
-    const left = hasCalled ? this.#candidates.map(this.#uncalled) : [];
-    const exclusions = left.flatMap((each) => (each.kind === 'pool' ? each.pool.exclusion() : []));
+  #forcible(): readonly Step[] {
+    const turns = this.#steps.flatMap(({ turn }) => turn ?? []);
+    const isForced = turns.some(({ mode }) => mode === 'forced');
+    if (isForced || hasRefusal(outcomesOf(this.#steps))) return [];
+    const called = turns.flatMap(({ call }) => call.provider ?? []);
+    const left = this.#steps
+      .filter(({ pool, turn }) => pool === null && turn === null)
+      .map((step) => ({ ...step, candidate: withoutMachines(step.candidate, called) }));
+    const exclusions = left.flatMap(({ candidate }) =>
+      candidate.kind === 'pool' && called.length > 0 ? candidate.pool.exclusion() : [],
+    );
     const { retryAfterMaxMs } = this.#request.config.routing;
-    return forcibleSoonestFirst([...this.outcomes(null), ...exclusions], retryAfterMaxMs);
+    return forcibleSoonestFirst([...this.outcomes(null), ...exclusions], retryAfterMaxMs).flatMap(
+      (skip) => left.filter(({ candidate }) => candidate.upstream === skip.upstream),
+    );
   }
-
-  /** Without the machines that were called. */
-  readonly #uncalled = (candidate: Candidate): Candidate => {
-    if (candidate.kind !== 'pool') return candidate;
-    const called = this.#steps.flatMap(({ turn }) => turn?.call.provider ?? []);
-    return { ...candidate, pool: candidate.pool.without(called) };
-  };
 }
+
+const withoutMachines = (candidate: Candidate, called: readonly string[]): Candidate =>
+  candidate.kind === 'pool' ? { ...candidate, pool: candidate.pool.without(called) } : candidate;
 
 const outcomesOf = (steps: readonly Step[]) => steps.flatMap(({ outcome }) => outcome ?? []);

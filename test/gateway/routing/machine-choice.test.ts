@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cheapestFirst, type PoolMember } from '../../../main/gateway/routing/local-pool.ts';
+import { cheapestFirst, type PoolMember } from '../../../main/gateway/routing/machine-choice.ts';
 import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 
 const baseAddress = parseBaseAddress('http://127.0.0.1:1', 'local');
