@@ -206,6 +206,28 @@ test.each([
       null,
     ),
   ],
+  // github.com/Mangi-11/Eta/issues/59
+  ['llama.cpp of 2026', 'responses', 400, openAi("Cannot determine type of 'item'")],
+  [
+    'an engine that checks a history with pydantic',
+    'responses',
+    422,
+    { detail: [{ loc: ['body', 'input', 'list[union]', 1, 'id'], msg: 'Field required' }] },
+  ],
+  [
+    'an engine that checks a history with zod',
+    'responses',
+    400,
+    {
+      error: { message: "Invalid discriminator value. Expected 'message'", param: 'input.0.type' },
+    },
+  ],
+  [
+    'an engine that takes no lists in a history',
+    'messages',
+    400,
+    openAi('messages.1.content: Input should be a valid string'),
+  ],
 ] as const)(
   '%s gets requests of %s as chat completions where it refuses them',
   async (_, protocol, status, refusal) => {

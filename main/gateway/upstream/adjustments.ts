@@ -46,7 +46,7 @@ const rewrite = <Name extends string>(
   change: BodyChange,
   how: Pick<Rewrite<Name>, 'isOfConversation' | 'isSaidAs500'> = {},
 ): Rewrite<Name> => {
-  const words = new RegExp(asks.map(({ source }) => source).join('|'), 'i');
+  const words = new RegExp(asks.map(({ source }) => source).join('|'), 'is');
   return { adjustment, asks: words, change, ...how };
 };
 
@@ -58,6 +58,17 @@ function withOtherEffort(bytes: Buffer, members: readonly Member[]): Buffer | nu
   const hasTools = members.some(({ key }) => key === 'tools');
   return hasTools && smallValueOf(bytes, members, 'reasoning_effort') !== 'none'
     ? withMembers(bytes, members, { reasoning_effort: '"none"' })
+    : null;
+}
+
+const ANY_OBJECT =
+  '{"type":"json_schema","json_schema":{"name":"object","schema":{"type":"object"}}}';
+
+/** A schema that any object fulfils, in place of none. */
+function withAnySchema(bytes: Buffer, members: readonly Member[]): Buffer | null {
+  const format = smallValueOf(bytes, members, 'response_format');
+  return memberOf(format, 'type') === 'json_object'
+    ? withMembers(bytes, members, { response_format: ANY_OBJECT })
     : null;
 }
 
@@ -79,12 +90,18 @@ const REWRITES = [
   rewrite(
     'tool_schemas',
     [
-      // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106).
-      /object schema missing properties/,
-      // DeepSeek, for a tool of Codex (openai/codex#36441).
+      // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool
+      // of Codex (openai/codex#36441); Anthropic; LM Studio (QwenLM/qwen-code#320).
       /invalid schema for function|invalid_function_parameters/,
+      /\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/,
     ],
     withObjectSchemas,
+  ),
+  // LM Studio (lmstudio-ai/lmstudio-bug-tracker#189).
+  rewrite(
+    'any_schema',
+    [/response_format\b.{0,60}\bjson_schema|json_object\b.{0,60}\bsupported/],
+    withAnySchema,
   ),
   rewrite(
     'filled_reasoning',
@@ -94,26 +111,6 @@ const REWRITES = [
       /missing.{0,80}reasoning_content/,
     ],
     withFilledReasoning,
-  ),
-  rewrite(
-    'strict_turns',
-    [
-      // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950),
-      // Ollama (QwenLM/qwen-code#3421), DeepSeek (jcode#321): a model that thinks up to its limit says nothing.
-      /either content or tool_calls|content or tool_calls must be set|must have non-empty content|content type: <nil>/,
-      /'content': expected .{0,40}got null|text content blocks must/,
-      // OpenAI, for vLLM's empty list of calls (chatboxai/chatbox#2079).
-      /tool_calls\b.{0,9}empty array/,
-      // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
-      // ollama/ollama#17774); Mistral.
-      /system message must be (at the beginning|(the )?first)|role '?(system|developer)'? after role/,
-      // Engines whose messages are the user's or the assistant's, for Claude Code since 2.1.154
-      // (anthropics/claude-code#63469); DeepSeek (earendil-works/pi#1048).
-      /\brole\b.{0,60}['"]?user['"]?\W{1,4}(or\W{1,3})?assistant|unexpected role\W{1,3}system/,
-      /(invalid value|unknown|unexpected|unsupported|variant|role)\b.{0,20}\bdeveloper\b|developer\W.{0,20}\bnot (one of|supported|valid|allowed)/,
-    ],
-    withStrictTurns,
-    { isSaidAs500: true },
   ),
   // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
   rewrite('answered_results', [/role '?user'? after role '?tool/], withAnswersToResults),
@@ -147,6 +144,28 @@ const REWRITES = [
     ],
     withoutThoughts,
     { isOfConversation: true, isSaidAs500: true },
+  ),
+  rewrite(
+    'strict_turns',
+    [
+      // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950),
+      // Ollama (QwenLM/qwen-code#3421), DeepSeek (jcode#321), Bedrock (OpenHands/OpenHands#5339, earendil-works/pi#3443): a model
+      // that thinks up to its limit says nothing.
+      /either content or tool_calls|type: <nil>|too short.{0,9}\bmessages/,
+      /\b(content|parts|messages?|text)\b.{0,80}\b(empty|blank|required|null|must be set|at least one|non-whitespace)\b/,
+      // OpenAI, for vLLM's empty list of calls (chatboxai/chatbox#2079).
+      /tool_calls\b.{0,9}empty array/,
+      // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
+      // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115).
+      /\b(system|developer)\W{1,2}(messages?|role)\b.{0,60}\b(first|beginning|start|supported|allowed)\b/,
+      /\b(valid|invalid|incorrect|unexpected|unknown|unsupported)\b.{0,20}\brole\b|\brole\b.{0,20}\binvalid\b|角色信息不正确/,
+      // Engines whose messages are the user's or the assistant's, for Claude Code since 2.1.154
+      // (anthropics/claude-code#63469); DeepSeek (earendil-works/pi#1048).
+      /\brole\b.{0,60}['"]?user['"]?\W{1,4}(or\W{1,3})?assistant/,
+      /(invalid value|unknown|variant)\b.{0,20}\bdeveloper\b|developer\W.{0,20}\bnot (one of|valid)/,
+    ],
+    withStrictTurns,
+    { isSaidAs500: true },
   ),
 ] as const;
 

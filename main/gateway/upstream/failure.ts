@@ -283,8 +283,18 @@ function ofClientStatus(facts: ErrorFacts): Judgement | null {
   return LEADS_NOWHERE.has(status) ? null : UNEXPLAINED;
 }
 
-function lacksEndpoint({ status, meaning, support }: ErrorFacts): boolean {
+/**
+ * Engines, of a history that they cannot read in the protocol of its app, as they can in a chat completion: llama.cpp
+ * (Mangi-11/Eta#59), and by its place those that check it with pydantic or zod.
+ */
+const OF_HISTORY =
+  /\b(input|messages)\b['"]?\s*(\[|[.,]\s*['"]?\w)|\bitem\b.{0,40}\btype\b|type of 'item'/i;
+
+function lacksEndpoint(facts: ErrorFacts): boolean {
+  const { status, meaning, support, error } = facts;
   if (support === 'required') return false;
+  const mayReadChat = support === 'translatable' && meaning === null && isOwnMachine(facts);
+  if (mayReadChat && OF_HISTORY.test(`${error.param ?? ''} ${error.message}`)) return true;
   return status === 404 || status === 405 || status === 501 || meaning === 'no_endpoint';
 }
 

@@ -21,7 +21,7 @@ const REFUSED =
   /unsupported|n[o']t (support|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|extra (inputs?|fields?)|extra_forbidden|additional propert|no field|forbidden|deprecated|string too long|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
 /** … that they do not take its value: then another value may be taken. */
 const OF_VALUE =
-  /supported (string )?values|must be one of|input should be ['"`]|think value .{1,20} is not supported/i;
+  /supported (string )?values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
 
 /** Without these the answer would be another one than the caller asked for, or none. */
 const KEPT =
@@ -48,8 +48,10 @@ const OTHER_WORDS: readonly (readonly [words: RegExp, fields: readonly string[]]
     /does not support thinking|adaptive('| thinking) is not supported|'adaptive'.{0,60}not match/i,
     ['thinking', 'reasoning_effort', 'reasoning'],
   ],
-  // Ollama (ollama/ollama#12561).
-  [/think value/i, ['reasoning_effort']],
+  // Ollama (ollama/ollama#12561), Gemini.
+  [/think(ing)? (value|level)/i, ['reasoning_effort']],
+  // LM Studio and other engines, of a tool that is chosen by name (lmstudio-ai/lmstudio-bug-tracker#670).
+  [/\btool_choice\b.{0,60}\bstring\b/i, ['tool_choice']],
   // Anthropic (anthropics/claude-code#30795).
   [/effort parameter/i, ['reasoning_effort', 'reasoning.effort', 'output_config.effort']],
 ];
@@ -291,14 +293,16 @@ export type TokenLimit = `at_${'most' | 'least'}_${number}`;
 
 const FIELDS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 
+const TOKENS = String.raw`(?<!\+ .?)\bmax(?:imum)?[ _](?:\w+_)?tokens\b.{0,80}?`;
 /** How hosts and engines say how many they can give, whatever the prompt. */
 const MOST = [
-  // OpenAI.
-  /supports at most (\d{1,9}) completion tokens/,
+  // OpenAI; Groq, NVIDIA NIM and Cohere; Bedrock.
+  new RegExp(
+    String.raw`${TOKENS}(?:<=|at most|or equal to|(?:not|cannot) be (?:greater|larger|more) than|limit of)\W{0,3}(\d{1,9})`,
+    'i',
+  ),
   // DeepSeek (mnfst/llm-gateway#1177); DashScope.
   /range of max_tokens (?:is|should be) \[1, ?(\d{1,9})\]/i,
-  // Groq.
-  /max_(?:completion_)?tokens`? must be less than or equal to `?(\d{1,9})/,
   // Anthropic.
   /max_tokens: \d{1,9} > (\d{1,9}), which is the maximum/,
 ];
@@ -318,7 +322,10 @@ const LEAST_TOKENS = 4096;
 const LEAST_SHARE = 1 / 4;
 
 /** OpenAI, for the one token with which apps ask whether a model is there (farion1231/cc-switch#7103). */
-const LEAST = /\bmax_(?:\w+_)?tokens\b.{0,40}minimum value. expected a value >= (\d{1,9})/i;
+const LEAST = new RegExp(
+  String.raw`${TOKENS}(?:>=|at least|greater than or equal to)\W{0,3}(\d{1,9})`,
+  'i',
+);
 
 /** The limit that would answer a refusal of the one that `body` has; null if there is none, or it was tried. */
 export function tokenLimitIn(

@@ -86,6 +86,16 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     return ['tool_schemas', { tools: [tool(schema), other] }, { tools: taken }] as const;
   }),
   [
+    'any_schema',
+    { response_format: { type: 'json_object' } },
+    {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'object', schema: { type: 'object' } },
+      },
+    },
+  ],
+  [
     'filled_reasoning',
     messages(calls('c'), { ...said(), reasoning: 'hm' }),
     messages(

@@ -72,6 +72,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     'without reasoning_effort="xhigh"': [
       '`reasoning_effort` must be one of `low` or `default`',
       'think value "none" is not supported for this model',
+      'Thinking level xhigh is not supported for this model.',
       "{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\"}",
     ],
     'without verbosity="low"': [
@@ -87,6 +88,8 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     ],
     'without tool_choice': [
       "Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
+      pydantic('Input should be a valid string', 'tool_choice'),
+      'json: cannot unmarshal object into Go struct field .tool_choice of type string',
     ],
     'without stream_options': ['stream_options is no field of this model'],
     other_effort: [
@@ -96,6 +99,14 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     tool_schemas: [
       "Invalid schema for function 'a': object schema missing properties.",
       withParam('tools', 'schema must be of \'type: "object"\'', 'invalid_function_parameters'),
+      "Invalid 'tools[0].function.parameters': None is not of type 'object'",
+      // github.com/QwenLM/qwen-code/issues/320
+      `[\n {\n "path": [\n 0,\n "function",\n "parameters",\n "type"\n ],\n "message": "Invalid discriminator value. Expected 'object'"`,
+    ],
+    any_schema: [
+      // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189
+      "'response_format.type' must be 'json_schema' or 'text'",
+      "Invalid value: 'json_object'. Supported values are: 'text' and 'json_schema'.",
     ],
     filled_reasoning: [
       'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
@@ -112,6 +123,16 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'messages[0]: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
       "Invalid value: 'developer'. Supported values are: 'system', 'assistant', 'user', and 'tool'.",
       "'developer' is not one of ['system', 'assistant', 'user', 'tool'] - 'messages.0.role'",
+      // github.com/openai/codex/issues/9612; github.com/openclaw/openclaw/issues/23115; github.com/0xku/kon/issues/5
+      { error: { code: '1214', message: 'Incorrect role information' } },
+      { error: { code: '1214', message: '角色信息不正确' } },
+      'While executing CallExpression at line 189:\n^\nError: Jinja Exception: Unexpected message role.',
+      'invalid params, invalid message role: system (2013)',
+      "'messages.0' : discriminator property 'role' has invalid value",
+      'Only one system message is allowed',
+      "the message at position 1 with role 'assistant' must not be empty",
+      'Each message must have at least one content element.',
+      "[] is too short - 'messages.0.content'",
     ],
     without_thoughts: [
       withParam(
@@ -136,8 +157,12 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     at_most_16384: [
       'max_tokens is too large: 32000. This model supports at most 16384 completion tokens, whereas you provided 32000.',
     ],
-    nothing: [
+    at_most_4096: [
       'max_tokens is too large: 100000. This model supports at most 4096.',
+      pydantic('Input should be less than or equal to 4096', 'max_tokens'),
+      "Invalid 'max_tokens': integer above maximum value. Expected a value <= 4096, but got 32000 instead.",
+    ],
+    nothing: [
       "This model's maximum context length is 32768 tokens and your request has 32000 input tokens",
       withParam(
         'temperature',
@@ -188,6 +213,9 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "Invalid 'messages[1].tool_calls': empty array.",
       // github.com/dirge-code/dirge/issues/757; github.com/HKUDS/nanobot/issues/949
       'messages: text content blocks must be non-empty',
+      // github.com/earendil-works/pi/pull/3443; github.com/OpenHands/OpenHands/issues/5339
+      'The content field in the Message object at messages.1 is empty. Add a ContentBlock object to the content field.',
+      'The text field in the ContentBlock object at messages.1.content.0 is blank.',
       'System message must be at the beginning.',
       "Unexpected role 'system' after role 'assistant'",
       "messages[1].role must be either 'user' or 'assistant', but got 'system'",
@@ -206,6 +234,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     ],
     at_most_8192: [
       'max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens',
+      'The maximum tokens you requested exceeds the model limit of 8192.',
     ],
     at_most_11760: ['input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000'],
     nothing: [withParam('stream', "Unsupported parameter: 'stream'")],
@@ -247,6 +276,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     at_least_16: [
       // github.com/farion1231/cc-switch/issues/7103
       "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.",
+      'max_output_tokens must be at least 16',
     ],
   },
 };
