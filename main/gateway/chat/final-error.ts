@@ -17,7 +17,7 @@ import type { ChatCall } from '../upstream/call.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 
-type Asked = Pick<ChatCall, 'request' | 'chatForm'>;
+type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;
 
 /** The response of the upstream with this outcome. */
 export interface PassedOn {
@@ -32,7 +32,7 @@ export type FinalResponse =
   | { readonly kind: 'error'; readonly error: GatewayError };
 
 /** An upstream's own response where one is to be passed on, else an error for the last attempt's failure. */
-export function finalResponse(call: Asked, outcomes: readonly UpstreamOutcome[]): FinalResponse {
+export function finalResponse(call: CallForm, outcomes: readonly UpstreamOutcome[]): FinalResponse {
   const standIn = standInFor(call, outcomes);
   const failed = outcomes.filter(wasAttempted);
   const passed =
@@ -219,7 +219,7 @@ function wordsFor(outcome: UpstreamOutcome): string {
 type StandIn = { readonly kind: 'answer'; readonly body: object } | Untranslatable;
 
 function standInFor(
-  { request, chatForm }: Asked,
+  { request, chatForm }: CallForm,
   outcomes: readonly UpstreamOutcome[],
 ): StandIn | null {
   if (!outcomes.some((outcome) => reasonOf(outcome) === 'unsupported')) return null;

@@ -6,7 +6,7 @@ import type { Exchange, ResponseListener, TransportFailure } from '../../platfor
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
-import type { BytesSeen, StreamSeen } from '../upstream/exchange.ts';
+import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import { type CommittedStart, lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
@@ -176,7 +176,7 @@ class Flow {
  * first stream must be set, and is sent with its first events. A complete stream ends the response; one that
  * breaks off leaves it open for the caller to resume or to end.
  */
-export function relay(seen: StreamSeen, res: ServerResponse, plan: RelayPlan): Promise<RelayEnd> {
+export function relay(seen: StreamAnswer, res: ServerResponse, plan: RelayPlan): Promise<RelayEnd> {
   return new Promise((resolve) => {
     new Relay(seen, res, plan, resolve).begin(seen);
   });
@@ -199,7 +199,7 @@ class Relay implements ResponseListener {
   #cancelReport: () => void = () => {};
 
   constructor(
-    { exchange, start, contentAt }: StreamSeen,
+    { exchange, start, contentAt }: StreamAnswer,
     res: ServerResponse,
     plan: RelayPlan,
     resolve: (end: RelayEnd) => void,
@@ -221,7 +221,7 @@ class Relay implements ResponseListener {
     this.#flow.lastDataAt = contentAt;
   }
 
-  begin({ start, handOver }: StreamSeen): void {
+  begin({ start, handOver }: StreamAnswer): void {
     if (this.#plan.signal.aborted) {
       this.#flow.cancel();
       return;
@@ -387,7 +387,7 @@ function isReadable(event: Buffer): boolean {
  * breaks off ends with the connection: an error cannot be put among bytes, and a clean end would look complete.
  */
 export function relayBytes(
-  seen: BytesSeen,
+  seen: BytesAnswer,
   res: ServerResponse,
   plan: FlowPlan,
 ): Promise<RelayEnd> {

@@ -5,12 +5,12 @@ import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts
 import { type HttpError, NOSNIFF, sendBody } from '../../platform/http/responses.ts';
 import { errorShapeFor, type ErrorShape, sendError } from '../http/errors.ts';
 import { type EarlyAnswer, EVENT_STREAM, gatewayHeaders } from './early-answer.ts';
-import type { AnsweredCall } from '../routing/call-upstream.ts';
+import type { CallAnswer } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { fallbackReason } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
-import type { AnswerSeen, BytesSeen } from '../upstream/exchange.ts';
+import type { JsonAnswer, BytesAnswer } from '../upstream/exchange.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
@@ -182,8 +182,8 @@ function sendAnswer(
 }
 
 function sendWhole(
-  { body, contentAt, repairedCalls }: AnswerSeen,
-  { call, attempt }: AnsweredCall,
+  { body, contentAt, repairedCalls }: JsonAnswer,
+  { call, attempt }: CallAnswer,
   { headers: common, context, early }: Pick<AnswerContext, 'context' | 'early'> & HasHeaders,
 ): void {
   const headers = { ...common, ...repairedHeader(repairedCalls) };
@@ -208,8 +208,8 @@ interface HasHeaders {
 
 /** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function sendBytes(
-  seen: BytesSeen,
-  { attempt, turn }: AnsweredCall,
+  seen: BytesAnswer,
+  { attempt, turn }: CallAnswer,
   walk: Walk,
   res: ServerResponse,
   {

@@ -3,15 +3,15 @@ import type { Tokens } from '#shared/usage.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { parseJson } from '../../platform/json.ts';
-import type { AnsweredCall } from '../routing/call-upstream.ts';
+import type { CallAnswer } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { sourceName } from '../routing/outcomes.ts';
 import type { Turn, Walk } from '../routing/walk.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
-import type { StreamSeen } from '../upstream/exchange.ts';
+import type { StreamAnswer } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { errorWithout, shownWords } from '../upstream/shown-error.ts';
-import { type Called, classify, type Failure } from '../upstream/failure.ts';
+import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
@@ -42,8 +42,8 @@ interface StreamContext {
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  seen: StreamSeen,
-  { call, attempt, hidesUsage, turn }: AnsweredCall,
+  seen: StreamAnswer,
+  { call, attempt, hidesUsage, turn }: CallAnswer,
   walk: Walk,
   shared: Pick<StreamContext, 'format' | 'res' | 'context' | 'early' | 'deps'>,
 ): Promise<RelayEnd['kind']> {
@@ -71,7 +71,7 @@ function relayStream(
     splice,
   }: {
     readonly call: UpstreamCall;
-    readonly seen: StreamSeen;
+    readonly seen: StreamAnswer;
     readonly attempt: Attempt;
     readonly hidesUsage: boolean;
     readonly splice: Splice | null;
@@ -162,7 +162,7 @@ function withErrorMasked(end: RelayEnd, { secrets }: UpstreamCall): RelayEnd {
 }
 
 /** What an error within an answer says of the upstream: that its quota is used up, that it is busy; null for nothing. */
-function failureIn(end: RelayEnd, called: Called, nowMs: number): Failure | null {
+function failureIn(end: RelayEnd, called: CallFacts, nowMs: number): Failure | null {
   if (end.kind !== 'broken' || end.error === null) return null;
   const failure = classify({ kind: 'error_answer', error: end.error, headers: {} }, called, nowMs);
   return failure.reason === 'bad_response' ? null : failure;

@@ -34,10 +34,10 @@ export type AdmissionResult =
       /** In clock ticks. */
       readonly at: number;
     }
-  | Excluded;
+  | Rejection;
 
 /** Not admitted, because of an exclusion or of the open circuit. */
-export interface Excluded {
+export interface Rejection {
   readonly kind: 'excluded';
   readonly reason: ExclusionReason | 'circuit_open';
   /** Until requests are admitted again, at the latest. */
@@ -81,7 +81,7 @@ export interface Circuits {
     mode?: AdmissionMode,
   ): AdmissionResult;
   /** What excludes a request for `model` now, without admitting one; null: nothing. */
-  exclusionOf(id: string, model: string): Excluded | null;
+  exclusionOf(id: string, model: string): Rejection | null;
   sent(id: string): void;
   /** `slowMs`: the part of `ttftMs` that counts as slow, without the time for reading the prompt. */
   firstContent(
@@ -135,7 +135,7 @@ function conditionsOf({ config, random }: CircuitsDeps, now: DualTime, excusedMs
   return { now, limits: { ...circuit, ttftThresholdMs }, random: random() };
 }
 
-function excludedFor(reason: Excluded['reason'], waitMs: number, { ticks }: DualTime): Excluded {
+function excludedFor(reason: Rejection['reason'], waitMs: number, { ticks }: DualTime): Rejection {
   return { kind: 'excluded', reason, waitMs, backAtTicks: ticks + waitMs };
 }
 
@@ -144,7 +144,7 @@ function exclusionAt(
   { breaker }: Circuit,
   model: string,
   now: DualTime,
-): Excluded | null {
+): Rejection | null {
   const exclusion = findExclusion(known, model, now);
   if (exclusion === null) return null;
   // The circuit may be open as well, and for longer.
@@ -152,7 +152,7 @@ function exclusionAt(
   return excludedFor(exclusion.reason, waitMs, now);
 }
 
-function openAt({ breaker }: Circuit, now: DualTime): Excluded | null {
+function openAt({ breaker }: Circuit, now: DualTime): Rejection | null {
   const waitMs = waitMsOf(breaker, now);
   return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, now);
 }

@@ -14,7 +14,7 @@ import {
   type Circuits,
   type CircuitsDeps,
   createCircuits,
-  type Excluded,
+  type Rejection,
 } from '../circuits/circuits.ts';
 import { createChecker, createHungEngines } from '../routing/checker.ts';
 import { createHealthCheck } from '../routing/health-check-routes.ts';
@@ -299,7 +299,7 @@ function localStanding(
 }
 
 /** What keeps a request that names no model from a machine now; null: nothing. */
-function machineExclusion(target: LocalTarget, circuits: Circuits): Excluded | null {
+function machineExclusion(target: LocalTarget, circuits: Circuits): Rejection | null {
   return circuits.exclusionOf(circuitIdOf(target), localModel(target, NO_REQUEST) ?? '');
 }
 

@@ -1,5 +1,4 @@
 import type { AttemptCause } from '#shared/live.ts';
-import type { Tokens } from '#shared/usage.ts';
 import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { NEUTRAL } from '../circuits/breaker.ts';
@@ -8,16 +7,17 @@ import type { Knowledge, Memory } from '../memory/memory.ts';
 import {
   changesAfter,
   hidesUsage,
-  type Answered,
+  inCallersProtocol,
+  type UpstreamAnswer,
   PendingCall,
-  type Seen,
+  type CallResult,
+  tokensUsed,
   withoutSecrets,
 } from '../upstream/exchange.ts';
 import { type Adjustment, knownRefusals, REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import { classify, type Failure, type Unanswered } from '../upstream/failure.ts';
+import { classify, type Failure, type NoAnswer } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
-import { NOTHING_SPENT, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { Attempt, type Permits } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungEngines } from './checker.ts';
@@ -46,19 +46,19 @@ export interface CallOptions {
   readonly onContent?: () => void;
 }
 
-export interface AnsweredCall {
+export interface CallAnswer {
   readonly kind: 'answered';
   readonly turn: Turn;
   /** As it was last sent, in which form of the request. */
   readonly call: UpstreamCall;
-  readonly seen: Answered;
+  readonly seen: UpstreamAnswer;
   readonly attempt: Attempt;
   /** The gateway asked for the stream's usage, which is not for the caller. */
   readonly hidesUsage: boolean;
 }
 
 export type CallOutcome =
-  | AnsweredCall
+  | CallAnswer
   | { readonly kind: 'failed'; readonly turn: Turn; readonly failure: Failure }
   | { readonly kind: 'cancelled' };
 
@@ -262,13 +262,13 @@ function send(
 
 /** What came of a call; its attempt ends here if it gave no answer. */
 function conclude(
-  answer: Seen,
+  answer: CallResult,
   pending: PendingCall,
   attempt: Attempt,
   { turn, deps }: CallPlan,
 ): CallOutcome {
   const { call, changes } = pending.plan;
-  const cut = attempt.used(usedBy(answer, pending));
+  const cut = attempt.used(tokensUsed(answer, pending));
   const whole = cut === 'again' ? withoutCut(answer, call) : answer;
   const seen = inCallersProtocol(withoutSecrets(whole, call.secrets), call);
   switch (seen.kind) {
@@ -286,7 +286,7 @@ function conclude(
 }
 
 function failureOf(
-  seen: Unanswered,
+  seen: NoAnswer,
   { plan: { call }, request }: PendingCall,
   attempt: Attempt,
   { clock, warmup }: CallDeps,
@@ -301,39 +301,7 @@ function failureOf(
 }
 
 /** An answer of which nothing was sent is not given where the engine is known to cut: another upstream may read it all. */
-function withoutCut(seen: Seen, { model }: UpstreamCall): Seen {
+function withoutCut(seen: CallResult, { model }: UpstreamCall): CallResult {
   const detail = `${model || 'the model'} read only a part of the prompt`;
   return seen.kind === 'answer' ? { kind: 'truncated', detail } : seen;
-}
-
-/** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
-function usedBy(seen: Seen, pending: PendingCall): Tokens | null {
-  const { call } = pending.plan;
-  switch (seen.kind) {
-    case 'answer': {
-      const used = tokensOf(seen, call);
-      const isGuessed = used?.estimated === true && seen.contentAt !== null;
-      // The events of an assembled answer say more than the length of its JSON.
-      return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : used;
-    }
-    // Its prompt is read and paid for, though nothing of the answer came.
-    case 'cancelled':
-    case 'timeout':
-      return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : null;
-    case 'bad':
-    case 'error_answer': {
-      const spent = pending.spent();
-      const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
-      return hasCome ? tokensOfPart(spent, call) : null;
-    }
-    default:
-      return null;
-  }
-}
-
-/** A whole answer, while another upstream can still be called if it cannot be translated. */
-function inCallersProtocol(seen: Seen, { translator, request }: UpstreamCall): Seen {
-  if (translator === null || seen.kind !== 'answer') return seen;
-  const whole = translator.whole(seen.body, request.stream);
-  return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
 }

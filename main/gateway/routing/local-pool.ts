@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
-import type { AdmissionMode, Excluded } from '../circuits/circuits.ts';
+import type { AdmissionMode, Rejection } from '../circuits/circuits.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { modelAt, type UpstreamCall } from '../upstream/call.ts';
 import { circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
@@ -107,7 +107,12 @@ export function localPool(
 }
 
 /** It is admitted again as soon as its requests have ended. */
-const UNTIL_IT_IS_IDLE: Excluded = { kind: 'excluded', reason: 'busy', waitMs: 0, backAtTicks: 0 };
+const UNTIL_IT_IS_IDLE: Rejection = {
+  kind: 'excluded',
+  reason: 'busy',
+  waitMs: 0,
+  backAtTicks: 0,
+};
 
 /**
  * A machine on which the request would load a model while another one runs: that may throw out the model that is
@@ -118,7 +123,7 @@ function loadingUnderRequest(
   target: LocalTarget,
   request: ChatRequest,
   { inFlightAt, isRunning }: BalancingDeps,
-): Excluded | null {
+): Rejection | null {
   const id = circuitIdOf(target);
   if (request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
   const model = modelAt(target, request) ?? '';
@@ -126,9 +131,9 @@ function loadingUnderRequest(
 }
 
 /** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */
-export function poolExclusion(machines: readonly (Excluded | null)[]): Skip {
+export function poolExclusion(machines: readonly (Rejection | null)[]): Skip {
   const exclusions = machines.filter((excluded) => excluded !== null);
-  const isForcible = (excluded: Excluded) => forcedRank(excluded, -1) === 0;
+  const isForcible = (excluded: Rejection) => forcedRank(excluded, -1) === 0;
   const [first] = exclusions.toSorted(
     (a, b) => Number(isForcible(b)) - Number(isForcible(a)) || a.waitMs - b.waitMs,
   );

@@ -1,5 +1,5 @@
 import { servesModel } from '../upstream/upstreams.ts';
-import type { AnsweredCall } from './call-upstream.ts';
+import type { CallAnswer } from './call-upstream.ts';
 import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
 import { callOrHedge, type HedgeDeps } from './hedge.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
@@ -16,7 +16,7 @@ export interface RouterDeps extends HedgeDeps, CandidateDeps {
 export type RouteResult =
   | {
       readonly kind: 'answered';
-      readonly answer: AnsweredCall;
+      readonly answer: CallAnswer;
       /** The calls that are left, should the answer break off. */
       readonly walk: Walk;
       readonly outcomes: readonly UpstreamOutcome[];
@@ -49,7 +49,7 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   return { kind: 'cancelled' };
 }
 
-function noteAnswer({ call }: AnsweredCall, { warmup, localUsed }: RouterDeps): void {
+function noteAnswer({ call }: CallAnswer, { warmup, localUsed }: RouterDeps): void {
   const { upstream, provider, endpoint, model } = call;
   if (upstream === 'local' && provider === null && !endpoint.keepsModel) localUsed(model);
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();

@@ -1,3 +1,4 @@
+import type { Tokens } from '#shared/usage.ts';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { decoded, isDecodable } from '../../platform/http/decoding.ts';
 import { drain, bufferEvents } from '../../platform/http/handover.ts';
@@ -31,10 +32,10 @@ import {
 import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
 import { deadlineAfter } from './patience.ts';
-import type { Unanswered } from './failure.ts';
+import type { NoAnswer } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
-import type { Spent } from '../protocols/usage.ts';
+import { NOTHING_SPENT, type Spent, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 export interface ExchangePlan {
   readonly call: UpstreamCall;
@@ -53,7 +54,7 @@ export interface ExchangePlan {
 }
 
 /** A stream from its first content on. */
-export interface StreamSeen {
+export interface StreamAnswer {
   readonly kind: 'stream';
   readonly headers: ResponseHeaders;
   /** Time of the first content, in clock ticks. */
@@ -65,7 +66,7 @@ export interface StreamSeen {
 }
 
 /** An answer that is not JSON, from its first bytes on. */
-export interface BytesSeen {
+export interface BytesAnswer {
   readonly kind: 'bytes';
   readonly headers: ResponseHeaders;
   /** The time of the first byte says nothing about a first token. */
@@ -76,7 +77,7 @@ export interface BytesSeen {
   readonly handOver: (listener: ResponseListener) => void;
 }
 
-export interface AnswerSeen {
+export interface JsonAnswer {
   readonly kind: 'answer';
   readonly headers: ResponseHeaders;
   /** Time of the first content, in clock ticks; null if the answer was not streamed. */
@@ -88,9 +89,9 @@ export interface AnswerSeen {
   readonly value: unknown;
 }
 
-export type Answered = StreamSeen | BytesSeen | AnswerSeen;
+export type UpstreamAnswer = StreamAnswer | BytesAnswer | JsonAnswer;
 
-export type Seen = Answered | Unanswered | { readonly kind: 'cancelled' };
+export type CallResult = UpstreamAnswer | NoAnswer | { readonly kind: 'cancelled' };
 
 interface ExchangeDeps {
   readonly http: HttpClient;
@@ -103,10 +104,10 @@ export class PendingCall implements ResponseListener {
   readonly request: Omit<HttpRequest, 'fresh'>;
   /** In clock ticks. */
   readonly sentAt: number;
-  readonly seen: Promise<Seen>;
+  readonly seen: Promise<CallResult>;
   readonly #deps: ExchangeDeps;
   readonly #mode: AnswerMode;
-  readonly #resolve: (seen: Seen) => void;
+  readonly #resolve: (seen: CallResult) => void;
   #exchange: Exchange | null = null;
   #isFresh = false;
   #cancelTimer: () => void;
@@ -129,7 +130,7 @@ export class PendingCall implements ResponseListener {
     this.request = call.write(changes);
     this.#mode = changes.has(WITHOUT_STREAM) && call.mode === 'assemble' ? 'whole' : call.mode;
     this.#idleTimeoutMs = plan.idleTimeoutMs;
-    const { promise, resolve } = Promise.withResolvers<Seen>();
+    const { promise, resolve } = Promise.withResolvers<CallResult>();
     this.seen = promise;
     this.#resolve = resolve;
     this.sentAt = deps.clock.ticks();
@@ -308,12 +309,12 @@ export class PendingCall implements ResponseListener {
 
   readonly #onCancel = (): void => this.#abort({ kind: 'cancelled' });
 
-  #abort(seen: Seen): void {
+  #abort(seen: CallResult): void {
     this.#exchange?.abort();
     this.#settle(seen);
   }
 
-  #settle(seen: Seen): void {
+  #settle(seen: CallResult): void {
     this.#cancelTimer();
     this.plan.signal.removeEventListener('abort', this.#onCancel);
     this.#resolve(seen);
@@ -321,7 +322,7 @@ export class PendingCall implements ResponseListener {
 }
 
 /** What an upstream answered, with `[secret]` in place of each of its own secrets if it is an error. */
-export function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
+export function withoutSecrets(seen: CallResult, secrets: OwnSecrets): CallResult {
   switch (seen.kind) {
     case 'status': {
       const headers = headersWithout(secrets, seen.headers);
@@ -332,6 +333,41 @@ export function withoutSecrets(seen: Seen, secrets: OwnSecrets): Seen {
     default:
       return seen;
   }
+}
+
+/** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
+export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | null {
+  const { call } = pending.plan;
+  switch (seen.kind) {
+    case 'answer': {
+      const used = tokensOf(seen, call);
+      const isGuessed = used?.estimated === true && seen.contentAt !== null;
+      // The events of an assembled answer say more than the length of its JSON.
+      return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : used;
+    }
+    // Its prompt is read and paid for, though nothing of the answer came.
+    case 'cancelled':
+    case 'timeout':
+      return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : null;
+    case 'bad':
+    case 'error_answer': {
+      const spent = pending.spent();
+      const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
+      return hasCome ? tokensOfPart(spent, call) : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** A whole answer, while another upstream can still be called if it cannot be translated. */
+export function inCallersProtocol(
+  seen: CallResult,
+  { translator, request }: UpstreamCall,
+): CallResult {
+  if (translator === null || seen.kind !== 'answer') return seen;
+  const whole = translator.whole(seen.body, request.stream);
+  return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
 }
 
 /** `none` keeps servers from compressing a stream (vercel/ai#17007). */
@@ -349,7 +385,7 @@ function problemOf(status: number, headers: ResponseHeaders, coding: string): st
   return status < 300 && bodyKind(headers) === 'page' ? 'a page of HTML' : null;
 }
 
-function unanswered(failure: TransportFailure): Unanswered {
+function unanswered(failure: TransportFailure): NoAnswer {
   const { kind, detail } = failure;
   const isUnsent = kind === 'unreachable' || kind === 'exhausted';
   return isUnsent ? { kind, detail } : { kind: 'bad', detail };
@@ -360,7 +396,7 @@ function unanswered(failure: TransportFailure): Unanswered {
  * What it accepted is remembered, a change that did not help is forgotten.
  */
 export function changesAfter(
-  seen: Seen,
+  seen: CallResult,
   { plan, request }: PendingCall,
   ticks: number,
 ): ReadonlySet<Adjustment> | null {
@@ -371,7 +407,7 @@ export function changesAfter(
 }
 
 function adjustmentsFor(
-  seen: Seen,
+  seen: CallResult,
   { call: { endpoint, mode }, changes }: ExchangePlan,
   { body, headers }: PendingCall['request'],
 ): readonly Adjustment[] {
@@ -384,7 +420,7 @@ function adjustmentsFor(
   return adjustmentsAfter({ status, error, path, body, headers, made: changes, mayBeWhole });
 }
 
-function learn(seen: Seen, { call, known, changes }: ExchangePlan): void {
+function learn(seen: CallResult, { call, known, changes }: ExchangePlan): void {
   // A translated stream asks for it without its caller, too.
   const isTranslated = call.translator !== null && call.request.includeUsage;
   const hadUsage = (call.asksForUsage || isTranslated) && mayAskForUsage(changes);

@@ -22,7 +22,7 @@ export interface ErrorAnswer {
 }
 
 /** How an attempt ended without an answer; `classify` says what that means. */
-export type Unanswered =
+export type NoAnswer =
   | ErrorResponse
   | ErrorAnswer
   | { readonly kind: 'unreachable'; readonly detail: string }
@@ -58,7 +58,7 @@ export interface Failure {
   readonly said: string;
 }
 
-export interface Called {
+export interface CallFacts {
   readonly upstream: UpstreamId;
   /** What that key may not, or may no longer, takes the upstream from no other caller. */
   readonly hasCallersKey?: boolean;
@@ -66,7 +66,7 @@ export interface Called {
 }
 
 /** See docs/reference/routing-rules.md#what-falls-back. */
-export function classify(seen: Unanswered, called: Called, nowMs: number): Failure {
+export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
       return broken('unreachable', 502, 'upstream_unreachable', seen.detail);
@@ -306,7 +306,7 @@ const STARTING = ': it is starting up, which can take minutes; try again then';
 function classifyStatus(
   seen: ErrorResponse,
   error: UpstreamError,
-  { upstream, endpoint, hasCallersKey = false }: Called,
+  { upstream, endpoint, hasCallersKey = false }: CallFacts,
   nowMs: number,
 ): Failure {
   const { status, headers, body } = seen;
@@ -393,7 +393,7 @@ const TELLING: ReadonlySet<number | null> = new Set([401, 402, 403, 429]);
 /** An error behind a 200 that means something counts as the same error with its own status. */
 function classifyErrorAnswer(
   { error, headers }: ErrorAnswer,
-  called: Called,
+  called: CallFacts,
   nowMs: number,
 ): Failure {
   const meaning = meaningOf(error, 200);

@@ -3,10 +3,10 @@ import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import {
-  type AnswerSeen,
+  type JsonAnswer,
   changesAfter,
   PendingCall,
-  type Seen,
+  type CallResult,
   withoutSecrets,
 } from './exchange.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -78,7 +78,7 @@ async function sendAdjusted(
   deadline: number,
   idleTimeoutMs: number,
   deps: TestDeps,
-): Promise<Seen> {
+): Promise<CallResult> {
   const known = deps.memory.of(call.provider ?? call.upstream);
   const limits = { deadline, idleTimeoutMs, signal: NEVER };
   let changes = knownRefusals(known, call.model);
@@ -107,7 +107,7 @@ function requestFor(content: string): ChatRequest {
 }
 
 function answered(
-  { body, contentAt }: AnswerSeen,
+  { body, contentAt }: JsonAnswer,
   { model, provider }: UpstreamCall,
   { startedAt, totalMs }: { readonly startedAt: number; readonly totalMs: number },
 ): UpstreamTest {
@@ -127,7 +127,7 @@ function answered(
 }
 
 function refused(
-  seen: Exclude<Seen, AnswerSeen>,
+  seen: Exclude<CallResult, JsonAnswer>,
   { upstream, endpoint }: UpstreamCall,
   nowMs: number,
 ): Failure {

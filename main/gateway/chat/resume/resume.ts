@@ -1,5 +1,5 @@
 import {
-  type AnsweredCall,
+  type CallAnswer,
   type CallDeps,
   callUpstream,
   type CallOutcome,
@@ -31,7 +31,7 @@ interface BrokenAnswer {
   readonly sent: readonly Buffer[];
 }
 
-export type ResumedAnswer = AnsweredCall & {
+export type ResumedAnswer = CallAnswer & {
   readonly transcript: Transcript;
   readonly splice: Splice;
 };
