@@ -9,7 +9,7 @@ import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { NOSNIFF, sendBody } from '../../platform/http/responses.ts';
+import { sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { answered, type Route, type RouteRequest, textAt } from '../../platform/http/routes.ts';
 import { processUsage } from '../../platform/process.ts';
 import type { Identify } from '../auth/identity.ts';
@@ -186,11 +186,7 @@ const MAX_UNREAD_BYTES = 256 * 1024;
 /** After a longer silence, proxies and sleeping tabs could drop the connection unnoticed. */
 const KEEP_ALIVE_MS = 15_000;
 
-const EVENTS_HEAD = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
-  ...NOSNIFF,
-};
+const EVENTS_HEAD = { 'content-type': 'text/event-stream', ...STREAM_HEAD };
 
 interface EventSource {
   readonly feed: LiveFeed;

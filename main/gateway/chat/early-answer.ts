@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type HttpError, NOSNIFF, sendBody } from '../../platform/http/responses.ts';
+import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { errorBody, errorShapeFor } from '../http/errors.ts';
 import type { StreamTranslator } from '../protocols/answer-translation.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
@@ -166,13 +166,7 @@ export class EarlyAnswer implements RequestObserver {
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
-const headOf = (type: string) => ({
-  'content-type': type,
-  'cache-control': 'no-store',
-  // nginx holds back what it passes on, unless it is told not to.
-  'x-accel-buffering': 'no',
-  ...NOSNIFF,
-});
+const headOf = (type: string) => ({ 'content-type': type, ...STREAM_HEAD });
 
 const [UPSTREAM, REASON, PROVIDER] = [
   'x-gateway-upstream',

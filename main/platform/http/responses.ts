@@ -7,6 +7,9 @@ const MAX_ONE_PIECE_BYTES = 16 * 1024;
 /** Of every response: a browser takes it for what its content type says, and for nothing else. */
 export const NOSNIFF = { 'x-content-type-options': 'nosniff' };
 
+/** Of a response in pieces. nginx holds back what it passes on, unless it is told not to. */
+export const STREAM_HEAD = { 'cache-control': 'no-store', 'x-accel-buffering': 'no', ...NOSNIFF };
+
 /** Sends a whole response; does nothing once a head is out or the caller has gone. */
 export function sendBody(
   res: ServerResponse,
