@@ -12,7 +12,7 @@ const PAGE = join(import.meta.dirname, '../docs/reference/configuration.md');
 /** Where a section begins its own heading; sections that only differ in their prefix share one. */
 const SECTIONS: readonly (readonly [heading: string, ...sections: string[]])[] = [
   ['Your GPUs', 'local'],
-  ['Hosted upstreams and the on-demand GPU', ...HOSTED_IDS, 'ondemand'],
+  ['Hosted APIs and the rented GPU', ...HOSTED_IDS, 'ondemand'],
   ['Circuits', 'circuit'],
   ['Routing', 'routing'],
   ['Share this machine', 'agent'],

@@ -121,7 +121,7 @@ const UPSTREAM_SETTINGS = {
   ondemand: {
     ...remote(
       'ONDEMAND',
-      'Address of the on-demand GPU, such as https://api.runpod.ai/v2/ENDPOINT_ID/openai. It may end in /v1.',
+      'Address of the rented GPU, such as https://api.runpod.ai/v2/ENDPOINT_ID/openai. It may end in /v1.',
       120_000,
       'How long to wait for the first token, including a cold start, before the request fails.',
     ),

@@ -58,6 +58,8 @@ class Reader {
   #url = REFUSED_URL;
   #running: RunningCli | null = null;
   #lastOutput = '';
+  /** The key that was printed last. */
+  #key = '';
 
   readonly #engine: Upstream;
   readonly #hosted: Upstream;
@@ -130,6 +132,7 @@ class Reader {
     this.#lastOutput = isStart
       ? await this.#start(variablesOf(text), isOther)
       : await this.#type(language, text, isOther);
+    this.#key = /^sy-\S+/m.exec(this.#lastOutput)?.[0] ?? this.#key;
     // A service is named after its address, which is another here.
     const lines = printed.map((line) =>
       this.#placed(line).replace(/^OpenAI(?= {2})/, new URL(this.#hosted.url).host),
@@ -148,7 +151,8 @@ class Reader {
       .replaceAll('http://127.0.0.1:11434', this.#engine.url)
       .replaceAll('https://api.openai.com/v1', `${this.#hosted.url}/v1`)
       .replaceAll('https://api.runpod.ai/v2/ENDPOINT_ID/openai', this.#rented.url)
-      .replaceAll('<token>', token);
+      .replaceAll('<token>', token)
+      .replaceAll('sy-…', this.#key);
   }
 
   /** Starts the gateway, in place of one that runs; `isOther` starts another machine as well. */
